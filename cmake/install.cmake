@@ -1,0 +1,41 @@
+# make install: headers, both libraries, the command, pkg-config file, CMake package, man pages, completion, magic.
+
+include(CMakePackageConfigHelpers)
+
+install(FILES ${MLDF_HEADERS} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/mldf")
+# Two export sets: a program that links the shared library need not have the development files of zstd and the rest.
+install(TARGETS mldf EXPORT mldfTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS mldf_static EXPORT mldfStaticTargets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TARGET mldf_cli)
+    install(TARGETS mldf_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+set(MLDF_PC_REQUIRES_PRIVATE "libzstd libxxhash")
+if(MLDF_HAVE_SODIUM)
+    string(APPEND MLDF_PC_REQUIRES_PRIVATE " libsodium")
+endif()
+configure_file(cmake/mldf.pc.in "${CMAKE_BINARY_DIR}/mldf.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/mldf.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+set(mldf_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/mldf")
+configure_package_config_file(cmake/mldfConfig.cmake.in "${CMAKE_BINARY_DIR}/mldfConfig.cmake"
+    INSTALL_DESTINATION "${mldf_package_dir}")
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/mldfConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/mldfConfig.cmake" "${CMAKE_BINARY_DIR}/mldfConfigVersion.cmake"
+    DESTINATION "${mldf_package_dir}")
+install(EXPORT mldfTargets NAMESPACE mldf:: DESTINATION "${mldf_package_dir}")
+install(EXPORT mldfStaticTargets NAMESPACE mldf:: DESTINATION "${mldf_package_dir}")
+
+file(GLOB mldf_man1 CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/man/*.1")
+file(GLOB mldf_man3 CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/man/*.3")
+install(FILES ${mldf_man1} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES ${mldf_man3} DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
+if(EXISTS "${CMAKE_SOURCE_DIR}/completions/mldf.bash")
+    install(FILES completions/mldf.bash DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME mldf)
+    install(FILES completions/_mldf DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+endif()
+if(EXISTS "${CMAKE_SOURCE_DIR}/share/mldf.magic")
+    install(FILES share/mldf.magic DESTINATION "${CMAKE_INSTALL_DATADIR}/mldf")
+endif()
