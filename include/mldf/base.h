@@ -1,0 +1,154 @@
+/* mldf/base.h: what every other header stands on: export macro, status, error, buffer, progress, context.
+ *
+ * Conventions of the whole library:
+ *   - A function that can fail returns mldf_status: 0 fine, > 0 not an error (MLDF_END), < 0 an error.
+ *   - `mldf_error *err` is always the last argument and may be NULL. It is filled only when the status is < 0.
+ *   - `T **out` hands ownership to the caller; a returned `const T *` is borrowed from the handle it came from.
+ *   - Option structs begin with `struct_bytes`; initialise them with their _INIT macro, then set what you need.
+ *   - The library never prints, exits, reads the environment or keeps global state.
+ */
+#ifndef MLDF_BASE_H
+#define MLDF_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(MLDF_STATIC)
+#define MLDF_API
+#elif defined(__GNUC__)
+#define MLDF_API __attribute__((visibility("default")))
+#else
+#define MLDF_API
+#endif
+
+/* "No such thing" for a sample, an offset or a count that is not known. */
+#define MLDF_NONE UINT64_MAX
+
+/* The numbers are part of the API and never change; new ones go into the gaps. */
+typedef enum mldf_status {
+    MLDF_OK = 0,
+    MLDF_END = 1, /* nothing more to give; not an error */
+
+    /* the caller */
+    MLDF_E_ARGUMENT = -1,  /* an argument makes no sense */
+    MLDF_E_STATE = -2,     /* a call in the wrong order, or on a handle that failed before */
+    MLDF_E_MEMORY = -3,    /* no memory */
+    MLDF_E_CANCELLED = -4, /* the progress hook or a cancel call asked to stop */
+    MLDF_E_LIMIT = -5,     /* beyond a limit of the format or of the options */
+
+    /* the environment */
+    MLDF_E_IO = -10,          /* an operating-system call failed; see sys_errno */
+    MLDF_E_NOT_FOUND = -11,   /* no such file */
+    MLDF_E_PERMISSION = -12,  /* not allowed, or a read-only file system */
+    MLDF_E_EXISTS = -13,      /* the target exists and overwriting was not asked for */
+    MLDF_E_NO_SPACE = -14,    /* disk or quota full */
+    MLDF_E_BUSY = -15,        /* another process holds the file's lock */
+    MLDF_E_CHANGED = -16,     /* the file changed or shrank while it was read */
+    MLDF_E_UNSUPPORTED = -17, /* this build lacks a codec or a library that is needed */
+    MLDF_E_KEY_MISSING = -18, /* the file is encrypted and no key was given */
+    MLDF_E_KEY_WRONG = -19,   /* the key or passphrase does not open this file */
+
+    /* the file */
+    MLDF_E_MAGIC = -30,      /* not an MLDF file */
+    MLDF_E_VERSION = -31,    /* another major version */
+    MLDF_E_FEATURE = -32,    /* a flag or section that this reader must not ignore */
+    MLDF_E_TRUNCATED = -33,  /* the file ends too early */
+    MLDF_E_CORRUPT = -34,    /* a structure contradicts the specification */
+    MLDF_E_CHECKSUM = -35,   /* stored and computed checksum differ */
+    MLDF_E_TAMPERED = -36,   /* authentication failed: edited, swapped or damaged under encryption */
+    MLDF_E_UNFINISHED = -37, /* a file whose writing never finished */
+
+    /* the data */
+    MLDF_E_SCHEMA = -50,     /* a field description is wrong */
+    MLDF_E_TYPE = -51,       /* a value of the wrong kind for its field */
+    MLDF_E_RANGE = -52,      /* a value that its field cannot hold */
+    MLDF_E_NULL = -53,       /* a value is missing and its field is not nullable */
+    MLDF_E_KEY = -54,        /* a sample key is missing, malformed or there twice */
+    MLDF_E_NO_FIELD = -55,   /* no field of that name or index */
+    MLDF_E_NO_SAMPLE = -56,  /* no sample of that index or key */
+    MLDF_E_SYNTAX = -57      /* JSON, CSV or another text does not parse */
+} mldf_status;
+
+/* A short lower-case name, e.g. "checksum" for MLDF_E_CHECKSUM, "ok" for MLDF_OK. Never NULL. */
+MLDF_API const char *mldf_status_name(mldf_status status);
+
+enum { MLDF_NAME_MAX = 63, MLDF_MESSAGE_MAX = 511 };
+
+/* Where and why something failed. Lives with the caller; nothing to free. */
+typedef struct mldf_error {
+    mldf_status status;
+    int sys_errno;                     /* errno of the failed call, or 0 */
+    uint64_t offset;                   /* byte in the file, or MLDF_NONE */
+    uint64_t sample;                   /* sample index, or MLDF_NONE */
+    char field[MLDF_NAME_MAX + 1];     /* field name, or "" */
+    char message[MLDF_MESSAGE_MAX + 1]; /* one sentence that names the values; no newline */
+} mldf_error;
+
+/* Version of the library, e.g. "0.1.0", and of the format that it writes (1.1 = 0x00010001). */
+MLDF_API const char *mldf_version(void);
+MLDF_API uint32_t mldf_format_version(void);
+/* One word for each optional part of this build, space separated: "zstd sodium ...". */
+MLDF_API const char *mldf_build_features(void);
+
+/* ---- Memory that grows ------------------------------------------------------------------------------------------ */
+
+/* Owned by the caller, filled by the library: `mldf_buffer b = MLDF_BUFFER_INIT; ... mldf_buffer_free(&b);`
+ * data is 64-byte aligned. Reuse one buffer for many calls: it only ever grows. */
+typedef struct mldf_buffer {
+    uint8_t *data;
+    size_t size;
+    size_t capacity;
+} mldf_buffer;
+#define MLDF_BUFFER_INIT {0, 0, 0}
+MLDF_API void mldf_buffer_free(mldf_buffer *buffer);
+/* Room for at least `capacity` bytes in all; size and content stay. */
+MLDF_API mldf_status mldf_buffer_reserve(mldf_buffer *buffer, size_t capacity, mldf_error *err);
+MLDF_API mldf_status mldf_buffer_append(mldf_buffer *buffer, const void *data, size_t bytes, mldf_error *err);
+
+/* ---- Progress and cancel ---------------------------------------------------------------------------------------- */
+
+typedef struct mldf_progress {
+    const char *phase;     /* "pack", "tables", "verify" ... */
+    uint64_t samples_done; /* in this phase */
+    uint64_t samples_total; /* MLDF_NONE when unknown */
+    uint64_t bytes_done;
+    uint64_t bytes_total; /* MLDF_NONE when unknown */
+} mldf_progress;
+
+/* Called from the thread that called the library, at least ten times a second during long work.
+ * Return false to cancel: the operation undoes what it began and returns MLDF_E_CANCELLED. */
+typedef bool (*mldf_progress_fn)(void *user, const mldf_progress *progress);
+
+/* ---- Context ----------------------------------------------------------------------------------------------------- */
+
+/* Holds what would otherwise be global: the warning hook and user-defined field types. Option structs may name one;
+ * NULL means the built-in set and no warnings. Set it up first, then share it: once a handle uses it, it must not be
+ * changed, and it must outlive the handle. */
+typedef struct mldf_context mldf_context;
+typedef void (*mldf_warning_fn)(void *user, const char *message);
+
+MLDF_API mldf_status mldf_context_new(mldf_context **out, mldf_error *err);
+MLDF_API void mldf_context_free(mldf_context *context);
+/* May be called from any thread that uses a handle of this context. */
+MLDF_API void mldf_context_set_warning(mldf_context *context, mldf_warning_fn warn, void *user);
+
+/* ---- Keys of encrypted files ------------------------------------------------------------------------------------- */
+
+/* One of the two, or neither. Borrowed for the duration of the call that takes the options. */
+typedef struct mldf_secret {
+    const void *key; /* 32 bytes */
+    size_t key_bytes;
+    const char *passphrase;
+    size_t passphrase_bytes;
+} mldf_secret;
+enum { MLDF_KEY_BYTES = 32 };
+
+#ifdef __cplusplus
+}
+#endif
+#endif

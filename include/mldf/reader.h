@@ -1,0 +1,143 @@
+/* mldf/reader.h: opening a file and getting at its samples.
+ *
+ * What can go wrong first:
+ *   - A mapped file must not shrink while it is open: the system then ends the process with SIGBUS, and no library can
+ *     prevent that. Where others may cut the file, use MLDF_BACKEND_READ, which gives MLDF_E_CHANGED instead.
+ *   - A reader is immutable: any number of threads may use it at once. Scratch buffers belong to one thread each.
+ *   - A value's data lives as long as the reader (mapped, stored raw) or until the scratch buffer is used again.
+ *   - After fork() the child may go on reading; only the parent or the child should close each its own copy.
+ *   - Checksums are not checked by ordinary access unless `verify` is set; mldf_verify (tool.h) checks everything.
+ *
+ *     mldf_reader *r;
+ *     mldf_error err;
+ *     if (mldf_reader_open("train.mldf", NULL, &r, &err) < 0) { puts(err.message); return 1; }
+ *     mldf_buffer scratch = MLDF_BUFFER_INIT;
+ *     mldf_value v;
+ *     if (mldf_reader_get(r, 17, 0, &scratch, &v, &err) < 0) ...
+ *     mldf_buffer_free(&scratch);
+ *     mldf_reader_close(r);
+ */
+#ifndef MLDF_READER_H
+#define MLDF_READER_H
+
+#include "schema.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mldf_reader mldf_reader;
+
+typedef enum mldf_backend {
+    MLDF_BACKEND_MAP = 0, /* memory-mapped, zero-copy */
+    MLDF_BACKEND_READ = 1 /* positional reads into the caller's scratch buffers */
+} mldf_backend;
+
+typedef struct mldf_reader_options {
+    size_t struct_bytes;
+    const mldf_context *context;
+    mldf_backend backend;
+    bool verify; /* check the row's block once and the payload at each access, where the file has checksums */
+    bool without_key; /* open an encrypted file for its structure alone: nothing is authenticated, payloads are refused */
+    mldf_secret secret;
+} mldf_reader_options;
+#define MLDF_READER_OPTIONS_INIT {sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}}
+
+/* O(1) in the number of samples, except for encrypted files, whose tables are authenticated here. */
+MLDF_API mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out,
+                                      mldf_error *err);
+/* A file that is already in memory; borrowed until close. */
+MLDF_API mldf_status mldf_reader_open_memory(const void *data, size_t bytes, const mldf_reader_options *options,
+                                             mldf_reader **out, mldf_error *err);
+MLDF_API void mldf_reader_close(mldf_reader *reader);
+
+MLDF_API uint64_t mldf_reader_sample_count(const mldf_reader *reader);
+MLDF_API const mldf_schema *mldf_reader_schema(const mldf_reader *reader);
+MLDF_API bool mldf_reader_is_mapped(const mldf_reader *reader);
+
+/* ---- Values ------------------------------------------------------------------------------------------------------- */
+
+/* The value of one field of one sample. scratch may be NULL when the data needs no decoding and the file is mapped;
+ * where it is needed and NULL, MLDF_E_ARGUMENT. A null gives MLDF_OK with kind MLDF_KIND_NULL. */
+MLDF_API mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                     mldf_value *out, mldf_error *err);
+/* The same without decoding the field's type: kind STORED, the record and the value bytes (decrypted, decompressed). Works for
+ * unknown types. */
+MLDF_API mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t sample, size_t field,
+                                            mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* Many samples, one field: one call instead of `count`. The values' data share scratch. */
+MLDF_API mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
+                                          mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* Many samples of a field of fixed size (INT, FLOAT, INLINE, NDARRAY of fixed shape), one after the other into dst, which
+ * holds count * item_bytes. INT and FLOAT items are their 8-byte records. Nulls are zeros. */
+MLDF_API mldf_status mldf_reader_gather(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
+                                        void *dst, size_t item_bytes, mldf_error *err);
+/* Stored bytes that begin at a payload pointer, looked up in the allocation table, O(log n). */
+MLDF_API mldf_status mldf_reader_read_ptr(const mldf_reader *reader, uint64_t ptr, mldf_buffer *scratch,
+                                          const void **data, uint64_t *bytes, mldf_error *err);
+
+/* ---- Keys --------------------------------------------------------------------------------------------------------- */
+
+MLDF_API bool mldf_reader_has_keys(const mldf_reader *reader);
+/* The key of a sample: not NUL-terminated; in the mapping or in scratch. */
+MLDF_API mldf_status mldf_reader_key(const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch, const char **key,
+                                     size_t *key_bytes, mldf_error *err);
+/* O(1) expected. MLDF_E_NO_SAMPLE when there is no such key. */
+MLDF_API mldf_status mldf_reader_find_key(const mldf_reader *reader, const char *key, size_t key_bytes,
+                                          uint64_t *sample, mldf_error *err);
+
+/* ---- The file ----------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_file_info {
+    uint16_t version_major, version_minor;
+    uint32_t flags; /* header flags: 1 little-endian, 2 compressed, 4 checksummed, 8 encrypted */
+    uint64_t num_samples;
+    uint64_t page_size;
+    uint64_t file_bytes;    /* logical end */
+    uint64_t ignored_bytes; /* after the logical end: an unfinished append */
+    uint64_t descriptor_ptr, metadata_ptr, data_ptr, allocation_ptr, directory_ptr, footer_ptr; /* 0: none (1.0) */
+    uint64_t descriptor_bytes, metadata_bytes, allocation_bytes;
+    uint64_t allocation_count;
+    uint32_t generation;
+    bool authenticated;    /* encrypted and opened with its key */
+    bool header_recovered; /* the front header was not the state: the footer's copy is used */
+} mldf_file_info;
+MLDF_API void mldf_reader_info(const mldf_reader *reader, mldf_file_info *out);
+
+typedef struct mldf_section {
+    uint32_t kind, flags;
+    uint64_t ptr, bytes, param;
+    uint32_t crc;
+    const char *name; /* "tables", "card" ... or "unknown", "private" */
+} mldf_section;
+MLDF_API size_t mldf_reader_section_count(const mldf_reader *reader);
+MLDF_API mldf_status mldf_reader_section(const mldf_reader *reader, size_t index, mldf_section *out, mldf_error *err);
+MLDF_API mldf_status mldf_reader_section_bytes(const mldf_reader *reader, size_t index, mldf_buffer *scratch,
+                                               const void **data, uint64_t *bytes, mldf_error *err);
+/* The card's JSON text, or MLDF_END when the file has none. */
+MLDF_API mldf_status mldf_reader_card(const mldf_reader *reader, mldf_buffer *out, mldf_error *err);
+
+/* Hints that the writer gathered. MLDF_END when the file has none. */
+typedef struct mldf_field_stats {
+    uint64_t present, nulls;
+    uint64_t stored_bytes, stored_bytes_max, value_bytes_max;
+    uint64_t nonfinite;
+    int number_kind; /* 0 none, 1 i64, 2 u64, 3 f64: which of the unions below counts */
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+    } min, max;
+    double mean;
+    uint32_t ndim;
+    uint32_t dims_max[MLDF_MAX_DIMS];
+} mldf_field_stats;
+MLDF_API mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_field_stats *out, mldf_error *err);
+
+/* The whole metadata table, mapped files only (MLDF_E_STATE otherwise): rows of mldf_schema_row_bytes. Not checked. */
+MLDF_API mldf_status mldf_reader_rows(const mldf_reader *reader, const void **rows, uint64_t *bytes, mldf_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,34 @@
+/* Encryption of payloads and authentication of tables with libsodium; every function gives MLDF_E_UNSUPPORTED in a build
+ * without it. The layout of section 9 and the key hierarchy are in docs/spec/format.md. */
+#ifndef MLDF_CODEC_CRYPT_H
+#define MLDF_CODEC_CRYPT_H
+
+#include "mldf/base.h"
+
+enum { MLDFI_CRYPT_SECTION_BYTES = 160, MLDFI_CRYPT_OVERHEAD = 40 /* nonce 24 + tag 16 */, MLDFI_CRYPT_MAC_BYTES = 32, MLDFI_CRYPT_MAC_OFFSET = 128 };
+
+bool mldfi_crypt_available(void);
+
+struct crypt; /* file id and the two subkeys; locked memory; shared by threads */
+/* A new random file key, wrapped by the secret. */
+mldf_status mldfi_crypt_new(struct crypt **out, const mldf_secret *secret, mldf_error *err);
+/* From section 9: MLDF_E_KEY_MISSING, MLDF_E_KEY_WRONG, MLDF_E_CORRUPT (offset counted from the section's first byte). */
+mldf_status mldfi_crypt_open(struct crypt **out, const uint8_t section[160], const mldf_secret *secret, mldf_error *err);
+void mldfi_crypt_free(struct crypt *crypt);
+/* Section 9 with a zero mac. */
+void mldfi_crypt_section(const struct crypt *crypt, uint8_t section[160]);
+
+/* dst holds bytes + MLDFI_CRYPT_OVERHEAD. */
+mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain, size_t bytes,
+                             uint8_t *dst, mldf_error *err);
+/* dst holds stored_bytes - MLDFI_CRYPT_OVERHEAD. MLDF_E_TAMPERED when it does not authenticate. */
+mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample, uint16_t field, const uint8_t *stored,
+                                     size_t stored_bytes, uint8_t *dst, mldf_error *err);
+
+struct crypt_mac; /* running keyed BLAKE2b */
+mldf_status mldfi_crypt_mac_begin(struct crypt_mac **out, const struct crypt *crypt, mldf_error *err);
+void mldfi_crypt_mac_add(struct crypt_mac *mac, const void *data, size_t bytes);
+void mldfi_crypt_mac_end(struct crypt_mac *mac, uint8_t out[32]); /* frees it */
+bool mldfi_crypt_mac_equal(const uint8_t a[32], const uint8_t b[32]);
+
+#endif

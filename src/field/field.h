@@ -1,0 +1,87 @@
+/* Fields from the inside: a schema's fields with their bound types, and the table of built-in types.
+ * A built-in type is an mldf_type (mldf/schema.h) plus what only we need: `observe`, for statistics. */
+#ifndef MLDF_FIELD_FIELD_H
+#define MLDF_FIELD_FIELD_H
+
+#include "format/format.h"
+#include "format/stats.h"
+#include "mldf/schema.h"
+
+struct field_type {
+    mldf_type type;
+    const char *name;
+    /* What statistics want to know of a present value; NULL: nothing. record is the whole record. */
+    void (*observe)(const void *state, const uint8_t *record, struct observation *out);
+    /* Fills info->dtype, ndim, dims; NULL: nothing to say. */
+    void (*describe)(const void *state, mldf_field *info);
+};
+
+/* Built-in types, one file each: scalar.c, bytes.c (BYTES, JSON, TEXT), ndarray.c, inline.c. NULL when unknown. */
+const struct field_type *mldfi_builtin_type(uint16_t id);
+/* Names of ids that are registered in the specification, whether or not this build knows them; NULL otherwise. */
+const char *mldfi_type_name(uint16_t id);
+
+struct schema_field {
+    mldf_field info;             /* strings owned by the schema */
+    const struct field_type *type; /* NULL: unknown */
+    void *state;                 /* from bind */
+    mldf_record_layout layout;
+    size_t payload_index;        /* ordinal among the fields with a payload (column of section 2), or SIZE_MAX */
+    size_t nullable_index;       /* ordinal among the nullable fields (bitmap of section 5), or SIZE_MAX */
+};
+
+struct mldf_schema {
+    const mldf_context *context;
+    struct schema_field *fields;
+    size_t field_count, field_capacity;
+    size_t payload_count, nullable_count;
+    uint32_t row_bytes, row_align;
+};
+
+struct mldf_context {
+    mldf_warning_fn warn;
+    void *warn_user;
+    struct field_type *types; /* user-defined; copies */
+    size_t type_count, type_capacity;
+};
+__attribute__((format(printf, 2, 3))) void mldfi_warn(const mldf_context *context, const char *format, ...);
+
+/* From a file's descriptors (arguments resolved by the caller: text, not terminated, may be empty). Adds the field as the file has it:
+ * flags, offsets and sizes are the file's; a known type whose own layout disagrees with them is MLDF_E_CORRUPT at `offset`.
+ * draft: 1.0 rules: arguments are ignored where they are not JSON; row offsets follow from natural alignment. */
+mldf_status mldfi_schema_add_descriptor(mldf_schema *schema, const struct descriptor *descriptor, const char *arguments,
+                                        size_t arguments_bytes, bool draft, uint64_t offset, mldf_error *err);
+mldf_status mldfi_schema_copy(const mldf_schema *schema, mldf_schema **out, mldf_error *err);
+/* The descriptor of a field; *long_arguments is set when its text must go to section 10. */
+void mldfi_schema_descriptor(const mldf_schema *schema, size_t field, struct descriptor *out, bool *long_arguments);
+
+static inline bool mldfi_field_has_payload(const struct schema_field *field) { return (field->info.flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)) != 0; }
+/* ptr and size of a record with a payload. */
+static inline void mldfi_record_payload(const struct schema_field *field, const uint8_t *record, uint64_t *ptr, uint64_t *bytes)
+{
+    uint64_t size;
+    __builtin_memcpy(ptr, record, 8);
+    if (field->info.flags & MLDF_FIELD_SIZE64) {
+        __builtin_memcpy(&size, record + 8, 8);
+    } else {
+        uint32_t small;
+        __builtin_memcpy(&small, record + 8, 4);
+        size = small;
+    }
+    *bytes = size;
+}
+static inline void mldfi_record_set_payload(const struct schema_field *field, uint8_t *record, uint64_t ptr, uint64_t bytes)
+{
+    __builtin_memcpy(record, &ptr, 8);
+    if (field->info.flags & MLDF_FIELD_SIZE64) {
+        __builtin_memcpy(record + 8, &bytes, 8);
+    } else {
+        uint32_t small = (uint32_t)bytes;
+        __builtin_memcpy(record + 8, &small, 4);
+    }
+}
+
+/* INLINE's members. */
+mldf_status mldfi_inline_member(const void *state, size_t index, mldf_member *out, mldf_error *err);
+
+#endif

@@ -1,0 +1,132 @@
+/* The container's structures and their bytes: pure functions, no I/O, no threads. The numbers are those of docs/spec/format.md,
+ * which is the place to read first. Decoders take the file offset of what they decode, so that errors name the byte. */
+#ifndef MLDF_FORMAT_FORMAT_H
+#define MLDF_FORMAT_FORMAT_H
+
+#include "mldf/schema.h"
+
+enum {
+    FORMAT_MAGIC_BYTES = 9,
+    FORMAT_HEADER_OFFSET = 9,
+    FORMAT_HEADER_BYTES = 64,
+    FORMAT_PREFIX_BYTES = 73, /* magic + header */
+    FORMAT_DESCRIPTOR_OFFSET = 128,
+    FORMAT_DESCRIPTOR_BYTES = 208,
+    FORMAT_DESCRIPTOR_BYTES_DRAFT = 204,
+    FORMAT_ARGUMENT_BYTES = 128,
+    FORMAT_LONG_ARGUMENTS = 65535, /* arguments_bytes: the text is in section 10 */
+    FORMAT_ALLOCATION_BYTES = 16,
+    FORMAT_DIRECTORY_HEAD_BYTES = 16,
+    FORMAT_DIRECTORY_ENTRY_BYTES = 40,
+    FORMAT_FOOTER_BYTES = 96,
+    FORMAT_TABLES_BYTES = 72,       /* fixed part of section 1 */
+    FORMAT_CRC_BLOCK = 65536,
+    FORMAT_STATS_BYTES = 128,
+    FORMAT_HISTORY_BYTES = 24,
+    FORMAT_MIN_PAGE = 4096,
+    FORMAT_AUTO_SMALL_PAGE = 4096,
+    FORMAT_AUTO_PAGE = 2 << 20,
+    FORMAT_AUTO_HOLD = 2 << 20,     /* a file with no more data than this gets small pages */
+    FORMAT_MAX_FIELDS = 65535,
+    FORMAT_MAX_RECORD = 65536,
+    FORMAT_MAX_ROW = 16 << 20,
+    FORMAT_MAX_SECTIONS = 4096,
+    FORMAT_MAX_KEY = 65535,
+    FORMAT_MAX_LONG_ARGUMENTS = 1 << 20,
+    FORMAT_MAX_CARD = 64 << 20
+};
+#define FORMAT_MAX_PAGE (UINT64_C(1) << 31)
+
+enum { FORMAT_FLAG_LITTLE_ENDIAN = 1, FORMAT_FLAG_COMPRESSED = 2, FORMAT_FLAG_CHECKSUMMED = 4, FORMAT_FLAG_ENCRYPTED = 8, FORMAT_FLAG_REFUSE = 0xfff0 };
+
+typedef enum format_section_kind {
+    SECTION_TABLES = 1, SECTION_CHECKS = 2, SECTION_CARD = 3, SECTION_STATS = 4, SECTION_VALIDITY = 5, SECTION_KEYS = 6,
+    SECTION_PAGE_MAP = 7, SECTION_DICTIONARY = 8, SECTION_ENCRYPTION = 9, SECTION_LONG_ARGUMENTS = 10, SECTION_PACK_PLAN = 11,
+    SECTION_HISTORY = 12, SECTION_DIGEST = 13, SECTION_SEEK_INDEX = 14, SECTION_PRIVATE = 0x8000
+} format_section_kind;
+enum { SECTION_FLAG_REQUIRED = 1 };
+/* "tables", "checks", "card", "statistics", "validity", "keys", "page_map", "dictionary", "encryption", "long_arguments",
+ * "pack_plan", "history", "digest", "seek_index", "private", "unknown" */
+const char *mldfi_section_name(uint32_t kind);
+bool mldfi_section_known(uint32_t kind);
+
+extern const uint8_t mldfi_magic[FORMAT_MAGIC_BYTES];
+
+struct header {
+    uint16_t version_major, version_minor;
+    uint32_t flags;
+    uint64_t num_samples;
+    uint16_t num_fields;
+    uint32_t page_size; /* u32 on disk; up to 2^31 */
+    uint64_t field_desc_ptr, metadata_ptr, data_ptr, alloc_table_ptr, directory_ptr;
+};
+void mldfi_header_encode(const struct header *header, uint8_t out[FORMAT_HEADER_BYTES]);
+/* Loads only. */
+void mldfi_header_load(const uint8_t in[FORMAT_HEADER_BYTES], struct header *out);
+/* Version, flags, page size, counts: the checks that need nothing but the header. offset: of the header in the file. */
+mldf_status mldfi_header_check(const struct header *header, uint64_t offset, mldf_error *err);
+
+struct descriptor {
+    char name[64]; /* terminated */
+    uint16_t type_id, flags;
+    uint32_t metadata_size, row_offset;
+    uint16_t row_align, arguments_bytes; /* FORMAT_LONG_ARGUMENTS possible */
+    uint8_t arguments[FORMAT_ARGUMENT_BYTES];
+};
+void mldfi_descriptor_encode(const struct descriptor *descriptor, uint8_t out[FORMAT_DESCRIPTOR_BYTES]);
+/* One 1.1 descriptor with all its own constraints (name, flags, sizes, alignment). */
+mldf_status mldfi_descriptor_decode(const uint8_t in[FORMAT_DESCRIPTOR_BYTES], uint64_t offset, struct descriptor *out, mldf_error *err);
+/* 1.0: decides the stride (208 or 204) of a table of `count` descriptors with `available` bytes after it starts; 0 and an error
+ * when neither fits. */
+mldf_status mldfi_draft_stride(const uint8_t *table, uint64_t available, size_t count, uint64_t offset, size_t *stride, mldf_error *err);
+/* 1.0: one descriptor; flags (payload form) and row_align follow from the type id; row_offset is left 0. */
+mldf_status mldfi_draft_descriptor_decode(const uint8_t *in, size_t stride, uint64_t offset, struct descriptor *out, mldf_error *err);
+
+struct section {
+    uint32_t kind, flags;
+    uint64_t ptr, size;
+    uint32_t crc;
+    uint64_t param;
+};
+/* Head of the directory: magic and count; the bytes of the whole directory follow from count. */
+mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count, uint32_t *crc, mldf_error *err);
+/* Entry by entry; checks flags, zero, range against `end` (the footer's place), required-but-unknown kinds. */
+mldf_status mldfi_section_decode(const uint8_t in[FORMAT_DIRECTORY_ENTRY_BYTES], uint64_t offset, uint64_t end, struct section *out, mldf_error *err);
+void mldfi_section_encode(const struct section *section, uint8_t out[FORMAT_DIRECTORY_ENTRY_BYTES]);
+/* Appends the whole directory to out. */
+mldf_status mldfi_directory_encode(const struct section *sections, size_t count, mldf_buffer *out, mldf_error *err);
+
+struct footer {
+    uint8_t header[FORMAT_HEADER_BYTES];
+    uint64_t file_size;
+    uint32_t generation;
+};
+void mldfi_footer_encode(const struct footer *footer, uint8_t out[FORMAT_FOOTER_BYTES]);
+/* False when magic or CRC are not right. */
+bool mldfi_footer_decode(const uint8_t in[FORMAT_FOOTER_BYTES], struct footer *out);
+
+struct table_ref { uint64_t ptr, bytes, entries; };
+struct tables { struct table_ref descriptors, metadata, allocation; };
+void mldfi_tables_encode(const struct tables *tables, uint8_t out[FORMAT_TABLES_BYTES]);
+void mldfi_tables_decode(const uint8_t in[FORMAT_TABLES_BYTES], struct tables *out);
+/* Number of CRC blocks of a table of this many bytes. */
+static inline uint64_t mldfi_crc_blocks(uint64_t bytes) { return bytes / FORMAT_CRC_BLOCK + (bytes % FORMAT_CRC_BLOCK != 0); }
+
+/* Size of section 6's slot table: the smallest 2^param >= 1.5 n, at least 1. */
+uint32_t mldfi_key_param(uint64_t num_samples);
+uint64_t mldfi_key_hash(const void *key, size_t bytes); /* XXH64, seed 0 */
+
+/* ---- Placement ----------------------------------------------------------------------------------------------------- */
+
+/* A payload to be placed. ptr is the result. */
+struct placement {
+    uint64_t bytes;    /* stored bytes, > 0 */
+    uint32_t lead;     /* bytes before the address that is aligned: 8 with a compression prefix, else 0 */
+    uint32_t align;    /* 8 or 64 */
+    uint64_t ptr;
+};
+/* Places the non-empty payloads of one sample, in order, at or after *cursor, by the page rule of the specification, and moves the
+ * cursor behind the last one. False when the file would pass 2^63. */
+bool mldfi_place_sample(struct placement *payloads, size_t count, uint64_t page_size, uint64_t *cursor);
+
+#endif

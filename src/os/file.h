@@ -1,0 +1,59 @@
+/* Files: positional I/O that retries EINTR and short transfers, durable publishing, locks, mappings. The only place where the
+ * operating system is called for files. Messages name the path. */
+#ifndef MLDF_OS_FILE_H
+#define MLDF_OS_FILE_H
+
+#include "mldf/base.h"
+
+struct os_file {
+    int fd; /* -1: none */
+    char *path; /* for messages; owned */
+};
+#define OS_FILE_NONE {-1, NULL}
+
+typedef enum os_open_mode { OS_OPEN_READ, OS_OPEN_READ_WRITE } os_open_mode;
+/* O_CLOEXEC. Refuses directories, and anything but a regular file (a FIFO would hang: opened O_NONBLOCK first). */
+mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode mode, mldf_error *err);
+void mldfi_file_close(struct os_file *file);
+mldf_status mldfi_file_size(const struct os_file *file, uint64_t *out, mldf_error *err);
+/* All of [offset, offset+bytes), or MLDF_E_CHANGED when the file ends before. */
+mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *dst, size_t bytes, mldf_error *err);
+/* All of it; a full disk is MLDF_E_NO_SPACE. Any thread. */
+mldf_status mldfi_file_write(const struct os_file *file, uint64_t offset, const void *src, size_t bytes, mldf_error *err);
+/* Sequential write to a descriptor that cannot seek; EPIPE is MLDF_E_IO. */
+mldf_status mldfi_fd_write_all(int fd, const void *src, size_t bytes, mldf_error *err);
+mldf_status mldfi_file_truncate(const struct os_file *file, uint64_t bytes, mldf_error *err);
+mldf_status mldfi_file_sync(const struct os_file *file, mldf_error *err);
+/* Hint: begin writing this range to the disk now (sync_file_range on Linux, nothing elsewhere). Cannot fail. */
+void mldfi_file_start_writeback(const struct os_file *file, uint64_t offset, uint64_t bytes);
+/* Hint: the page cache may forget this range. Cannot fail. */
+void mldfi_file_forget(const struct os_file *file, uint64_t offset, uint64_t bytes);
+/* Exclusive advisory lock for the open file, not waiting: MLDF_E_BUSY when another holds it. Ends with close. */
+mldf_status mldfi_file_lock(const struct os_file *file, mldf_error *err);
+
+/* A new file with a unique name beside `target` (".<name>.<random>.tmp"), mode 0666 & ~umask. file->path is the temporary name.
+ * Reports, before any work, a folder that does not exist or cannot be written. */
+mldf_status mldfi_file_create_beside(struct os_file *file, const char *target, mldf_error *err);
+/* The same, already unlinked: for spill data. */
+mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target, mldf_error *err);
+/* Does `path` exist (even as a dangling link)? */
+mldf_status mldfi_file_exists(const char *path, bool *out, mldf_error *err);
+/* Renames file->path to target and syncs the folder. overwrite false: MLDF_E_EXISTS if target appeared meanwhile, atomically
+ * (renameat2 RENAME_NOREPLACE, or link+unlink where that is missing). With overwrite the old file's permission bits are kept. */
+mldf_status mldfi_file_publish(struct os_file *file, const char *target, bool overwrite, mldf_error *err);
+/* Removes file->path (ignoring errors) and closes. */
+void mldfi_file_discard(struct os_file *file);
+
+struct os_map {
+    const uint8_t *data; /* NULL when bytes == 0 */
+    uint64_t bytes;
+};
+mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint64_t bytes, mldf_error *err);
+void mldfi_map_close(struct os_map *map);
+
+/* CPUs this process may use: affinity and the cgroup's cpu.max (v2) or cfs quota (v1), at least 1. */
+int mldfi_cpu_count(void);
+/* Monotonic seconds. */
+double mldfi_time(void);
+
+#endif
