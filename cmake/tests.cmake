@@ -6,7 +6,7 @@
 #   fuzz/fuzz_*.c            libFuzzer programs with MLDF_FUZZ, else replay_* over fuzz/corpus/*/
 #   bench/bench_*.c          programs, never tests;  examples/*.c  programs, tests when <name>.test stands beside them
 
-include(CTest)
+enable_testing()
 
 set(MLDF_TEST_TIMEOUT 600)
 set(mldf_test_environment "MLDF_SOURCE_DIR=${CMAKE_SOURCE_DIR}" "MLDF_BUILD_DIR=${CMAKE_BINARY_DIR}")

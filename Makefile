@@ -1,0 +1,128 @@
+# The front door. `make` alone says what there is.
+#
+# The work is done by CMake (CMakeLists.txt, CMakePresets.json: one folder build/<preset> each) and by the scripts in
+# tools/. Packages that are missing are installed by tools/setup.sh, as root or with sudo; otherwise it says which.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-builtin-rules
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 120
+PYTHON ?= python3
+VENV := .venv
+CTEST_ARGS ?=
+PYTEST_ARGS ?=
+
+SH_FILES = tools/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
+C_FILES = $(wildcard include/mldf/*.h src/*/*.[ch] cli/*.[ch] tests/*.h tests/*/*.[ch] tests/unit/*/*.[ch] \
+	fuzz/*.[ch] bench/*.[ch] examples/*.c)
+PYTEST_DIRS = $(wildcard tests/python docs/spec)
+
+.PHONY: help
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+# ---- Building -----------------------------------------------------------------------------------------------------
+
+.PHONY: setup dev release
+setup:
+	@tools/setup.sh build test
+
+dev: setup ## debug build, warnings are errors: build/dev
+	@cmake --preset dev >/dev/null || cmake --preset dev
+	@cmake --build --preset dev -j $(JOBS)
+
+release: setup ## optimised build: build/release
+	@cmake --preset release >/dev/null || cmake --preset release
+	@cmake --build --preset release -j $(JOBS)
+
+# Made once; made again only when the pins or the interpreter change. With the stamp in place no network is asked.
+$(VENV)/stamp: tests/python/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "make: the Python tests need python3 >= 3.11 (set PYTHON=...)" >&2; exit 3; }
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@tools/venv.sh $(VENV) tests/python/requirements.txt
+	@touch $@
+
+.PHONY: venv
+venv: setup $(VENV)/stamp ## the .venv of the Python tests
+
+# ---- Showing and testing -------------------------------------------------------------------------------------------
+
+.PHONY: demo test check
+demo: release ## build, then pack, inspect, append and verify a small dataset
+	@tools/demo.sh build/release/bin/mldf
+
+test: dev $(VENV)/stamp ## everything: C tests, command, fuzz corpora, layers, oracle
+	@ctest --preset dev -j 2 $(CTEST_ARGS)
+	@MLDF="$(CURDIR)/build/dev/bin/mldf" MLDF_SOURCE_DIR="$(CURDIR)" MLDF_BUILD_DIR="$(CURDIR)/build/dev" \
+		$(VENV)/bin/python -m pytest -q $(PYTEST_ARGS) $(PYTEST_DIRS)
+
+check: test ## the same as test
+
+.PHONY: asan tsan coverage
+asan: setup ## the C tests under the address and undefined-behaviour sanitizers
+	@cmake --preset asan >/dev/null || cmake --preset asan
+	@cmake --build --preset asan -j $(JOBS)
+	@ctest --preset asan -j 2 $(CTEST_ARGS)
+
+tsan: setup ## the C tests under the thread sanitizer
+	@cmake --preset tsan >/dev/null || cmake --preset tsan
+	@cmake --build --preset tsan -j $(JOBS)
+	@ctest --preset tsan -j 2 $(CTEST_ARGS)
+
+coverage: setup ## which lines of src/ and cli/ the C tests reach
+	@cmake --preset coverage >/dev/null || cmake --preset coverage
+	@cmake --build --preset coverage -j $(JOBS)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage -j 2 $(CTEST_ARGS)
+	@$(PYTHON) tools/coverage.py build/coverage
+
+.PHONY: fuzz fuzz-long
+fuzz: ## each fuzz target for FUZZ_SECONDS (120)
+	@tools/setup.sh build fuzz
+	@cmake --preset fuzz >/dev/null || cmake --preset fuzz
+	@cmake --build --preset fuzz -j $(JOBS)
+	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+fuzz-long: ## each fuzz target for an hour
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
+
+.PHONY: bench
+bench: release ## benchmarks, with the numbers that the documents quote
+	@bench/run.sh build/release
+
+# ---- Tidiness --------------------------------------------------------------------------------------------------------
+
+.PHONY: fmt lint
+fmt: ## format the C sources in place
+	@tools/setup.sh lint
+	@clang-format -i $(C_FILES)
+
+lint: ## layers, formatting, shell scripts, man pages
+	@tools/setup.sh test lint
+	@$(PYTHON) tools/check_layers.py --self-test
+	@$(PYTHON) tools/check_layers.py
+	@clang-format --dry-run --Werror $(C_FILES)
+	@shellcheck $(SH_FILES)
+	@tools/lint_man.sh
+
+# ---- Delivering ------------------------------------------------------------------------------------------------------
+
+.PHONY: install wheel clean
+install: release ## into PREFIX (/usr/local), below DESTDIR
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
+
+wheel: ## the Python package: not in this version
+	@echo "make wheel: this version of mldf has no Python package yet, so there is no wheel to build." >&2
+	@echo "It comes with the Python package; until then use the C library or the command mldf." >&2
+	@exit 2
+
+clean: ## remove build/ and .venv
+	@rm -rf build $(VENV)

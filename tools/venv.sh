@@ -1,0 +1,20 @@
+#!/bin/sh
+# tools/venv.sh VENV REQUIREMENTS: install the pinned packages into VENV, unless exactly those are there already.
+set -eu
+
+python=$1/bin/python
+if "$python" - "$2" <<'EOF'; then
+import importlib.metadata, sys
+for line in open(sys.argv[1]):
+    name, _, version = line.split("#")[0].strip().partition("==")
+    if name:
+        try:
+            if importlib.metadata.version(name) != version:
+                sys.exit(1)
+        except importlib.metadata.PackageNotFoundError:
+            sys.exit(1)
+EOF
+    exit 0
+fi
+echo "venv: installing what $2 names"
+"$python" -m pip install --quiet --disable-pip-version-check -r "$2"
