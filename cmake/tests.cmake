@@ -108,7 +108,16 @@ if(MLDF_BUILD_TESTS)
         mldf_add_test(cli/run cli "${CMAKE_SOURCE_DIR}/tests/cli/run.sh")
     endif()
 
+    if(TARGET mldf_cli)
+        mldf_add_test(package/magic package "${CMAKE_SOURCE_DIR}/tests/cmake/magic.sh")
+    endif()
+
     find_package(Python3 3.9 COMPONENTS Interpreter)
+    if(Python3_Interpreter_FOUND AND TARGET mldf_cli AND NOT mldf_sanitize)
+        # The commands and the C program of README.md, run and compiled as they stand there.
+        mldf_add_test(docs/readme docs "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tests/readme/run.py")
+        set_property(TEST docs/readme APPEND PROPERTY ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
+    endif()
     if(Python3_Interpreter_FOUND AND EXISTS "${CMAKE_SOURCE_DIR}/tools/check_layers.py")
         mldf_add_test(lint/layers lint "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tools/check_layers.py")
         mldf_add_test(lint/layers_self_test lint

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Runs what README.md and the guides show, as it stands there.
+
+    tests/readme/run.py [FILE.md...]      default: README.md and docs/guides/*.md
+
+For each document, in an empty folder: its ```sh blocks, in order, in one shell that stops at the first failure, with the
+command mldf on PATH; its ```json blocks that follow a line `<!-- file: NAME -->` are written to NAME first; its ```c
+blocks are compiled (C99, warnings are errors, static library) and run after the shell blocks. A block after a line that
+begins `<!-- not run` is left out. From the environment: MLDF (the command), MLDF_SOURCE_DIR, MLDF_BUILD_DIR, CC.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(os.environ.get("MLDF_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
+BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^\n]*?) -->\n+)?^```(?P<language>\w+)\n(?P<body>.*?)^```$", re.M | re.S)
+
+
+def blocks(text):
+    for match in BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start("body")) + 1
+        yield match["language"], match["mark"] or "", match["body"], line
+
+
+def run_document(path, mldf, build, compiler):
+    """Returns the number of blocks that ran; raises on failure."""
+    shell, programs, count = [], [], 0
+    with tempfile.TemporaryDirectory(prefix="mldf-readme-") as folder:
+        for language, mark, body, line in blocks(path.read_text(encoding="utf-8")):
+            if mark.startswith("not run"):
+                continue
+            if mark.startswith("file: "):
+                pathlib.Path(folder, mark[6:].strip()).write_text(body, encoding="utf-8")
+                count += 1
+            elif language == "sh":
+                shell.append(f"echo '--- {path.name}:{line}'\n{body}")
+                count += 1
+            elif language == "c":
+                programs.append((line, body))
+                count += 1
+        environment = dict(os.environ, PATH=f"{pathlib.Path(mldf).parent}{os.pathsep}{os.environ['PATH']}")
+        if shell:
+            script = "set -euo pipefail\n" + "\n".join(shell)
+            subprocess.run(["bash", "-c", script], cwd=folder, env=environment, check=True)
+        for line, body in programs:
+            source, program = pathlib.Path(folder, "example.c"), pathlib.Path(folder, "example")
+            source.write_text(f'#line {line} "{path.name}"\n{body}', encoding="utf-8")
+            libraries = subprocess.run(["pkg-config", "--libs", "libzstd", "libxxhash"], check=True,
+                                       capture_output=True, text=True).stdout.split()
+            sodium = subprocess.run(["pkg-config", "--libs", "libsodium"], capture_output=True, text=True)
+            libraries += sodium.stdout.split() if sodium.returncode == 0 else []
+            subprocess.run([*compiler.split(), "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-DMLDF_STATIC",
+                            f"-I{ROOT}/include", str(source), f"{build}/lib/libmldf.a", *libraries, "-pthread", "-lm",
+                            *os.environ.get("LDFLAGS", "").split(), "-o", str(program)], check=True)
+            print(f"--- {path.name}:{line}", flush=True)
+            subprocess.run([str(program)], cwd=folder, check=True)
+    return count
+
+
+def main(arguments):
+    mldf = os.environ.get("MLDF") or str(ROOT / "build/dev/bin/mldf")
+    build = os.environ.get("MLDF_BUILD_DIR") or str(ROOT / "build/dev")
+    paths = [pathlib.Path(a) for a in arguments] or [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+    if not os.access(mldf, os.X_OK):
+        print(f"readme: no command at {mldf}; build it first", file=sys.stderr)
+        return 3
+    total = 0
+    for path in paths:
+        sys.stdout.flush()
+        try:
+            total += run_document(path, os.path.abspath(mldf), os.path.abspath(build), os.environ.get("CC") or "cc")
+        except subprocess.CalledProcessError as error:
+            print(f"readme: {path}: a block failed with {error.returncode}", file=sys.stderr)
+            return 1
+    print(f"readme: {total} blocks of {len(paths)} documents ran")
+    return 0 if total else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
