@@ -1,0 +1,1175 @@
+#!/usr/bin/env python3
+"""A second, readable reader of MLDF files: Python 3.11 and NumPy, nothing of the C library.
+
+It follows docs/spec/format.md step by step: the comments O1, Z3, A6, V8 ... are the numbers of the rules there, and a
+violation raises SpecError with the status and the byte that the rule names. It is slow and simple on purpose; tests use
+it as an oracle for the C reader.
+
+    f = read("train.mldf")                 # key=32 bytes or passphrase="..." for encrypted files
+    f.num_samples, [x.name for x in f.fields]
+    f.value(0, "label"); f.key(0); f.find("cat/001"); f.card; f.statistics; f.verify(deep=True)
+
+    python reference_reader.py FILE        # everything as JSON, the form of vectors/valid/*.json
+    python reference_reader.py --verify FILE
+
+Payloads compressed with zstd need compression.zstd, the zstandard package or libzstd; encrypted ones need libsodium.
+"""
+
+import argparse
+import ctypes
+import ctypes.util
+import hashlib
+import json
+import math
+import struct
+import sys
+from collections import namedtuple
+
+import numpy as np
+
+MAGIC = b"\x89MLDF\r\n\x1a\n"
+DIRECTORY_MAGIC = b"MLDFDIR\0"
+HEADER, HEADER_BYTES, FOOTER_BYTES, DESCRIPTOR_BYTES, ENTRY_BYTES = 9, 64, 96, 208, 40
+BLOCK = 65536
+NONE = 2**64 - 1
+MIB = 1 << 20
+
+LITTLE_ENDIAN, COMPRESSED, CHECKSUMMED, ENCRYPTED = 1, 2, 4, 8  # header flags
+NULLABLE, PREFIX, SIZE32, SIZE64 = 1, 2, 4, 8  # descriptor flags
+TABLES, CHECKS, CARD, STATISTICS, VALIDITY, KEYS, PAGE_MAP, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS = range(1, 11)
+HISTORY = 12
+KNOWN_KINDS = {*range(1, 11), HISTORY}
+INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
+PRIVATE = 0x8000
+REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
+FORM_1_0 = {**{t: SIZE64 for t in (3, 4, 5, 32, 44)},
+            **{t: SIZE32 for t in (10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 40, 41, 42, 43, 50)}}
+INT_DTYPES = {"|b1": (0, 1), "|i1": (-128, 127), "|u1": (0, 255), "<i2": (-2**15, 2**15 - 1), "<u2": (0, 2**16 - 1),
+              "<i4": (-2**31, 2**31 - 1), "<u4": (0, 2**32 - 1), "<i8": (-2**63, 2**63 - 1), "<u8": (0, 2**64 - 1)}
+ITEM_BYTES = {"|b1": 1, "|i1": 1, "|u1": 1, "<i2": 2, "<u2": 2, "<i4": 4, "<u4": 4, "<i8": 8, "<u8": 8, "<f2": 2,
+              "<f4": 4, "<f8": 8, "<c8": 8, "<c16": 16, "bfloat16": 2}
+
+
+class SpecError(Exception):
+    """A violation: status is the short name of the library's status, offset a byte of the file or None."""
+
+    def __init__(self, status, offset, message, sample=None, field=None):
+        super().__init__(f"{status} at byte {offset}: {message}")
+        self.status, self.offset, self.message, self.sample, self.field = status, offset, message, sample, field
+
+
+class Unsupported(SpecError):
+    def __init__(self, message):
+        super().__init__("unsupported", None, message)
+
+
+Header = namedtuple("Header", "version_major version_minor flags num_samples num_fields reserved page_size "
+                              "field_desc_ptr metadata_ptr data_ptr alloc_table_ptr directory_ptr")
+Section = namedtuple("Section", "kind flags ptr size crc reserved param entry")
+Stored = namedtuple("Stored", "record data")  # a value that this reader does not decode
+
+
+class Field:
+    """One descriptor. form is 0, SIZE32 or SIZE64; text the arguments' bytes; arguments the parsed object."""
+
+    def __init__(self, raw, at):
+        self.at = at
+        name, self.type_id, self.flags, self.record_bytes, self.row_offset = struct.unpack_from("<64sHHII", raw)
+        self.inline_arguments = raw[76:204]
+        self.row_align, self.arguments_bytes = struct.unpack_from("<HH", raw, 204) if len(raw) == 208 else (0, 0)
+        self.raw_name, self.name = name, None
+        self.form = self.flags & (SIZE32 | SIZE64)
+        self.nullable = bool(self.flags & NULLABLE)
+        self.arguments, self.known, self.index, self.validity = {}, False, 0, None
+
+    def check_name(self, names):  # O26
+        head, _, tail = self.raw_name.partition(b"\0")
+        try:
+            text = head.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        if len(head) in (0, 64) or tail.strip(b"\0") or text in names or any(ord(c) < 32 or ord(c) == 127 for c in text):
+            return False
+        self.name = text
+        names.add(text)
+        return True
+
+
+# ---- Small algorithms ---------------------------------------------------------------------------------------------
+
+
+def _crc_table():
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = (table >> 1) ^ np.where(table & 1, np.uint32(0x82F63B78), np.uint32(0))
+    return table
+
+
+CRC_TABLE = _crc_table()
+CRC_LIST = CRC_TABLE.tolist()
+
+
+def crc32c(data):
+    """CRC-32C. Long input is cut into lanes that NumPy steps side by side; 32 more lanes, one for each bit of the
+    register, step over zeros and so give the operator that joins the lanes."""
+    data, crc = memoryview(data), 0xFFFFFFFF
+    if len(data) >= 4096:
+        lanes = min(4096, math.isqrt(len(data)))
+        length = len(data) // lanes
+        rows = np.ascontiguousarray(np.frombuffer(data[:lanes * length], np.uint8).reshape(lanes, length).T)
+        state = np.zeros(lanes + 32, np.uint32)
+        state[lanes:] = np.uint32(1) << np.arange(32, dtype=np.uint32)
+        for row in rows:
+            index = state & 255
+            index[:lanes] ^= row
+            state = CRC_TABLE[index] ^ (state >> 8)
+        values = state.tolist()
+        shift = values[lanes:]
+        for value in values[:lanes]:
+            for bit in range(32):
+                if crc >> bit & 1:
+                    value ^= shift[bit]
+            crc = value
+        data = data[lanes * length:]
+    for byte in data:
+        crc = CRC_LIST[(crc ^ byte) & 255] ^ (crc >> 8)
+    return crc ^ 0xFFFFFFFF
+
+
+def xxh64(data, seed=0):
+    p1, p2, p3, p4, p5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63,
+                          0x27D4EB2F165667C5)
+    mask = NONE
+
+    def rotl(x, r):
+        return (x << r | x >> (64 - r)) & mask
+
+    def mix(acc, lane):
+        return rotl((acc + lane * p2) & mask, 31) * p1 & mask
+
+    n, i = len(data), 0
+    if n >= 32:
+        v = [(seed + p1 + p2) & mask, (seed + p2) & mask, seed, (seed - p1) & mask]
+        while i <= n - 32:
+            v = [mix(a, lane) for a, lane in zip(v, struct.unpack_from("<4Q", data, i))]
+            i += 32
+        h = (rotl(v[0], 1) + rotl(v[1], 7) + rotl(v[2], 12) + rotl(v[3], 18)) & mask
+        for a in v:
+            h = ((h ^ mix(0, a)) * p1 + p4) & mask
+    else:
+        h = (seed + p5) & mask
+    h = (h + n) & mask
+    while i + 8 <= n:
+        h = (rotl(h ^ mix(0, struct.unpack_from("<Q", data, i)[0]), 27) * p1 + p4) & mask
+        i += 8
+    if i + 4 <= n:
+        h = (rotl(h ^ struct.unpack_from("<I", data, i)[0] * p1 & mask, 23) * p2 + p3) & mask
+        i += 4
+    for byte in data[i:]:
+        h = rotl(h ^ byte * p5 & mask, 11) * p1 & mask
+    h = (h ^ h >> 33) * p2 & mask
+    h = (h ^ h >> 29) * p3 & mask
+    return h ^ h >> 32
+
+
+def align_up(x, a):
+    return -(-x // a) * a
+
+
+def parse_json(raw):
+    """RFC 8259 and no more: no NaN, no key twice. Raises ValueError."""
+    def pairs(items):
+        result = dict(items)
+        if len(result) != len(items):
+            raise ValueError("a key is there twice")
+        return result
+
+    def constant(name):
+        raise ValueError(f"{name} is not JSON")
+
+    try:
+        return json.loads(bytes(raw).decode("utf-8"), object_pairs_hook=pairs, parse_constant=constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _library(name):
+    path = ctypes.util.find_library(name)
+    if not path:
+        raise Unsupported(f"lib{name} is not installed")
+    return ctypes.CDLL(path)
+
+
+def zstd_content_size(frame):
+    """The content size in a zstd frame header, None when there is none or it is no frame (RFC 8878, 3.1.1.1)."""
+    if len(frame) < 6 or bytes(frame[:4]) != b"\x28\xb5\x2f\xfd":
+        return None
+    what = frame[4]
+    single = what >> 5 & 1
+    size_bytes = (single, 2, 4, 8)[what >> 6]
+    at = 5 + (not single) + (0, 1, 2, 4)[what & 3]
+    if not size_bytes or len(frame) < at + size_bytes:
+        return None
+    return int.from_bytes(frame[at:at + size_bytes], "little") + (256 if size_bytes == 2 else 0)
+
+
+def zstd_decompress(frame, raw_size, dictionary):
+    """Exactly one frame of raw_size bytes, otherwise ValueError."""
+    frame = bytes(frame)
+    try:
+        from compression import zstd  # Python 3.14
+        one = zstd.ZstdDecompressor(zstd_dict=zstd.ZstdDict(dictionary) if dictionary else None)
+        try:
+            out = one.decompress(frame)
+        except zstd.ZstdError as why:
+            raise ValueError(str(why)) from None
+        ok = one.eof and not one.unused_data
+    except ImportError:
+        try:
+            lib = _library("zstd")
+        except Unsupported:
+            try:
+                import zstandard
+            except ImportError:
+                raise Unsupported("no zstd: install libzstd or the zstandard package") from None
+            one = zstandard.ZstdDecompressor(
+                dict_data=zstandard.ZstdCompressionDict(dictionary) if dictionary else None).decompressobj()
+            try:
+                out = one.decompress(frame)
+            except zstandard.ZstdError as why:
+                raise ValueError(str(why)) from None
+            ok = not one.unused_data
+        else:
+            size_t = ctypes.c_size_t
+            for name in ("ZSTD_decompress_usingDict", "ZSTD_findFrameCompressedSize"):
+                getattr(lib, name).restype = size_t
+            lib.ZSTD_createDCtx.restype = ctypes.c_void_p
+            context = ctypes.c_void_p(lib.ZSTD_createDCtx())
+            buffer = ctypes.create_string_buffer(raw_size)
+            got = lib.ZSTD_decompress_usingDict(context, buffer, size_t(raw_size), frame, size_t(len(frame)),
+                                                dictionary or None, size_t(len(dictionary or b"")))
+            lib.ZSTD_freeDCtx(context)
+            used = lib.ZSTD_findFrameCompressedSize(frame, size_t(len(frame)))
+            if lib.ZSTD_isError(size_t(got)) or used != len(frame):
+                raise ValueError("the zstd frame is damaged")
+            out, ok = buffer.raw[:got], True
+    if not ok or len(out) != raw_size:
+        raise ValueError(f"the frame gives {len(out)} bytes, not {raw_size}")
+    return out
+
+
+def aead_open(box, associated, nonce, key):
+    """XChaCha20-Poly1305-IETF; None when the tag is wrong."""
+    lib = _library("sodium")
+    lib.sodium_init()
+    out, got, u64 = ctypes.create_string_buffer(max(1, len(box))), ctypes.c_ulonglong(), ctypes.c_ulonglong
+    bad = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(out, ctypes.byref(got), None, bytes(box), u64(len(box)),
+                                                         associated, u64(len(associated)), bytes(nonce), key)
+    return None if bad else out.raw[:got.value]
+
+
+def argon2id(passphrase, salt, opslimit, memlimit):
+    lib = _library("sodium")
+    lib.sodium_init()
+    out = ctypes.create_string_buffer(32)
+    if lib.crypto_pwhash(out, ctypes.c_ulonglong(32), passphrase, ctypes.c_ulonglong(len(passphrase)), bytes(salt),
+                         ctypes.c_ulonglong(opslimit), ctypes.c_size_t(memlimit), 2):
+        raise SpecError("memory", None, f"Argon2id needs {memlimit} bytes")
+    return out.raw
+
+
+def subkey(key, number):
+    """libsodium's crypto_kdf_derive_from_key with the context MLDFkeys."""
+    return hashlib.blake2b(key=key, salt=struct.pack("<QQ", number, 0), person=b"MLDFkeys" + bytes(8),
+                           digest_size=32).digest()
+
+
+# ---- INLINE --------------------------------------------------------------------------------------------------------
+
+
+def leaf_bytes(kind):
+    """Itemsize of a dtype string of an INLINE member; ValueError when it is none."""
+    if kind in ITEM_BYTES:
+        return ITEM_BYTES[kind]
+    digits = kind[2:]
+    if kind[:2] in ("|S", "<U", "|V") and digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) < 5:
+        return int(digits) * (4 if kind[1] == "U" else 1)
+    raise ValueError(f"{kind!r} is not a type")
+
+
+def parse_descr(descr, depth=1, dims=0, count=None):
+    """(members, itemsize) with members [(name, type or nested members, item bytes, shape, offset)]; padding is left out."""
+    count = [0] if count is None else count
+    if not isinstance(descr, list) or not descr or depth > 8:
+        raise ValueError("descr is not a list of members, or nested deeper than 8")
+    members, offset, names = [], 0, set()
+    for item in descr:
+        if not isinstance(item, list) or len(item) not in (2, 3) or not isinstance(item[0], str):
+            raise ValueError("a member is [name, type] or [name, type, shape]")
+        name, kind, shape = item[0], item[1], item[2] if len(item) == 3 else []
+        if not isinstance(shape, list) or any(type(n) is not int or n < 1 for n in shape) or dims + len(shape) > 8:
+            raise ValueError("a shape is at most 8 positive integers, enclosing ones included")
+        count[0] += 1
+        padding = name == "" and isinstance(kind, str) and kind.startswith("|V")
+        bare = name == "" and not padding and depth == 1 and len(descr) == 1
+        if count[0] > 256 or (not name and not padding and not bare) or (name and name in names):
+            raise ValueError("more than 256 members, a member without a name, or a name that is there twice")
+        names.add(name)
+        if isinstance(kind, str):
+            inner, size = kind, leaf_bytes(kind)
+        else:
+            inner, size = parse_descr(kind, depth + 1, dims + len(shape), count)
+        if not padding:
+            members.append((name, inner, size, shape, offset))
+        offset += size * math.prod(shape)
+        if offset > 4096:
+            raise ValueError("larger than 4096 bytes")
+    return members, offset
+
+
+def decode_leaf(kind, raw):
+    if kind == "bfloat16":
+        return float((np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)[0])
+    if kind[:2] == "|S":
+        return raw.rstrip(b"\0")
+    if kind[:2] == "|V":
+        return raw
+    if kind[:2] == "<U":
+        return raw.decode("utf-32-le").rstrip("\0")
+    return np.frombuffer(raw, kind)[0].item()
+
+
+def decode_members(members, raw):
+    def one(kind, part):
+        return decode_leaf(kind, part) if isinstance(kind, str) else decode_members(kind, part)
+
+    def many(kind, size, shape, part):
+        if not shape:
+            return one(kind, part)
+        step = size * math.prod(shape[1:])
+        return [many(kind, size, shape[1:], part[i * step:(i + 1) * step]) for i in range(shape[0])]
+
+    values = {name: many(kind, size, shape, raw[offset:offset + size * math.prod(shape)])
+              for name, kind, size, shape, offset in members}
+    return values[""] if list(values) == [""] else values
+
+
+# ---- The file ------------------------------------------------------------------------------------------------------
+
+
+class File:
+    def __init__(self, data, key=None, passphrase=None, without_key=False, limit=1 << 32):
+        self.data, self.limit, self.warnings = memoryview(data), limit, []
+        self.fields, self.sections, self.by_kind = [], [], {}
+        self.generation, self.entry_count, self.payload_key, self.row_bytes = 0, 0, None, 0
+        self._find_header()
+        self.num_samples = self.header.num_samples
+        if self.legacy:
+            self._open_1_0()
+        else:
+            self._check_header()
+            self._read_directory()
+            self._read_tables()
+            self._read_descriptors()
+            self._check_sections()
+            self._read_arguments()
+            if self.header.flags & ENCRYPTED and not without_key:
+                self._unlock(key, passphrase)
+        self.by_name = {f.name: f for f in self.fields}
+
+    def u32(self, at):
+        return struct.unpack_from("<I", self.data, at)[0]
+
+    def u64(self, at):
+        return struct.unpack_from("<Q", self.data, at)[0]
+
+    def fits(self, ptr, size):
+        return 73 <= ptr <= self.end and size <= self.end - ptr
+
+    # -- Opening: prefix and state
+
+    def _footer_is_valid(self, p):
+        d = self.data
+        return (p >= 73 and p + FOOTER_BYTES <= len(d) and d[p + 80:p + 96] == MAGIC + bytes(7)
+                and crc32c(d[p:p + 76]) == self.u32(p + 76) and self.u64(p + 64) == p + FOOTER_BYTES)
+
+    def _find_header(self):
+        d, size = self.data, len(self.data)
+        if size < 9 and d == MAGIC[:size]:
+            raise SpecError("truncated", size, f"{size} bytes are too few for the magic")  # O1
+        if d[:9] != MAGIC:
+            raise SpecError("magic", 0, "not an MLDF file")  # O2
+        if size < HEADER + HEADER_BYTES:
+            raise SpecError("truncated", size, "the header is incomplete")  # O3
+        front = bytes(d[HEADER:HEADER + HEADER_BYTES])
+        h = Header(*struct.unpack("<HHIQHHIQQQQQ", front))
+        if any(front):
+            self._check_version(h, HEADER)  # O4, O5
+        pointers = h[7:]
+        self.legacy, self.base, self.end, self.header = False, HEADER, size, h
+        p = self._implied_footer(h)
+        if h.version_minor >= 1 and p is not None and self._footer_is_valid(p) and d[p:p + 64] == front:  # O6
+            self.end = p + FOOTER_BYTES
+            self.generation = self.u32(p + 72)
+            if self.end < size:
+                self.warnings.append(f"{size - self.end} bytes after the logical end are ignored")
+            return
+        last = size - FOOTER_BYTES
+        last_is_valid = self._footer_is_valid(last)
+        if last_is_valid and (not any(pointers) or max(pointers) < size):  # O7
+            self.base = last
+            self.header = Header(*struct.unpack_from("<HHIQHHIQQQQQ", d, last))
+            self.generation = self.u32(last + 72)
+            self.warnings.append("the front header is not the state; the footer's copy is used")
+            return
+        if not any(pointers):
+            raise SpecError("unfinished", 33, "the header has no pointers and no footer ends the file")  # O8
+        if h.version_minor == 0 and h.directory_ptr == 0 and not last_is_valid:
+            self.legacy = True  # O9
+            return
+        if max(pointers) >= size:
+            raise SpecError("truncated", size, f"a pointer in the header leads to byte {max(pointers)}")  # O10
+        where = h.directory_ptr  # O11
+        if where < 73 or where % 8:
+            raise SpecError("corrupt", 65, f"directory_ptr {where}")
+        if where + 16 > size:
+            raise SpecError("truncated", size, "the directory is cut")
+        if d[where:where + 8] != DIRECTORY_MAGIC:
+            raise SpecError("corrupt", where, "no directory where the header says")
+        if self.u32(where + 8) > 1024:
+            raise SpecError("corrupt", where + 8, f"{self.u32(where + 8)} sections")
+        p = where + 16 + ENTRY_BYTES * self.u32(where + 8)  # O12
+        if p + FOOTER_BYTES > size:
+            raise SpecError("truncated", size, f"the footer should end at byte {p + FOOTER_BYTES}")
+        if d[p + 80:p + 96] != MAGIC + bytes(7):
+            raise SpecError("corrupt", p + 80, "no footer after the directory")
+        if crc32c(d[p:p + 76]) != self.u32(p + 76):
+            raise SpecError("checksum", p + 76, "the footer is damaged")
+        if self.u64(p + 64) != p + FOOTER_BYTES:
+            raise SpecError("corrupt", p + 64, f"the footer says {self.u64(p + 64)} bytes and ends at {p + FOOTER_BYTES}")
+        differs = next(i for i in range(64) if d[p + i] != front[i])
+        raise SpecError("corrupt", HEADER + differs, "the front header differs from its footer")  # O13
+
+    def _implied_footer(self, h):
+        """Where the footer of this header stands, None when there is no directory that says so."""
+        where = h.directory_ptr
+        if where < 73 or where % 8 or where + 16 > len(self.data) or self.data[where:where + 8] != DIRECTORY_MAGIC:
+            return None
+        count = self.u32(where + 8)
+        return where + 16 + ENTRY_BYTES * count if count <= 1024 else None
+
+    @staticmethod
+    def _check_version(h, base):
+        if h.version_major != 1:
+            raise SpecError("version", base, f"version {h.version_major}.{h.version_minor}: the "
+                            + ("reader" if h.version_major > 1 else "file") + " is too old")
+        if not h.flags & LITTLE_ENDIAN or h.flags & 0xFFF0:
+            raise SpecError("feature", base + 4, f"flags {h.flags:#x}")
+
+    # -- Opening: header, directory, tables
+
+    def _check_header(self):
+        h, base = self.header, self.base
+        if base != HEADER:  # O14
+            if h.version_major == 1 and h.version_minor == 0:
+                raise SpecError("corrupt", base + 2, "a footer in a 1.0 file")
+            self._check_version(h, base)
+        if h.version_minor > 1:
+            self.warnings.append(f"version 1.{h.version_minor} is newer than this reader")
+        if h.num_fields == 0:
+            raise SpecError("corrupt", base + 16, "no fields")  # O15
+        if not 4096 <= h.page_size <= 2**31 or h.page_size & (h.page_size - 1):
+            raise SpecError("corrupt", base + 20, f"page_size {h.page_size}")  # O16
+        if not 73 <= h.data_ptr <= self.end:
+            raise SpecError("corrupt", base + 40, f"data_ptr {h.data_ptr}")  # O17
+
+    def _read_directory(self):
+        d, where = self.data, self.header.directory_ptr
+        if self.base != HEADER:  # O18
+            if where < 73 or where % 8 or where + 16 > self.base:
+                raise SpecError("corrupt", self.base + 56, f"directory_ptr {where}")
+            if d[where:where + 8] != DIRECTORY_MAGIC:
+                raise SpecError("corrupt", where, "no directory where the footer says")
+            if self.u32(where + 8) > 1024 or where + 16 + ENTRY_BYTES * self.u32(where + 8) != self.base:
+                raise SpecError("corrupt", where + 8, "the directory does not end at the footer")
+        count, crc = struct.unpack_from("<II", d, where + 8)
+        if crc32c(d[where + 16:where + 16 + ENTRY_BYTES * count]) != crc:
+            raise SpecError("checksum", where + 12, "the directory is damaged")  # O19
+        for i in range(count):  # O20
+            e = where + 16 + ENTRY_BYTES * i
+            s = Section(*struct.unpack_from("<IIQQIIQ", d, e), e)
+            if s.kind == 0 or s.kind in self.by_kind:
+                raise SpecError("corrupt", e, f"section kind {s.kind} is zero or there twice")
+            if s.kind not in KNOWN_KINDS and s.flags & 1:
+                raise SpecError("feature", e, f"section kind {s.kind} must be understood")
+            if not self.fits(s.ptr, s.size):
+                raise SpecError("corrupt", e, f"section {s.kind}: {s.ptr} + {s.size} passes the end at {self.end}")
+            self.sections.append(s)
+            self.by_kind[s.kind] = s
+        if TABLES not in self.by_kind:
+            raise SpecError("corrupt", where, "no section 1")  # O21
+
+    def section_bytes(self, s):
+        return self.data[s.ptr:s.ptr + s.size]
+
+    def _read_tables(self):
+        h, s, d = self.header, self.by_kind[TABLES], self.data
+        if s.size < 72:
+            raise SpecError("corrupt", s.entry, "section 1 is too small")  # O22
+        if crc32c(d[s.ptr:s.ptr + 72]) != s.param:
+            raise SpecError("checksum", s.ptr, "section 1 is damaged")
+        wanted = ((h.field_desc_ptr, h.num_fields), (h.metadata_ptr, h.num_samples), (h.alloc_table_ptr, None))
+        self.tables = []
+        for k, (want_ptr, want_entries) in enumerate(wanted):  # O23
+            at = s.ptr + 24 * k
+            ptr, size, entries = struct.unpack_from("<QQQ", d, at)
+            if ptr != want_ptr:
+                raise SpecError("corrupt", at, f"table {k} at {ptr}, but the header says {want_ptr}")
+            if want_entries is not None and entries != want_entries:
+                raise SpecError("corrupt", at + 16, f"table {k} has {entries} entries, the header says {want_entries}")
+            if k != 1 and size != entries * (DESCRIPTOR_BYTES if k == 0 else 16):
+                raise SpecError("corrupt", at + 8, f"table {k}: {size} bytes for {entries} entries")
+            if not self.fits(ptr, size):
+                raise SpecError("corrupt", at, f"table {k}: {ptr} + {size} passes the end at {self.end}")
+            self.tables.append((ptr, size))
+            self.entry_count = entries
+        blocks = sum(-(-size // BLOCK) for _, size in self.tables) if h.flags & CHECKSUMMED else 0
+        if s.size != 72 + 4 * blocks:
+            raise SpecError("corrupt", s.entry, f"section 1 has {s.size} bytes, {72 + 4 * blocks} expected")  # O24
+        for at in self._bad_blocks(0):
+            raise SpecError("checksum", at, "the descriptors are damaged")  # O25
+
+    def _bad_blocks(self, table):
+        """First bytes of the blocks of a table whose CRC differs."""
+        if not self.header.flags & CHECKSUMMED:
+            return
+        crc_at = self.by_kind[TABLES].ptr + 72 + 4 * sum(-(-size // BLOCK) for _, size in self.tables[:table])
+        ptr, size = self.tables[table]
+        for b in range(-(-size // BLOCK)):
+            at = ptr + b * BLOCK
+            if crc32c(self.data[at:min(at + BLOCK, ptr + size)]) != self.u32(crc_at + 4 * b):
+                yield at
+
+    # -- Opening: descriptors, sections, arguments
+
+    def _read_descriptors(self):
+        h, names, row_end, row_align = self.header, set(), 0, 1
+        for i in range(h.num_fields):
+            d = h.field_desc_ptr + DESCRIPTOR_BYTES * i
+            f = Field(bytes(self.data[d:d + DESCRIPTOR_BYTES]), d)
+            f.index = i
+            if not f.check_name(names):
+                raise SpecError("corrupt", d, f"field {i}: name {f.raw_name!r}")  # O26
+            if f.type_id == 0:
+                raise SpecError("corrupt", d + 64, f"field {f.name}: type 0")  # O27
+            if f.flags & 0xFFF0:
+                raise SpecError("feature", d + 66, f"field {f.name}: flags {f.flags:#x}")  # O28
+            if f.form == 12 or f.flags & PREFIX and not (f.form and h.flags & COMPRESSED):
+                raise SpecError("corrupt", d + 66, f"field {f.name}: flags {f.flags}")
+            if not max(1, {SIZE32: 12, SIZE64: 16}.get(f.form, 0)) <= f.record_bytes <= 65536:
+                raise SpecError("corrupt", d + 68, f"field {f.name}: record of {f.record_bytes} bytes")  # O29
+            if f.row_align not in (1, 2, 4, 8, 16, 32, 64) or f.form and f.row_align != 8:
+                raise SpecError("corrupt", d + 204, f"field {f.name}: row_align {f.row_align}")  # O30
+            if f.row_offset % f.row_align or f.row_offset < row_end or f.row_offset + f.record_bytes > 16 * MIB:
+                raise SpecError("corrupt", d + 72, f"field {f.name}: row_offset {f.row_offset}")  # O31
+            if f.arguments_bytes > 128 and f.arguments_bytes != 65535:
+                raise SpecError("corrupt", d + 206, f"field {f.name}: arguments_bytes {f.arguments_bytes}")  # O32
+            row_end, row_align = f.row_offset + f.record_bytes, max(row_align, f.row_align)
+            self.fields.append(f)
+        self.row_bytes = align_up(row_end, row_align)
+        if self.tables[1][1] != self.row_bytes * h.num_samples:
+            raise SpecError("corrupt", self.by_kind[TABLES].ptr + 32,
+                            f"{self.tables[1][1]} bytes for {h.num_samples} rows of {self.row_bytes}")  # O33
+        self.payload_fields = [f for f in self.fields if f.form]
+        for k, f in enumerate([f for f in self.fields if f.nullable]):
+            f.validity = k
+
+    def _check_sections(self):
+        h, n = self.header, self.num_samples
+        nullable, payloads = sum(f.nullable for f in self.fields), len(self.payload_fields)
+        pages = max(0, -(-(h.metadata_ptr - h.data_ptr) // h.page_size))
+        for s in self.sections:  # O34
+            slots = 1 << min(s.param, 41)
+            good = {CHECKS: s.param == payloads and s.size == 4 * payloads * n,
+                    CARD: s.size <= 64 * MIB,
+                    STATISTICS: s.param == 128 and s.size == 128 * h.num_fields,
+                    VALIDITY: s.param == nullable and s.size == 8 * nullable * -(-n // 64),
+                    KEYS: s.param <= 40 and 2 * slots >= 3 * n and s.size >= 8 * (n + 1) + 8 * slots,
+                    PAGE_MAP: s.param == h.page_size and s.size == 8 * pages,
+                    DICTIONARY: 0 < s.size <= 16 * MIB,
+                    ENCRYPTION: h.flags & ENCRYPTED and s.size == 160,
+                    LONG_ARGUMENTS: s.size >= 8,
+                    HISTORY: s.size % 24 == 0}.get(s.kind, True)
+            if not good:
+                raise SpecError("corrupt", s.entry, f"section {s.kind}: {s.size} bytes, param {s.param}")
+            if s.kind in (STATISTICS, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS, HISTORY):
+                if crc32c(self.section_bytes(s)) != s.crc:
+                    raise SpecError("checksum", s.ptr, f"section {s.kind} is damaged")
+            if s.kind == KEYS:
+                last = self.u64(s.ptr + 8 * n)
+                if self.u64(s.ptr) != 8 * (n + 1):
+                    raise SpecError("corrupt", s.ptr, "the first key offset is wrong")
+                if last < 8 * (n + 1) or align_up(last, 8) + 8 * slots != s.size:
+                    raise SpecError("corrupt", s.ptr + 8 * n, "the last key offset is wrong")
+            if s.kind == ENCRYPTION:
+                algorithm, kdf = struct.unpack_from("<II", self.data, s.ptr)
+                if algorithm != 1 or kdf > 1:
+                    raise SpecError("feature", s.ptr if algorithm != 1 else s.ptr + 4, "unknown encryption")
+                if kdf and not 1 <= self.u64(s.ptr + 40) <= 16:
+                    raise SpecError("limit", s.ptr + 40, f"opslimit {self.u64(s.ptr + 40)}")
+                if kdf and not 8192 <= self.u64(s.ptr + 48) <= 1 << 30:
+                    raise SpecError("limit", s.ptr + 48, f"memlimit {self.u64(s.ptr + 48)}")
+            if s.kind == LONG_ARGUMENTS:
+                self._check_long_arguments(s)
+        for kind, needed in ((CHECKS, h.flags & CHECKSUMMED and payloads), (VALIDITY, nullable),
+                             (ENCRYPTION, h.flags & ENCRYPTED)):  # O35
+            if needed and kind not in self.by_kind:
+                raise SpecError("corrupt", h.directory_ptr, f"section {kind} is missing")
+
+    def _check_long_arguments(self, s):
+        count, before = self.u32(s.ptr), -1
+        self.long_arguments = {}
+        if count > self.header.num_fields or 8 + 24 * count > s.size:
+            raise SpecError("corrupt", s.ptr, f"{count} long arguments")
+        for k in range(count):
+            at = s.ptr + 8 + 24 * k
+            field, _, offset, size = struct.unpack_from("<IIQQ", self.data, at)
+            if (not before < field < self.header.num_fields or self.fields[field].arguments_bytes != 65535
+                    or offset < 8 + 24 * count or offset + size > s.size or size > MIB):
+                raise SpecError("corrupt", at, f"long arguments of field {field}")
+            self.long_arguments[field] = (s.ptr + offset, size)
+            before = field
+
+    def _read_arguments(self):
+        for f in self.fields:  # O36
+            at, size = f.at + 76, f.arguments_bytes
+            if size == 65535:
+                if LONG_ARGUMENTS not in self.by_kind or f.index not in self.long_arguments:
+                    raise SpecError("corrupt", f.at + 206, f"field {f.name}: its arguments are missing")
+                at, size = self.long_arguments[f.index]
+            try:
+                f.arguments = parse_json(self.data[at:at + size]) if size else {}
+                if not isinstance(f.arguments, dict):
+                    raise ValueError("not an object")
+                layout = self._type_layout(f)
+            except ValueError as why:
+                raise SpecError("corrupt", at, f"field {f.name}: arguments: {why}") from None
+            if layout:
+                f.known = True
+                if f.form != layout[0]:
+                    raise SpecError("corrupt", f.at + 66, f"field {f.name}: payload flag {f.form}")
+                if f.record_bytes != layout[1]:
+                    raise SpecError("corrupt", f.at + 68, f"field {f.name}: record of {f.record_bytes} bytes")
+
+    @staticmethod
+    def _type_layout(f):
+        """(payload flag, record bytes) of a known type, None of another; ValueError when the arguments are wrong."""
+        a = f.arguments
+        if f.type_id == INT:
+            if not isinstance(a.get("dtype", "<i8"), str) or a.get("dtype", "<i8") not in INT_DTYPES:
+                raise ValueError("dtype")
+            return 0, 8
+        if f.type_id == FLOAT:
+            return 0, 8
+        if f.type_id in (BYTES, JSON):
+            return SIZE64, 16
+        if f.type_id == TEXT:
+            return SIZE32, 16
+        if f.type_id == NDARRAY:
+            dtype, shape = a.get("dtype"), a.get("shape")
+            if not isinstance(dtype, str) or dtype not in ITEM_BYTES:
+                raise ValueError("dtype")
+            if not isinstance(shape, list) or len(shape) > 8:
+                raise ValueError("shape")
+            if any(n is not None and (type(n) is not int or not 0 <= n < 2**32) for n in shape):
+                raise ValueError("shape")
+            return SIZE64, align_up(16 + 4 * len(shape), 8) if None in shape else 16
+        if f.type_id == INLINE:
+            f.members, size = parse_descr(a.get("descr"))
+            return 0, size
+        if f.type_id >= PRIVATE and (not isinstance(a.get("type"), str) or not a["type"]):
+            raise ValueError("a private type needs its name in \"type\"")
+        return None
+
+    # -- Opening: encryption
+
+    def _unlock(self, key, passphrase):  # O37
+        s = self.by_kind[ENCRYPTION]
+        _, kdf, self.file_id, salt, opslimit, memlimit, nonce, wrapped, mac = struct.unpack_from(
+            "<II16s16sQQ24s48s32s", self.data, s.ptr)
+        if key is None and passphrase is None:
+            raise SpecError("key_missing", s.ptr, "the file is encrypted")
+        if (passphrase is None) == bool(kdf):
+            raise SpecError("key_wrong", s.ptr + 4, "the file takes a " + ("passphrase" if kdf else "key"))
+        if kdf:
+            passphrase = passphrase.encode() if isinstance(passphrase, str) else passphrase
+            key = argon2id(passphrase, salt, opslimit, memlimit)
+        file_key = aead_open(wrapped, self.file_id, nonce, bytes(key)) if len(key) == 32 else None
+        if file_key is None:
+            raise SpecError("key_wrong", s.ptr + 80, "the key does not open this file")
+        digest = hashlib.blake2b(key=subkey(file_key, 2), digest_size=32)
+        digest.update(self.data[self.base:self.base + HEADER_BYTES])
+        for ptr, size in self.tables:
+            digest.update(self.data[ptr:ptr + size])
+        for other in self.sections:
+            if other.kind != ENCRYPTION:
+                digest.update(struct.pack("<IIQQ", other.kind, other.flags, other.size, other.param))
+                digest.update(self.section_bytes(other))
+        if digest.digest() != mac:
+            raise SpecError("tampered", s.ptr + 128, "the tables are not what was written")
+        self.payload_key = subkey(file_key, 1)
+
+    # -- Opening: 1.0
+
+    def _open_1_0(self):
+        h, size = self.header, len(self.data)
+        if h.flags & (COMPRESSED | ENCRYPTED):
+            raise SpecError("feature", 13, "1.0 has no layout for compression and encryption")  # Z1
+        if h.num_fields == 0:
+            raise SpecError("corrupt", 25, "no fields")  # Z2
+        if h.field_desc_ptr < 73:
+            raise SpecError("corrupt", 33, f"field_desc_ptr {h.field_desc_ptr}")
+
+        def descriptors(stride):
+            if h.field_desc_ptr + stride * h.num_fields > size:
+                return None
+            starts = [h.field_desc_ptr + stride * i for i in range(h.num_fields)]
+            return [Field(bytes(self.data[d:d + 204]), d) for d in starts]
+
+        self.stride, names = 208, set()
+        fields = descriptors(208)  # Z3
+        if fields is None or not all(f.check_name(names) and (f.type_id in REGISTERED or f.type_id >= PRIVATE)
+                                     for f in fields):
+            self.stride, fields = 204, descriptors(204)
+        if fields is None:
+            raise SpecError("truncated", size, "the descriptors are cut")
+        names, row_align = set(), 1
+        for i, f in enumerate(fields):
+            f.index, f.flags, f.nullable, f.form = i, 0, False, FORM_1_0.get(f.type_id, 0)
+            if not f.check_name(names):
+                raise SpecError("corrupt", f.at, f"field {i}: name {f.raw_name!r}")  # Z4
+            if f.type_id == 0:
+                raise SpecError("corrupt", f.at + 64, f"field {f.name}: type 0")
+            if not max(1, {SIZE32: 12, SIZE64: 16}.get(f.form, 0)) <= f.record_bytes <= 65536:
+                raise SpecError("corrupt", f.at + 68, f"field {f.name}: record of {f.record_bytes} bytes")
+            if f.form or f.type_id in (INT, FLOAT):  # Z5
+                f.row_align = 8
+            else:
+                f.row_align = max(a for a in (1, 2, 4, 8) if f.record_bytes % a == 0)
+            f.row_offset = align_up(self.row_bytes, f.row_align)
+            self.row_bytes, row_align = f.row_offset + f.record_bytes, max(row_align, f.row_align)
+            f.known = (f.type_id, f.record_bytes) in ((INT, 8), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16))
+        self.row_bytes = align_up(self.row_bytes, row_align)
+        if self.row_bytes > 16 * MIB:
+            raise SpecError("corrupt", fields[-1].at + 68, f"a row has {self.row_bytes} bytes")
+        if h.num_samples and h.metadata_ptr < 73:
+            raise SpecError("corrupt", 41, f"metadata_ptr {h.metadata_ptr}")  # Z6
+        if h.num_samples and h.metadata_ptr + h.num_samples * self.row_bytes > size:
+            raise SpecError("truncated", size, "the metadata table is cut")
+        if h.alloc_table_ptr < 73:
+            raise SpecError("corrupt", 57, f"alloc_table_ptr {h.alloc_table_ptr}")  # Z7
+        self.entry_count = max(0, size - h.alloc_table_ptr) // 16
+        self.fields, self.payload_fields = fields, [f for f in fields if f.form]
+        self.tables = [None, (h.metadata_ptr, h.num_samples * self.row_bytes), (h.alloc_table_ptr, 16 * self.entry_count)]
+
+    # -- Access
+
+    def _record(self, sample, f):
+        return self.header.metadata_ptr + sample * self.row_bytes + f.row_offset
+
+    def _field(self, sample, name):
+        if not 0 <= sample < self.num_samples:
+            raise SpecError("no_sample", None, f"sample {sample} of {self.num_samples}")  # A1
+        if name not in self.by_name:
+            raise SpecError("no_field", None, f"no field {name!r}")
+        return self.by_name[name]
+
+    def is_null(self, sample, name):  # A2
+        f = self._field(sample, name)
+        if not f.nullable:
+            return False
+        at = self.by_kind[VALIDITY].ptr + f.validity * 8 * -(-self.num_samples // 64) + sample // 8
+        return not self.data[at] >> sample % 8 & 1
+
+    def location(self, sample, name):
+        """(ptr, size) of the stored payload; size 0 when empty."""
+        f = self._field(sample, name)
+        r = self._record(sample, f)
+        ptr, size = struct.unpack_from("<QQ" if f.form == SIZE64 else "<QI", self.data, r)
+        if size == 0 and self.legacy:
+            return 0, 0
+        if size == 0 and ptr or size and not (self.header.data_ptr <= ptr <= self.end and size <= self.end - ptr):
+            raise SpecError("corrupt", r, f"row {sample}, field {name}: ptr {ptr} + size {size} is outside of "
+                            f"{self.header.data_ptr} to {self.end}", sample, name)  # A3
+        return ptr, size
+
+    def stored(self, sample, name):
+        """Record and value bytes, decrypted and decompressed, not decoded. None for a null."""
+        f = self._field(sample, name)
+        if self.is_null(sample, name):
+            return None
+        r = self._record(sample, f)
+        record = bytes(self.data[r:r + f.record_bytes])
+        if not f.form:
+            return Stored(record, b"")
+        ptr, size = self.location(sample, name)
+        if not size:
+            return Stored(record, b"")
+
+        def bad(status, at, message):
+            return SpecError(status, at, f"row {sample}, field {name}: {message}", sample, name)
+
+        data = self.data[ptr:ptr + size]
+        if self.header.flags & ENCRYPTED and not self.legacy:  # A5
+            if self.payload_key is None:
+                raise bad("key_missing", ptr, "the file is encrypted")
+            if size < 41:
+                raise bad("corrupt", r + 8, f"{size} bytes are too few for a nonce, a tag and a value")
+            associated = self.file_id + struct.pack("<QH", sample, f.index)
+            data = aead_open(data[24:], associated, data[:24], self.payload_key)
+            if data is None:
+                raise bad("tampered", ptr, "the payload is not what was written here")
+        if f.flags & PREFIX:  # A6
+            if len(data) < 9:
+                raise bad("corrupt", r + 8, f"{len(data)} bytes are too few for a compressed payload")
+            raw_size, codec = int.from_bytes(data[:7], "little"), data[7]
+            if codec > 1:
+                raise bad("feature", ptr, f"codec {codec}")
+            data = data[8:]
+            if raw_size == 0 or codec == 0 and raw_size != len(data) or codec == 1 and zstd_content_size(data) != raw_size:
+                raise bad("corrupt", ptr, f"raw size {raw_size} contradicts the payload")
+            if codec == 1:
+                if raw_size > self.limit:
+                    raise bad("limit", ptr, f"{raw_size} bytes, more than the limit of {self.limit}")
+                s = self.by_kind.get(DICTIONARY)
+                try:
+                    data = zstd_decompress(data, raw_size, bytes(self.section_bytes(s)) if s else None)
+                except ValueError as why:
+                    raise bad("corrupt", ptr, str(why)) from None
+        return Stored(record, bytes(data))
+
+    def shape(self, f, record):
+        shape = f.arguments["shape"]
+        return list(struct.unpack_from(f"<{len(shape)}I", record, 16)) if None in shape else list(shape)
+
+    def value(self, sample, name):
+        """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
+        Stored for types that are not known here, None for a null."""
+        f = self._field(sample, name)
+        s = self.stored(sample, name)
+        if s is None or not f.known:
+            return s
+        r = self._record(sample, f)
+
+        def bad(status, at, message):
+            return SpecError(status, at, f"row {sample}, field {name}: {message}", sample, name)
+
+        if f.type_id == INT:  # A7
+            dtype = f.arguments.get("dtype", "<i8")
+            number = struct.unpack("<Q" if dtype == "<u8" else "<q", s.record)[0]
+            low, high = INT_DTYPES[dtype]
+            if not low <= number <= high:
+                raise bad("corrupt", r, f"{number} is no {dtype}")
+            return bool(number) if dtype == "|b1" else number
+        if f.type_id == FLOAT:
+            return struct.unpack("<d", s.record)[0]
+        if f.type_id == NDARRAY:
+            shape, dtype = self.shape(f, s.record), f.arguments["dtype"]
+            for k, (stored, fixed) in enumerate(zip(shape, f.arguments["shape"])):
+                if fixed is not None and stored != fixed:
+                    raise bad("corrupt", r + 16 + 4 * k, f"dimension {k} is {stored}, not {fixed}")
+            if math.prod(shape) * ITEM_BYTES[dtype] != len(s.data):
+                raise bad("corrupt", r + 8, f"{len(s.data)} bytes for shape {shape}")
+            return np.frombuffer(s.data, "<u2" if dtype == "bfloat16" else dtype).reshape(shape)
+        ptr = struct.unpack_from("<Q", s.record)[0] if f.form else r
+        if f.type_id == JSON:
+            if not s.data and self.legacy:
+                return None
+            if not s.data:
+                raise bad("corrupt", r + 8, "empty JSON")
+            try:
+                return parse_json(s.data)
+            except ValueError as why:
+                raise bad("corrupt", ptr, str(why)) from None
+        if f.type_id == TEXT and s.record[14] != 0:
+            raise bad("feature", r + 14, f"encoding {s.record[14]}")
+        try:
+            if f.type_id == TEXT:
+                return s.data.decode("utf-8")
+            return s.data if f.type_id == BYTES else decode_members(f.members, s.record)
+        except UnicodeDecodeError as why:
+            raise bad("corrupt", ptr, str(why)) from None
+
+    # -- Keys, card, statistics
+
+    @property
+    def has_keys(self):
+        return KEYS in self.by_kind
+
+    def key_bytes(self, sample):  # A8
+        self._field(sample, self.fields[0].name)
+        s, n = self.by_kind[KEYS], self.num_samples
+        begin, end = struct.unpack_from("<QQ", self.data, s.ptr + 8 * sample)
+        if begin < 8 * (n + 1) or end > s.size - (8 << s.param) or not 1 <= end - begin <= 65535:
+            raise SpecError("corrupt", s.ptr + 8 * sample, f"key of sample {sample}: {begin} to {end}", sample)
+        return bytes(self.data[s.ptr + begin:s.ptr + end])
+
+    def key(self, sample):
+        return self.key_bytes(sample).decode("utf-8", "replace") if self.has_keys else None
+
+    def find(self, key):  # A9
+        key = key.encode() if isinstance(key, str) else key
+        if self.has_keys:
+            s = self.by_kind[KEYS]
+            slots, home = s.ptr + s.size - (8 << s.param), xxh64(key)
+            for step in range(1 << s.param):
+                at = slots + 8 * ((home + step) & ((1 << s.param) - 1))
+                slot = self.u64(at)
+                if slot > self.num_samples:
+                    raise SpecError("corrupt", at, f"slot {slot} of {self.num_samples} samples")
+                if slot == 0:
+                    break
+                if self.key_bytes(slot - 1) == key:
+                    return slot - 1
+        raise SpecError("no_sample", None, f"no key {key!r}")
+
+    @property
+    def card(self):  # A10
+        s = self.by_kind.get(CARD)
+        if s is None:
+            return None
+        if crc32c(self.section_bytes(s)) != s.crc:
+            raise SpecError("checksum", s.ptr, "the card is damaged")
+        try:
+            card = parse_json(self.section_bytes(s))
+            if not isinstance(card, dict):
+                raise ValueError("not an object")
+            return card
+        except ValueError as why:
+            raise SpecError("corrupt", s.ptr, f"card: {why}") from None
+
+    @property
+    def statistics(self):
+        s = self.by_kind.get(STATISTICS)
+        if s is None:
+            return None
+        result = {}
+        for f in self.fields:
+            at = s.ptr + 128 * f.index
+            present, nulls, stored, stored_max, value_max, nonfinite = struct.unpack_from("<6Q", self.data, at)
+            mean, kind, ndim = struct.unpack_from("<dII", self.data, at + 64)
+            low, high = struct.unpack_from("<2" + "QqQd"[kind & 3], self.data, at + 48)
+            result[f.name] = {"present": present, "nulls": nulls, "stored_bytes": stored, "stored_bytes_max": stored_max,
+                              "value_bytes_max": value_max, "nonfinite": nonfinite,
+                              "min": low if kind else None, "max": high if kind else None, "mean": mean if kind else None,
+                              "dims_max": list(struct.unpack_from(f"<{min(ndim, 8)}I", self.data, at + 80))}
+        return result
+
+    # -- Verify
+
+    def verify(self, deep=False):
+        """Every problem, as a list of SpecError, in the order of the rules V1 ... V11."""
+        problems, h = [], self.header
+
+        def problem(status, at, message, sample=None, field=None):
+            problems.append(SpecError(status, at, message, sample, field))
+
+        bad_kinds = set()
+        for s in self.sections:
+            if crc32c(self.section_bytes(s)) != s.crc:
+                bad_kinds.add(s.kind)
+                problem("checksum", s.ptr, f"section {s.kind} is damaged")  # V1
+        bad_rows = False
+        for table in () if self.legacy or TABLES in bad_kinds else (1, 2):
+            for at in self._bad_blocks(table):
+                bad_rows |= table == 1
+                problem("checksum", at, "a block of rows or allocations is damaged",
+                        (at - h.metadata_ptr) // self.row_bytes if table == 1 else None)  # V2
+        entries, before = set(), 0
+        for k in range(self.entry_count):  # V3
+            at = h.alloc_table_ptr + 16 * k
+            ptr, size = struct.unpack_from("<QQ", self.data, at)
+            if size == 0 or ptr < h.data_ptr or ptr > self.end or size > self.end - ptr or ptr < before:
+                problem("corrupt", at, f"allocation {k}: {ptr} + {size}")
+            entries.add((ptr, size))
+            before = ptr + size
+        self._verify_validity(problem, bad_kinds)
+        self._verify_keys(problem, bad_kinds)
+        payloads, lowest = 0, {}
+        later = []
+        for sample in range(self.num_samples):  # V8
+            for f in self.fields:
+                try:
+                    r = self._record(sample, f)
+                    if VALIDITY not in bad_kinds and self.is_null(sample, f.name):
+                        if any(self.data[r:r + f.record_bytes]):
+                            raise SpecError("corrupt", r, "a null with a record", sample, f.name)
+                        continue
+                    if not f.form:
+                        continue
+                    ptr, size = self.location(sample, f.name)
+                    payloads += size > 0
+                    if CHECKS in self.by_kind and CHECKS not in bad_kinds:
+                        k = self.payload_fields.index(f)
+                        want = self.u32(self.by_kind[CHECKS].ptr + 4 * (sample * len(self.payload_fields) + k))
+                        if (crc32c(self.data[ptr:ptr + size]) if size else 0) != want:
+                            raise SpecError("checksum", ptr if size else r, "a payload is damaged", sample, f.name)
+                    if size and (ptr, size) not in entries:
+                        raise SpecError("corrupt", r, "no such allocation", sample, f.name)
+                    if size:
+                        for page in range((ptr - h.data_ptr) // h.page_size, (ptr + size - 1 - h.data_ptr) // h.page_size + 1):
+                            lowest[page] = min(lowest.get(page, NONE), sample)
+                except SpecError as why:
+                    bad_rows |= why.offset == r
+                    later.append(why)
+        s = self.by_kind.get(PAGE_MAP)
+        if s and PAGE_MAP not in bad_kinds and not bad_rows:
+            for k in range(s.size // 8):  # V6
+                if self.u64(s.ptr + 8 * k) != lowest.get(k, NONE):
+                    problem("corrupt", s.ptr + 8 * k, f"page map, page {k}")
+        s = self.by_kind.get(HISTORY)
+        for k in range(s.size // 24 if s else 0):  # V7
+            generation, _, first, count = struct.unpack_from("<IIQQ", self.data, s.ptr + 24 * k)
+            previous = self.u32(s.ptr + 24 * (k - 1)) if k else 0
+            if not previous < generation <= self.generation or first + count > self.num_samples:
+                problem("corrupt", s.ptr + 24 * k, f"history, record {k}")
+        problems += later
+        if not self.legacy and not bad_rows and payloads != self.entry_count:
+            problem("corrupt", h.alloc_table_ptr, f"{self.entry_count} allocations, {payloads} payloads")  # V9
+        try:
+            if CARD not in bad_kinds:
+                self.card  # V10
+        except SpecError as why:
+            problems.append(why)
+        hidden = h.flags & ENCRYPTED and self.payload_key is None
+        for sample in range(self.num_samples if deep else 0):  # V11
+            for f in self.fields:
+                if (sample, f.name) not in {(p.sample, p.field) for p in later} and not (hidden and f.form):
+                    try:
+                        self.value(sample, f.name)
+                    except SpecError as why:
+                        problems.append(why)
+        return problems
+
+    def _verify_validity(self, problem, bad_kinds):  # V4
+        s = self.by_kind.get(VALIDITY)
+        if s and s.param and VALIDITY not in bad_kinds:
+            size, n = s.size // s.param, self.num_samples
+            for at in range(s.ptr, s.ptr + s.size):
+                used = max(0, min(8, n - 8 * ((at - s.ptr) % size)))
+                if self.data[at] >> used:
+                    problem("corrupt", at, "a padding bit of the validity is set")
+
+    def _verify_keys(self, problem, bad_kinds):  # V5
+        s = self.by_kind.get(KEYS)
+        if not s or KEYS in bad_kinds:
+            return
+        for i in range(self.num_samples):
+            try:
+                key = self.key_bytes(i)
+                try:
+                    good = "\0" not in key.decode("utf-8")
+                except UnicodeDecodeError:
+                    good = False
+                if not good:
+                    raise SpecError("corrupt", s.ptr + self.u64(s.ptr + 8 * i), f"key of sample {i}: {key!r}", i)
+                try:
+                    found = self.find(key)
+                except SpecError as why:
+                    if why.status != "no_sample":
+                        raise
+                    found = None
+                if found != i:
+                    raise SpecError("corrupt", s.ptr + 8 * i, f"key {key!r} of sample {i} leads to {found}", i)
+            except SpecError as why:
+                problem(why.status, why.offset, why.message, i)
+        slots = np.frombuffer(self.data, "<u8", 1 << s.param, s.ptr + s.size - (8 << s.param))
+        if np.count_nonzero(slots) != self.num_samples:
+            problem("corrupt", s.ptr + s.size - (8 << s.param), f"{np.count_nonzero(slots)} slots are used")
+
+
+def read(path, key=None, passphrase=None, without_key=False):
+    with open(path, "rb") as file:
+        return File(file.read(), key, passphrase, without_key)
+
+
+# ---- As JSON -------------------------------------------------------------------------------------------------------
+
+
+def plain(x):
+    """A value as the expected JSON shows it."""
+    if isinstance(x, bytes):
+        return {"bytes": len(x), "sha256": hashlib.sha256(x).hexdigest()}
+    if isinstance(x, float):
+        return x if math.isfinite(x) else "NaN" if math.isnan(x) else "Infinity" if x > 0 else "-Infinity"
+    if isinstance(x, complex):
+        return [plain(x.real), plain(x.imag)]
+    if isinstance(x, list):
+        return [plain(item) for item in x]
+    if isinstance(x, dict):
+        return {name: plain(item) for name, item in x.items()}
+    return x
+
+
+def value_json(f, sample, field):
+    x = f.value(sample, field.name)
+    if isinstance(x, Stored):
+        return {"record": x.record.hex(), **plain(x.data)}
+    if not isinstance(x, np.ndarray):
+        return x if field.type_id == JSON else plain(x)
+    dtype = field.arguments["dtype"]
+    result = {"dtype": dtype, "shape": list(x.shape), "sha256": hashlib.sha256(x.tobytes()).hexdigest()}
+    if x.size <= 64:
+        if dtype == "bfloat16":
+            x = (x.astype(np.uint32) << 16).view(np.float32)
+        result["data"] = plain(x.tolist())
+    return result
+
+
+def to_json(f):
+    fields = []
+    for x in f.fields:
+        fields.append({"name": x.name, "type_id": x.type_id, "nullable": x.nullable, "record_bytes": x.record_bytes,
+                       "row_offset": x.row_offset, "arguments": x.arguments})
+    return {"version": f"{f.header.version_major}.{f.header.version_minor}", "flags": f.header.flags,
+            "page_size": f.header.page_size, "num_samples": f.num_samples, "fields": fields, "card": f.card,
+            "keys": [f.key(i) for i in range(f.num_samples)] if f.has_keys else None,
+            "samples": [{x.name: value_json(f, i, x) for x in f.fields} for i in range(f.num_samples)]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Read or verify an MLDF file by the letter of the specification.")
+    parser.add_argument("file")
+    parser.add_argument("--verify", action="store_true", help="list every problem instead of the content")
+    parser.add_argument("--deep", action="store_true", help="with --verify: decode every value too")
+    parser.add_argument("--key", metavar="FILE", help="file with the 32-byte key")
+    parser.add_argument("--passphrase-file", metavar="FILE", help="file with the passphrase; one newline at its end is dropped")
+    options = parser.parse_args()
+    key = passphrase = None
+    if options.key:
+        with open(options.key, "rb") as file:
+            key = file.read()
+    if options.passphrase_file:
+        with open(options.passphrase_file, "rb") as file:
+            passphrase = file.read().removesuffix(b"\n")
+    try:
+        f = read(options.file, key, passphrase, without_key=options.verify and key is None and passphrase is None)
+        problems = f.verify(options.deep) if options.verify else []
+        if not options.verify:
+            print(json.dumps(to_json(f), indent=1, ensure_ascii=False))
+    except SpecError as why:
+        if not options.verify:
+            print(f"{options.file}: {why}", file=sys.stderr)
+            return 1
+        problems = [why]
+    except OSError as why:
+        print(f"{options.file}: {why}", file=sys.stderr)
+        return 3
+    for p in problems:
+        print(json.dumps({"status": p.status, "offset": p.offset, "sample": p.sample, "field": p.field,
+                          "message": p.message}))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
