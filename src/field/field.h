@@ -18,8 +18,6 @@ struct field_type {
 
 /* Built-in types, one file each: scalar.c, bytes.c (BYTES, JSON, TEXT), ndarray.c, inline.c. NULL when unknown. */
 const struct field_type *mldfi_builtin_type(uint16_t id);
-/* Names of ids that are registered in the specification, whether or not this build knows them; NULL otherwise. */
-const char *mldfi_type_name(uint16_t id);
 
 struct schema_field {
     mldf_field info;             /* strings owned by the schema */

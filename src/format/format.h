@@ -30,9 +30,10 @@ enum {
     FORMAT_MAX_FIELDS = 65535,
     FORMAT_MAX_RECORD = 65536,
     FORMAT_MAX_ROW = 16 << 20,
-    FORMAT_MAX_SECTIONS = 4096,
+    FORMAT_MAX_SECTIONS = 1024,
     FORMAT_MAX_KEY = 65535,
     FORMAT_MAX_LONG_ARGUMENTS = 1 << 20,
+    FORMAT_MAX_ARGUMENT_DEPTH = 64,
     FORMAT_MAX_CARD = 64 << 20
 };
 #define FORMAT_MAX_PAGE (UINT64_C(1) << 31)
@@ -63,7 +64,9 @@ struct header {
 void mldfi_header_encode(const struct header *header, uint8_t out[FORMAT_HEADER_BYTES]);
 /* Loads only. */
 void mldfi_header_load(const uint8_t in[FORMAT_HEADER_BYTES], struct header *out);
-/* Version, flags, page size, counts: the checks that need nothing but the header. offset: of the header in the file. */
+/* Rules O4 and O5: version and flags alone, before it is known which header counts. offset: of the header in the file. */
+mldf_status mldfi_header_check_version(const struct header *header, uint64_t offset, mldf_error *err);
+/* The same and all else that needs nothing but the header: O14 to O16, or Z1 and Z2 for a 1.0 header at byte 9. */
 mldf_status mldfi_header_check(const struct header *header, uint64_t offset, mldf_error *err);
 
 struct descriptor {
@@ -72,14 +75,39 @@ struct descriptor {
     uint32_t metadata_size, row_offset;
     uint16_t row_align, arguments_bytes; /* FORMAT_LONG_ARGUMENTS possible */
     uint8_t arguments[FORMAT_ARGUMENT_BYTES];
+    uint64_t arguments_offset; /* not on disk: byte of the file that errors in the arguments name. Decoding sets it to that of
+                                  `arguments`; who finds the text in section 10 sets it to the text's */
 };
 void mldfi_descriptor_encode(const struct descriptor *descriptor, uint8_t out[FORMAT_DESCRIPTOR_BYTES]);
 /* One 1.1 descriptor with all its own constraints (name, flags, sizes, alignment). */
 mldf_status mldfi_descriptor_decode(const uint8_t in[FORMAT_DESCRIPTOR_BYTES], uint64_t offset, struct descriptor *out, mldf_error *err);
+/* NULL when these bytes may be a field's name, otherwise what is wrong, as the end of a sentence: "is empty" ... */
+const char *mldfi_name_problem(const char *name, size_t bytes);
+/* The same of a name as it is stored: 64 bytes, zero-padded. */
+const char *mldfi_stored_name_problem(const uint8_t in[64]);
+/* The smallest record that holds ptr and size in the form that the descriptor's flags say. */
+static inline uint32_t mldfi_smallest_record(uint16_t flags) { return flags & MLDF_FIELD_SIZE64 ? 16 : flags & MLDF_FIELD_SIZE32 ? 12 : 1; }
+
+/* The row as its records follow each other (rule O31): start with {0, 1}. */
+struct row_cursor {
+    uint32_t end;   /* of the last record */
+    uint32_t align; /* largest so far */
+};
+mldf_status mldfi_row_add(struct row_cursor *row, const struct descriptor *descriptor, uint64_t offset, mldf_error *err);
+static inline uint32_t mldfi_row_bytes(const struct row_cursor *row) { return (row->end + row->align - 1) & ~(row->align - 1); }
+
+/* The registry of type ids (docs/spec/registry.md), whether or not this build knows the type: its name, or NULL; and the form of
+ * its payload: 0, MLDF_FIELD_SIZE32 or MLDF_FIELD_SIZE64. */
+const char *mldfi_type_name(uint16_t id);
+uint16_t mldfi_type_payload_flag(uint16_t id);
+/* The id of a registered name, or 0; and the names one by one: NULL past the last. */
+uint16_t mldfi_type_by_name(const char *name, size_t bytes);
+const char *mldfi_type_name_at(size_t index);
+
 /* 1.0: decides the stride (208 or 204) of a table of `count` descriptors with `available` bytes after it starts; 0 and an error
  * when neither fits. */
 mldf_status mldfi_draft_stride(const uint8_t *table, uint64_t available, size_t count, uint64_t offset, size_t *stride, mldf_error *err);
-/* 1.0: one descriptor; flags (payload form) and row_align follow from the type id; row_offset is left 0. */
+/* 1.0: one descriptor; flags (payload form) and row_align follow from the type id; row_offset and arguments are left empty. */
 mldf_status mldfi_draft_descriptor_decode(const uint8_t *in, size_t stride, uint64_t offset, struct descriptor *out, mldf_error *err);
 
 struct section {
@@ -90,7 +118,7 @@ struct section {
 };
 /* Head of the directory: magic and count; the bytes of the whole directory follow from count. */
 mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count, uint32_t *crc, mldf_error *err);
-/* Entry by entry; checks flags, zero, range against `end` (the footer's place), required-but-unknown kinds. */
+/* Entry by entry: kind 0, required-but-unknown kinds, range against `end` (the logical end). A kind that is there twice is the caller's. */
 mldf_status mldfi_section_decode(const uint8_t in[FORMAT_DIRECTORY_ENTRY_BYTES], uint64_t offset, uint64_t end, struct section *out, mldf_error *err);
 void mldfi_section_encode(const struct section *section, uint8_t out[FORMAT_DIRECTORY_ENTRY_BYTES]);
 /* Appends the whole directory to out. */
