@@ -1,0 +1,232 @@
+/* Open files: positional reads and writes that finish what they begin, sizes, syncing, hints, locks and mappings.
+ * publish.c makes new files and gives them their names. */
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* Systems cut or refuse single transfers of 2 GiB and more. */
+#define TRANSFER_MAX ((size_t)1 << 30)
+
+static mldf_status refuse_irregular(const struct os_file *file, mldf_error *err) {
+    struct stat info;
+    if (fstat(file->fd, &info) != 0)
+        return mldfi_fail_errno(err, errno, "%s cannot be examined", file->path);
+    if (S_ISREG(info.st_mode))
+        return MLDF_OK;
+    int reason = S_ISDIR(info.st_mode) ? EISDIR : ESPIPE;
+    mldf_status status = mldfi_fail(err, MLDF_E_IO, "%s is %s, not a regular file", file->path,
+                                    S_ISDIR(info.st_mode)    ? "a folder"
+                                    : S_ISFIFO(info.st_mode) ? "a pipe"
+                                    : S_ISSOCK(info.st_mode) ? "a socket"
+                                                             : "a device");
+    if (err)
+        err->sys_errno = reason;
+    return status;
+}
+
+mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode mode, mldf_error *err) {
+    int flags = (mode == OS_OPEN_READ ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    mldf_status status;
+    file->fd = -1;
+    file->path = mldfi_copy_text(path, strlen(path), err);
+    if (!file->path)
+        return MLDF_E_MEMORY;
+    do
+        file->fd = open(path, flags);
+    while (file->fd < 0 && errno == EINTR);
+    if (file->fd < 0)
+        status = mldfi_fail_errno(err, errno, "%s cannot be opened", path);
+    else
+        status = refuse_irregular(file, err);
+    /* O_NONBLOCK was for a pipe that nobody writes; some file systems take it seriously on regular files too. */
+    if (status == MLDF_OK && fcntl(file->fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
+        status = mldfi_fail_errno(err, errno, "%s cannot be opened", path);
+    if (status != MLDF_OK)
+        mldfi_file_close(file);
+    return status;
+}
+
+void mldfi_file_close(struct os_file *file) {
+    if (file->fd >= 0)
+        (void)close(file->fd); /* what could fail here was reported by mldfi_file_sync */
+    file->fd = -1;
+    free(file->path);
+    file->path = NULL;
+}
+
+mldf_status mldfi_file_size(const struct os_file *file, uint64_t *out, mldf_error *err) {
+    struct stat info;
+    if (fstat(file->fd, &info) != 0)
+        return mldfi_fail_errno(err, errno, "%s cannot be examined", file->path);
+    *out = (uint64_t)info.st_size;
+    return MLDF_OK;
+}
+
+static bool beyond_any_file(uint64_t offset, size_t bytes) {
+    return offset > (uint64_t)INT64_MAX || bytes > (uint64_t)INT64_MAX - offset;
+}
+
+mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *dst, size_t bytes, mldf_error *err) {
+    uint8_t *p = dst;
+    if (beyond_any_file(offset, bytes))
+        return mldfi_fail_at(err, MLDF_E_CHANGED, offset, "%s ends before byte %llu", file->path,
+                             (unsigned long long)offset);
+    while (bytes > 0) {
+        ssize_t n = pread(file->fd, p, bytes < TRANSFER_MAX ? bytes : TRANSFER_MAX, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            mldf_status status = mldfi_fail_errno(err, errno, "%s cannot be read at byte %llu", file->path,
+                                                  (unsigned long long)offset);
+            if (err)
+                err->offset = offset;
+            return status;
+        }
+        if (n == 0)
+            return mldfi_fail_at(err, MLDF_E_CHANGED, offset, "%s ends at byte %llu, %zu bytes too early", file->path,
+                                 (unsigned long long)offset, bytes);
+        p += n;
+        offset += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_file_write(const struct os_file *file, uint64_t offset, const void *src, size_t bytes,
+                             mldf_error *err) {
+    const uint8_t *p = src;
+    if (beyond_any_file(offset, bytes))
+        return mldfi_fail_at(err, MLDF_E_LIMIT, offset, "%s: no file has a byte %llu", file->path,
+                             (unsigned long long)offset);
+    while (bytes > 0) {
+        ssize_t n = pwrite(file->fd, p, bytes < TRANSFER_MAX ? bytes : TRANSFER_MAX, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            mldf_status status = mldfi_fail_errno(err, n < 0 ? errno : EIO, "%s cannot be written at byte %llu",
+                                                  file->path, (unsigned long long)offset);
+            if (err)
+                err->offset = offset;
+            return status;
+        }
+        p += n;
+        offset += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_fd_write_all(int fd, const void *src, size_t bytes, mldf_error *err) {
+    const uint8_t *p = src;
+    while (bytes > 0) {
+        ssize_t n = write(fd, p, bytes < TRANSFER_MAX ? bytes : TRANSFER_MAX);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return mldfi_fail_errno(err, n < 0 ? errno : EIO, "descriptor %d cannot be written", fd);
+        p += n;
+        bytes -= (size_t)n;
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_file_truncate(const struct os_file *file, uint64_t bytes, mldf_error *err) {
+    int result;
+    if (beyond_any_file(bytes, 0))
+        return mldfi_fail(err, MLDF_E_LIMIT, "%s: no file has %llu bytes", file->path, (unsigned long long)bytes);
+    do
+        result = ftruncate(file->fd, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+        return mldfi_fail_errno(err, errno, "%s cannot be resized to %llu bytes", file->path, (unsigned long long)bytes);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_file_sync(const struct os_file *file, mldf_error *err) {
+    int result;
+#if defined(__APPLE__)
+    /* fsync stops at the drive's cache there; network file systems lack the stronger call. */
+    if (fcntl(file->fd, F_FULLFSYNC) == 0)
+        return MLDF_OK;
+#endif
+    do
+        result = fsync(file->fd);
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+        return mldfi_fail_errno(err, errno, "%s cannot be made durable", file->path);
+    return MLDF_OK;
+}
+
+void mldfi_file_start_writeback(const struct os_file *file, uint64_t offset, uint64_t bytes) {
+#if defined(__linux__)
+    if (!beyond_any_file(offset, 0) && bytes <= (uint64_t)INT64_MAX - offset)
+        (void)sync_file_range(file->fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+#else
+    (void)file, (void)offset, (void)bytes;
+#endif
+}
+
+void mldfi_file_forget(const struct os_file *file, uint64_t offset, uint64_t bytes) {
+#if defined(__linux__)
+    if (!beyond_any_file(offset, 0) && bytes <= (uint64_t)INT64_MAX - offset)
+        (void)posix_fadvise(file->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
+#else
+    (void)file, (void)offset, (void)bytes;
+#endif
+}
+
+mldf_status mldfi_file_lock(const struct os_file *file, mldf_error *err) {
+    int result;
+    do
+        result = flock(file->fd, LOCK_EX | LOCK_NB);
+    while (result != 0 && errno == EINTR);
+    if (result == 0)
+        return MLDF_OK;
+    if (errno != EWOULDBLOCK)
+        return mldfi_fail_errno(err, errno, "%s cannot be locked", file->path);
+    mldf_status status = mldfi_fail(err, MLDF_E_BUSY, "%s is locked: another writer has it open", file->path);
+    if (err)
+        err->sys_errno = EWOULDBLOCK;
+    return status;
+}
+
+mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint64_t bytes, mldf_error *err) {
+    map->data = NULL;
+    map->bytes = 0;
+    if (bytes == 0)
+        return MLDF_OK;
+    if (bytes > PTRDIFF_MAX)
+        return mldfi_fail(err, MLDF_E_LIMIT, "%s: %llu bytes do not fit into the address space", file->path,
+                          (unsigned long long)bytes);
+    void *data = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, file->fd, 0);
+    if (data == MAP_FAILED)
+        return mldfi_fail_errno(err, errno, "%s cannot be mapped into memory", file->path);
+    map->data = data;
+    map->bytes = bytes;
+    return MLDF_OK;
+}
+
+void mldfi_map_close(struct os_map *map) {
+    /* munmap wants a plain pointer; the mapping itself was never writable. */
+    if (map->data)
+        (void)munmap((void *)(uintptr_t)map->data, (size_t)map->bytes);
+    map->data = NULL;
+    map->bytes = 0;
+}
+
+double mldfi_time(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
