@@ -140,8 +140,9 @@ CHECK_UNUSED static bool check_status_(mldf_status want, mldf_status got, const 
     if (want == got)
         return true;
     if (err && got < 0)
-        check_fail(file, line, "%s: expected %s (%d), got %s (%d)\n    offset %" PRId64 ", sample %" PRId64
-                               ", field \"%s\", errno %d: %s",
+        check_fail(file, line,
+                   "%s: expected %s (%d), got %s (%d)\n    offset %" PRId64 ", sample %" PRId64
+                   ", field \"%s\", errno %d: %s",
                    text, mldf_status_name(want), (int)want, mldf_status_name(got), (int)got, (int64_t)err->offset,
                    (int64_t)err->sample, err->field, err->sys_errno, err->message);
     else
@@ -310,7 +311,8 @@ CHECK_UNUSED static const char *check_tmpdir(void) {
     if (check_tmpdir_path_[0])
         return check_tmpdir_path_;
     const char *base = getenv("TMPDIR");
-    int n = snprintf(check_tmpdir_path_, sizeof check_tmpdir_path_, "%s/mldf-test-XXXXXX", base && *base ? base : "/tmp");
+    int n =
+        snprintf(check_tmpdir_path_, sizeof check_tmpdir_path_, "%s/mldf-test-XXXXXX", base && *base ? base : "/tmp");
     if (n < 0 || (size_t)n >= sizeof check_tmpdir_path_ || !mkdtemp(check_tmpdir_path_)) {
         perror("check_tmpdir");
         exit(3);
