@@ -1,0 +1,58 @@
+# bash completion of mldf. Installed as share/bash-completion/completions/mldf, which bash-completion loads by name.
+
+_mldf_options() { # command
+    local common="--help --json --key --passphrase-file -q -v"
+    local reading="-n --range --samples --keys --fields --raw --full"
+    local writing="-o -f -j --workers --compress --page-size --encrypt --no-checksums"
+    case $1 in
+    info) echo "$common" ;;
+    head | cat) echo "$common $reading" ;;
+    verify) echo "$common --deep -j --workers" ;;
+    diff) echo "$common" ;;
+    plan) echo "--help --json --samples --schema --payload-bytes --page-size --no-checksums" ;;
+    pack) echo "$common $writing --schema --card --on-error= --resume" ;;
+    append) echo "$common -j --workers --on-error=" ;;
+    repack) echo "$common $writing" ;;
+    repair) echo "$common -o -f -j --workers" ;;
+    esac
+}
+
+_mldf() {
+    local commands="info head cat verify diff plan pack append repack repair"
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" word i
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ $word != -* ]]; then
+            command=$word
+            break
+        fi
+    done
+    if [[ -z $command ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
+        return
+    fi
+    if [[ $current == = ]]; then
+        current=""
+    elif [[ $previous == = ]]; then
+        previous=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    case $previous in
+    --on-error)
+        mapfile -t COMPREPLY < <(compgen -W "stop skip" -- "$current")
+        return
+        ;;
+    -n | -j | --workers | --range | --samples | --keys | --page-size | --fields | --raw | --compress | --payload-bytes)
+        return
+        ;;
+    esac
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_mldf_options "$command")" -- "$current")
+        [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
+    else
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+}
+
+complete -F _mldf mldf
