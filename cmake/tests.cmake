@@ -110,6 +110,7 @@ if(MLDF_BUILD_TESTS)
 
     if(TARGET mldf_cli)
         mldf_add_test(package/magic package "${CMAKE_SOURCE_DIR}/tests/cmake/magic.sh")
+        mldf_add_test(package/docs package "${CMAKE_SOURCE_DIR}/tests/cmake/docs.sh")
     endif()
 
     find_package(Python3 3.9 COMPONENTS Interpreter)
