@@ -20,7 +20,7 @@ _Static_assert(TAG_BYTES == crypto_aead_xchacha20poly1305_ietf_ABYTES, "tag");
 _Static_assert(WRAPPED_BYTES == MLDF_KEY_BYTES + TAG_BYTES, "wrapped key");
 _Static_assert(SALT_BYTES == crypto_pwhash_argon2id_SALTBYTES, "salt");
 _Static_assert(MLDFI_CRYPT_OVERHEAD == NONCE_BYTES + TAG_BYTES, "overhead of a payload");
-_Static_assert(MLDFI_CRYPT_MAC_OFFSET == SECTION_MAC, "place of the mac");
+_Static_assert((int)MLDFI_CRYPT_MAC_OFFSET == (int)SECTION_MAC, "place of the mac");
 _Static_assert(SECTION_MAC + MLDFI_CRYPT_MAC_BYTES == MLDFI_CRYPT_SECTION_BYTES, "section 9");
 
 /* ad of a payload: file_id 16, sample u64, field u16 */

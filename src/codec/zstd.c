@@ -18,7 +18,7 @@ enum { DICTIONARY_MAX = 110 * 1024, LEVEL_MAX = 22 };
 struct zstd_dictionary {
     ZSTD_DDict *digest;
     size_t size;
-    uint8_t bytes[]; /* what the digests refer to */
+    uint8_t bytes[]; /* compressors make their digests from it */
 };
 
 /* Belongs to one thread; so do its digests of the dictionary, one for each level that was used. */
@@ -62,7 +62,7 @@ mldf_status mldfi_zstd_dictionary_new(struct zstd_dictionary **out, const void *
         return MLDF_E_MEMORY;
     dictionary->size = size;
     memcpy(dictionary->bytes, bytes, size);
-    dictionary->digest = ZSTD_createDDict_byReference(dictionary->bytes, size);
+    dictionary->digest = ZSTD_createDDict(dictionary->bytes, size);
     if (!dictionary->digest) {
         free(dictionary);
         return mldfi_fail(err, MLDF_E_MEMORY, "no memory to digest a zstd dictionary of %zu bytes", size);
@@ -138,7 +138,7 @@ static mldf_status prepare(struct zstd_compressor *compressor, int level, mldf_e
     ZSTD_CCtx *context = compressor->context;
     ZSTD_CDict **digest = &compressor->digests[level];
     if (dictionary && !*digest) {
-        *digest = ZSTD_createCDict_byReference(dictionary->bytes, dictionary->size, level);
+        *digest = ZSTD_createCDict(dictionary->bytes, dictionary->size, level);
         if (!*digest)
             return mldfi_fail(err, MLDF_E_MEMORY, "no memory to digest a zstd dictionary of %zu bytes", dictionary->size);
     }
