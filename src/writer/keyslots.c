@@ -1,0 +1,204 @@
+/* The slot table of section 6, built in bounded memory: 2^param slots of index+1, linear probing from the key's hash.
+ *
+ * Up to SLOTS_AT_ONCE slots are filled in memory. A larger table is cut into parts of that size: the hashes are first sorted
+ * into one stream for each part, then part after part is filled; an entry that runs over the end of its part is carried into the next.
+ * What runs over the last part belongs at the front of the first, so the parts are filled twice: once to learn what is carried
+ * round, once to emit. An entry may stand anywhere behind its home as long as no empty slot lies between, which every order
+ * of insertion gives; ours is fixed, so the same keys give the same bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+#include "writer/writer.h"
+
+enum { SLOTS_AT_ONCE = 1 << 21, CHUNK_ENTRIES = 512 };
+
+struct entry {
+    uint64_t hash, index;
+};
+
+struct slots {
+    struct table_builder *tables;
+    uint64_t mask;          /* slots in all - 1 */
+    uint64_t part_slots;
+    uint64_t part_count;
+    struct spill_stream *parts; /* part_count > 1: entries by part */
+    uint64_t *slot, *hash;  /* of the part that is being filled */
+    struct entry *carried;  /* into the next part */
+    size_t carried_count, carried_capacity;
+    struct entry *wrapped;  /* round from the last part to the first */
+    size_t wrapped_count;
+};
+
+static mldf_status read_key(const struct slots *s, uint64_t index, mldf_buffer *out, mldf_error *err)
+{
+    uint8_t ends[16] = {0};
+    mldf_status st = index == 0 ? mldfi_stream_read(&s->tables->key_ends, 0, ends + 8, 8, err)
+                                : mldfi_stream_read(&s->tables->key_ends, 8 * (index - 1), ends, 16, err);
+    if (st < 0)
+        return st;
+    uint64_t begin = mldfi_load_u64(ends), end = mldfi_load_u64(ends + 8);
+    st = mldfi_buffer_resize(out, (size_t)(end - begin), err);
+    return st < 0 ? st : mldfi_stream_read(&s->tables->key_bytes, begin, out->data, out->size, err);
+}
+
+/* Equal hashes are nearly always equal keys. */
+static mldf_status refuse_equal(const struct slots *s, uint64_t first, uint64_t second, mldf_error *err)
+{
+    mldf_buffer a = MLDF_BUFFER_INIT, b = MLDF_BUFFER_INIT;
+    mldf_status st = read_key(s, first, &a, err);
+    if (st >= 0)
+        st = read_key(s, second, &b, err);
+    if (st >= 0 && a.size == b.size && memcmp(a.data, b.data, a.size) == 0) {
+        uint64_t earlier = first < second ? first : second, later = first < second ? second : first;
+        st = mldfi_fail(err, MLDF_E_KEY, "samples %llu and %llu have the same key \"%.*s\"", (unsigned long long)earlier,
+                        (unsigned long long)later, (int)(a.size < 100 ? a.size : 100), (const char *)a.data);
+        mldfi_error_place(err, later, NULL);
+    }
+    mldf_buffer_free(&a);
+    mldf_buffer_free(&b);
+    return st;
+}
+
+static mldf_status carry(struct slots *s, struct entry entry, mldf_error *err)
+{
+    mldf_status st;
+    for (size_t i = 0; i < s->carried_count; i++)
+        if (s->carried[i].hash == entry.hash && (st = refuse_equal(s, s->carried[i].index, entry.index, err)) < 0)
+            return st;
+    st = mldfi_array_reserve(&s->carried, &s->carried_capacity, s->carried_count + 1, sizeof *s->carried, err);
+    if (st >= 0)
+        s->carried[s->carried_count++] = entry;
+    return st;
+}
+
+/* Into the current part, from slot `at` on. A table of one part wraps round in itself. */
+static mldf_status insert(struct slots *s, uint64_t at, struct entry entry, mldf_error *err)
+{
+    for (uint64_t probes = 0; probes < s->part_slots; probes++, at++) {
+        if (at == s->part_slots) {
+            if (s->part_count > 1)
+                return carry(s, entry, err);
+            at = 0;
+        }
+        if (s->slot[at] == 0) {
+            s->slot[at] = entry.index + 1;
+            s->hash[at] = entry.hash;
+            return MLDF_OK;
+        }
+        mldf_status st;
+        if (s->hash[at] == entry.hash && (st = refuse_equal(s, s->slot[at] - 1, entry.index, err)) < 0)
+            return st;
+    }
+    return s->part_count > 1 ? carry(s, entry, err) : mldfi_fail(err, MLDF_E_STATE, "the key table is full");
+}
+
+/* ---- Parts ---------------------------------------------------------------------------------------------------------------- */
+
+/* Calls insert, or sorts into the parts, for every key in order of index. */
+static mldf_status for_each_hash(struct slots *s, bool sort, mldf_error *err)
+{
+    uint8_t chunk[8 * CHUNK_ENTRIES];
+    uint64_t count = s->tables->samples;
+    mldf_status st = MLDF_OK;
+    for (uint64_t at = 0; at < count && st >= 0; at += CHUNK_ENTRIES) {
+        size_t part = count - at < CHUNK_ENTRIES ? (size_t)(count - at) : CHUNK_ENTRIES;
+        st = mldfi_stream_read(&s->tables->key_hashes, 8 * at, chunk, 8 * part, err);
+        for (size_t i = 0; i < part && st >= 0; i++) {
+            struct entry entry = {mldfi_load_u64(chunk + 8 * i), at + i};
+            uint64_t home = entry.hash & s->mask;
+            if (sort)
+                st = mldfi_stream_push(&s->parts[home / s->part_slots], &entry, sizeof entry, err);
+            else
+                st = insert(s, home, entry, err);
+        }
+    }
+    return st;
+}
+
+static mldf_status fill_part(struct slots *s, uint64_t part, mldf_error *err)
+{
+    memset(s->slot, 0, (size_t)s->part_slots * 8);
+    size_t incoming = s->carried_count;
+    struct entry *from = s->carried;
+    s->carried = NULL;
+    s->carried_count = s->carried_capacity = 0;
+    mldf_status st = MLDF_OK;
+    for (size_t i = 0; i < incoming && st >= 0; i++)
+        st = insert(s, 0, from[i], err);
+    free(from);
+    struct entry chunk[CHUNK_ENTRIES];
+    uint64_t bytes = mldfi_stream_bytes(&s->parts[part]);
+    for (uint64_t at = 0; at < bytes && st >= 0; at += sizeof chunk) {
+        size_t size = bytes - at < sizeof chunk ? (size_t)(bytes - at) : sizeof chunk;
+        st = mldfi_stream_read(&s->parts[part], at, chunk, size, err);
+        for (size_t i = 0; i < size / sizeof *chunk && st >= 0; i++)
+            st = insert(s, (chunk[i].hash & s->mask) % s->part_slots, chunk[i], err);
+    }
+    for (size_t i = 0; part == 0 && i < s->wrapped_count && st >= 0; i++)
+        st = insert(s, 0, s->wrapped[i], err);
+    return st;
+}
+
+static mldf_status fill_parts(struct slots *s, mldfi_emit_fn emit, void *user, mldf_error *err)
+{
+    mldf_status st = MLDF_OK;
+    s->carried_count = 0;
+    for (uint64_t part = 0; part < s->part_count && st >= 0; part++) {
+        st = fill_part(s, part, err);
+        if (st >= 0 && emit)
+            st = emit(user, s->slot, (size_t)s->part_slots * 8, err);
+    }
+    return st;
+}
+
+static mldf_status build_parts(struct slots *s, mldfi_emit_fn emit, void *user, mldf_error *err)
+{
+    s->parts = mldfi_alloc_zero((size_t)s->part_count, sizeof *s->parts, err);
+    if (!s->parts)
+        return MLDF_E_MEMORY;
+    for (uint64_t i = 0; i < s->part_count; i++)
+        mldfi_stream_init(&s->parts[i], &s->tables->spill);
+    mldf_status st = for_each_hash(s, true, err);
+    if (st >= 0)
+        st = fill_parts(s, NULL, NULL, err);
+    if (st < 0)
+        return st;
+    s->wrapped = s->carried;
+    s->wrapped_count = s->carried_count;
+    s->carried = NULL;
+    s->carried_count = s->carried_capacity = 0;
+    st = fill_parts(s, emit, user, err);
+    if (st >= 0 && s->carried_count != s->wrapped_count)
+        st = mldfi_fail(err, MLDF_E_KEY, "the keys' hashes are too uneven for a table");
+    return st;
+}
+
+mldf_status mldfi_key_slots(struct table_builder *tables, mldfi_emit_fn emit, void *user, mldf_error *err)
+{
+    struct slots s = {.tables = tables};
+    uint64_t all = UINT64_C(1) << mldfi_key_param(tables->samples);
+    s.mask = all - 1;
+    s.part_slots = all < SLOTS_AT_ONCE ? all : SLOTS_AT_ONCE;
+    s.part_count = all / s.part_slots;
+    s.slot = mldfi_alloc_zero((size_t)s.part_slots, 8, err);
+    s.hash = mldfi_alloc_zero((size_t)s.part_slots, 8, err);
+    mldf_status st = s.slot && s.hash ? MLDF_OK : MLDF_E_MEMORY;
+    if (st >= 0 && s.part_count > 1) {
+        st = build_parts(&s, emit, user, err);
+    } else if (st >= 0) {
+        st = for_each_hash(&s, false, err);
+        if (st >= 0)
+            st = emit(user, s.slot, (size_t)all * 8, err);
+    }
+    if (s.parts)
+        mldfi_spill_remove(&tables->spill, s.parts, (size_t)s.part_count);
+    free(s.parts);
+    free(s.slot);
+    free(s.hash);
+    free(s.carried);
+    free(s.wrapped);
+    return st;
+}

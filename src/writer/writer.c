@@ -1,0 +1,390 @@
+/* The writer's public face (mldf/writer.h): opening, taking samples, finishing, giving up. Read writer.h for how samples travel. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/target.h"
+#include "os/thread.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+#include "util/json.h"
+#include "writer/writer.h"
+
+static const mldf_writer_options default_options = MLDF_WRITER_OPTIONS_INIT;
+
+/* ---- Opening -------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status take_options(const mldf_writer_options *given, mldf_writer_options *out, mldf_error *err)
+{
+    *out = default_options;
+    if (!given)
+        return MLDF_OK;
+    if (given->struct_bytes == 0 || given->struct_bytes > sizeof *out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "options of %zu bytes; initialise them with MLDF_WRITER_OPTIONS_INIT", given->struct_bytes);
+    memcpy(out, given, given->struct_bytes);
+    if (out->page_size && (!mldfi_is_power_of_two(out->page_size) || out->page_size < FORMAT_MIN_PAGE || out->page_size > FORMAT_MAX_PAGE))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a page size of %llu bytes; it must be a power of two from 4096 to 2^31",
+                          (unsigned long long)out->page_size);
+    return MLDF_OK;
+}
+
+static mldf_status new_writer(const mldf_writer_options *options, mldf_writer **out, mldf_error *err)
+{
+    mldf_writer *writer = mldfi_alloc_zero(1, sizeof *writer, err);
+    if (!writer)
+        return MLDF_E_MEMORY;
+    writer->options = *options;
+    writer->options.card = NULL;
+    writer->options.secret = (mldf_secret){0, 0, 0, 0};
+    writer->context = options->context;
+    writer->file = (struct os_file)OS_FILE_NONE;
+    writer->stream_fd = -1;
+    writer->tables.spill.file = (struct os_file)OS_FILE_NONE;
+    pthread_mutex_init(&writer->lock, NULL);
+    mldfi_cond_init(&writer->work);
+    mldfi_cond_init(&writer->room);
+    *out = writer;
+    return MLDF_OK;
+}
+
+static mldf_status take_card(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err)
+{
+    if (!options->card)
+        return MLDF_OK;
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    struct json json = {0};
+    mldf_status st = mldfi_json_parse(&json, options->card, options->card_bytes, err);
+    if (st >= 0 && json.nodes[0].kind != MLDFI_JSON_OBJECT)
+        st = mldfi_fail(err, MLDF_E_SYNTAX, "not a JSON object");
+    if (st >= 0)
+        st = mldfi_json_canonical(&json, 0, &text, err);
+    if (st >= 0 && text.size > FORMAT_MAX_CARD)
+        st = mldfi_fail(err, MLDF_E_LIMIT, "%zu bytes; at most %d are possible", text.size, FORMAT_MAX_CARD);
+    if (st >= 0 && !(writer->card = mldfi_copy_text((const char *)text.data, text.size, err)))
+        st = MLDF_E_MEMORY;
+    writer->card_bytes = text.size;
+    if (st < 0)
+        mldfi_error_prefix(err, "the card");
+    mldf_buffer_free(&text);
+    mldfi_json_free(&json);
+    return st;
+}
+
+/* What a new file and a stream have in common. */
+static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, const char *spill_beside,
+                             const mldf_writer_options *options, mldf_error *err)
+{
+    if (!schema || schema->field_count == 0)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "a file needs at least one field");
+    mldf_status st = mldfi_schema_copy(schema, &writer->schema, err);
+    if (st >= 0)
+        st = take_card(writer, options, err);
+    if (st >= 0 && (options->secret.key || options->secret.passphrase))
+        st = mldfi_crypt_new(&writer->crypt, &options->secret, err);
+    if (st >= 0)
+        st = mldfi_tables_init(&writer->tables, writer->schema, spill_beside, err);
+    if (st < 0)
+        return st;
+    for (size_t f = 0; f < writer->schema->field_count; f++)
+        writer->dictionary_pending |= options->dictionary && (writer->schema->fields[f].info.flags & MLDF_FIELD_COMPRESSED);
+    mldfi_place_begin(writer, options->page_size);
+    return options->page_size ? mldfi_write_front(writer, err) : MLDF_OK;
+}
+
+static mldf_status begin_jobs(mldf_writer *writer, mldf_error *err)
+{
+    const mldf_schema *schema = writer->schema;
+    size_t each = schema->row_bytes + schema->payload_count * sizeof(struct job_payload);
+    writer->job_samples = JOB_BYTES / each < 1 ? 1 : JOB_BYTES / each > JOB_SAMPLES ? JOB_SAMPLES : JOB_BYTES / each;
+    writer->staged = mldfi_alloc_zero(schema->field_count, sizeof *writer->staged, err);
+    writer->staged_offset = mldfi_alloc_zero(schema->field_count, sizeof *writer->staged_offset, err);
+    if (!writer->staged || !writer->staged_offset)
+        return MLDF_E_MEMORY;
+    return mldfi_schedule_start(writer, err);
+}
+
+static mldf_status opened(mldf_writer *writer, mldf_status st, mldf_writer **out)
+{
+    if (st < 0)
+        mldf_writer_abort(writer);
+    else
+        *out = writer;
+    return st;
+}
+
+mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const mldf_writer_options *options, mldf_writer **out,
+                             mldf_error *err)
+{
+    mldf_writer_options taken;
+    mldf_writer *writer;
+    *out = NULL;
+    mldf_status st = take_options(options, &taken, err);
+    if (st >= 0)
+        st = mldfi_target_check(path, taken.overwrite, err);
+    if (st < 0 || (st = new_writer(&taken, &writer, err)) < 0)
+        return st;
+    if (!(writer->target = mldfi_copy_text(path, strlen(path), err)))
+        st = MLDF_E_MEMORY;
+    if (st >= 0)
+        st = mldfi_file_create_beside(&writer->file, path, err);
+    if (st >= 0)
+        st = begin_new(writer, schema, path, &taken, err);
+    if (st >= 0)
+        st = begin_jobs(writer, err);
+    return opened(writer, st, out);
+}
+
+mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mldf_writer_options *options, mldf_writer **out,
+                                    mldf_error *err)
+{
+    mldf_writer_options taken;
+    mldf_writer *writer;
+    *out = NULL;
+    mldf_status st = take_options(options, &taken, err);
+    if (st < 0 || (st = new_writer(&taken, &writer, err)) < 0)
+        return st;
+    if (fd < 0)
+        st = mldfi_fail(err, MLDF_E_ARGUMENT, "descriptor %d", fd);
+    writer->stream_fd = fd;
+    if (st >= 0)
+        st = begin_new(writer, schema, "/tmp/mldf-stream", &taken, err);
+    if (st >= 0)
+        st = begin_jobs(writer, err);
+    return opened(writer, st, out);
+}
+
+mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options *options, mldf_writer **out, mldf_error *err)
+{
+    mldf_writer_options taken;
+    mldf_writer *writer;
+    *out = NULL;
+    mldf_status st = take_options(options, &taken, err);
+    if (st < 0 || (st = new_writer(&taken, &writer, err)) < 0)
+        return st;
+    st = mldfi_append_begin(writer, path, &taken, err);
+    if (st >= 0)
+        st = begin_jobs(writer, err);
+    return opened(writer, st, out);
+}
+
+const mldf_schema *mldf_writer_schema(const mldf_writer *writer) { return writer->schema; }
+
+uint64_t mldf_writer_sample_count(const mldf_writer *writer) { return writer->submitted; }
+
+void mldf_writer_cancel(mldf_writer *writer) { atomic_store(&writer->cancelled, true); }
+
+/* ---- Samples ---------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status fail_writer(mldf_writer *writer, mldf_status st, const mldf_error *why, mldf_error *err)
+{
+    pthread_mutex_lock(&writer->lock);
+    if (!writer->failed)
+        writer->failure = *why;
+    writer->failed = true;
+    pthread_cond_broadcast(&writer->work);
+    pthread_mutex_unlock(&writer->lock);
+    if (err)
+        *err = *why;
+    return st;
+}
+
+static mldf_status take_job(mldf_writer *writer, mldf_error *err)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->filling = writer->unused;
+    if (writer->filling)
+        writer->unused = writer->filling->next;
+    pthread_mutex_unlock(&writer->lock);
+    mldf_status st = writer->filling ? MLDF_OK : mldfi_job_new(writer, &writer->filling, err);
+    if (st >= 0) {
+        writer->filling->next = NULL;
+        writer->filling->first_submitted = writer->submitted;
+    }
+    return st;
+}
+
+/* A sample that cannot be taken: it holds its place in the job, so that skipped samples are told of in order. */
+static mldf_status add_bad_sample(mldf_writer *writer, const mldf_error *why, mldf_error *err)
+{
+    struct job *job = writer->filling;
+    const mldf_schema *schema = writer->schema;
+    uint8_t *row;
+    mldf_status st = mldfi_job_add_bad(job, job->samples, why, err);
+    if (st >= 0)
+        st = mldfi_buffer_extend(&job->rows, schema->row_bytes, &row, err);
+    if (st < 0)
+        return st;
+    memset(row, 0, schema->row_bytes);
+    for (size_t p = 0; p < schema->payload_count; p++)
+        job->payloads[job->samples * schema->payload_count + p] = (struct job_payload){.kind = MLDF_KIND_NULL};
+    job->key_bytes[job->samples++] = 0;
+    return MLDF_OK;
+}
+
+mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count, const char *key, size_t key_bytes,
+                               mldf_error *err)
+{
+    mldf_error why;
+    mldf_status st = MLDF_OK;
+    if (!writer->filling) {
+        st = mldfi_check(writer, err);
+        if (st < 0)
+            return st;
+        if ((st = take_job(writer, &why)) < 0)
+            return fail_writer(writer, st, &why, err);
+    }
+    if (count != writer->schema->field_count)
+        st = mldfi_fail(&why, MLDF_E_ARGUMENT, "%zu values for %zu fields", count, writer->schema->field_count);
+    else
+        st = mldfi_job_add(writer, writer->filling, values, key, key_bytes, &why);
+    if (st < 0 && why.sample == MLDF_NONE)
+        why.sample = writer->old_samples + writer->submitted;
+    if (st < 0 && writer->options.skip_bad_samples && st != MLDF_E_MEMORY)
+        st = add_bad_sample(writer, &why, &why);
+    if (st < 0)
+        return fail_writer(writer, st, &why, err);
+    writer->submitted++;
+    return mldfi_job_full(writer, writer->filling) ? mldfi_submit(writer, err) : MLDF_OK;
+}
+
+mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value *value, mldf_error *err)
+{
+    if (field >= writer->schema->field_count)
+        return mldfi_fail(err, MLDF_E_NO_FIELD, "field %zu of %zu", field, writer->schema->field_count);
+    size_t record_bytes = value->kind == MLDF_KIND_STORED ? value->record_bytes : 0;
+    size_t start = writer->staged_bytes.size;
+    mldf_status st = MLDF_OK;
+    if (record_bytes)
+        st = mldf_buffer_append(&writer->staged_bytes, value->record, record_bytes, err);
+    if (st >= 0 && value->bytes && value->data)
+        st = mldf_buffer_append(&writer->staged_bytes, value->data, (size_t)value->bytes, err);
+    if (st < 0)
+        return st;
+    writer->staged[field] = *value;
+    writer->staged_offset[field] = start;
+    return MLDF_OK;
+}
+
+mldf_status mldf_writer_set_key(mldf_writer *writer, const char *key, size_t key_bytes, mldf_error *err)
+{
+    writer->staged_key.size = 0;
+    writer->staged_has_key = true;
+    return mldf_buffer_append(&writer->staged_key, key, key_bytes, err);
+}
+
+mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err)
+{
+    size_t count = writer->schema->field_count;
+    for (size_t f = 0; f < count; f++) {
+        mldf_value *value = &writer->staged[f];
+        const uint8_t *at = writer->staged_bytes.data + writer->staged_offset[f];
+        if (value->kind == MLDF_KIND_STORED) {
+            value->record = at;
+            at += value->record_bytes;
+        }
+        if (value->bytes && value->data)
+            value->data = at;
+    }
+    const char *key = writer->staged_has_key ? (const char *)writer->staged_key.data : NULL;
+    mldf_status st = mldf_writer_append(writer, writer->staged, count, key, key ? writer->staged_key.size : 0, err);
+    memset(writer->staged, 0, count * sizeof *writer->staged);
+    writer->staged_bytes.size = 0;
+    writer->staged_has_key = false;
+    return st;
+}
+
+/* ---- The end ---------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status add_history(mldf_writer *writer, mldf_error *err)
+{
+    uint8_t record[FORMAT_HISTORY_BYTES] = {0};
+    mldfi_store_u32(record, writer->generation);
+    mldfi_store_u64(record + 8, writer->old_samples);
+    mldfi_store_u64(record + 16, writer->tables.samples - writer->old_samples);
+    return mldf_buffer_append(&writer->history, record, sizeof record, err);
+}
+
+static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err)
+{
+    mldf_status st = mldfi_drain(writer, err);
+    if (st >= 0)
+        st = mldfi_place_end(&writer->workers[0], err);
+    if (st >= 0 && writer->appending)
+        st = add_history(writer, err);
+    uint64_t file_bytes = 0;
+    if (st >= 0)
+        st = mldfi_finish_file(writer, &file_bytes, err);
+    if (st >= 0 && writer->target)
+        st = mldfi_file_publish(&writer->file, writer->target, writer->options.overwrite, err);
+    if (st >= 0 && result) {
+        result->samples = writer->tables.samples - writer->old_samples;
+        result->skipped = writer->skipped_total;
+        result->file_bytes = file_bytes;
+    }
+    writer->finished = st >= 0;
+    return st;
+}
+
+mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err)
+{
+    mldf_status st = finish(writer, result, err);
+    mldf_writer_abort(writer); /* frees; removes only what is not finished */
+    return st;
+}
+
+static void free_jobs(struct job *job)
+{
+    while (job) {
+        struct job *next = job->next;
+        mldfi_job_free(job);
+        job = next;
+    }
+}
+
+static void undo(mldf_writer *writer)
+{
+    if (writer->finished)
+        return;
+    mldf_error ignored;
+    if (writer->appending)
+        mldfi_file_truncate(&writer->file, writer->old_end, &ignored);
+    else if (writer->target)
+        mldfi_file_discard(&writer->file);
+}
+
+void mldf_writer_abort(mldf_writer *writer)
+{
+    if (!writer)
+        return;
+    mldfi_schedule_stop(writer);
+    undo(writer);
+    mldfi_file_close(&writer->file);
+    free_jobs(writer->retire_next);
+    free_jobs(writer->unused);
+    free_jobs(writer->held);
+    mldfi_job_free(writer->filling);
+    if (writer->tables.schema)
+        mldfi_tables_free(&writer->tables);
+    for (size_t i = 0; i < writer->kept_count; i++)
+        mldf_buffer_free(&writer->kept[i].bytes);
+    free(writer->kept);
+    mldf_buffer_free(&writer->history);
+    mldf_buffer_free(&writer->dictionary_bytes);
+    mldfi_zstd_dictionary_free(writer->dictionary);
+    mldfi_crypt_free(writer->crypt);
+    mldf_buffer_free(&writer->check_row);
+    mldf_buffer_free(&writer->prelude.bytes);
+    free(writer->prelude.entries);
+    free(writer->skipped);
+    free(writer->staged);
+    free(writer->staged_offset);
+    mldf_buffer_free(&writer->staged_bytes);
+    mldf_buffer_free(&writer->staged_key);
+    mldf_schema_free(writer->schema);
+    free(writer->card);
+    free(writer->target);
+    pthread_cond_destroy(&writer->work);
+    pthread_cond_destroy(&writer->room);
+    pthread_mutex_destroy(&writer->lock);
+    free(writer);
+}
