@@ -1,0 +1,245 @@
+/* Rows into a writer. Conversion happens here, on the caller's thread, so that errors name line and column; compression and
+ * checksums happen on the writer's threads. See pack.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/file.h"
+#include "tool/pack.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size_t source_count,
+                             const mldf_pack_options *options, mldf_error *err)
+{
+    memset(feed, 0, sizeof *feed);
+    feed->options = options;
+    feed->sources = sources;
+    feed->source_count = source_count;
+    feed->key_column = SIZE_MAX;
+    feed->watch.progress = options->writer.progress;
+    feed->watch.user = options->writer.progress_user;
+    feed->watch.now.phase = "pack";
+    feed->watch.now.samples_total = MLDF_NONE;
+    feed->watch.now.bytes_total = MLDF_NONE;
+    feed->opened = mldfi_alloc_zero(source_count + 1, sizeof *feed->opened, err);
+    feed->ring_line = mldfi_alloc_zero(FEED_RING, sizeof *feed->ring_line, err);
+    feed->ring_source = mldfi_alloc_zero(FEED_RING, sizeof *feed->ring_source, err);
+    if (!feed->opened || !feed->ring_line || !feed->ring_source)
+        return MLDF_E_MEMORY;
+    return MLDF_OK;
+}
+
+void mldfi_feed_free(struct feed *feed)
+{
+    if (feed->opened)
+        for (size_t i = 0; i < feed->source_count; i++)
+            mldfi_rows_close(&feed->opened[i]);
+    if (feed->converters)
+        for (size_t i = 0; i < mldf_schema_field_count(feed->schema); i++)
+            mldfi_converter_free(&feed->converters[i]);
+    mldfi_columns_free(&feed->columns);
+    free(feed->opened);
+    free(feed->field_column);
+    free(feed->converters);
+    free(feed->inferred);
+    free(feed->values);
+    free(feed->ring_line);
+    free(feed->ring_source);
+    memset(feed, 0, sizeof *feed);
+}
+
+/* ---- The schema ---------------------------------------------------------------------------------------------------- */
+
+static mldf_status make_converters(struct feed *feed, mldf_error *err)
+{
+    size_t count = mldf_schema_field_count(feed->schema);
+    feed->converters = mldfi_alloc_zero(count + 1, sizeof *feed->converters, err);
+    feed->values = mldfi_alloc_zero(count + 1, sizeof *feed->values, err);
+    feed->field_column = mldfi_alloc_zero(count + 1, sizeof *feed->field_column, err);
+    if (!feed->converters || !feed->values || !feed->field_column)
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const mldf_field *field = mldf_schema_field(feed->schema, i);
+        const struct inferred *inferred = feed->inferred ? &feed->inferred[i] : NULL;
+        feed->field_column[i] = mldfi_columns_find(&feed->columns, field->name, strlen(field->name));
+        mldf_status status = mldfi_converter_begin(&feed->converters[i], field, inferred != NULL,
+                                                   inferred && inferred->numbers_as_text, err);
+        if (status < 0)
+            return status;
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, mldf_error *err)
+{
+    const char *key = feed->options->key_column;
+    mldf_status status = MLDF_OK;
+    feed->schema = schema;
+    if (!feed->inferred) {
+        for (size_t i = 0; status == MLDF_OK && i < mldf_schema_field_count(schema); i++) {
+            const char *name = mldf_schema_field(schema, i)->name;
+            if (key && strcmp(key, name) == 0)
+                return mldfi_fail(err, MLDF_E_ARGUMENT, "'%s' is both the key column and a field of the schema", key);
+            status = mldfi_columns_add(&feed->columns, name, strlen(name), err);
+        }
+        if (status == MLDF_OK && key) {
+            feed->key_column = feed->columns.count;
+            status = mldfi_columns_add(&feed->columns, key, strlen(key), err);
+        }
+    }
+    return status < 0 ? status : make_converters(feed, err);
+}
+
+/* A CSV file that lacks the column of a field that must have a value is refused before its first row. */
+static mldf_status check_header(const struct feed *feed, const struct rows *rows, mldf_error *err)
+{
+    for (size_t i = 0; i < feed->columns.count; i++) {
+        bool there = false;
+        for (size_t h = 0; h < rows->header_count && !there; h++)
+            there = rows->header[h] == i;
+        if (there)
+            continue;
+        const char *name = feed->columns.names[i];
+        if (i == feed->key_column)
+            return mldfi_fail(err, MLDF_E_KEY, "%s:1:1: the key column '%s' is missing", rows->input.name, name);
+        size_t field;
+        if (mldf_schema_find(feed->schema, name, &field, NULL) == MLDF_OK &&
+            !(mldf_schema_field(feed->schema, field)->flags & MLDF_FIELD_NULLABLE))
+            return mldfi_fail(err, MLDF_E_NULL, "%s:1:1: there is no column '%s', and the field is not nullable",
+                              rows->input.name, name);
+    }
+    return MLDF_OK;
+}
+
+/* ---- Errors of workers --------------------------------------------------------------------------------------------- */
+
+/* "file:line" of a submitted row, or only what is still known. */
+static void place_of(const struct feed *feed, uint64_t submitted, char out[512])
+{
+    bool known = submitted < feed->submitted && feed->submitted - submitted <= FEED_RING;
+    if (!known) {
+        snprintf(out, 512, "row %" PRIu64, submitted);
+        return;
+    }
+    size_t slot = submitted % FEED_RING;
+    const char *source = feed->sources[feed->ring_source[slot]];
+    snprintf(out, 512, "%.480s:%" PRIu64, strcmp(source, "-") == 0 ? "(standard input)" : source, feed->ring_line[slot]);
+}
+
+void mldfi_feed_place(const struct feed *feed, mldf_error *err)
+{
+    char place[512];
+    if (!err || err->sample == MLDF_NONE || feed->options->skip_bad_rows)
+        return;
+    place_of(feed, err->sample, place);
+    mldfi_error_prefix(err, "%s", place);
+}
+
+static void on_skipped(void *user, uint64_t submitted, const mldf_error *why)
+{
+    struct feed *feed = user;
+    char place[512];
+    mldf_skip skip = {place, why->message};
+    place_of(feed, submitted, place);
+    feed->skipped++;
+    if (feed->options->skip)
+        feed->options->skip(feed->options->skip_user, &skip);
+}
+
+void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer)
+{
+    writer->skip_bad_samples = feed->options->skip_bad_rows;
+    writer->skipped = on_skipped;
+    writer->skipped_user = feed;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_row_error(mldf_status status)
+{
+    return status == MLDF_E_SYNTAX || status == MLDF_E_TYPE || status == MLDF_E_RANGE || status == MLDF_E_NULL ||
+           status == MLDF_E_KEY;
+}
+
+static void skip_row(struct feed *feed, const struct rows *rows, const mldf_error *why)
+{
+    char place[512];
+    snprintf(place, sizeof place, "%.480s:%" PRIu64, rows->input.name, rows->line);
+    mldf_skip skip = {place, why->message};
+    feed->skipped++;
+    if (feed->options->skip)
+        feed->options->skip(feed->options->skip_user, &skip);
+}
+
+static mldf_status convert_row(struct feed *feed, const struct rows *rows, const char **key, size_t *key_bytes, mldf_error *err)
+{
+    static const struct cell absent = {CELL_ABSENT, false, NULL, 0, NULL, 0, 0, 0};
+    size_t count = mldf_schema_field_count(feed->schema);
+    for (size_t i = 0; i < count; i++) {
+        size_t column = feed->field_column[i];
+        const struct cell *cell = column == SIZE_MAX ? &absent : &rows->cells[column];
+        mldf_status status = mldfi_convert(&feed->converters[i], cell, &feed->values[i], err);
+        if (status < 0) {
+            const mldf_field *field = mldf_schema_field(feed->schema, i);
+            mldfi_error_cell(err, rows->input.name, rows->line, cell, field->name, field->type_name);
+            return status;
+        }
+    }
+    *key = NULL;
+    *key_bytes = 0;
+    if (feed->key_column == SIZE_MAX)
+        return MLDF_OK;
+    const struct cell *cell = &rows->cells[feed->key_column];
+    mldf_status status = mldfi_convert_key(cell, key, key_bytes, err);
+    if (status < 0)
+        mldfi_error_cell(err, rows->input.name, rows->line, cell, feed->options->key_column, "key");
+    return status;
+}
+
+static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source, mldf_error *err)
+{
+    const char *key;
+    size_t key_bytes;
+    mldf_status status = mldfi_rows_next(rows, &feed->columns, false, err);
+    if (status == MLDF_OK)
+        status = convert_row(feed, rows, &key, &key_bytes, err);
+    if (is_row_error(status) && feed->options->skip_bad_rows) {
+        skip_row(feed, rows, err);
+        return MLDF_OK;
+    }
+    if (status != MLDF_OK)
+        return status;
+    size_t slot = feed->submitted % FEED_RING;
+    feed->ring_line[slot] = rows->line;
+    feed->ring_source[slot] = (uint32_t)source;
+    feed->submitted++;
+    status = mldf_writer_append(feed->writer, feed->values, mldf_schema_field_count(feed->schema), key, key_bytes, err);
+    if (status < 0 && is_row_error(status))
+        mldfi_feed_place(feed, err);
+    return status;
+}
+
+mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err)
+{
+    struct rows *rows = &feed->opened[source];
+    struct rows_options options = {feed->options->format, false, false, feed->inferred != NULL, &feed->watch};
+    mldf_error local;
+    if (!err)
+        err = &local;
+    mldf_status status = rows->open ? mldfi_rows_rewind(rows, &options, &feed->columns, err)
+                                    : mldfi_rows_open(rows, feed->sources[source], &options, &feed->columns, err);
+    if (status == MLDF_OK && rows->format != MLDF_SOURCE_JSONL)
+        status = check_header(feed, rows, err);
+    uint64_t before = feed->watch.now.bytes_done;
+    for (uint64_t n = 0; status == MLDF_OK; n++) {
+        status = feed_row(feed, rows, source, err);
+        feed->watch.now.samples_done = feed->submitted;
+        feed->watch.now.bytes_done = before + rows->input.consumed;
+        if (status == MLDF_OK && n % 64 == 0)
+            status = mldfi_watch(&feed->watch, false, err);
+    }
+    mldfi_rows_close(rows);
+    return status == MLDF_END ? MLDF_OK : status;
+}

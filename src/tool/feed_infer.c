@@ -1,0 +1,130 @@
+/* The first look: the columns of all sources and their types, from the first 10,000 rows. See pack.h and infer.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/pack.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct look {
+    struct feed *feed;
+    struct guess *guesses;
+    size_t capacity;
+    struct json scratch;
+    uint64_t rows;
+    bool json; /* the sources are JSON lines */
+};
+
+static mldf_status look_at_row(struct look *look, const struct rows *rows, mldf_error *err)
+{
+    const struct columns *columns = &look->feed->columns;
+    size_t had = look->capacity;
+    mldf_status status = mldfi_array_reserve(&look->guesses, &look->capacity, columns->count, sizeof *look->guesses, err);
+    if (status < 0)
+        return status;
+    for (size_t i = had; i < look->capacity; i++) {
+        memset(&look->guesses[i], 0, sizeof look->guesses[i]);
+        look->guesses[i].nulls = look->rows; /* a key that appears late was missing before */
+    }
+    for (size_t i = 0; i < columns->count; i++)
+        mldfi_guess_cell(&look->guesses[i], &rows->cells[i], &look->scratch);
+    /* Slots beyond the columns in use stand for columns to come. */
+    for (size_t i = columns->count; i < look->capacity; i++)
+        look->guesses[i].nulls++;
+    look->rows++;
+    return MLDF_OK;
+}
+
+static mldf_status look_at_source(struct look *look, size_t source, mldf_error *err)
+{
+    struct feed *feed = look->feed;
+    struct rows *rows = &feed->opened[source];
+    bool first = source == 0;
+    struct rows_options options = {feed->options->format, true, first, !first, &feed->watch};
+    mldf_error local;
+    mldf_status status = mldfi_rows_open(rows, feed->sources[source], &options, &feed->columns, err);
+    if (status < 0)
+        return status;
+    bool json = rows->format == MLDF_SOURCE_JSONL;
+    if (first)
+        look->json = json;
+    else if (look->json != json)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: CSV and JSON lines are packed together only with a schema", rows->input.name);
+    while (look->rows < INFER_ROWS && mldfi_input_may_look(&rows->input)) {
+        status = mldfi_rows_next(rows, &feed->columns, json, &local);
+        if (status == MLDF_END)
+            break;
+        if (status == MLDF_OK)
+            status = look_at_row(look, rows, &local);
+        bool bad_row = status == MLDF_E_SYNTAX || status == MLDF_E_TYPE;
+        if (status < 0 && !(bad_row && feed->options->skip_bad_rows)) {
+            if (err)
+                *err = local;
+            return status;
+        }
+    }
+    if (rows->input.seekable)
+        mldfi_rows_close(rows);
+    return MLDF_OK;
+}
+
+/* A name that no field may have: said with the file it comes from. */
+static mldf_status add_field(struct look *look, mldf_schema *schema, size_t column, struct inferred *out, mldf_error *err)
+{
+    const char *name = look->feed->columns.names[column];
+    struct guess empty = {0};
+    const struct guess *guess = column < look->capacity ? &look->guesses[column] : &empty;
+    mldfi_guess_decide(guess, look->json, out);
+    mldf_status status = mldf_schema_add(schema, name, out->type_id, out->arguments[0] ? out->arguments : NULL, out->flags, err);
+    if (status < 0) {
+        const char *source = look->feed->sources[0];
+        mldfi_error_prefix(err, "%s: column '%.80s'", strcmp(source, "-") == 0 ? "(standard input)" : source, name);
+        return status == MLDF_E_SCHEMA || status == MLDF_E_ARGUMENT || status == MLDF_E_LIMIT ? MLDF_E_SYNTAX : status;
+    }
+    return MLDF_OK;
+}
+
+static mldf_status make_schema(struct look *look, mldf_schema **out, mldf_error *err)
+{
+    struct feed *feed = look->feed;
+    const char *key = feed->options->key_column;
+    size_t fields = 0;
+    mldf_schema *schema;
+    mldf_status status = mldf_schema_new(feed->options->writer.context, &schema, err);
+    if (status < 0)
+        return status;
+    feed->inferred = mldfi_alloc_zero(feed->columns.count + 1, sizeof *feed->inferred, err);
+    if (!feed->inferred)
+        status = MLDF_E_MEMORY;
+    for (size_t i = 0; status == MLDF_OK && i < feed->columns.count; i++) {
+        if (key && strcmp(key, feed->columns.names[i]) == 0)
+            feed->key_column = i;
+        else
+            status = add_field(look, schema, i, &feed->inferred[fields++], err);
+    }
+    if (status == MLDF_OK && key && feed->key_column == SIZE_MAX)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "no column is named '%s', as the key column should be", key);
+    if (status == MLDF_OK && fields == 0)
+        status = mldfi_fail(err, MLDF_E_SYNTAX, "%s: no columns: there is nothing to make fields of", feed->sources[0]);
+    if (status < 0) {
+        mldf_schema_free(schema);
+        if (err)
+            err->status = status;
+        return status;
+    }
+    *out = schema;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_feed_infer(struct feed *feed, mldf_schema **out, mldf_error *err)
+{
+    struct look look = {feed, NULL, 0, {0}, 0, false};
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK && i < feed->source_count && look.rows < INFER_ROWS; i++)
+        status = look_at_source(&look, i, err);
+    if (status == MLDF_OK)
+        status = make_schema(&look, out, err);
+    free(look.guesses);
+    mldfi_json_free(&look.scratch);
+    return status;
+}

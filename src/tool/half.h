@@ -1,0 +1,10 @@
+/* float16 and bfloat16 from float64, rounded to nearest, ties to even, in one step. */
+#ifndef MLDF_TOOL_HALF_H
+#define MLDF_TOOL_HALF_H
+
+#include <stdint.h>
+
+uint16_t mldfi_f64_to_f16(double value);
+uint16_t mldfi_f64_to_bf16(double value);
+
+#endif

@@ -1,0 +1,181 @@
+/* The window over a text source. See input.h; csv.c and jsonl.c are its users. */
+#include "tool/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/file.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err)
+{
+    if (!watch || !watch->progress)
+        return MLDF_OK;
+    double now = mldfi_time();
+    if (!at_once && now - watch->last < 0.1)
+        return MLDF_OK;
+    watch->last = now;
+    if (watch->progress(watch->user, &watch->now))
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_CANCELLED, "interrupted");
+}
+
+mldf_status mldfi_input_memory(struct input *input, const char *name, const void *data, size_t bytes, mldf_error *err)
+{
+    memset(input, 0, sizeof *input);
+    input->fd = -1;
+    input->at_end = true;
+    input->total_bytes = bytes;
+    input->name = mldfi_copy_text(name, strlen(name), err);
+    input->data = mldfi_alloc(bytes + 1, err);
+    if (!input->name || !input->data) {
+        mldfi_input_close(input);
+        return MLDF_E_MEMORY;
+    }
+    if (bytes)
+        memcpy(input->data, data, bytes);
+    input->capacity = bytes + 1;
+    input->end = bytes;
+    return MLDF_OK;
+}
+
+/* Opens the file and learns what kind it is. A FIFO waits for its writer, as it does for every other command. */
+static mldf_status open_path(struct input *input, const char *path, mldf_error *err)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0) {
+        input->fd = STDIN_FILENO;
+    } else {
+        do {
+            input->fd = open(path, O_RDONLY | O_CLOEXEC);
+            if (input->fd < 0 && errno == EINTR) {
+                mldf_status status = mldfi_watch(input->watch, true, err);
+                if (status < 0)
+                    return status;
+            }
+        } while (input->fd < 0 && errno == EINTR);
+        if (input->fd < 0)
+            return mldfi_fail_errno(err, errno, "%s: cannot open", input->name);
+        input->owns_fd = true;
+    }
+    if (fstat(input->fd, &st) != 0)
+        return mldfi_fail_errno(err, errno, "%s: cannot read", input->name);
+    if (S_ISDIR(st.st_mode))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a folder, and folders are not packed by this version", input->name);
+    input->seekable = S_ISREG(st.st_mode) && input->owns_fd;
+    if (S_ISREG(st.st_mode))
+        input->total_bytes = (uint64_t)st.st_size;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_input_open(struct input *input, const char *path, bool record, struct input_watch *watch, mldf_error *err)
+{
+    const char *name = strcmp(path, "-") == 0 ? "(standard input)" : path;
+    memset(input, 0, sizeof *input);
+    input->fd = -1;
+    input->watch = watch;
+    input->total_bytes = MLDF_NONE;
+    input->name = mldfi_copy_text(name, strlen(name), err);
+    if (!input->name)
+        return MLDF_E_MEMORY;
+    mldf_status status = open_path(input, path, err);
+    if (status == MLDF_OK) {
+        input->recording = record && !input->seekable;
+        input->capacity = INPUT_CHUNK;
+        input->data = mldfi_alloc(input->capacity, err);
+        if (!input->data)
+            status = MLDF_E_MEMORY;
+    }
+    if (status < 0)
+        mldfi_input_close(input);
+    return status;
+}
+
+void mldfi_input_close(struct input *input)
+{
+    if (input->owns_fd && input->fd >= 0)
+        close(input->fd);
+    free(input->name);
+    free(input->data);
+    memset(input, 0, sizeof *input);
+    input->fd = -1;
+}
+
+mldf_status mldfi_input_rewind(struct input *input, mldf_error *err)
+{
+    if (input->seekable) {
+        if (lseek(input->fd, 0, SEEK_SET) != 0)
+            return mldfi_fail_errno(err, errno, "%s: cannot go back to the beginning", input->name);
+        input->begin = input->end = 0;
+        input->at_end = false;
+    } else {
+        /* Everything is still in the window. */
+        input->begin = 0;
+        input->recording = false;
+    }
+    input->consumed = 0;
+    return MLDF_OK;
+}
+
+bool mldfi_input_may_look(const struct input *input)
+{
+    return !input->recording || input->begin < INPUT_MAX_RECORD;
+}
+
+/* Room for at least one chunk after `end`: by moving the window to the front, or by growing. */
+static mldf_status make_room(struct input *input, mldf_error *err)
+{
+    if (!input->recording && input->begin > 0) {
+        memmove(input->data, input->data + input->begin, input->end - input->begin);
+        input->end -= input->begin;
+        input->begin = 0;
+    }
+    if (input->capacity - input->end >= INPUT_CHUNK / 2)
+        return MLDF_OK;
+    if (input->end - input->begin > INPUT_MAX_ROW)
+        return mldfi_fail(err, MLDF_E_LIMIT, "%s: a row of more than %llu bytes: is a quote not closed?", input->name,
+                          (unsigned long long)INPUT_MAX_ROW);
+    size_t capacity = input->capacity * 2 + INPUT_CHUNK;
+    char *data = realloc(input->data, capacity);
+    if (!data)
+        return mldfi_fail_memory(err, capacity);
+    input->data = data;
+    input->capacity = capacity;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_input_more(struct input *input, mldf_error *err)
+{
+    if (input->at_end)
+        return MLDF_END;
+    mldf_status status = make_room(input, err);
+    if (status < 0)
+        return status;
+    for (;;) {
+        ssize_t got = read(input->fd, input->data + input->end, input->capacity - input->end);
+        if (got > 0) {
+            input->end += (size_t)got;
+            return mldfi_watch(input->watch, false, err);
+        }
+        if (got == 0) {
+            input->at_end = true;
+            return MLDF_END;
+        }
+        if (errno != EINTR)
+            return mldfi_fail_errno(err, errno, "%s: cannot read", input->name);
+        status = mldfi_watch(input->watch, true, err);
+        if (status < 0)
+            return status;
+    }
+}
+
+void mldfi_input_consume(struct input *input, size_t bytes)
+{
+    input->begin += bytes;
+    input->consumed += bytes;
+}

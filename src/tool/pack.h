@@ -1,0 +1,52 @@
+/* What pack and append share: rows from text sources go into a writer. Read pack.c first, then feed.c. */
+#ifndef MLDF_TOOL_PACK_H
+#define MLDF_TOOL_PACK_H
+
+#include "tool/convert.h"
+#include "tool/rows.h"
+
+enum { FEED_RING = 1 << 16 };
+
+/* The state of one run over all sources. */
+struct feed {
+    const mldf_pack_options *options;
+    const char *const *sources;
+    size_t source_count;
+    struct input_watch watch;
+
+    struct columns columns;
+    size_t key_column;   /* index in columns, or SIZE_MAX */
+    struct rows *opened; /* one for each source; open only while in use, or when a pipe waits for its second look */
+
+    const mldf_schema *schema;
+    size_t *field_column; /* column of each field, or SIZE_MAX when the sources have none */
+    struct converter *converters;
+    struct inferred *inferred; /* one for each field when the schema was inferred, else NULL */
+    mldf_value *values;
+
+    mldf_writer *writer;
+    uint64_t submitted, skipped;
+    /* Where the latest rows came from, so that an error from a worker thread can name its line. */
+    uint64_t *ring_line;
+    uint32_t *ring_source;
+};
+
+mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size_t source_count,
+                             const mldf_pack_options *options, mldf_error *err);
+void mldfi_feed_free(struct feed *feed);
+
+/* Looks at the first rows and makes a schema of them. */
+mldf_status mldfi_feed_infer(struct feed *feed, mldf_schema **out, mldf_error *err);
+/* Uses this schema (borrowed); columns are its fields, by name, plus the key column. */
+mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, mldf_error *err);
+/* Hooks for the writer that is going to be fed: skipped rows and progress. */
+void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer);
+/* One source into feed->writer. */
+mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err);
+/* An error that names a sample gets the place of its row. */
+void mldfi_feed_place(const struct feed *feed, mldf_error *err);
+
+/* "FIELD" or "FIELD=LEVEL" for each. */
+mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err);
+
+#endif

@@ -1,0 +1,296 @@
+/* CSV rows and JSON objects as cells in the order of the columns. See rows.h. */
+#include "tool/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "util/buffer.h"
+#include "util/error.h"
+
+const char *mldfi_source_format_name(mldf_source_format format)
+{
+    switch (format) {
+    case MLDF_SOURCE_CSV: return "csv";
+    case MLDF_SOURCE_TSV: return "tsv";
+    case MLDF_SOURCE_JSONL: return "jsonl";
+    default: return "auto";
+    }
+}
+
+/* ---- Which format -------------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t n = strlen(name), e = strlen(ending);
+    return n > e && strcasecmp(name + n - e, ending) == 0;
+}
+
+/* A first look at the bytes, for names that say nothing and for files that are something else altogether. */
+static mldf_status sniff(struct rows *rows, mldf_error *err)
+{
+    struct input *in = &rows->input;
+    while (in->end - in->begin < 512) {
+        mldf_status status = mldfi_input_more(in, err);
+        if (status < 0)
+            return status;
+        if (status == MLDF_END)
+            break;
+    }
+    const char *text = in->data + in->begin;
+    size_t bytes = in->end - in->begin;
+    if (bytes >= 9 && memcmp(text, "\x89MLDF\r\n\x1a\n", 9) == 0)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is an MLDF file already: use append or repack", in->name);
+    if (ends_with(in->name, ".tar") || (bytes >= 262 && memcmp(text + 257, "ustar", 5) == 0))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: tar archives are not packed by this version", in->name);
+    if (rows->format != MLDF_SOURCE_AUTO)
+        return MLDF_OK;
+    if (ends_with(in->name, ".csv"))
+        rows->format = MLDF_SOURCE_CSV;
+    else if (ends_with(in->name, ".tsv") || ends_with(in->name, ".tab"))
+        rows->format = MLDF_SOURCE_TSV;
+    else if (ends_with(in->name, ".jsonl") || ends_with(in->name, ".ndjson"))
+        rows->format = MLDF_SOURCE_JSONL;
+    if (rows->format != MLDF_SOURCE_AUTO)
+        return MLDF_OK;
+    size_t at = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (at < bytes && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n'))
+        at++;
+    if (at < bytes && text[at] == '{') {
+        rows->format = MLDF_SOURCE_JSONL;
+    } else {
+        const char *line_end = memchr(text + at, '\n', bytes - at);
+        size_t line = line_end ? (size_t)(line_end - text) : bytes;
+        bool tab = memchr(text + at, '\t', line - at) && !memchr(text + at, ',', line - at);
+        rows->format = tab ? MLDF_SOURCE_TSV : MLDF_SOURCE_CSV;
+    }
+    return MLDF_OK;
+}
+
+/* ---- CSV header ---------------------------------------------------------------------------------------------------- */
+
+static mldf_status fail_cell(const struct rows *rows, uint64_t line, uint64_t column, mldf_status status, mldf_error *err,
+                             const char *before, const char *name, size_t name_bytes, const char *after)
+{
+    int shown = name_bytes > 100 ? 100 : (int)name_bytes;
+    return mldfi_fail(err, status, "%s:%llu:%llu: %s%.*s%s", rows->input.name, (unsigned long long)line,
+                      (unsigned long long)column, before, shown, name, after);
+}
+
+static mldf_status map_header_cell(struct rows *rows, size_t index, bool may_add, struct columns *columns, bool *seen,
+                                   mldf_error *err)
+{
+    const struct csv_cell *cell = &rows->csv.cells[index];
+    if (cell->bytes == 0)
+        return fail_cell(rows, cell->line, cell->column, MLDF_E_SYNTAX, err, "a column without a name", "", 0, "");
+    size_t column = mldfi_columns_find(columns, cell->text, cell->bytes);
+    if (column == SIZE_MAX) {
+        if (!may_add)
+            return fail_cell(rows, cell->line, cell->column, MLDF_E_TYPE, err, "column '", cell->text, cell->bytes,
+                             "' is not one of the columns expected (a schema field or a column of the first source)");
+        mldf_status status = mldfi_columns_add(columns, cell->text, cell->bytes, err);
+        if (status < 0)
+            return status;
+        column = columns->count - 1;
+    }
+    if (seen[column])
+        return fail_cell(rows, cell->line, cell->column, MLDF_E_SYNTAX, err, "two columns are named '", cell->text,
+                         cell->bytes, "'");
+    seen[column] = true;
+    rows->header[index] = column;
+    return MLDF_OK;
+}
+
+static mldf_status map_header(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err)
+{
+    size_t count = rows->csv.cell_count, before = columns->count;
+    mldf_status status = MLDF_OK;
+    bool *seen = mldfi_alloc_zero(before + count + 1, sizeof *seen, err);
+    rows->header = mldfi_alloc_zero(count + 1, sizeof *rows->header, err);
+    rows->header_count = count;
+    if (!seen || !rows->header)
+        status = MLDF_E_MEMORY;
+    for (size_t i = 0; status == MLDF_OK && i < count; i++)
+        status = map_header_cell(rows, i, options->may_add, columns, seen, err);
+    for (size_t i = 0; status == MLDF_OK && options->same_columns && i < before; i++)
+        if (!seen[i])
+            status = fail_cell(rows, rows->csv.row_line, 1, MLDF_E_TYPE, err, "column '", columns->names[i],
+                               strlen(columns->names[i]), "' is missing");
+    free(seen);
+    return status;
+}
+
+static mldf_status read_header(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err)
+{
+    mldf_status status = mldfi_csv_next(&rows->csv, err);
+    if (status < 0)
+        return status;
+    if (status == MLDF_END)
+        return mldfi_fail(err, MLDF_E_SYNTAX, "%s:1:1: no header line: the file is empty", rows->input.name);
+    return map_header(rows, options, columns, err);
+}
+
+/* ---- Open, rewind, close ------------------------------------------------------------------------------------------- */
+
+static mldf_status begin(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err)
+{
+    if (rows->format == MLDF_SOURCE_JSONL) {
+        mldfi_jsonl_begin(&rows->jsonl, &rows->input);
+        return MLDF_OK;
+    }
+    mldfi_csv_begin(&rows->csv, &rows->input, rows->format == MLDF_SOURCE_TSV ? '\t' : ',');
+    return read_header(rows, options, columns, err);
+}
+
+mldf_status mldfi_rows_open_input(struct rows *rows, struct input *input, const struct rows_options *options,
+                                  struct columns *columns, mldf_error *err)
+{
+    memset(rows, 0, sizeof *rows);
+    rows->input = *input;
+    rows->format = options->format;
+    rows->open = true;
+    mldf_status status = sniff(rows, err);
+    if (status == MLDF_OK)
+        status = begin(rows, options, columns, err);
+    if (status < 0)
+        mldfi_rows_close(rows);
+    return status;
+}
+
+mldf_status mldfi_rows_open(struct rows *rows, const char *path, const struct rows_options *options, struct columns *columns,
+                            mldf_error *err)
+{
+    struct input input;
+    memset(rows, 0, sizeof *rows);
+    mldf_status status = mldfi_input_open(&input, path, options->record, options->watch, err);
+    if (status < 0)
+        return status;
+    return mldfi_rows_open_input(rows, &input, options, columns, err);
+}
+
+static void free_parsers(struct rows *rows)
+{
+    mldfi_csv_free(&rows->csv);
+    mldfi_jsonl_free(&rows->jsonl);
+    free(rows->header);
+    rows->header = NULL;
+}
+
+mldf_status mldfi_rows_rewind(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err)
+{
+    free_parsers(rows);
+    mldf_status status = mldfi_input_rewind(&rows->input, err);
+    return status < 0 ? status : begin(rows, options, columns, err);
+}
+
+void mldfi_rows_close(struct rows *rows)
+{
+    if (!rows->open)
+        return;
+    free_parsers(rows);
+    free(rows->cells);
+    mldfi_input_close(&rows->input);
+    memset(rows, 0, sizeof *rows);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------------------------- */
+
+static mldf_status clear_cells(struct rows *rows, size_t count, mldf_error *err)
+{
+    mldf_status status = mldfi_array_reserve(&rows->cells, &rows->cell_capacity, count + 1, sizeof *rows->cells, err);
+    if (status == MLDF_OK)
+        memset(rows->cells, 0, count * sizeof *rows->cells);
+    return status;
+}
+
+static mldf_status next_csv(struct rows *rows, const struct columns *columns, mldf_error *err)
+{
+    mldf_status status = mldfi_csv_next(&rows->csv, err);
+    rows->line = rows->csv.row_line;
+    if (status != MLDF_OK)
+        return status;
+    if (rows->csv.cell_count != rows->header_count) {
+        size_t extra = rows->csv.cell_count > rows->header_count ? rows->header_count : rows->csv.cell_count - 1;
+        const struct csv_cell *cell = &rows->csv.cells[extra];
+        return mldfi_fail(err, MLDF_E_SYNTAX, "%s:%llu:%llu: %zu cells, but the header has %zu columns", rows->input.name,
+                          (unsigned long long)cell->line, (unsigned long long)cell->column, rows->csv.cell_count,
+                          rows->header_count);
+    }
+    status = clear_cells(rows, columns->count, err);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < rows->header_count; i++) {
+        const struct csv_cell *from = &rows->csv.cells[i];
+        struct cell *to = &rows->cells[rows->header[i]];
+        to->kind = CELL_TEXT;
+        to->quoted = from->quoted;
+        to->text = from->text;
+        to->bytes = from->bytes;
+        to->line = from->line;
+        to->column = from->column;
+    }
+    return MLDF_OK;
+}
+
+/* The column of a member: most lines have their keys in the same order, so the next column is tried first. */
+static size_t member_column(const struct columns *columns, const struct json_node *node, size_t guess)
+{
+    if (guess < columns->count) {
+        const char *name = columns->names[guess];
+        if (strncmp(name, node->key, node->key_bytes) == 0 && name[node->key_bytes] == 0)
+            return guess;
+    }
+    return mldfi_columns_find(columns, node->key, node->key_bytes);
+}
+
+static mldf_status add_key(struct rows *rows, struct columns *columns, const struct json_node *node, bool may_add, mldf_error *err)
+{
+    if (node->key_bytes == 0)
+        return fail_cell(rows, rows->line, node->offset + 1, MLDF_E_SYNTAX, err, "a column without a name", "", 0, "");
+    if (!may_add)
+        return fail_cell(rows, rows->line, node->offset + 1, MLDF_E_TYPE, err, "column '", node->key, node->key_bytes,
+                         "' is not known: no field of the schema, and not in the rows that the types were taken from");
+    mldf_status status = mldfi_columns_add(columns, node->key, node->key_bytes, err);
+    return status < 0 ? status : clear_cells(rows, columns->count, err);
+}
+
+static mldf_status next_jsonl(struct rows *rows, struct columns *columns, bool may_add, mldf_error *err)
+{
+    mldf_status status = mldfi_jsonl_next(&rows->jsonl, err);
+    const struct json *json = &rows->jsonl.tree;
+    rows->line = rows->jsonl.line;
+    if (status != MLDF_OK)
+        return status;
+    /* Unknown keys first, so that the cells are cleared once. */
+    size_t guess = 0;
+    for (uint32_t i = mldfi_json_first(json, 0); i < json->nodes[0].next; i = json->nodes[i].next) {
+        size_t column = member_column(columns, &json->nodes[i], guess);
+        if (column == SIZE_MAX) {
+            status = add_key(rows, columns, &json->nodes[i], may_add, err);
+            if (status < 0)
+                return status;
+            column = columns->count - 1;
+        }
+        guess = column + 1;
+    }
+    status = clear_cells(rows, columns->count, err);
+    guess = 0;
+    for (uint32_t i = mldfi_json_first(json, 0); status == MLDF_OK && i < json->nodes[0].next; i = json->nodes[i].next) {
+        size_t column = member_column(columns, &json->nodes[i], guess);
+        struct cell *cell = &rows->cells[column];
+        cell->kind = CELL_JSON;
+        cell->json = json;
+        cell->node = i;
+        cell->line = rows->line;
+        cell->column = json->nodes[i].offset + 1;
+        guess = column + 1;
+    }
+    return status;
+}
+
+mldf_status mldfi_rows_next(struct rows *rows, struct columns *columns, bool may_add, mldf_error *err)
+{
+    if (rows->format == MLDF_SOURCE_JSONL)
+        return next_jsonl(rows, columns, may_add, err);
+    return next_csv(rows, columns, err);
+}
