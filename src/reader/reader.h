@@ -3,6 +3,7 @@
  *   source  : a mapping, borrowed memory, or a descriptor for positional reads
  *   state   : header, schema, directory: immutable after open
  *   verified: one bit for each 64 KiB block of the metadata table that was found good (only with options.verify)
+ *   pool    : idle decompressors, taken and given back with atomic exchanges
  */
 #ifndef MLDF_READER_READER_H
 #define MLDF_READER_READER_H
@@ -16,45 +17,133 @@
 #include "mldf/reader.h"
 #include "os/file.h"
 
+enum {
+    READER_IDLE_DECOMPRESSORS = 16, /* kept for the next call; more threads than this make and free their own */
+    READER_CHUNK = 1 << 20          /* long ranges are checked in pieces of this size */
+};
+
 struct mldf_reader {
     const mldf_context *context;
-    struct os_file file;      /* fd -1 for memory */
-    struct os_map map;        /* data NULL with MLDF_BACKEND_READ */
+    struct os_file file; /* fd -1 for memory */
+    struct os_map map;   /* data NULL with MLDF_BACKEND_READ */
     bool owns_map;
+    bool mapped; /* map.data holds the file; may be NULL only for an empty one */
     mldf_backend backend;
     bool verify;
-    char *path;               /* for messages; "" for memory */
+    char *path; /* for messages; "" for memory */
 
-    struct header header;     /* the state: from the front or from the footer */
-    uint64_t physical_bytes;  /* of the file */
-    uint64_t end;             /* logical end: nothing beyond it is reached */
-    uint64_t footer_ptr;      /* 0: a 1.0 file */
+    struct header header;    /* the state: from the front or from the footer */
+    uint64_t physical_bytes; /* of the file */
+    uint64_t end;            /* logical end: nothing beyond it is reached */
+    uint64_t footer_ptr;     /* 0: a 1.0 file */
     uint32_t generation;
     bool header_recovered, draft;
     struct tables tables;
+    uint64_t row_bytes;
     struct section *sections;
     size_t section_count;
     mldf_schema *schema;
-    mldf_field_stats *stats;  /* NULL: none */
+    mldf_field_stats *stats;                                                           /* NULL: none */
     const struct section *checks, *validity, *keys, *page_map, *card, *tables_section; /* NULL: none */
-    uint64_t keys_bytes_end;  /* section-relative end of the key bytes */
+    uint64_t keys_bytes_end; /* section-relative end of the key bytes and their padding: the slots begin here */
     struct zstd_dictionary *dictionary;
-    struct crypt *crypt;      /* NULL: not encrypted, or opened without key */
+    struct crypt *crypt; /* NULL: not encrypted, or opened without key */
     bool encrypted;
-    _Atomic(uint64_t) *verified_blocks;
-};
+    bool salvage; /* opened by descriptors and rows alone: what is nullable and all zero counts as null */
 
-/* Pointer to [offset, offset+bytes) of the file: into the mapping, or read into *scratch at scratch->size (appended) for the read back end.
- * The range must have been checked against reader->end by the caller or is checked here: MLDF_E_CORRUPT. */
+    _Atomic(uint64_t) *verified_blocks;
+    _Atomic(uint32_t) *verified_sections; /* READER_GOOD_...; one word, apart, so that the rest stays const */
+    _Atomic(struct zstd_decompressor *) *decompressors; /* READER_IDLE_DECOMPRESSORS slots */
+};
+enum { READER_GOOD_VALIDITY = 1, READER_GOOD_KEYS = 2 };
+
+/* ---- source.c ------------------------------------------------------------------------------------------------------ */
+
+/* Pointer to [offset, offset+bytes) of the file: into the mapping, or read into *scratch behind scratch->size (appended, on a
+ * multiple of 64) for the read back end. A range that passes reader->end is MLDF_E_CORRUPT at its offset. */
 mldf_status mldfi_reader_view(const mldf_reader *reader, uint64_t offset, uint64_t bytes, mldf_buffer *scratch,
                               const uint8_t **out, mldf_error *err);
+/* The same, with the byte `lead` bytes after the first one on a multiple of 64 where it is read into scratch. */
+mldf_status mldfi_reader_view_lead(const mldf_reader *reader, uint64_t offset, uint64_t bytes, size_t lead,
+                                   mldf_buffer *scratch, const uint8_t **out, mldf_error *err);
+/* A copy of a small range. */
+mldf_status mldfi_reader_copy(const mldf_reader *reader, uint64_t offset, void *dst, size_t bytes, mldf_error *err);
+/* CRC of a range of any length, in bounded memory. */
+mldf_status mldfi_reader_crc(const mldf_reader *reader, uint64_t offset, uint64_t bytes, uint32_t *crc,
+                             mldf_error *err);
+/* An error at a byte of this file; the message begins with the path. Returns the status. */
+__attribute__((cold, format(printf, 5, 6))) mldf_status mldfi_reader_fail(const mldf_reader *reader, mldf_error *err,
+                                                                          mldf_status status, uint64_t offset,
+                                                                          const char *format, ...);
+/* Puts the path in front of an error that a lower layer made. Returns the status. */
+mldf_status mldfi_reader_name_error(const mldf_reader *reader, mldf_error *err, mldf_status status);
+/* Room for `bytes` behind scratch->size, with the byte `lead` bytes after the first one on a multiple of 64. */
+mldf_status mldfi_scratch_place(mldf_buffer *scratch, size_t bytes, size_t lead, uint8_t **out, mldf_error *err);
+
+/* ---- access.c, payload.c ------------------------------------------------------------------------------------------- */
+
 /* One row, verified when asked for. */
-mldf_status mldfi_reader_row(const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch, const uint8_t **out, mldf_error *err);
+mldf_status mldfi_reader_row(const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch, const uint8_t **out,
+                             mldf_error *err);
 /* Stored payload bytes as they are in the file (checked against the end, CRC when verify); empty: *bytes = 0. */
 mldf_status mldfi_reader_stored_payload(const mldf_reader *reader, uint64_t sample, size_t field, const uint8_t *row,
                                         mldf_buffer *scratch, const uint8_t **data, uint64_t *bytes, mldf_error *err);
 /* Validity bit. */
 mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, size_t field, bool *out, mldf_error *err);
+/* Rule A3: does the payload of this record lie in the file? record_at: the record's byte in the file. */
+mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
+                                       uint64_t record_at, uint64_t ptr, uint64_t bytes, mldf_error *err);
+/* Rule A4: the metadata blocks that hold [offset, offset+bytes), counted in the metadata table, have their CRC. */
+mldf_status mldfi_reader_check_blocks(const mldf_reader *reader, uint64_t offset, uint64_t bytes, mldf_error *err);
+
+/* A value whose data is placed behind what scratch holds already; stored: undecoded. sample and field exist. */
+mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample, size_t field, bool stored,
+                                      mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* Rule A1: the errors for a sample or a field that the file does not have. */
+__attribute__((cold)) mldf_status mldfi_reader_no_sample(const mldf_reader *reader, uint64_t sample, mldf_error *err);
+__attribute__((cold)) mldf_status mldfi_reader_no_field(const mldf_reader *reader, size_t field, mldf_error *err);
+
+/* A payload on its way from the file to its value. */
+struct payload {
+    uint64_t sample;
+    size_t field;
+    uint64_t record_at;  /* byte of the record in the file */
+    uint64_t ptr, bytes; /* stored, > 0 */
+};
+/* Rules A4-A6: the value's bytes: stored, checked, decrypted, decompressed. */
+mldf_status mldfi_reader_load_payload(const mldf_reader *reader, const struct payload *payload, mldf_buffer *scratch,
+                                      const uint8_t **data, uint64_t *bytes, mldf_error *err);
+/* The CRC of a payload as section 2 has it. */
+mldf_status mldfi_reader_stored_crc(const mldf_reader *reader, uint64_t sample, size_t payload_index, uint32_t *crc,
+                                    mldf_error *err);
+void mldfi_reader_free_pool(mldf_reader *reader);
+
+/* Byte of a record in the file. */
+static inline uint64_t mldfi_record_at(const mldf_reader *reader, uint64_t sample, const struct schema_field *field) {
+    return reader->tables.metadata.ptr + sample * reader->row_bytes + field->info.row_offset;
+}
+
+/* ---- keys.c, ptr.c -------------------------------------------------------------------------------------------------- */
+
+/* Rule A8: where the key of a sample is, as a byte of the file. The file has keys and the sample exists. */
+mldf_status mldfi_reader_key_range(const mldf_reader *reader, uint64_t sample, uint64_t *at, size_t *bytes,
+                                   mldf_error *err);
+/* An entry of the allocation table, as it stands there. */
+mldf_status mldfi_reader_allocation(const mldf_reader *reader, uint64_t index, uint64_t *ptr, uint64_t *bytes,
+                                    mldf_error *err);
+
+/* ---- info.c, open.c ------------------------------------------------------------------------------------------------- */
+
 const struct section *mldfi_reader_find_section(const mldf_reader *reader, uint32_t kind);
+
+/* How mldfi_reader_open_salvage looks at a damaged file. */
+struct salvage {
+    uint64_t footer_at; /* take the header from this valid footer and end the file behind it; 0: the front header */
+    bool bare;          /* descriptors and rows alone: no directory, no sections, no checksums */
+};
+/* For repair: opens what mldf_reader_open refuses. In a bare opening rows that the file no longer holds are left out of
+ * header.num_samples. */
+mldf_status mldfi_reader_open_salvage(const char *path, const mldf_reader_options *options,
+                                      const struct salvage *salvage, mldf_reader **out, mldf_error *err);
 
 #endif

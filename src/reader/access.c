@@ -1,0 +1,285 @@
+/* One field of one sample: rules A1-A7 of the specification, in their order. The path of a raw payload in a mapping takes
+ * no lock, no allocation and no copy: two bounds checks, a look at the row, and the type's decode. many.c does the same for
+ * many samples; payload.c has the steps that compressed, encrypted and checked payloads take. */
+#include <inttypes.h>
+
+#include "reader/reader.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/crc32c.h"
+#include "util/error.h"
+
+/* ---- Validity (A2) ---------------------------------------------------------------------------------------------------- */
+
+/* With verify: the section's CRC, once. */
+static mldf_status verify_validity(const mldf_reader *reader, mldf_error *err) {
+    const struct section *s = reader->validity;
+    uint32_t crc;
+    if (atomic_load_explicit(reader->verified_sections, memory_order_acquire) & READER_GOOD_VALIDITY)
+        return MLDF_OK;
+    mldf_status status = mldfi_reader_crc(reader, s->ptr, s->size, &crc, err);
+    if (status < 0)
+        return status;
+    if (crc != s->crc)
+        return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, s->ptr,
+                                 "section 5 (validity) at byte %" PRIu64 " is damaged", s->ptr);
+    atomic_fetch_or_explicit(reader->verified_sections, READER_GOOD_VALIDITY, memory_order_release);
+    return MLDF_OK;
+}
+
+/* repair's look at a file that lost its section 5: a null is stored as zeros. */
+static mldf_status is_not_zero(const mldf_reader *reader, uint64_t sample, const struct schema_field *field, bool *out,
+                               mldf_error *err) {
+    uint8_t piece[64];
+    uint64_t at = mldfi_record_at(reader, sample, field);
+    *out = false;
+    for (uint32_t done = 0; done < field->info.record_bytes && !*out; done += (uint32_t)sizeof piece) {
+        uint32_t left = field->info.record_bytes - done, now = left < sizeof piece ? left : (uint32_t)sizeof piece;
+        mldf_status status = mldfi_reader_copy(reader, at + done, piece, now, err);
+        if (status < 0)
+            return status;
+        for (uint32_t i = 0; i < now; i++)
+            *out = *out || piece[i];
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, size_t field, bool *out,
+                                  mldf_error *err) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    uint8_t byte;
+    *out = true;
+    if (!(f->info.flags & MLDF_FIELD_NULLABLE))
+        return MLDF_OK;
+    if (!reader->validity)
+        return is_not_zero(reader, sample, f, out, err);
+    uint64_t n = reader->header.num_samples, bitmap = 8 * (n / 64 + (n % 64 != 0));
+    uint64_t at = reader->validity->ptr + f->nullable_index * bitmap + sample / 8;
+    mldf_status status = reader->verify ? verify_validity(reader, err) : MLDF_OK;
+    if (status >= 0)
+        status = mldfi_reader_copy(reader, at, &byte, 1, err);
+    if (status < 0)
+        return status;
+    *out = byte >> (sample % 8) & 1;
+    return MLDF_OK;
+}
+
+/* ---- Rows --------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status check_block(const mldf_reader *reader, uint64_t block, mldf_error *err) {
+    const struct table_ref *rows = &reader->tables.metadata;
+    uint64_t offset = block * FORMAT_CRC_BLOCK, left = rows->bytes - offset;
+    uint64_t index = mldfi_crc_blocks(reader->tables.descriptors.bytes) + block;
+    uint8_t want[4];
+    uint32_t got;
+    _Atomic(uint64_t) *word = &reader->verified_blocks[block / 64];
+    if (atomic_load_explicit(word, memory_order_relaxed) >> (block % 64) & 1)
+        return MLDF_OK;
+    mldf_status status = mldfi_reader_copy(reader, reader->tables_section->ptr + FORMAT_TABLES_BYTES + 4 * index, want,
+                                           sizeof want, err);
+    if (status >= 0)
+        status =
+            mldfi_reader_crc(reader, rows->ptr + offset, left < FORMAT_CRC_BLOCK ? left : FORMAT_CRC_BLOCK, &got, err);
+    if (status < 0)
+        return status;
+    if (got != mldfi_load_u32(want))
+        return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, rows->ptr + offset,
+                                 "rows %" PRIu64 " to %" PRIu64 ": their block of the metadata table at byte %" PRIu64
+                                 " has CRC %08" PRIx32 ", not %08" PRIx32,
+                                 offset / reader->row_bytes,
+                                 (offset + (left < FORMAT_CRC_BLOCK ? left : FORMAT_CRC_BLOCK) - 1) / reader->row_bytes,
+                                 rows->ptr + offset, got, mldfi_load_u32(want));
+    atomic_fetch_or_explicit(word, UINT64_C(1) << (block % 64), memory_order_relaxed);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_reader_check_blocks(const mldf_reader *reader, uint64_t offset, uint64_t bytes, mldf_error *err) {
+    if (!reader->verified_blocks || bytes == 0)
+        return MLDF_OK;
+    for (uint64_t block = offset / FORMAT_CRC_BLOCK; block <= (offset + bytes - 1) / FORMAT_CRC_BLOCK; block++) {
+        mldf_status status = check_block(reader, block, err);
+        if (status < 0)
+            return status;
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_reader_row(const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch, const uint8_t **out,
+                             mldf_error *err) {
+    uint64_t offset = sample * reader->row_bytes;
+    mldf_status status = mldfi_reader_check_blocks(reader, offset, reader->row_bytes, err);
+    if (status < 0) {
+        mldfi_error_place(err, sample, NULL);
+        return status;
+    }
+    return mldfi_reader_view(reader, reader->tables.metadata.ptr + offset, reader->row_bytes, scratch, out, err);
+}
+
+/* ---- One value ------------------------------------------------------------------------------------------------------------ */
+
+mldf_status mldfi_reader_no_sample(const mldf_reader *reader, uint64_t sample, mldf_error *err) {
+    mldfi_fail(err, MLDF_E_NO_SAMPLE, "no sample %" PRIu64 ": the file has %" PRIu64, sample,
+               reader->header.num_samples);
+    mldfi_error_place(err, sample, NULL);
+    return mldfi_reader_name_error(reader, err, MLDF_E_NO_SAMPLE);
+}
+
+mldf_status mldfi_reader_no_field(const mldf_reader *reader, size_t field, mldf_error *err) {
+    mldfi_fail(err, MLDF_E_NO_FIELD, "no field %zu: the file has %zu", field, reader->schema->field_count);
+    return mldfi_reader_name_error(reader, err, MLDF_E_NO_FIELD);
+}
+
+static void set_null(mldf_value *out) {
+    memset(out, 0, sizeof *out);
+    out->kind = MLDF_KIND_NULL;
+}
+
+__attribute__((cold)) static mldf_status place(const mldf_reader *reader, uint64_t sample,
+                                               const struct schema_field *field, mldf_error *err, mldf_status status) {
+    if (err) {
+        mldfi_error_prefix(err, "row %" PRIu64 ", field %s", sample, field->info.name);
+        mldfi_reader_name_error(reader, err, status);
+        mldfi_error_place(err, sample, field->info.name);
+    }
+    return status;
+}
+
+/* The record and the value bytes of a present value; record and data may lie in scratch, behind what it holds already. */
+static mldf_status load_stored(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                               mldf_value *out, uint64_t *payload_ptr, mldf_error *err) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    struct payload p = {sample, field, mldfi_record_at(reader, sample, f), 0, 0};
+    const uint8_t *record, *data = NULL;
+    uint64_t bytes = 0;
+    mldf_status status = mldfi_reader_view(reader, p.record_at, f->info.record_bytes, scratch, &record, err);
+    if (status < 0)
+        return status;
+    size_t record_place = reader->mapped ? 0 : (size_t)(record - scratch->data);
+    if (mldfi_field_has_payload(f)) {
+        mldfi_record_payload(f, record, &p.ptr, &p.bytes);
+        if ((status = mldfi_reader_check_payload(reader, sample, f, p.record_at, p.ptr, p.bytes, err)) < 0)
+            return status;
+    }
+    if (reader->verified_blocks &&
+        (status = mldfi_reader_check_blocks(reader, p.record_at - reader->tables.metadata.ptr, f->info.record_bytes,
+                                            err)) < 0) {
+        mldfi_error_place(err, sample, f->info.name);
+        return status;
+    }
+    if (p.bytes && (status = mldfi_reader_load_payload(reader, &p, scratch, &data, &bytes, err)) < 0)
+        return status;
+    out->record = reader->mapped ? record : scratch->data + record_place;
+    out->data = data;
+    out->bytes = bytes;
+    *payload_ptr = p.ptr;
+    return MLDF_OK;
+}
+
+static mldf_status decode(const mldf_reader *reader, uint64_t sample, const struct schema_field *f,
+                          uint64_t payload_ptr, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    const uint8_t *record = out->record;
+    mldf_status status = mldfi_field_decode(f, record, mldfi_record_at(reader, sample, f), out->data, out->bytes,
+                                            payload_ptr, scratch, out, err);
+    return status < 0 ? place(reader, sample, f, err, status) : MLDF_OK;
+}
+
+/* Copies to the end of scratch what a value points to in a buffer that is about to go. */
+static mldf_status keep(const mldf_buffer *from, mldf_buffer *scratch, const void **data, uint64_t bytes,
+                        mldf_error *err) {
+    uintptr_t base = (uintptr_t)from->data, at = (uintptr_t)*data;
+    uint8_t *copy;
+    if (!base || bytes == 0 || at < base || at - base >= from->capacity)
+        return MLDF_OK;
+    if (!scratch)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "this field needs a scratch buffer");
+    mldf_status status = mldfi_scratch_place(scratch, (size_t)bytes, 0, &copy, err);
+    if (status < 0)
+        return status;
+    memcpy(copy, *data, (size_t)bytes);
+    *data = copy;
+    return MLDF_OK;
+}
+
+/* A user-defined type may fill the scratch buffer that it is given from its first byte, so record and payload stay out of it:
+ * they and the result get buffers of their own, and what the value needs is copied behind what scratch holds. */
+static mldf_status get_user_defined(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                    mldf_value *out, mldf_error *err) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    mldf_buffer stored = MLDF_BUFFER_INIT, made = MLDF_BUFFER_INIT;
+    uint64_t payload_ptr = 0;
+    mldf_status status = load_stored(reader, sample, field, &stored, out, &payload_ptr, err);
+    if (status >= 0)
+        status = decode(reader, sample, f, payload_ptr, &made, out, err);
+    if (status >= 0) {
+        /* The second copy may move scratch, so the first place is kept as an offset. */
+        const void *data = out->data, *record = out->record;
+        const mldf_buffer *sources[2] = {&stored, &made};
+        for (size_t i = 0; i < 2 && status >= 0; i++)
+            status = keep(sources[i], scratch, &data, out->bytes, err);
+        size_t data_place = data != out->data && scratch ? (size_t)((const uint8_t *)data - scratch->data) : SIZE_MAX;
+        if (status >= 0)
+            status = keep(&stored, scratch, &record, out->record_bytes, err);
+        out->data = data_place == SIZE_MAX || status < 0 ? data : scratch->data + data_place;
+        out->record = record;
+    }
+    mldf_buffer_free(&stored);
+    mldf_buffer_free(&made);
+    return status;
+}
+
+mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample, size_t field, bool stored,
+                                      mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    uint64_t payload_ptr = 0;
+    mldf_status status;
+    if (f->info.flags & MLDF_FIELD_NULLABLE) {
+        bool valid;
+        if ((status = mldfi_reader_is_valid(reader, sample, field, &valid, err)) < 0) {
+            mldfi_error_place(err, sample, f->info.name);
+            return status;
+        }
+        if (!valid) {
+            set_null(out);
+            return MLDF_OK;
+        }
+    }
+    if (!stored && !f->type)
+        return place(reader, sample, f, err,
+                     mldfi_fail(err, MLDF_E_UNSUPPORTED, "type %u is not known here; its stored bytes can be had",
+                                f->info.type_id));
+    if (!stored && f->info.type_id >= MLDF_PRIVATE)
+        return get_user_defined(reader, sample, field, scratch, out, err);
+    if ((status = load_stored(reader, sample, field, scratch, out, &payload_ptr, err)) < 0)
+        return status;
+    if (!stored)
+        return decode(reader, sample, f, payload_ptr, scratch, out, err);
+    out->kind = MLDF_KIND_STORED;
+    out->dtype = MLDF_DTYPE_NONE;
+    out->as.u = 0;
+    out->record_bytes = f->info.record_bytes;
+    out->ndim = 0;
+    return MLDF_OK;
+}
+
+static inline mldf_status get(const mldf_reader *reader, uint64_t sample, size_t field, bool stored,
+                              mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    if (!reader || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "getting a value needs a reader and a place for the value");
+    if (sample >= reader->header.num_samples)
+        return mldfi_reader_no_sample(reader, sample, err);
+    if (field >= reader->schema->field_count)
+        return mldfi_reader_no_field(reader, field, err);
+    if (scratch)
+        scratch->size = 0;
+    return mldfi_reader_get_appended(reader, sample, field, stored, scratch, out, err);
+}
+
+mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                            mldf_value *out, mldf_error *err) {
+    return get(reader, sample, field, false, scratch, out, err);
+}
+
+mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                   mldf_value *out, mldf_error *err) {
+    return get(reader, sample, field, true, scratch, out, err);
+}
