@@ -4,9 +4,14 @@
 #define MLDF_FIELD_FIELD_H
 
 #include "format/format.h"
+#include "format/names.h"
 #include "format/stats.h"
 #include "mldf/schema.h"
 
+struct json;
+
+/* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at fault.
+ * mldfi_field_decode turns that into a byte of the file. */
 struct field_type {
     mldf_type type;
     const char *name;
@@ -14,13 +19,21 @@ struct field_type {
     void (*observe)(const void *state, const uint8_t *record, struct observation *out);
     /* Fills info->dtype, ndim, dims; NULL: nothing to say. */
     void (*describe)(const void *state, mldf_field *info);
+    /* Names of the arguments that a caller may give, NULL at the end; NULL: any. A file may hold others: they are kept. */
+    const char *const *argument_names;
+    /* Appends the canonical form of a caller's arguments, or refuses them; NULL: canonical JSON is enough. */
+    mldf_status (*canonical)(const struct json *arguments, mldf_buffer *out, mldf_error *err);
+    /* What decode leaves to a deep check because it costs a walk over the value; NULL: nothing. */
+    mldf_status (*check_deep)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                              mldf_error *err);
 };
 
 /* Built-in types, one file each: scalar.c, bytes.c (BYTES, JSON, TEXT), ndarray.c, inline.c. NULL when unknown. */
 const struct field_type *mldfi_builtin_type(uint16_t id);
 
 struct schema_field {
-    mldf_field info;             /* strings owned by the schema */
+    mldf_field info;             /* name and arguments are the two below */
+    char *name, *arguments;      /* owned */
     const struct field_type *type; /* NULL: unknown */
     void *state;                 /* from bind */
     mldf_record_layout layout;
@@ -34,19 +47,25 @@ struct mldf_schema {
     size_t field_count, field_capacity;
     size_t payload_count, nullable_count;
     uint32_t row_bytes, row_align;
+    struct name_index names;
 };
 
 struct mldf_context {
     mldf_warning_fn warn;
     void *warn_user;
     struct field_type *types; /* user-defined; copies */
-    size_t type_count, type_capacity;
+    char **names;             /* theirs; owned */
+    size_t type_count, type_capacity, name_capacity;
 };
 __attribute__((format(printf, 2, 3))) void mldfi_warn(const mldf_context *context, const char *format, ...);
 
+/* The type with this id that the context has, or NULL. */
+const struct field_type *mldfi_context_type(const mldf_context *context, uint16_t id);
+
 /* From a file's descriptors (arguments resolved by the caller: text, not terminated, may be empty). Adds the field as the file has it:
- * flags, offsets and sizes are the file's; a known type whose own layout disagrees with them is MLDF_E_CORRUPT at `offset`.
- * draft: 1.0 rules: arguments are ignored where they are not JSON; row offsets follow from natural alignment. */
+ * flags, offsets and sizes are the file's; a known type whose own layout disagrees with them is MLDF_E_CORRUPT at the descriptor's
+ * member (`offset` is the descriptor's); faulty arguments are at descriptor->arguments_offset.
+ * draft: 1.0 rules: arguments are ignored; row offsets follow from natural alignment; a type whose layout disagrees is unknown. */
 mldf_status mldfi_schema_add_descriptor(mldf_schema *schema, const struct descriptor *descriptor, const char *arguments,
                                         size_t arguments_bytes, bool draft, uint64_t offset, mldf_error *err);
 mldf_status mldfi_schema_copy(const mldf_schema *schema, mldf_schema **out, mldf_error *err);
@@ -79,7 +98,19 @@ static inline void mldfi_record_set_payload(const struct schema_field *field, ui
     }
 }
 
-/* INLINE's members. */
+/* Decodes one present value of a field of known type and sets out->record. The error's offset is record_offset + the byte of the
+ * record at fault, or payload_ptr. */
+mldf_status mldfi_field_decode(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
+                               const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_buffer *scratch,
+                               mldf_value *out, mldf_error *err);
+/* What decoding leaves unchecked: is it JSON, UTF-8 ...? Offsets as above. Unknown types are always fine. */
+mldf_status mldfi_field_check_deep(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
+                                   const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_error *err);
+/* May this value of kind MLDF_KIND_STORED be copied into the field? Its record has the field's size and, where the type is known,
+ * decodes. */
+mldf_status mldfi_field_check_stored(const struct schema_field *field, const mldf_value *value, mldf_error *err);
+
+/* INLINE's members. MLDF_END past the last. */
 mldf_status mldfi_inline_member(const void *state, size_t index, mldf_member *out, mldf_error *err);
 
 #endif

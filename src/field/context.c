@@ -1,0 +1,103 @@
+/* mldf_context: the warning hook and the user-defined types. What a user registers is wrapped into the same struct that the
+ * built-in types have, so the rest of the library knows one kind of type. type.c looks them up. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "field/type.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+enum { TYPE_NAME_MAX = 100 };
+
+mldf_status mldf_context_new(mldf_context **out, mldf_error *err) {
+    if (!out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_context_new: out is NULL");
+    *out = mldfi_alloc_zero(1, sizeof **out, err);
+    return *out ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+void mldf_context_free(mldf_context *context) {
+    if (!context)
+        return;
+    for (size_t i = 0; i < context->type_count; i++)
+        free(context->names[i]);
+    free(context->names);
+    free(context->types);
+    free(context);
+}
+
+void mldf_context_set_warning(mldf_context *context, mldf_warning_fn warn, void *user) {
+    if (!context)
+        return;
+    context->warn = warn;
+    context->warn_user = user;
+}
+
+void mldfi_warn(const mldf_context *context, const char *format, ...) {
+    char message[MLDF_MESSAGE_MAX + 1];
+    va_list args;
+    if (!context || !context->warn)
+        return;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    context->warn(context->warn_user, message);
+}
+
+/* Reverse-DNS: lower-case letters, digits, '.', '_' and '-', with a dot between two of the others. */
+static bool is_type_name(const char *name) {
+    size_t bytes = strlen(name);
+    const char *dot = strchr(name, '.');
+    if (bytes == 0 || bytes > TYPE_NAME_MAX || !dot || dot == name || name[bytes - 1] == '.')
+        return false;
+    return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == bytes;
+}
+
+static mldf_status check_type(const mldf_context *context, const mldf_type *type, mldf_error *err) {
+    if (type->struct_bytes < sizeof *type)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type: struct_bytes is %zu; start from MLDF_TYPE_INIT",
+                          type->struct_bytes);
+    if (type->id < MLDF_PRIVATE)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type: id %u is reserved; user-defined ids begin at %d", type->id,
+                          MLDF_PRIVATE);
+    if (!type->name || !is_type_name(type->name))
+        return mldfi_fail(
+            err, MLDF_E_ARGUMENT,
+            "mldf_type: the name \"%.120s\" is not like \"org.example.name\": 1 to 100 of a-z 0-9 . _ -, with a dot",
+            type->name ? type->name : "");
+    if (!type->bind || !type->encode || !type->decode)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type %s: bind, encode and decode are needed", type->name);
+    for (size_t i = 0; i < context->type_count; i++) {
+        if (context->types[i].type.id == type->id)
+            return mldfi_fail(err, MLDF_E_SCHEMA, "type id %u is registered already, as %s", type->id,
+                              context->types[i].name);
+        if (strcmp(context->types[i].name, type->name) == 0)
+            return mldfi_fail(err, MLDF_E_SCHEMA, "type %s is registered already, with id %u", type->name,
+                              context->types[i].type.id);
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldf_context_register_type(mldf_context *context, const mldf_type *type, mldf_error *err) {
+    if (!context || !type)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_context_register_type: %s is NULL", context ? "type" : "context");
+    mldf_status status = check_type(context, type, err);
+    if (status == MLDF_OK)
+        status = mldfi_array_reserve(&context->types, &context->type_capacity, context->type_count + 1,
+                                     sizeof context->types[0], err);
+    if (status == MLDF_OK)
+        status = mldfi_array_reserve(&context->names, &context->name_capacity, context->type_count + 1,
+                                     sizeof context->names[0], err);
+    if (status < 0)
+        return status;
+    char *name = mldfi_copy_text(type->name, strlen(type->name), err);
+    if (!name)
+        return MLDF_E_MEMORY;
+    struct field_type wrapped = {.type = *type, .name = name};
+    wrapped.type.name = name;
+    context->names[context->type_count] = name;
+    context->types[context->type_count++] = wrapped;
+    return MLDF_OK;
+}
