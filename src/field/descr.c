@@ -26,7 +26,9 @@ struct walk {
     const struct json *json;
     struct descr *descr;
     mldf_error *err;
+    bool from_caller;
     unsigned depth, members;
+    bool alone; /* this member is the only one of the outermost list */
     char path[PATH_MAX_BYTES + 1];
     size_t path_bytes;
 };
@@ -77,7 +79,7 @@ static mldf_status parse_shape(const struct walk *w, uint32_t at, struct shape *
     int64_t dims[MLDF_MAX_DIMS];
     uint32_t ndim = 1;
     mldf_error why;
-    if (w->json->nodes[at].kind == MLDFI_JSON_NUMBER) {
+    if (w->from_caller && w->json->nodes[at].kind == MLDFI_JSON_NUMBER) {
         if (!mldfi_json_i64(w->json, at, &dims[0]) || dims[0] < 1)
             return refuse(w, "its shape is not an integer from 1 on, or a list of them");
     } else if (mldfi_shape_parse(w->json, at, false, 1, dims, &ndim, &why) < 0) {
@@ -177,15 +179,6 @@ static mldf_status add_leaf(struct walk *w, const struct leaf_type *type, const 
     return status;
 }
 
-/* A list with one member that has no name and is no padding: a bare array or scalar. */
-static bool is_bare(const struct json *json, uint32_t at) {
-    struct member m;
-    struct leaf_type type;
-    return json->nodes[at].count == 1 && split_member(json, mldfi_json_first(json, at), &m) &&
-           m.name->text_bytes == 0 && json->nodes[m.type].kind == MLDFI_JSON_STRING &&
-           parse_type(json->nodes[m.type].text, (size_t)json->nodes[m.type].text_bytes, &type) && type.letter != 'V';
-}
-
 static mldf_status walk_plain(struct walk *w, const struct member *m, const struct shape *shape, uint32_t offset,
                               uint32_t *bytes) {
     const struct json_node *text = &w->json->nodes[m->type];
@@ -196,8 +189,9 @@ static mldf_status walk_plain(struct walk *w, const struct member *m, const stru
     *bytes = type.itemsize;
     if (m->name->text_bytes == 0 && type.letter == 'V')
         return MLDF_OK; /* padding */
-    if (m->name->text_bytes == 0 && !w->descr->bare)
+    if (m->name->text_bytes == 0 && !w->alone)
         return refuse(w, "it has no name, but is neither padding nor the only member");
+    w->descr->bare = m->name->text_bytes == 0;
     return add_leaf(w, &type, text, shape, offset);
 }
 
@@ -206,8 +200,8 @@ static mldf_status walk_list(struct walk *w, uint32_t list, uint32_t offset, uin
 static mldf_status walk_struct(struct walk *w, const struct member *m, const struct shape *shape, uint32_t offset,
                                uint32_t *bytes) {
     size_t first = w->descr->leaf_count;
-    if (m->name->text_bytes == 0)
-        return refuse(w, "a struct has no name");
+    if (m->name->text_bytes == 0 && !w->alone)
+        return refuse(w, "a struct without a name is not the only member");
     mldf_status status = walk_list(w, m->type, offset, bytes);
     for (size_t i = first; i < w->descr->leaf_count && status == MLDF_OK; i++)
         status = repeat_leaf(w, &w->descr->leaves[i], shape, *bytes);
@@ -254,6 +248,7 @@ static mldf_status walk_list(struct walk *w, uint32_t list, uint32_t offset, uin
         return refuse(w, "structs are nested deeper than 8");
     for (uint32_t i = mldfi_json_first(w->json, list); i < node->next; i = w->json->nodes[i].next) {
         uint32_t member_bytes = 0;
+        w->alone = w->depth == 1 && node->count == 1;
         mldf_status status = walk_member(w, list, i, offset, &member_bytes);
         if (status < 0)
             return status;
@@ -280,19 +275,16 @@ static uint32_t alignment(const struct descr *d) {
     return d->itemsize % largest == 0 ? largest : 1;
 }
 
-mldf_status mldfi_descr_parse(const struct json *json, uint32_t at, struct descr *descr, mldf_error *err) {
-    struct walk w = {.json = json, .descr = descr, .err = err};
+mldf_status mldfi_descr_parse(const struct json *json, uint32_t at, bool from_caller, struct descr *descr,
+                              mldf_error *err) {
+    struct walk w = {.json = json, .descr = descr, .err = err, .from_caller = from_caller};
     if (json->nodes[at].kind != MLDFI_JSON_ARRAY || json->nodes[at].count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA,
                           "argument \"descr\" is not a list of [name, type] or [name, type, shape]");
-    descr->bare = is_bare(json, at);
     mldf_status status = walk_list(&w, at, 0, &descr->itemsize);
-    if (status < 0)
-        return status;
-    if (descr->leaf_count == 0)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"descr\" holds nothing but padding");
-    descr->align = alignment(descr);
-    return MLDF_OK;
+    if (status == MLDF_OK)
+        descr->align = alignment(descr);
+    return status;
 }
 
 void mldfi_descr_free(struct descr *descr) {

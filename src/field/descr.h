@@ -25,11 +25,12 @@ struct descr {
     size_t leaf_count, leaf_capacity;
     mldf_buffer paths;
     uint32_t itemsize, align;
-    bool bare; /* one member without a name */
+    bool bare; /* one plain member without a name */
 };
 
-/* `at` is the node of the descr list. MLDF_E_SCHEMA with the member's path otherwise. `descr` starts as {0}; free it in any case. */
-mldf_status mldfi_descr_parse(const struct json *json, uint32_t at, struct descr *descr, mldf_error *err);
+/* `at` is the node of the descr list. A caller may give one integer as shape, a file may not. MLDF_E_SCHEMA with the member's path otherwise. `descr` starts as {0}; free it in any case. */
+mldf_status mldfi_descr_parse(const struct json *json, uint32_t at, bool from_caller, struct descr *descr,
+                              mldf_error *err);
 void mldfi_descr_free(struct descr *descr);
 /* Appends the list as JSON, with shapes as lists. Only for a list that parsed. */
 mldf_status mldfi_descr_write(const struct json *json, uint32_t at, mldf_buffer *out, mldf_error *err);

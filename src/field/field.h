@@ -65,7 +65,8 @@ const struct field_type *mldfi_context_type(const mldf_context *context, uint16_
 /* From a file's descriptors (arguments resolved by the caller: text, not terminated, may be empty). Adds the field as the file has it:
  * flags, offsets and sizes are the file's; a known type whose own layout disagrees with them is MLDF_E_CORRUPT at the descriptor's
  * member (`offset` is the descriptor's); faulty arguments are at descriptor->arguments_offset.
- * draft: 1.0 rules: arguments are ignored; row offsets follow from natural alignment; a type whose layout disagrees is unknown. */
+ * draft: 1.0 rules: arguments are ignored; row offsets follow from natural alignment; a type whose layout disagrees is unknown;
+ * the row's size is the caller's to check. */
 mldf_status mldfi_schema_add_descriptor(mldf_schema *schema, const struct descriptor *descriptor, const char *arguments,
                                         size_t arguments_bytes, bool draft, uint64_t offset, mldf_error *err);
 mldf_status mldfi_schema_copy(const mldf_schema *schema, mldf_schema **out, mldf_error *err);

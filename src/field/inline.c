@@ -11,12 +11,12 @@
 
 enum { LAST_CHARACTER = 0x10FFFF };
 
-static mldf_status parse_arguments(const struct json *json, struct descr *descr, mldf_error *err) {
+static mldf_status parse_arguments(const struct json *json, bool from_caller, struct descr *descr, mldf_error *err) {
     uint32_t at = mldfi_json_find(json, 0, "descr");
     if (at == UINT32_MAX)
         return mldfi_fail(err, MLDF_E_SCHEMA,
                           "an inline field needs the argument \"descr\", a list of [name, type, shape]");
-    return mldfi_descr_parse(json, at, descr, err);
+    return mldfi_descr_parse(json, at, from_caller, descr, err);
 }
 
 static void inline_unbind(void *user, void *state) {
@@ -34,7 +34,7 @@ static mldf_status inline_bind(void *user, const char *arguments, mldf_record_la
         return MLDF_E_MEMORY;
     mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
     if (status == MLDF_OK)
-        status = parse_arguments(&json, descr, err);
+        status = parse_arguments(&json, false, descr, err);
     mldfi_json_free(&json);
     if (status < 0) {
         inline_unbind(user, descr);
@@ -47,7 +47,7 @@ static mldf_status inline_bind(void *user, const char *arguments, mldf_record_la
 
 static mldf_status inline_canonical(const struct json *json, mldf_buffer *out, mldf_error *err) {
     struct descr descr = {0};
-    mldf_status status = parse_arguments(json, &descr, err);
+    mldf_status status = parse_arguments(json, true, &descr, err);
     mldfi_descr_free(&descr);
     if (status == MLDF_OK)
         status = mldfi_buffer_append_text(out, "{\"descr\":", err);

@@ -19,6 +19,7 @@ struct ndarray_state {
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS]; /* -1: varies */
     bool varies;
+    bool too_large;       /* no value fits: more than 2^64 bytes */
     uint64_t fixed_bytes; /* of every value, when nothing varies */
 };
 
@@ -63,16 +64,13 @@ static mldf_status parse_arguments(const struct json *json, struct ndarray_state
     if (status < 0)
         return status;
     for (uint32_t i = 0; i < s->ndim; i++) {
+        if (s->dims[i] > (int64_t)UINT32_MAX)
+            return mldfi_fail(err, MLDF_E_SCHEMA,
+                              "dimension %" PRIu32 " of the shape is %" PRId64 ", more than 2^32 - 1", i, s->dims[i]);
         s->varies = s->varies || s->dims[i] < 0;
         dims[i] = s->dims[i] < 0 ? 1 : (uint64_t)s->dims[i];
     }
-    for (uint32_t i = 0; i < s->ndim; i++)
-        if (s->varies && s->dims[i] > (int64_t)UINT32_MAX)
-            return mldfi_fail(err, MLDF_E_SCHEMA,
-                              "dimension %" PRIu32 " of the shape is %" PRId64 ", more than a record holds", i,
-                              s->dims[i]);
-    if (!array_bytes(dims, s->ndim, s->dtype, &s->fixed_bytes))
-        return mldfi_fail(err, MLDF_E_SCHEMA, "the shape makes an array of more than 2^64 bytes");
+    s->too_large = !array_bytes(dims, s->ndim, s->dtype, &s->fixed_bytes);
     return MLDF_OK;
 }
 
@@ -114,7 +112,7 @@ static mldf_status check_shape(const struct ndarray_state *s, const mldf_value *
         if (s->dims[i] >= 0 && value->dims[i] != (uint64_t)s->dims[i])
             return mldfi_fail(err, MLDF_E_TYPE, "dimension %" PRIu32 " is %" PRIu64 ", and the field's shape is %s", i,
                               value->dims[i], mldfi_shape_text(text, s->dims, s->ndim));
-        if (s->varies && value->dims[i] > UINT32_MAX)
+        if (value->dims[i] > UINT32_MAX)
             return mldfi_fail(err, MLDF_E_RANGE,
                               "dimension %" PRIu32 " is %" PRIu64 ", more than a record holds (2^32 - 1)", i,
                               value->dims[i]);
@@ -133,11 +131,13 @@ static mldf_status ndarray_encode(void *user, const void *state, const mldf_valu
     *payload_bytes = 0;
     if (value->kind == MLDF_KIND_ARRAY) {
         status = check_shape(s, value, err);
-        if (status == MLDF_OK && !array_bytes(value->dims, s->ndim, s->dtype, &wanted))
+        if (status == MLDF_OK && !s->too_large && !array_bytes(value->dims, s->ndim, s->dtype, &wanted))
             status = mldfi_fail(err, MLDF_E_RANGE, "the dimensions make an array of more than 2^64 bytes");
     } else if (value->kind != MLDF_KIND_BYTES || s->varies) {
         status = mldfi_wrong_kind(value, s->varies ? "an array" : "an array or its bytes", err);
     }
+    if (status == MLDF_OK && s->too_large)
+        status = mldfi_fail(err, MLDF_E_RANGE, "the field's shape makes arrays of more than 2^64 bytes");
     if (status == MLDF_OK)
         status = mldfi_check_data(value, err);
     if (status < 0)
@@ -171,7 +171,7 @@ static mldf_status ndarray_decode(void *user, const void *state, const uint8_t *
                                  " in the field's shape",
                                  i, out->dims[i], s->dims[i]);
     }
-    bool fits = !s->varies || array_bytes(out->dims, s->ndim, s->dtype, &wanted);
+    bool fits = s->varies ? array_bytes(out->dims, s->ndim, s->dtype, &wanted) : !s->too_large;
     if (!fits || wanted != payload_bytes)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, RECORD_SIZE,
                              "%" PRIu64 " bytes, and shape and dtype %s need %s%" PRIu64, payload_bytes,
@@ -184,10 +184,7 @@ static void ndarray_observe(const void *state, const uint8_t *record, struct obs
     memset(out, 0, sizeof *out);
     out->ndim = s->ndim;
     for (uint32_t i = 0; i < s->ndim; i++) {
-        if (s->varies)
-            out->dims[i] = mldfi_load_u32(record + RECORD_DIMS + 4 * i);
-        else
-            out->dims[i] = s->dims[i] > (int64_t)UINT32_MAX ? UINT32_MAX : (uint32_t)s->dims[i];
+        out->dims[i] = s->varies ? mldfi_load_u32(record + RECORD_DIMS + 4 * i) : (uint32_t)s->dims[i];
     }
 }
 

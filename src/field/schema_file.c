@@ -118,11 +118,7 @@ static mldf_status place_record(const mldf_schema *schema, struct descriptor *d,
     }
     if (!draft)
         return mldfi_row_add(&row, d, offset, err);
-    uint64_t start = mldfi_align_up(row.end, d->row_align);
-    if (start + d->metadata_size > FORMAT_MAX_ROW)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, offset + 68, "with this field a row has more than %d bytes",
-                             FORMAT_MAX_ROW);
-    d->row_offset = (uint32_t)start;
+    d->row_offset = (uint32_t)mldfi_align_up(row.end, d->row_align); /* 65535 records of 64 KiB stay below 4 GiB */
     return MLDF_OK;
 }
 
