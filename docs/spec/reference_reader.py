@@ -177,7 +177,7 @@ def align_up(x, a):
 
 
 def parse_json(raw):
-    """RFC 8259 and no more: no NaN, no key twice. Raises ValueError."""
+    """RFC 8259 and no more: no NaN, no key twice, at most 128 deep. Raises ValueError."""
     def pairs(items):
         result = dict(items)
         if len(result) != len(items):
@@ -187,10 +187,16 @@ def parse_json(raw):
     def constant(name):
         raise ValueError(f"{name} is not JSON")
 
+    def depth(x):
+        return 1 + max(map(depth, x.values() if isinstance(x, dict) else x), default=0) if isinstance(x, (dict, list)) else 0
+
     try:
-        return json.loads(bytes(raw).decode("utf-8"), object_pairs_hook=pairs, parse_constant=constant)
+        value = json.loads(bytes(raw).decode("utf-8"), object_pairs_hook=pairs, parse_constant=constant)
+        if depth(value) <= 128:
+            return value
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        pass
+    raise ValueError("nested deeper than 128")
 
 
 def _library(name):
@@ -1009,6 +1015,9 @@ class File:
                         continue
                     ptr, size = self.location(sample, f.name)
                     payloads += size > 0
+                    if size and PAGE_MAP in self.by_kind:
+                        for page in range((ptr - h.data_ptr) // h.page_size, (ptr + size - 1 - h.data_ptr) // h.page_size + 1):
+                            lowest[page] = min(lowest.get(page, NONE), sample)
                     if CHECKS in self.by_kind and CHECKS not in bad_kinds:
                         k = self.payload_fields.index(f)
                         want = self.u32(self.by_kind[CHECKS].ptr + 4 * (sample * len(self.payload_fields) + k))
@@ -1016,9 +1025,6 @@ class File:
                             raise SpecError("checksum", ptr if size else r, "a payload is damaged", sample, f.name)
                     if size and (ptr, size) not in entries:
                         raise SpecError("corrupt", r, "no such allocation", sample, f.name)
-                    if size:
-                        for page in range((ptr - h.data_ptr) // h.page_size, (ptr + size - 1 - h.data_ptr) // h.page_size + 1):
-                            lowest[page] = min(lowest.get(page, NONE), sample)
                 except SpecError as why:
                     bad_rows |= why.offset == r
                     later.append(why)
