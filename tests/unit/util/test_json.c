@@ -293,7 +293,7 @@ static void random_string(uint64_t *state, mldf_buffer *out) {
 
 static void random_space(uint64_t *state, mldf_buffer *out) {
     if (check_rand_below(state, 4) == 0)
-        (void)mldf_buffer_append(out, " \n\t\r" + check_rand_below(state, 4), 1, NULL);
+        (void)mldf_buffer_append(out, &" \n\t\r"[check_rand_below(state, 4)], 1, NULL);
 }
 
 static void random_value(uint64_t *state, mldf_buffer *out, int depth) {
