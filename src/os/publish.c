@@ -151,50 +151,54 @@ static int rename_over(const struct os_file *file, const char *target) {
 }
 
 /* The name itself becomes durable when its folder is synced. Special file systems cannot do that, and a folder may be
- * writable without being readable: neither is a reason to fail. */
-static mldf_status sync_folder(const char *target, mldf_error *err) {
+ * writable without being readable: neither is a reason to fail. Opened before the rename, so that little can fail after. */
+static mldf_status open_folder(const char *target, int *fd, mldf_error *err) {
     size_t bytes = folder_bytes(target);
     char *folder = bytes ? mldfi_copy_text(target, bytes, err) : mldfi_copy_text(".", 1, err);
-    mldf_status status = MLDF_OK;
-    int result;
     if (!folder)
         return MLDF_E_MEMORY;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        if (errno != EACCES)
-            status = mldfi_fail_errno(err, errno, "%s cannot be opened", folder);
-    } else {
-        do
-            result = fsync(fd);
-        while (result != 0 && errno == EINTR);
-        if (result != 0 && !missing_operation(errno))
-            status = mldfi_fail_errno(err, errno, "%s cannot be made durable", folder);
-        (void)close(fd);
-    }
+    mldf_status status = MLDF_OK;
+    *fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0 && errno != EACCES)
+        status = mldfi_fail_errno(err, errno, "%s cannot be opened", folder);
     free(folder);
     return status;
 }
 
+static mldf_status sync_folder(int fd, const char *target, mldf_error *err) {
+    int result = 0;
+    if (fd < 0)
+        return MLDF_OK;
+    do
+        result = fsync(fd);
+    while (result != 0 && errno == EINTR);
+    if (result == 0 || missing_operation(errno))
+        return MLDF_OK;
+    return mldfi_fail_errno(err, errno, "%s is in place, but its folder cannot be made durable", target);
+}
+
+/* After a failed rename file->path stays the temporary name, so that a discard never removes the target. */
 mldf_status mldfi_file_publish(struct os_file *file, const char *target, bool overwrite, mldf_error *err) {
+    int folder = -1;
     char *path = mldfi_copy_text(target, strlen(target), err);
-    if (!path)
-        return MLDF_E_MEMORY;
-    int reason = overwrite ? rename_over(file, target) : rename_to_new(file->path, target);
-    mldf_status status;
-    if (reason == EEXIST)
-        status = mldfi_fail(err, MLDF_E_EXISTS, "%s exists, and overwriting was not asked for", target);
-    else if (reason != 0)
-        status = mldfi_fail_errno(err, reason, "%s cannot be put in place", target);
-    else
-        status = sync_folder(target, err);
-    if (status != MLDF_OK) {
-        /* file->path stays the temporary name: a discard after a failure never removes the target. */
-        free(path);
-        return status;
+    mldf_status status = path ? open_folder(target, &folder, err) : MLDF_E_MEMORY;
+    if (status == MLDF_OK) {
+        int reason = overwrite ? rename_over(file, target) : rename_to_new(file->path, target);
+        if (reason == EEXIST)
+            status = mldfi_fail(err, MLDF_E_EXISTS, "%s exists, and overwriting was not asked for", target);
+        else if (reason != 0)
+            status = mldfi_fail_errno(err, reason, "%s cannot be put in place", target);
     }
-    free(file->path);
-    file->path = path;
-    return MLDF_OK;
+    if (status == MLDF_OK) {
+        free(file->path);
+        file->path = path;
+        path = NULL;
+        status = sync_folder(folder, target, err);
+    }
+    if (folder >= 0)
+        (void)close(folder);
+    free(path);
+    return status;
 }
 
 void mldfi_file_discard(struct os_file *file) {

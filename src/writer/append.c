@@ -173,6 +173,8 @@ static mldf_status check_appendable(const mldf_reader *reader, mldf_error *err)
 {
     if (reader->draft)
         return mldfi_fail(err, MLDF_E_STATE, "a version 1.0 file cannot be appended to; rewrite it with mldf repack first");
+    if (reader->header.version_minor > 1)
+        return mldfi_fail(err, MLDF_E_STATE, "format 1.%u is newer than this version, which appends to 1.1 only", reader->header.version_minor);
     bool checksummed = reader->header.flags & FORMAT_FLAG_CHECKSUMMED;
     size_t payloads = reader->schema->payload_count;
     if ((checksummed && payloads && !reader->checks) || (payloads && !reader->page_map))
@@ -219,6 +221,7 @@ static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, con
     writer->data_ptr = reader->header.data_ptr;
     writer->cursor = writer->writeback_from = mldfi_align_up(reader->end, 64);
     writer->old_end = reader->end;
+    mldfi_header_encode(&reader->header, writer->old_header);
     writer->old_samples = reader->header.num_samples;
     writer->old_descriptor_ptr = reader->header.field_desc_ptr;
     writer->generation = reader->generation + 1;

@@ -396,6 +396,7 @@ static mldf_status write_end(struct ending *end, uint64_t *file_bytes, mldf_erro
         return MLDF_OK;
     if (writer->appending && (st = sync_file(writer, err)) < 0)
         return st;
+    writer->header_touched = true;
     if ((st = mldfi_file_write(&writer->file, 0, front, sizeof front, err)) < 0)
         return st;
     return sync_file(writer, err);

@@ -314,8 +314,10 @@ static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_e
     uint64_t file_bytes = 0;
     if (st >= 0)
         st = mldfi_finish_file(writer, &file_bytes, err);
-    if (st >= 0 && writer->target)
+    if (st >= 0 && writer->target) {
         st = mldfi_file_publish(&writer->file, writer->target, writer->options.overwrite, err);
+        writer->published = st >= 0 || strcmp(writer->file.path, writer->target) == 0;
+    }
     if (st >= 0 && result) {
         result->samples = writer->tables.samples - writer->old_samples;
         result->skipped = writer->skipped_total;
@@ -346,10 +348,17 @@ static void undo(mldf_writer *writer)
     if (writer->finished)
         return;
     mldf_error ignored;
-    if (writer->appending)
-        mldfi_file_truncate(&writer->file, writer->old_end, &ignored);
-    else if (writer->target)
-        mldfi_file_discard(&writer->file);
+    if (writer->target) {
+        if (!writer->published)
+            mldfi_file_discard(&writer->file);
+    } else if (writer->appending) {
+        /* Where the old header cannot be put back, the new one stays, with all that it reaches. */
+        mldf_status st = MLDF_OK;
+        if (writer->header_touched)
+            st = mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, writer->old_header, FORMAT_HEADER_BYTES, &ignored);
+        if (st >= 0)
+            mldfi_file_truncate(&writer->file, writer->old_end, &ignored);
+    }
 }
 
 void mldf_writer_abort(mldf_writer *writer)

@@ -115,7 +115,7 @@ struct mldf_writer {
     struct os_file file;
     int stream_fd;               /* -1: a file */
     uint64_t stream_position;
-    bool finished;
+    bool finished, published;
 
     struct crypt *crypt;         /* NULL: not encrypted */
     struct zstd_dictionary *dictionary;
@@ -131,8 +131,9 @@ struct mldf_writer {
     bool appending;
     uint64_t old_end;            /* cut back to it on failure */
     uint64_t old_samples, old_descriptor_ptr;
+    uint8_t old_header[FORMAT_HEADER_BYTES];
+    bool header_touched;         /* the new one may be in place: put the old one back on failure */
     uint32_t generation;
-    uint64_t first_new_sample;
     mldf_buffer history;
     struct kept_section *kept;   /* private sections, carried over */
     size_t kept_count;
