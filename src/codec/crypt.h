@@ -12,7 +12,8 @@ bool mldfi_crypt_available(void);
 struct crypt; /* file id and the two subkeys; locked memory; shared by threads */
 /* A new random file key, wrapped by the secret. */
 mldf_status mldfi_crypt_new(struct crypt **out, const mldf_secret *secret, mldf_error *err);
-/* From section 9: MLDF_E_KEY_MISSING, MLDF_E_KEY_WRONG, MLDF_E_CORRUPT (offset counted from the section's first byte). */
+/* From section 9: MLDF_E_FEATURE (algorithm, kdf), MLDF_E_LIMIT (cost of the kdf), MLDF_E_KEY_MISSING, MLDF_E_KEY_WRONG, all with
+ * the offset counted from the section's first byte. MLDF_E_ARGUMENT: a key that has not 32 bytes, an empty passphrase, both. */
 mldf_status mldfi_crypt_open(struct crypt **out, const uint8_t section[160], const mldf_secret *secret, mldf_error *err);
 void mldfi_crypt_free(struct crypt *crypt);
 /* Section 9 with a zero mac. */
@@ -28,7 +29,7 @@ mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample,
 struct crypt_mac; /* running keyed BLAKE2b */
 mldf_status mldfi_crypt_mac_begin(struct crypt_mac **out, const struct crypt *crypt, mldf_error *err);
 void mldfi_crypt_mac_add(struct crypt_mac *mac, const void *data, size_t bytes);
-void mldfi_crypt_mac_end(struct crypt_mac *mac, uint8_t out[32]); /* frees it */
+void mldfi_crypt_mac_end(struct crypt_mac *mac, uint8_t out[32]); /* frees it; out NULL: only that */
 bool mldfi_crypt_mac_equal(const uint8_t a[32], const uint8_t b[32]);
 
 #endif

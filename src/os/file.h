@@ -6,7 +6,7 @@
 #include "mldf/base.h"
 
 struct os_file {
-    int fd; /* -1: none */
+    int fd;     /* -1: none */
     char *path; /* for messages; owned */
 };
 #define OS_FILE_NONE {-1, NULL}
@@ -39,7 +39,8 @@ mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target,
 /* Does `path` exist (even as a dangling link)? */
 mldf_status mldfi_file_exists(const char *path, bool *out, mldf_error *err);
 /* Renames file->path to target and syncs the folder. overwrite false: MLDF_E_EXISTS if target appeared meanwhile, atomically
- * (renameat2 RENAME_NOREPLACE, or link+unlink where that is missing). With overwrite the old file's permission bits are kept. */
+ * (renameat2 RENAME_NOREPLACE, or link+unlink where that is missing). With overwrite the old file's permission bits are kept.
+ * Afterwards file->path is target; after a failure it is still the temporary name, so that a discard never removes target. */
 mldf_status mldfi_file_publish(struct os_file *file, const char *target, bool overwrite, mldf_error *err);
 /* Removes file->path (ignoring errors) and closes. */
 void mldfi_file_discard(struct os_file *file);

@@ -29,8 +29,8 @@ struct json {
     struct json_node *nodes; /* nodes[0] is the root */
     uint32_t count;
     size_t node_capacity;
-    mldf_buffer strings; /* unescaped text; nodes point into it or into the source. Reserved up front (an unescaped string is
-                            never longer than its source), so that pointers stay valid */
+    mldf_buffer strings; /* unescaped text; nodes point into it or into the source. Reserved at the first escape, for all that
+                            may follow (an unescaped string is never longer than its source), so that pointers stay valid */
 };
 /* `text` must outlive the tree. `json` may be reused for the next text (its memory is kept); start with {0}. */
 mldf_status mldfi_json_parse(struct json *json, const char *text, size_t bytes, mldf_error *err);
