@@ -70,7 +70,7 @@ static mldf_status parse_arguments(const struct json *json, struct ndarray_state
         s->varies = s->varies || s->dims[i] < 0;
         dims[i] = s->dims[i] < 0 ? 1 : (uint64_t)s->dims[i];
     }
-    s->too_large = !array_bytes(dims, s->ndim, s->dtype, &s->fixed_bytes);
+    s->too_large = !s->varies && !array_bytes(dims, s->ndim, s->dtype, &s->fixed_bytes);
     return MLDF_OK;
 }
 

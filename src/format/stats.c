@@ -24,6 +24,13 @@ void mldfi_stats_null(struct stats_accumulator *acc) {
     acc->stats.nulls++;
 }
 
+/* Neumaier: what the sum cannot hold is gathered in the carry. */
+static void add_compensated(double *sum, double *carry, double x) {
+    double next = *sum + x;
+    *carry += fabs(*sum) >= fabs(x) ? (*sum - next) + x : (x - next) + *sum;
+    *sum = next;
+}
+
 static void add_float(struct stats_accumulator *acc, double x) {
     mldf_field_stats *s = &acc->stats;
     if (!isfinite(x)) {
@@ -34,13 +41,10 @@ static void add_float(struct stats_accumulator *acc, double x) {
         s->min.f = x;
     if (acc->finite == 0 || x > s->max.f)
         s->max.f = x;
-    if (fabs(x) >= huge_from) {
-        acc->huge_sum += x * huge_scale;
-    } else {
-        double sum = acc->float_sum + x;
-        acc->float_carry += fabs(acc->float_sum) >= fabs(x) ? (acc->float_sum - sum) + x : (x - sum) + acc->float_sum;
-        acc->float_sum = sum;
-    }
+    if (fabs(x) >= huge_from)
+        add_compensated(&acc->huge_sum, &acc->huge_carry, x * huge_scale);
+    else
+        add_compensated(&acc->float_sum, &acc->float_carry, x);
     s->number_kind = NUMBER_F64;
     acc->finite++;
 }
@@ -97,7 +101,7 @@ void mldfi_stats_end(struct stats_accumulator *acc) {
     if (acc->finite == 0)
         return;
     if (s->number_kind == NUMBER_F64) {
-        double mean = (acc->float_sum + acc->float_carry) / n + acc->huge_sum / n / huge_scale;
+        double mean = (acc->float_sum + acc->float_carry) / n + (acc->huge_sum + acc->huge_carry) / n / huge_scale;
         /* Rounding may put it just outside; infinity from the last multiplication ends here too. */
         s->mean = mean < s->min.f ? s->min.f : mean > s->max.f ? s->max.f : mean;
     } else {

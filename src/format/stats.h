@@ -17,7 +17,7 @@ struct stats_accumulator {
     mldf_field_stats stats;
     __extension__ __int128 int_sum; /* exact */
     double float_sum, float_carry;  /* Neumaier */
-    double huge_sum;                /* of the values from 2^960 on, scaled down */
+    double huge_sum, huge_carry;    /* of the values from 2^960 on, scaled down */
     uint64_t finite;
 };
 void mldfi_stats_begin(struct stats_accumulator *acc);
