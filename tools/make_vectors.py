@@ -440,9 +440,7 @@ class Writer:
         kind, code = (3, "<2d") if f.type_id == 2 else (2, "<2Q") if f.arguments.get("dtype") == "<u8" else (1, "<2q")
         extremes, mean = bytes(16), 0.0
         if numbers:
-            total = 0.0
-            for v in numbers:
-                total += v
+            total = math.fsum(numbers) if f.type_id == 2 else float(sum(numbers))
             mean, extremes = total / len(numbers), struct.pack(code, min(numbers), max(numbers))
         dims = (s["dims"] + [0] * 8)[:8]
         return struct.pack("<6Q", s["present"], s["nulls"], s["stored"], s["stored_max"], s["value_max"], bad) + extremes \

@@ -1,4 +1,4 @@
-"""libmldf.so through ctypes: just enough of its C interface to compare it with the reference reader.
+"""libmldf.so through ctypes: just enough of its C interface to compare it with the specification.
 
 The library's path comes from the environment, MLDF_LIB, or stands beside the command that MLDF names
 (build/<preset>/bin/mldf and build/<preset>/lib/libmldf.so).
@@ -51,6 +51,13 @@ class FieldInfo(ctypes.Structure):
                 ("known", c_bool), ("compress_level", c_int), ("dtype", c_int), ("ndim", c_uint32), ("dims", c_int64 * 8)]
 
 
+class WriterOptions(ctypes.Structure):
+    _fields_ = [("struct_bytes", c_size_t), ("context", c_void_p), ("threads", c_int), ("overwrite", c_bool),
+                ("no_checksums", c_bool), ("dictionary", c_bool), ("page_size", c_uint64), ("card", c_char_p),
+                ("card_bytes", c_size_t), ("secret", Secret), ("skip_bad_samples", c_bool), ("skipped", c_void_p),
+                ("skipped_user", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p)]
+
+
 class CError(Exception):
     def __init__(self, status, error):
         super().__init__(f"{status} at byte {error.offset}: {error.message.decode('utf-8', 'replace')}")
@@ -74,7 +81,50 @@ class Library:
         return status
 
     def open(self, path, key=None, passphrase=None, backend=0, verify=False):
+        """path: a file name, or the bytes of a file."""
         return CReader(self, path, key, passphrase, backend, verify)
+
+    def write(self, path, fields, samples, keys=None, threads=0, stream=None, **options):
+        """fields: [(name, type id, arguments as JSON text, flags 1 and 2)]; samples: lists of Value or None; keys: bytes."""
+        error, schema, writer = Error(), c_void_p(), c_void_p()
+        self.check(self.c.mldf_schema_new(None, byref(schema), byref(error)), error)
+        for name, type_id, arguments, flags in fields:
+            self.check(self.c.mldf_schema_add(schema, name.encode(), c_uint16(type_id), arguments.encode(), c_uint16(flags),
+                                              byref(error)), error)
+        chosen = WriterOptions(ctypes.sizeof(WriterOptions), threads=threads, **options)
+        if stream is None:
+            status = self.c.mldf_writer_open(os.fsencode(path), schema, byref(chosen), byref(writer), byref(error))
+        else:
+            status = self.c.mldf_writer_open_stream(c_int(stream), schema, byref(chosen), byref(writer), byref(error))
+        self.check(status, error)
+        self.c.mldf_schema_free(schema)
+        self._fill(writer, samples, keys, error)
+
+    def append(self, path, samples, keys=None, threads=0):
+        error, writer = Error(), c_void_p()
+        chosen = WriterOptions(ctypes.sizeof(WriterOptions), threads=threads)
+        self.check(self.c.mldf_writer_open_append(os.fsencode(path), byref(chosen), byref(writer), byref(error)), error)
+        self._fill(writer, samples, keys, error)
+
+    def _fill(self, writer, samples, keys, error):
+        for i, sample in enumerate(samples):
+            values = (Value * len(sample))(*[v if v is not None else Value() for v in sample])
+            key = keys[i] if keys is not None else None
+            status = self.c.mldf_writer_append(writer, values, c_size_t(len(sample)), key, c_size_t(len(key or b"")),
+                                               byref(error))
+            if status < 0:
+                self.c.mldf_writer_abort(writer)
+            self.check(status, error)
+        self.check(self.c.mldf_writer_finish(writer, None, byref(error)), error)
+
+
+def value(kind, number=0, data=b"", dims=()):
+    """A Value for the writer; it keeps its bytes alive."""
+    v = Value(kind=kind, number=number & NONE, bytes=len(data), ndim=len(dims))
+    v.keep = ctypes.create_string_buffer(data, max(1, len(data)))
+    v.data = ctypes.addressof(v.keep) if data else None
+    v.dims[:len(dims)] = dims
+    return v
 
 
 class CReader:
@@ -86,8 +136,13 @@ class CReader:
         if passphrase is not None:
             raw = passphrase.encode()
             options.secret.passphrase, options.secret.passphrase_bytes = raw, len(raw)
-        self.lib.check(self.c.mldf_reader_open(os.fsencode(path), byref(options), byref(self.handle), byref(self.error)),
-                       self.error)
+        if isinstance(path, (bytes, bytearray)):
+            self.memory = ctypes.create_string_buffer(bytes(path), max(1, len(path)))
+            status = self.c.mldf_reader_open_memory(self.memory, c_size_t(len(path)), byref(options), byref(self.handle),
+                                                    byref(self.error))
+        else:
+            status = self.c.mldf_reader_open(os.fsencode(path), byref(options), byref(self.handle), byref(self.error))
+        self.lib.check(status, self.error)
         self.scratch = Buffer()
         schema = c_void_p(self.c.mldf_reader_schema(self.handle))
         count = self.c.mldf_schema_field_count(schema)

@@ -1,6 +1,7 @@
 """docs/spec/vectors/ and the draft's files against the C library: the same values, the same status, the same byte."""
 
 import json
+import os
 import struct
 import sys
 from pathlib import Path
@@ -102,3 +103,52 @@ def test_invalid(library, entry, backend):
             else:
                 got.card()
     assert (why.value.status, why.value.offset) == expected, why.value
+
+
+# ---- The writer: the same samples give the bytes of the vector ------------------------------------------------------
+
+WRITTEN = ["hello", "int", "float", "bytes", "ndarray_dtypes", "ndarray_shapes", "json", "text", "inline", "inline_blocks", "nulls",
+           "keys_wrap", "keys", "keys_one", "card", "card_empty", "long_arguments", "no_checksums", "zero_samples_scalar",
+           "scalars_only", "appended", "streamed", "page_65536"]
+
+
+def writer_value(file, i, f):
+    stored, v = file.stored(i, f.name), file.value(i, f.name)
+    if stored is None:
+        return None
+    if f.type_id == reader.INT:
+        return clib.value(2 if f.arguments.get("dtype") == "<u8" else 1, int(v))
+    if f.type_id == reader.FLOAT:
+        return clib.value(3, struct.unpack("<Q", stored.record)[0])
+    if f.type_id == reader.NDARRAY:
+        return clib.value(6, 0, stored.data, v.shape)
+    if f.type_id == reader.INLINE:
+        return clib.value(7, 0, stored.record)
+    return clib.value(4 if f.type_id == reader.BYTES else 5, 0, stored.data)
+
+
+@pytest.mark.parametrize("threads", [0, 3])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_written_file_equals_the_vector(library, tmp_path, name, threads):
+    path, out = VALID / (name + ".mldf"), tmp_path / "out.mldf"
+    file = reader.read(path)
+    fields = [(f.name, f.type_id, json.dumps(f.arguments), f.flags & 3) for f in file.fields]
+    samples = [[writer_value(file, i, f) for f in file.fields] for i in range(file.num_samples)]
+    keys = [file.key_bytes(i) for i in range(file.num_samples)] if file.has_keys else None
+    card = json.dumps(file.card).encode() if file.card is not None else None
+    history = file.by_kind.get(reader.HISTORY)
+    starts = [file.u64(history.ptr + 24 * k + 8) for k in range(history.size // 24)] if history else []
+    bounds = [0, *starts, file.num_samples]
+    options = {"no_checksums": not file.header.flags & 4, "card": card, "card_bytes": len(card or b""), "threads": threads,
+               "page_size": file.header.page_size if name.startswith("page") else 0}
+    if name == "streamed":
+        descriptor = os.open(out, os.O_CREAT | os.O_WRONLY)
+        library.write(out, fields, samples, keys, stream=descriptor, **options)
+        os.close(descriptor)
+    else:
+        library.write(out, fields, samples[:bounds[1]], keys and keys[:bounds[1]], **options)
+    for a, b in zip(bounds[1:], bounds[2:]):
+        library.append(out, samples[a:b], keys and keys[a:b], threads)
+    got, want = out.read_bytes(), path.read_bytes()
+    differs = next((at for at, (x, y) in enumerate(zip(got, want)) if x != y), None)
+    assert (len(got), differs) == (len(want), None), f"first difference at byte {differs}"

@@ -1,0 +1,314 @@
+"""Two implementations, one specification: the C library and command against docs/spec/reference_reader.py.
+
+Random damage must give the same status and byte from both readers; random data packed by the command must come out of the
+reference reader as they went in. MLDF names the command, MLDF_LIB the library; what is not named is skipped. The seed is
+printed by pytest in the test's name; MLDF_ORACLE_ROUNDS (default 300) says how many mutations each file gets.
+"""
+
+import base64
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = ROOT / "docs" / "spec"
+VALID, INVALID = SPEC / "vectors" / "valid", SPEC / "vectors" / "invalid"
+sys.path[:0] = [str(SPEC), str(ROOT / "tools"), str(Path(__file__).resolve().parent)]
+import clib  # noqa: E402
+import reference_reader as reader  # noqa: E402
+from vectors_invalid import Editor  # noqa: E402
+
+LIBRARY, COMMAND = clib.library_path(), os.environ.get("MLDF")
+needs_library = pytest.mark.skipif(LIBRARY is None, reason="neither MLDF_LIB nor MLDF names a build of the C library")
+needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the command mldf")
+ROUNDS = int(os.environ.get("MLDF_ORACLE_ROUNDS", "300"))
+KEYS = {e["file"]: e for e in json.loads((VALID / "manifest.json").read_text())}
+FILES = ["hello", "int", "inline", "nulls", "keys_wrap", "card", "long_arguments", "unknown_types", "zstd_dictionary", "zstd",
+         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps"]
+
+
+@pytest.fixture(scope="module")
+def library():
+    return clib.Library(LIBRARY)
+
+
+def secrets(name):
+    entry = KEYS.get(name + ".mldf", {})
+    return {"key": bytes.fromhex(entry["key"]) if entry.get("key") else None, "passphrase": entry.get("passphrase")}
+
+
+def outcome(call):
+    try:
+        return call()
+    except (reader.SpecError, clib.CError) as why:
+        return (why.status, why.offset)
+
+
+def by_reference(f, i, field):
+    stored = f.stored(i, field.name)
+    if stored is None:
+        return None
+    if field.known and field.type_id not in (reader.JSON, reader.TEXT, reader.INLINE):
+        f.value(i, field.name)  # the text of JSON and TEXT is a matter of a deep verify
+    elif field.known and field.type_id == reader.JSON and not stored.data:
+        f.value(i, field.name)
+    elif field.known and field.type_id == reader.TEXT and stored.record[14]:
+        f.value(i, field.name)
+    return stored.record, stored.data
+
+
+def by_library(c, i, field):
+    kind, number, data, dims, record = c.get(i, field.name, stored=not field.known)
+    if kind == 0:
+        return None
+    return record, data if field.form else b""
+
+
+def same(library, data, secret):
+    """Opens data with both readers; compares error or every value, key and card."""
+    mine = outcome(lambda: reader.File(data, **secret))
+    theirs = outcome(lambda: library.open(data, **secret))
+    if isinstance(mine, tuple) or isinstance(theirs, tuple):
+        if not isinstance(theirs, tuple):
+            theirs.close()
+        assert mine == theirs
+        return mine
+    with theirs:
+        assert theirs.num_samples == mine.num_samples
+        assert theirs.names == [f.name for f in mine.fields]
+        for i in range(min(mine.num_samples, 20)):
+            for f in mine.fields:
+                assert outcome(lambda: by_reference(mine, i, f)) == outcome(lambda: by_library(theirs, i, f)), (i, f.name)
+            if mine.has_keys:
+                assert outcome(lambda: mine.key_bytes(i)) == outcome(lambda: theirs.key(i)), i
+        if mine.has_keys:
+            for key in ("key1", "key5", "absent", ""):
+                assert outcome(lambda: mine.find(key)) == outcome(lambda: theirs.find(key)), key
+        card = outcome(lambda: mine.card)
+        other = outcome(theirs.card)
+        assert card == (json.loads(other) if isinstance(other, bytes) else other)
+    return None
+
+
+@needs_library
+@pytest.mark.parametrize("name", FILES)
+def test_cut_files_give_the_same_error(library, name):
+    data = (VALID / (name + ".mldf")).read_bytes()
+    for size in [*range(0, 200), *range(200, len(data), 7), *range(max(200, len(data) - 700), len(data))]:
+        same(library, data[:size], secrets(name))
+
+
+@needs_library
+@pytest.mark.parametrize("name", FILES)
+def test_flipped_bits_give_the_same_outcome(library, name):
+    rng, data = random.Random(name), bytearray((VALID / (name + ".mldf")).read_bytes())
+    for _ in range(ROUNDS):
+        at, bit = rng.randrange(len(data)), 1 << rng.randrange(8)
+        data[at] ^= bit
+        try:
+            same(library, bytes(data), secrets(name))
+        except AssertionError as why:
+            raise AssertionError(f"{name}: bit {bit} of byte {at}: {why}") from why
+        data[at] ^= bit
+
+
+INTERESTING = [0, 1, 2, 7, 8, 15, 16, 63, 64, 72, 73, 127, 128, 255, 256, 4095, 4096, 65535, 65536, 2**24, 2**31, 2**32 - 1,
+               2**32, 2**40, 2**56, 2**63 - 1, 2**63, 2**64 - 8, 2**64 - 1]
+
+
+@needs_library
+@pytest.mark.parametrize("name", [n for n in FILES if n not in ("streamed", "torn_header")])
+def test_hostile_numbers_behind_right_checksums_give_the_same_outcome(library, name):
+    """A number somewhere in header, tables, sections or directory is replaced and every checksum made right again."""
+    rng, good = random.Random(name), (VALID / (name + ".mldf")).read_bytes()
+    e = Editor(good)
+    t = e.ptr(1)
+    spans = [(9, 73), *[(e.get("Q", t + 24 * k), e.get("Q", t + 24 * k) + e.get("Q", t + 24 * k + 8)) for k in range(3)],
+             *[(e.get("Q", x + 8), e.get("Q", x + 8) + e.get("Q", x + 16)) for x in range(e.directory + 16, e.footer, 40)],
+             (e.directory, e.footer)]
+    spans = [s for s in spans if s[1] > s[0]]
+    reached = 0
+    for _ in range(ROUNDS):
+        e = Editor(good)
+        begin, end = rng.choice(spans)
+        at, code = rng.randrange(begin, end), rng.choice("BHIQ")
+        at -= (at - begin) % struct.calcsize(code) if rng.random() < 0.8 else 0
+        if at + struct.calcsize(code) > end:
+            continue
+        value = rng.choice(INTERESTING) if rng.random() < 0.7 else e.get(code, at) + rng.randint(-9, 9)
+        e.put(code, at, value % 2**(8 * struct.calcsize(code)))
+        try:
+            data = e.fix()
+        except (struct.error, IndexError, OverflowError):
+            continue
+        try:
+            reached += same(library, data, secrets(name)) is None
+        except AssertionError as why:
+            raise AssertionError(f"{name}: {code} {value} at byte {at}: {why}") from why
+    assert reached or secrets(name)["key"]
+
+
+# ---- The command ----------------------------------------------------------------------------------------------------
+
+
+def mldf(*arguments, expect=0, **options):
+    run = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, **options)
+    assert run.returncode == expect, (arguments, run.returncode, run.stderr.decode("utf-8", "replace"))
+    return run.stdout
+
+
+WORDS = ["", "a", "zwei", "три", "四\n", "five \"quoted\"", "six\t", "\U0001F600", "x" * 700]
+NUMBER_DTYPES = ["|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"]
+
+
+def random_field(rng, index):
+    kind = rng.choice(["int", "float", "bool", "text", "bytes", "json", "ndarray", "inline"])
+    field = {"name": f"f{index}_{kind}", "type": "int" if kind == "bool" else kind}
+    if kind == "int" and rng.random() < 0.7:
+        field["dtype"] = rng.choice(NUMBER_DTYPES[:8])
+    if kind == "bool":
+        field["dtype"] = "|b1"
+    if kind == "ndarray":
+        field["dtype"] = rng.choice(NUMBER_DTYPES)
+        field["shape"] = [rng.choice([None, rng.randrange(1, 5)]) for _ in range(rng.randrange(1, 4))]
+    if kind == "inline":
+        field["descr"] = [["a", rng.choice(NUMBER_DTYPES)], ["b", "<f4", [rng.randrange(1, 4)]]]
+    if rng.random() < 0.4:
+        field["nullable"] = True
+    if kind in ("text", "bytes", "json", "ndarray") and rng.random() < 0.3:
+        field["compress"] = rng.choice([True, 1, 19])
+    return field
+
+
+def random_number(rng, dtype):
+    if dtype[1] == "f":
+        return rng.randint(-1000, 1000) / 8
+    info = np.iinfo(dtype)
+    return rng.choice([int(info.min), int(info.max), rng.randint(0, 100)])
+
+
+def random_array(rng, dtype, shape):
+    if not shape:
+        return random_number(rng, dtype)
+    return [random_array(rng, dtype, shape[1:]) for _ in range(shape[0])]
+
+
+def random_json(rng, depth=0):
+    choice = rng.randrange(7 if depth < 3 else 5)
+    if choice == 5:
+        return [random_json(rng, depth + 1) for _ in range(rng.randrange(4))]
+    if choice == 6:
+        return {rng.choice(WORDS[1:]) + str(k): random_json(rng, depth + 1) for k in range(rng.randrange(4))}
+    return [True, rng.randint(-10**9, 10**9), rng.choice(WORDS), rng.randint(-99, 99) / 4, {}][choice]
+
+
+def random_value(rng, field):
+    """(value in JSON lines, what the reference reader gives)."""
+    kind = field["type"]
+    if field.get("nullable") and rng.random() < 0.3:
+        return None, None
+    if field.get("dtype") == "|b1":
+        v = rng.random() < 0.5
+        return v, v
+    if kind == "int":
+        v = random_number(rng, field.get("dtype", "<i8"))
+        return v, v
+    if kind == "float":
+        v = rng.choice([0.0, -1.5, 0.1, 1e300, rng.random()])
+        return v, v
+    if kind == "text":
+        v = rng.choice(WORDS)
+        return v, v
+    if kind == "bytes":
+        v = rng.randbytes(rng.choice([0, 1, 100, 3000]))
+        return base64.b64encode(v).decode(), v
+    if kind == "json":
+        v = random_json(rng)
+        return v, v
+    if kind == "ndarray":
+        shape = [rng.randrange(1, 40) if n is None else n for n in field["shape"]]
+        v = random_array(rng, field["dtype"], shape)
+        return v, np.array(v, field["dtype"])
+    a, b = random_number(rng, field["descr"][0][1]), [rng.randint(-9, 9) / 2 for _ in range(field["descr"][1][2][0])]
+    return {"a": a, "b": b}, {"a": a, "b": b}
+
+
+def equal(a, b):
+    if isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and a == b if isinstance(b, bool) else a == b
+
+
+@needs_command
+@pytest.mark.parametrize("seed", range(12))
+def test_packed_rows_come_back(tmp_path, seed):
+    rng = random.Random(seed)
+    schema = {"fields": [random_field(rng, k) for k in range(rng.randrange(1, 9))]}
+    rows = [[random_value(rng, f) for f in schema["fields"]] for _ in range(rng.choice([0, 1, 7, 65, 300]))]
+    lines = [json.dumps({f["name"]: v[0] for f, v in zip(schema["fields"], row)}, ensure_ascii=rng.random() < 0.5) for row in rows]
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    cut = len(lines) if seed % 3 else len(lines) // 2
+    (tmp_path / "first.jsonl").write_text("".join(x + "\n" for x in lines[:cut]))
+    (tmp_path / "rest.jsonl").write_text("".join(x + "\n" for x in lines[cut:]))
+    out, options, secret = tmp_path / "out.mldf", [], []
+    if seed % 4 == 1:
+        options.append("--no-checksums")
+    if seed % 4 == 2:
+        (tmp_path / "key").write_bytes(bytes(range(32)))
+        options += ["--encrypt", tmp_path / "key"]
+        secret = ["--key", tmp_path / "key"]
+    if seed % 5 == 0:
+        (tmp_path / "card.json").write_text('{"title": "oracle", "seed": %d}' % seed)
+        options += ["--card", tmp_path / "card.json"]
+    mldf("pack", tmp_path / "first.jsonl", "-o", out, "--schema", tmp_path / "schema.json", "-j", seed % 3, *options)
+    if cut < len(lines):
+        mldf("append", out, tmp_path / "rest.jsonl", *secret)
+    mldf("verify", "--deep", out, *secret)
+    f = reader.read(out, bytes(range(32)) if secret else None)
+    assert f.num_samples == len(rows)
+    assert [str(p) for p in f.verify(deep=True)] == []
+    assert f.card == ({"title": "oracle", "seed": seed} if seed % 5 == 0 else None)
+    for i, row in enumerate(rows):
+        for field, (_, expected) in zip(schema["fields"], row):
+            assert equal(f.value(i, field["name"]), expected), (i, field, f.value(i, field["name"]), expected)
+
+
+@needs_command
+@pytest.mark.parametrize("entry", json.loads((INVALID / "manifest.json").read_text()), ids=lambda e: e["file"])
+def test_command_verify_reports_the_vector(tmp_path, entry):
+    if entry["when"] == "access" or entry["status"] in ("key_missing", "key_wrong"):
+        pytest.skip("a matter of access or of the key, not of verify")
+    options = ["--deep"] if entry.get("deep") else []
+    if entry.get("key"):
+        (tmp_path / "key").write_bytes(bytes.fromhex(entry["key"]))
+        options += ["--key", tmp_path / "key"]
+    if entry.get("passphrase"):
+        (tmp_path / "pass").write_text(entry["passphrase"])
+        options += ["--passphrase-file", tmp_path / "pass"]
+    result = json.loads(mldf("verify", "--json", *options, INVALID / entry["file"], expect=1))
+    assert result["ok"] is False
+    first = result["problems"][0]
+    assert (first["status"], first["offset"]) == (entry["status"], entry["offset"]), first
+    if entry["when"] == "verify" and entry["field"]:
+        assert (first["sample"], first["field"]) == (entry["sample"], entry["field"])
+
+
+@needs_command
+@pytest.mark.parametrize("entry", list(KEYS.values()), ids=lambda e: e["file"])
+def test_command_verifies_valid_vectors(tmp_path, entry):
+    options = []
+    if entry.get("key"):
+        (tmp_path / "key").write_bytes(bytes.fromhex(entry["key"]))
+        options += ["--key", tmp_path / "key"]
+    if entry.get("passphrase"):
+        (tmp_path / "pass").write_text(entry["passphrase"])
+        options += ["--passphrase-file", tmp_path / "pass"]
+    result = json.loads(mldf("verify", "--deep", "--json", *options, VALID / entry["file"]))
+    assert result["ok"] is True and result["problems"] == []
