@@ -5,14 +5,7 @@
 
 #if defined(__aarch64__)
 #if !defined(__ARM_FEATURE_CRC32)
-#if defined(__clang__)
-#define ISA __attribute__((target("crc")))
-#else
-#pragma GCC target("+crc")
-#define ISA
-#endif
-#else
-#define ISA
+#error "compile this file with -march=armv8-a+crc, as cmake/flags.cmake does"
 #endif
 #include <arm_acle.h>
 #if defined(__linux__)
@@ -48,7 +41,7 @@ static uint32_t multiply(uint32_t a, uint32_t b) {
     return product;
 }
 
-ISA static inline uint32_t three(uint32_t crc, const uint8_t *p, size_t piece, uint32_t once, uint32_t twice) {
+static inline uint32_t three(uint32_t crc, const uint8_t *p, size_t piece, uint32_t once, uint32_t twice) {
     uint32_t c0 = crc, c1 = 0, c2 = 0;
     for (size_t i = 0; i < piece; i += 8) {
         c0 = __crc32cd(c0, mldfi_load_u64(p + i));
@@ -58,7 +51,7 @@ ISA static inline uint32_t three(uint32_t crc, const uint8_t *p, size_t piece, u
     return c2 ^ multiply(c0, twice) ^ multiply(c1, once);
 }
 
-ISA uint32_t mldfi_crc32c_armcrc(uint32_t crc, const void *data, size_t bytes) {
+uint32_t mldfi_crc32c_armcrc(uint32_t crc, const void *data, size_t bytes) {
     const uint8_t *p = data;
     uint32_t c = ~crc;
     for (; bytes >= 3 * CRC32C_LONG_PIECE; p += 3 * CRC32C_LONG_PIECE, bytes -= 3 * CRC32C_LONG_PIECE)
