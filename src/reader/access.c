@@ -251,6 +251,10 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
         return get_user_defined(reader, sample, field, scratch, out, err);
     if ((status = load_stored(reader, sample, field, scratch, out, &payload_ptr, err)) < 0)
         return status;
+    if (!stored && reader->draft && f->info.type_id == MLDF_JSON && out->bytes == 0) {
+        set_null(out); /* the draft's writer leaves the record of a missing value zero, and no JSON text is empty */
+        return MLDF_OK;
+    }
     if (!stored)
         return decode(reader, sample, f, payload_ptr, scratch, out, err);
     out->kind = MLDF_KIND_STORED;
