@@ -47,9 +47,10 @@ typedef struct mldf_writer_options {
     void *skipped_user;
     mldf_progress_fn progress; /* during finish, and while a call waits */
     void *progress_user;
+    bool resume; /* keep checkpoints in PATH.partial and PATH.partial.tables, and go on from there; see below */
 } mldf_writer_options;
 #define MLDF_WRITER_OPTIONS_INIT \
-    {sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0}
+    {sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false}
 
 /* The schema is copied. */
 MLDF_API mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const mldf_writer_options *options,
@@ -73,7 +74,17 @@ MLDF_API mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const ml
 MLDF_API mldf_status mldf_writer_set_key(mldf_writer *writer, const char *key, size_t key_bytes, mldf_error *err);
 MLDF_API mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err);
 
-/* Samples accepted so far. */
+/* ---- Going on after an interruption -------------------------------------------------------------------------------------
+ * With options.resume the file grows as PATH.partial. A checkpoint makes everything so far durable together with the caller's own
+ * position in its source (any bytes, at most 1 MiB). After a crash, a cancel or an abort, opening with the same path, schema and
+ * options continues from the last checkpoint; the result has the bytes of an uninterrupted run. Only finish removes the partial files. */
+
+/* Waits for all samples so far, then saves. MLDF_END: nothing could be saved yet (the dictionary is still being learnt). */
+MLDF_API mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err);
+/* The position of the checkpoint that this writer continues from; NULL and 0 when it began anew. */
+MLDF_API const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes);
+
+/* Samples accepted so far, those before an interruption included. */
 MLDF_API uint64_t mldf_writer_sample_count(const mldf_writer *writer);
 /* Any thread: the next call, or the one that is waiting, returns MLDF_E_CANCELLED. */
 MLDF_API void mldf_writer_cancel(mldf_writer *writer);

@@ -1,8 +1,12 @@
 /* What may be written to under a user's name: checked before any work is done. Read file.h. */
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "os/target.h"
+#include "util/buffer.h"
 #include "util/error.h"
 
 mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err)
@@ -20,3 +24,22 @@ mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is not a regular file and is not replaced", path);
     return MLDF_OK;
 }
+
+mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, mldf_error *err)
+{
+    struct stat info;
+    *file = (struct os_file)OS_FILE_NONE;
+    if (!(file->path = mldfi_copy_text(path, strlen(path), err)))
+        return MLDF_E_MEMORY;
+    mldf_status st = MLDF_OK;
+    file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (file->fd < 0 || fstat(file->fd, &info) != 0)
+        st = mldfi_fail_errno(err, errno, "%s cannot be opened", path);
+    else if (!S_ISREG(info.st_mode))
+        st = mldfi_fail(err, MLDF_E_IO, "%s is not a regular file", path);
+    if (st < 0)
+        mldfi_file_close(file);
+    return st;
+}
+
+void mldfi_file_remove(const char *path) { (void)unlink(path); }

@@ -3,8 +3,14 @@
 #define MLDF_OS_TARGET_H
 
 #include "mldf/base.h"
+#include "os/file.h"
 
 /* MLDF_E_EXISTS when something is there and may not be replaced; never lets a device, a pipe or a folder be replaced. */
 mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err);
+
+/* Opens `path` for reading and writing, and makes it if it is not there; never follows a link, never opens anything but a regular file. */
+mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, mldf_error *err);
+/* Removes a name; that it was not there is no error. */
+void mldfi_file_remove(const char *path);
 
 #endif

@@ -78,7 +78,7 @@ static mldf_status spill_stream_tail(struct spill_stream *stream, mldf_error *er
     return MLDF_OK;
 }
 
-static mldf_status spill_all(struct spill *spill, mldf_error *err)
+mldf_status mldfi_spill_flush(struct spill *spill, mldf_error *err)
 {
     mldf_status st;
     if (spill->file.fd < 0 && (st = mldfi_file_create_unlinked(&spill->file, spill->target, err)) < 0)
@@ -95,7 +95,7 @@ mldf_status mldfi_stream_push(struct spill_stream *stream, const void *data, siz
     if (st < 0)
         return st;
     stream->spill->buffered += bytes;
-    return stream->spill->buffered > SPILL_LIMIT ? spill_all(stream->spill, err) : MLDF_OK;
+    return stream->spill->buffered > SPILL_LIMIT ? mldfi_spill_flush(stream->spill, err) : MLDF_OK;
 }
 
 /* The extent that holds `offset`; there is one, since offset < spilled. */

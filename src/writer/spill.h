@@ -32,6 +32,8 @@ struct spill_stream {
 };
 
 mldf_status mldfi_spill_init(struct spill *spill, const char *target, mldf_error *err);
+/* Everything that is still in memory goes to the file. */
+mldf_status mldfi_spill_flush(struct spill *spill, mldf_error *err);
 /* Frees the file and every stream's memory. */
 void mldfi_spill_free(struct spill *spill);
 

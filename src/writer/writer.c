@@ -88,7 +88,7 @@ static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, con
     for (size_t f = 0; f < writer->schema->field_count; f++)
         writer->dictionary_pending |= options->dictionary && (writer->schema->fields[f].info.flags & MLDF_FIELD_COMPRESSED);
     mldfi_place_begin(writer, options->page_size);
-    return options->page_size ? mldfi_write_front(writer, err) : MLDF_OK;
+    return MLDF_OK;
 }
 
 static mldf_status begin_jobs(mldf_writer *writer, mldf_error *err)
@@ -125,10 +125,14 @@ mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const 
         return st;
     if (!(writer->target = mldfi_copy_text(path, strlen(path), err)))
         st = MLDF_E_MEMORY;
-    if (st >= 0)
+    if (st >= 0 && !taken.resume)
         st = mldfi_file_create_beside(&writer->file, path, err);
     if (st >= 0)
         st = begin_new(writer, schema, path, &taken, err);
+    if (st >= 0 && taken.resume)
+        st = mldfi_resume_begin(writer, &taken, err);
+    if (st >= 0 && taken.page_size)
+        st = mldfi_write_front(writer, err);
     if (st >= 0)
         st = begin_jobs(writer, err);
     return opened(writer, st, out);
@@ -148,6 +152,8 @@ mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mld
     writer->stream_fd = fd;
     if (st >= 0)
         st = begin_new(writer, schema, "/tmp/mldf-stream", &taken, err);
+    if (st >= 0 && taken.page_size)
+        st = mldfi_write_front(writer, err);
     if (st >= 0)
         st = begin_jobs(writer, err);
     return opened(writer, st, out);
@@ -317,6 +323,8 @@ static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_e
     if (st >= 0 && writer->target) {
         st = mldfi_file_publish(&writer->file, writer->target, writer->options.overwrite, err);
         writer->published = st >= 0 || strcmp(writer->file.path, writer->target) == 0;
+        if (writer->published && writer->resuming)
+            mldfi_resume_remove(writer, false);
     }
     if (st >= 0 && result) {
         result->samples = writer->tables.samples - writer->old_samples;
@@ -349,7 +357,9 @@ static void undo(mldf_writer *writer)
         return;
     mldf_error ignored;
     if (writer->target) {
-        if (!writer->published)
+        if (writer->resuming && !writer->published)
+            mldfi_resume_remove(writer, !writer->saved);
+        else if (!writer->published)
             mldfi_file_discard(&writer->file);
     } else if (writer->appending) {
         /* Where the old header cannot be put back, the new one stays, with all that it reaches. */
@@ -389,6 +399,7 @@ void mldf_writer_abort(mldf_writer *writer)
     free(writer->staged_offset);
     mldf_buffer_free(&writer->staged_bytes);
     mldf_buffer_free(&writer->staged_key);
+    mldf_buffer_free(&writer->position);
     mldf_schema_free(writer->schema);
     free(writer->card);
     free(writer->target);

@@ -127,6 +127,13 @@ struct mldf_writer {
     uint64_t page_size, data_ptr, cursor;
     mldf_buffer check_row;       /* retire's turn */
 
+    /* resume */
+    bool resuming;               /* options.resume: the partial files stay when the writer ends early */
+    bool saved;                  /* a checkpoint exists */
+    uint64_t fingerprint;        /* of schema and options */
+    uint64_t checkpoints;        /* sequence number of the last one */
+    mldf_buffer position;
+
     /* append: what stands before */
     bool appending;
     uint64_t old_end;            /* cut back to it on failure */
@@ -224,6 +231,12 @@ mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, ml
 
 /* finish.c */
 mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_error *err);
+
+/* checkpoint.c */
+/* Opens or makes the partial files and restores the last checkpoint, if there is one. */
+mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err);
+/* Removes the partial tables; with `all` the partial file too. */
+void mldfi_resume_remove(mldf_writer *writer, bool all);
 
 /* append.c */
 mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options, mldf_error *err);
