@@ -1,4 +1,6 @@
 /* How many CPUs this process may really use: its affinity, cut by the quotas of its control groups (containers). */
+#include "os/cpu.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +91,8 @@ static bool has_cpu(const char *controllers) {
 }
 
 /* One line of /proc/self/cgroup: "0::/group" (v2) or "4:cpu,cpuacct:/group" (v1). */
-static int line_limit(char *line, int limit) {
-    char root[256];
+static int line_limit(char *line, const char *mount, int limit) {
+    char root[512];
     char *controllers = strchr(line, ':');
     char *group = controllers ? strchr(controllers + 1, ':') : NULL;
     if (!group)
@@ -102,26 +104,37 @@ static int line_limit(char *line, int limit) {
     if (*controllers == 0) {
         char copy[TEXT_MAX];
         (void)snprintf(copy, sizeof copy, "%s", group);
-        limit = groups_limit("/sys/fs/cgroup", copy, true, limit);
-        return groups_limit("/sys/fs/cgroup/unified", group, true, limit);
+        limit = groups_limit(mount, copy, true, limit);
+        /* beside v1 hierarchies the unified one has its own mount */
+        if (snprintf(root, sizeof root, "%s/unified", mount) >= (int)sizeof root)
+            return limit;
+        return groups_limit(root, group, true, limit);
     }
     if (!has_cpu(controllers))
         return limit;
-    if (snprintf(root, sizeof root, "/sys/fs/cgroup/%s", controllers) >= (int)sizeof root)
+    if (snprintf(root, sizeof root, "%s/%s", mount, controllers) >= (int)sizeof root)
         return limit;
     return groups_limit(root, group, false, limit);
 }
 
-int mldfi_cpu_count(void) {
+int mldfi_cgroup_limit(const char *list, const char *mount, int limit) {
     char text[TEXT_MAX];
     char *rest = NULL;
-    int limit = affinity_count();
-    if (read_text("/proc/self/cgroup", text))
+    if (read_text(list, text))
         for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-            limit = line_limit(line, limit);
+            limit = line_limit(line, mount, limit);
     return limit > 0 ? limit : 1;
 }
+
+int mldfi_cpu_count(void) {
+    return mldfi_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup", affinity_count());
+}
 #else
+int mldfi_cgroup_limit(const char *list, const char *mount, int limit) {
+    (void)list, (void)mount;
+    return limit;
+}
+
 int mldfi_cpu_count(void) {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 0 && count < 1 << 20 ? (int)count : 1;
