@@ -110,8 +110,8 @@ static mldf_status make_keys(struct crypt *crypt, struct scratch *keys, const ml
         return status;
     randombytes_buf(keys->file_key, sizeof keys->file_key);
     (void)crypto_aead_xchacha20poly1305_ietf_encrypt(section + SECTION_WRAPPED, NULL, keys->file_key,
-                                                     sizeof keys->file_key, section + SECTION_FILE_ID, FILE_ID_BYTES, NULL,
-                                                     section + SECTION_NONCE, keys->wrapping_key);
+                                                     sizeof keys->file_key, section + SECTION_FILE_ID, FILE_ID_BYTES,
+                                                     NULL, section + SECTION_NONCE, keys->wrapping_key);
     derive(crypt, keys->file_key);
     return MLDF_OK;
 }
@@ -123,7 +123,8 @@ static mldf_status check_section(const uint8_t *section, mldf_error *err) {
     uint64_t opslimit = mldfi_load_u64(section + SECTION_OPSLIMIT);
     uint64_t memlimit = mldfi_load_u64(section + SECTION_MEMLIMIT);
     if (algorithm != ALGORITHM_XCHACHA20_POLY1305)
-        return mldfi_fail_at(err, MLDF_E_FEATURE, SECTION_ALGORITHM, "unknown encryption algorithm %u", (unsigned)algorithm);
+        return mldfi_fail_at(err, MLDF_E_FEATURE, SECTION_ALGORITHM, "unknown encryption algorithm %u",
+                             (unsigned)algorithm);
     if (kdf > KDF_ARGON2ID13)
         return mldfi_fail_at(err, MLDF_E_FEATURE, SECTION_KDF, "unknown key derivation %u", (unsigned)kdf);
     if (kdf == KDF_RAW_KEY)
@@ -190,7 +191,8 @@ mldf_status mldfi_crypt_new(struct crypt **out, const mldf_secret *secret, mldf_
     return status == MLDF_OK ? build(out, NULL, secret, err) : status;
 }
 
-mldf_status mldfi_crypt_open(struct crypt **out, const uint8_t section[160], const mldf_secret *secret, mldf_error *err) {
+mldf_status mldfi_crypt_open(struct crypt **out, const uint8_t section[160], const mldf_secret *secret,
+                             mldf_error *err) {
     *out = NULL;
     mldf_status status = check_section(section, err);
     if (status == MLDF_OK)
@@ -216,8 +218,8 @@ static void payload_ad(const struct crypt *crypt, uint64_t sample, uint16_t fiel
     mldfi_store_u16(ad + FILE_ID_BYTES + 8, field);
 }
 
-mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain, size_t bytes,
-                             uint8_t *dst, mldf_error *err) {
+mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain,
+                             size_t bytes, uint8_t *dst, mldf_error *err) {
     uint8_t ad[PAYLOAD_AD_BYTES];
     if (bytes > crypto_aead_xchacha20poly1305_ietf_MESSAGEBYTES_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "a payload of %zu bytes is too large to encrypt", bytes);
@@ -232,8 +234,8 @@ mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample,
                                      size_t stored_bytes, uint8_t *dst, mldf_error *err) {
     uint8_t ad[PAYLOAD_AD_BYTES], nothing;
     if (stored_bytes < MLDFI_CRYPT_OVERHEAD)
-        return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "an encrypted payload of %zu bytes; the least is %d", stored_bytes,
-                             (int)MLDFI_CRYPT_OVERHEAD);
+        return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "an encrypted payload of %zu bytes; the least is %d",
+                             stored_bytes, (int)MLDFI_CRYPT_OVERHEAD);
     payload_ad(crypt, sample, field, ad);
     if (crypto_aead_xchacha20poly1305_ietf_decrypt(dst ? dst : &nothing, NULL, NULL, stored + NONCE_BYTES,
                                                    stored_bytes - NONCE_BYTES, ad, sizeof ad, stored,

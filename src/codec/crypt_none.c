@@ -20,7 +20,8 @@ mldf_status mldfi_crypt_new(struct crypt **out, const mldf_secret *secret, mldf_
     return refuse(err);
 }
 
-mldf_status mldfi_crypt_open(struct crypt **out, const uint8_t section[160], const mldf_secret *secret, mldf_error *err) {
+mldf_status mldfi_crypt_open(struct crypt **out, const uint8_t section[160], const mldf_secret *secret,
+                             mldf_error *err) {
     (void)section, (void)secret;
     *out = NULL;
     return refuse(err);
@@ -35,8 +36,8 @@ void mldfi_crypt_section(const struct crypt *crypt, uint8_t section[160]) {
     memset(section, 0, MLDFI_CRYPT_SECTION_BYTES);
 }
 
-mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain, size_t bytes,
-                             uint8_t *dst, mldf_error *err) {
+mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain,
+                             size_t bytes, uint8_t *dst, mldf_error *err) {
     (void)crypt, (void)sample, (void)field, (void)plain, (void)bytes, (void)dst;
     return refuse(err);
 }

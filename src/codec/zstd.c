@@ -48,7 +48,8 @@ void mldfi_prefix_decode(const uint8_t in[8], uint64_t *raw_bytes, uint8_t *code
 
 /* A trained dictionary starts with a magic number and tables; any other bytes are a dictionary of plain content. */
 static bool dictionary_is_damaged(const void *bytes, size_t size) {
-    return size >= 8 && mldfi_load_u32(bytes) == ZSTD_MAGIC_DICTIONARY && ZDICT_isError(ZDICT_getDictHeaderSize(bytes, size));
+    return size >= 8 && mldfi_load_u32(bytes) == ZSTD_MAGIC_DICTIONARY &&
+           ZDICT_isError(ZDICT_getDictHeaderSize(bytes, size));
 }
 
 mldf_status mldfi_zstd_dictionary_new(struct zstd_dictionary **out, const void *bytes, size_t size, mldf_error *err) {
@@ -78,7 +79,8 @@ void mldfi_zstd_dictionary_free(struct zstd_dictionary *dictionary) {
     free(dictionary);
 }
 
-mldf_status mldfi_zstd_train(const void *samples, const size_t *sizes, size_t count, mldf_buffer *out, mldf_error *err) {
+mldf_status mldfi_zstd_train(const void *samples, const size_t *sizes, size_t count, mldf_buffer *out,
+                             mldf_error *err) {
     uint8_t *where;
     if (count == 0)
         return MLDF_END;
@@ -140,7 +142,8 @@ static mldf_status prepare(struct zstd_compressor *compressor, int level, mldf_e
     if (dictionary && !*digest) {
         *digest = ZSTD_createCDict(dictionary->bytes, dictionary->size, level);
         if (!*digest)
-            return mldfi_fail(err, MLDF_E_MEMORY, "no memory to digest a zstd dictionary of %zu bytes", dictionary->size);
+            return mldfi_fail(err, MLDF_E_MEMORY, "no memory to digest a zstd dictionary of %zu bytes",
+                              dictionary->size);
     }
     size_t result = ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
     if (!ZSTD_isError(result))
@@ -178,7 +181,8 @@ mldf_status mldfi_zstd_compress(struct zstd_compressor *compressor, int level, c
         status = mldfi_buffer_extend(out, MLDFI_PREFIX_BYTES + bound, &where, err);
     if (status != MLDF_OK)
         return status;
-    size_t result = raw_bytes ? ZSTD_compress2(compressor->context, where + MLDFI_PREFIX_BYTES, bound, raw, raw_bytes) : 0;
+    size_t result =
+        raw_bytes ? ZSTD_compress2(compressor->context, where + MLDFI_PREFIX_BYTES, bound, raw, raw_bytes) : 0;
     if (ZSTD_isError(result)) {
         out->size = before;
         return fail_compress(result, raw_bytes, err);
@@ -226,8 +230,8 @@ static mldf_status check_frame(const struct zstd_dictionary *dictionary, const v
     if (content == ZSTD_CONTENTSIZE_UNKNOWN)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the zstd frame does not tell its content size");
     if (content != raw_bytes)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the zstd frame holds %llu bytes where the prefix says %zu", content,
-                             raw_bytes);
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the zstd frame holds %llu bytes where the prefix says %zu",
+                             content, raw_bytes);
     size_t length = ZSTD_findFrameCompressedSize(frame, frame_bytes);
     if (ZSTD_isError(length))
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the zstd frame is damaged: %s", ZSTD_getErrorName(length));
@@ -247,14 +251,15 @@ mldf_status mldfi_zstd_decompress(struct zstd_decompressor *decompressor, const 
     if (status != MLDF_OK)
         return status;
     void *target = raw_bytes ? dst : &nothing;
-    size_t result = dictionary ? ZSTD_decompress_usingDDict(decompressor->context, target, raw_bytes, frame, frame_bytes,
-                                                            dictionary->digest)
+    size_t result = dictionary ? ZSTD_decompress_usingDDict(decompressor->context, target, raw_bytes, frame,
+                                                            frame_bytes, dictionary->digest)
                                : ZSTD_decompressDCtx(decompressor->context, target, raw_bytes, frame, frame_bytes);
     if (ZSTD_isError(result) && ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
         return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decompress %zu bytes", raw_bytes);
     if (ZSTD_isError(result))
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the zstd frame does not decode: %s", ZSTD_getErrorName(result));
     if (result != raw_bytes)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the zstd frame gives %zu bytes instead of %zu", result, raw_bytes);
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the zstd frame gives %zu bytes instead of %zu", result,
+                             raw_bytes);
     return MLDF_OK;
 }

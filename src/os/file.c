@@ -87,8 +87,8 @@ mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *d
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            mldf_status status = mldfi_fail_errno(err, errno, "%s cannot be read at byte %llu", file->path,
-                                                  (unsigned long long)offset);
+            mldf_status status =
+                mldfi_fail_errno(err, errno, "%s cannot be read at byte %llu", file->path, (unsigned long long)offset);
             if (err)
                 err->offset = offset;
             return status;
@@ -149,7 +149,8 @@ mldf_status mldfi_file_truncate(const struct os_file *file, uint64_t bytes, mldf
         result = ftruncate(file->fd, (off_t)bytes);
     while (result != 0 && errno == EINTR);
     if (result != 0)
-        return mldfi_fail_errno(err, errno, "%s cannot be resized to %llu bytes", file->path, (unsigned long long)bytes);
+        return mldfi_fail_errno(err, errno, "%s cannot be resized to %llu bytes", file->path,
+                                (unsigned long long)bytes);
     return MLDF_OK;
 }
 

@@ -8,13 +8,15 @@
 /* A CRC is linear: the entry of byte b is the xor of the entries of its bits. So a table of 256 is spelt from the eight
  * entries of 1, 2, 4 .. 128, and the compiler does the rest. Row k: the CRC of the byte followed by k zero bytes. */
 #define ENTRY(b, c0, c1, c2, c3, c4, c5, c6, c7) \
-    (((b)&1 ? c0 : 0) ^ ((b)&2 ? c1 : 0) ^ ((b)&4 ? c2 : 0) ^ ((b)&8 ? c3 : 0) ^ ((b)&16 ? c4 : 0) ^ ((b)&32 ? c5 : 0) ^ \
-     ((b)&64 ? c6 : 0) ^ ((b)&128 ? c7 : 0))
-#define ENTRIES4(b, ...) ENTRY(b, __VA_ARGS__), ENTRY(b + 1, __VA_ARGS__), ENTRY(b + 2, __VA_ARGS__), ENTRY(b + 3, __VA_ARGS__)
+    (((b)&1 ? c0 : 0) ^ ((b)&2 ? c1 : 0) ^ ((b)&4 ? c2 : 0) ^ ((b)&8 ? c3 : 0) ^ ((b)&16 ? c4 : 0) ^ \
+     ((b)&32 ? c5 : 0) ^ ((b)&64 ? c6 : 0) ^ ((b)&128 ? c7 : 0))
+#define ENTRIES4(b, ...) \
+    ENTRY(b, __VA_ARGS__), ENTRY(b + 1, __VA_ARGS__), ENTRY(b + 2, __VA_ARGS__), ENTRY(b + 3, __VA_ARGS__)
 #define ENTRIES16(b, ...) \
     ENTRIES4(b, __VA_ARGS__), ENTRIES4(b + 4, __VA_ARGS__), ENTRIES4(b + 8, __VA_ARGS__), ENTRIES4(b + 12, __VA_ARGS__)
 #define ENTRIES64(b, ...) \
-    ENTRIES16(b, __VA_ARGS__), ENTRIES16(b + 16, __VA_ARGS__), ENTRIES16(b + 32, __VA_ARGS__), ENTRIES16(b + 48, __VA_ARGS__)
+    ENTRIES16(b, __VA_ARGS__), ENTRIES16(b + 16, __VA_ARGS__), ENTRIES16(b + 32, __VA_ARGS__), \
+        ENTRIES16(b + 48, __VA_ARGS__)
 #define ROW(...) \
     { ENTRIES64(0, __VA_ARGS__), ENTRIES64(64, __VA_ARGS__), ENTRIES64(128, __VA_ARGS__), ENTRIES64(192, __VA_ARGS__) }
 

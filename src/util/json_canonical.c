@@ -67,8 +67,8 @@ static mldf_status append_number(const struct json_node *node, mldf_buffer *out,
         return mldf_buffer_append(out, node->text, (size_t)node->text_bytes, err);
     if (!mldfi_parse_double(node->text, (size_t)node->text_bytes, &value)) {
         int shown = node->text_bytes < 40 ? (int)node->text_bytes : 40;
-        return mldfi_fail_at(err, MLDF_E_RANGE, node->offset, "JSON: the number %.*s is beyond the range of a double", shown,
-                             node->text);
+        return mldfi_fail_at(err, MLDF_E_RANGE, node->offset, "JSON: the number %.*s is beyond the range of a double",
+                             shown, node->text);
     }
     return mldf_buffer_append(out, text, mldfi_format_double(text, value), err);
 }

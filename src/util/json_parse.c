@@ -39,8 +39,8 @@ static mldf_status fail(const struct scanner *s, const char *at, const char *wha
                              (unsigned long long)offset, what);
     unsigned char c = (unsigned char)*at;
     if (c > 0x20 && c < 0x7F)
-        return mldfi_fail_at(s->err, MLDF_E_SYNTAX, offset, "JSON: byte %llu is '%c': %s", (unsigned long long)offset, c,
-                             what);
+        return mldfi_fail_at(s->err, MLDF_E_SYNTAX, offset, "JSON: byte %llu is '%c': %s", (unsigned long long)offset,
+                             c, what);
     return mldfi_fail_at(s->err, MLDF_E_SYNTAX, offset, "JSON: byte %llu is 0x%02x: %s", (unsigned long long)offset, c,
                          what);
 }
@@ -228,8 +228,8 @@ static mldf_status add_node(struct scanner *s, mldfi_json_kind kind, const char 
     if (json->count >= UINT32_MAX - 1)
         return mldfi_fail_at(s->err, MLDF_E_LIMIT, (uint64_t)(at - s->text), "JSON: more than 2^32 - 2 values");
     if (json->count >= json->node_capacity) {
-        mldf_status status =
-            mldfi_array_reserve(&json->nodes, &json->node_capacity, (size_t)json->count + 1, sizeof *json->nodes, s->err);
+        mldf_status status = mldfi_array_reserve(&json->nodes, &json->node_capacity, (size_t)json->count + 1,
+                                                 sizeof *json->nodes, s->err);
         if (status != MLDF_OK)
             return status;
     }

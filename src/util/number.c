@@ -62,9 +62,9 @@ enum { DIGITS_MAX = 800 };
 
 struct decimal {
     bool negative;
-    bool sticky;              /* a non-zero digit was left out */
-    int digit_count;          /* without leading zeros */
-    int64_t exponent;         /* value = 0.d1d2d3... * 10^exponent */
+    bool sticky;      /* a non-zero digit was left out */
+    int digit_count;  /* without leading zeros */
+    int64_t exponent; /* value = 0.d1d2d3... * 10^exponent */
     char digits[DIGITS_MAX];
 };
 

@@ -35,19 +35,21 @@ static void section_has_the_pinned_layout(void) {
 
 static void payload_opens_by_hand_with_the_keys_of_the_specification(void) {
     struct crypt *crypt;
-    uint8_t section[160], file_key[32], payload_key[32], mac_key[32], ad[26], stored[5 + 40], plain[5], mac[32], want[32];
+    uint8_t section[160], file_key[32], payload_key[32], mac_key[32], ad[26], stored[5 + 40], plain[5], mac[32],
+        want[32];
     struct crypt_mac *running;
     mldf_error err;
     REQUIRE_OK(mldfi_crypt_new(&crypt, &by_key, &err), &err);
     mldfi_crypt_section(crypt, section);
-    REQUIRE_EQ_INT(0, crypto_aead_xchacha20poly1305_ietf_decrypt(file_key, NULL, NULL, section + 80, 48, section + 8, 16,
-                                                                 section + 56, key_bytes));
+    REQUIRE_EQ_INT(0, crypto_aead_xchacha20poly1305_ietf_decrypt(file_key, NULL, NULL, section + 80, 48, section + 8,
+                                                                 16, section + 56, key_bytes));
     crypto_kdf_derive_from_key(payload_key, 32, 1, "MLDFkeys", file_key);
     crypto_kdf_derive_from_key(mac_key, 32, 2, "MLDFkeys", file_key);
     REQUIRE_OK(mldfi_crypt_seal(crypt, 0x0102030405060708, 0x0a0b, "hello", 5, stored, &err), &err);
     memcpy(ad, section + 8, 16);
     memcpy(ad + 16, "\x08\x07\x06\x05\x04\x03\x02\x01\x0b\x0a", 10);
-    REQUIRE_EQ_INT(0, crypto_aead_xchacha20poly1305_ietf_decrypt(plain, NULL, NULL, stored + 24, 21, ad, 26, stored, payload_key));
+    REQUIRE_EQ_INT(
+        0, crypto_aead_xchacha20poly1305_ietf_decrypt(plain, NULL, NULL, stored + 24, 21, ad, 26, stored, payload_key));
     CHECK_MEM_EQ("hello", plain, 5);
     REQUIRE_OK(mldfi_crypt_mac_begin(&running, crypt, &err), &err);
     mldfi_crypt_mac_add(running, "tab", 3);
@@ -64,7 +66,8 @@ static void payload_opens_by_hand_with_the_keys_of_the_specification(void) {
 }
 
 static void a_section_made_by_hand_opens(void) {
-    uint8_t section[160] = {1}, wrapping[32], file_key[32], payload_key[32], ad[26] = {0}, stored[3 + 40] = {0}, plain[3];
+    uint8_t section[160] = {1}, wrapping[32], file_key[32], payload_key[32], ad[26] = {0}, stored[3 + 40] = {0},
+            plain[3];
     struct crypt *crypt;
     mldf_error err;
     REQUIRE(sodium_init() >= 0);
@@ -76,12 +79,15 @@ static void a_section_made_by_hand_opens(void) {
     memset(section + 56, 0x33, 24);
     memset(section + 128, 0x44, 32);
     memset(file_key, 0x55, 32);
-    REQUIRE_EQ_INT(0, crypto_pwhash(wrapping, 32, "correct horse", 13, section + 24, 1, 8192, crypto_pwhash_ALG_ARGON2ID13));
-    crypto_aead_xchacha20poly1305_ietf_encrypt(section + 80, NULL, file_key, 32, section + 8, 16, NULL, section + 56, wrapping);
+    REQUIRE_EQ_INT(
+        0, crypto_pwhash(wrapping, 32, "correct horse", 13, section + 24, 1, 8192, crypto_pwhash_ALG_ARGON2ID13));
+    crypto_aead_xchacha20poly1305_ietf_encrypt(section + 80, NULL, file_key, 32, section + 8, 16, NULL, section + 56,
+                                               wrapping);
     crypto_kdf_derive_from_key(payload_key, 32, 1, "MLDFkeys", file_key);
     memset(ad, 0x11, 16);
     ad[16] = 9;
-    crypto_aead_xchacha20poly1305_ietf_encrypt(stored + 24, NULL, (const uint8_t *)"abc", 3, ad, 26, NULL, stored, payload_key);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(stored + 24, NULL, (const uint8_t *)"abc", 3, ad, 26, NULL, stored,
+                                               payload_key);
     REQUIRE_OK(mldfi_crypt_open(&crypt, section, &by_phrase, &err), &err);
     CHECK_OK(mldfi_crypt_open_payload(crypt, 9, 0, stored, sizeof stored, plain, &err), &err);
     CHECK_MEM_EQ("abc", plain, 3);
@@ -149,8 +155,8 @@ static void new_refuses_secrets_that_are_none(void) {
 
 static void open_tells_a_missing_key_from_a_wrong_one(void) {
     static const uint8_t wrong_bytes[32] = {1};
-    static const mldf_secret neither = {0}, wrong_key = {wrong_bytes, 32, NULL, 0}, wrong_phrase = {NULL, 0, "incorrect", 9},
-                             short_key = {wrong_bytes, 5, NULL, 0};
+    static const mldf_secret neither = {0}, wrong_key = {wrong_bytes, 32, NULL, 0},
+                             wrong_phrase = {NULL, 0, "incorrect", 9}, short_key = {wrong_bytes, 5, NULL, 0};
     struct crypt *crypt, *opened;
     uint8_t section[160], phrase_section[160];
     mldf_error err;
@@ -187,9 +193,8 @@ static void open_refuses_costs_and_numbers_out_of_bounds(void) {
         size_t offset;
         uint64_t value;
         mldf_status status;
-    } cases[] = {{40, 0, MLDF_E_LIMIT},         {40, 17, MLDF_E_LIMIT},
-                 {40, UINT64_MAX, MLDF_E_LIMIT}, {48, 8191, MLDF_E_LIMIT},
-                 {48, 0, MLDF_E_LIMIT},         {48, (UINT64_C(1) << 30) + 1, MLDF_E_LIMIT},
+    } cases[] = {{40, 0, MLDF_E_LIMIT},         {40, 17, MLDF_E_LIMIT}, {40, UINT64_MAX, MLDF_E_LIMIT},
+                 {48, 8191, MLDF_E_LIMIT},      {48, 0, MLDF_E_LIMIT},  {48, (UINT64_C(1) << 30) + 1, MLDF_E_LIMIT},
                  {48, UINT64_MAX, MLDF_E_LIMIT}};
     struct crypt *crypt, *opened;
     uint8_t section[160], changed[160];

@@ -72,7 +72,8 @@ static void compressed_payloads_come_back_at_every_level(void) {
         REQUIRE_EQ_INT(MLDFI_CODEC_ZSTD, kind);
         CHECK(out.size < bytes);
         CHECK_EQ_U64(bytes, ZSTD_getFrameContentSize(out.data + 14, out.size - 14));
-        CHECK_OK(mldfi_zstd_decompress(codec.decompressor, NULL, out.data + 14, out.size - 14, back, bytes, &err), &err);
+        CHECK_OK(mldfi_zstd_decompress(codec.decompressor, NULL, out.data + 14, out.size - 14, back, bytes, &err),
+                 &err);
         CHECK_MEM_EQ(raw, back, bytes);
     }
     CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_zstd_compress(codec.compressor, 23, raw, 10, &out, &err), &err);
@@ -143,14 +144,18 @@ static void frames_that_lie_are_corrupt(void) {
     REQUIRE_OK(mldfi_zstd_compress(codec.compressor, 3, raw, BYTES, &out, &err), &err);
     const uint8_t *frame = out.data + 8;
     size_t bytes = out.size - 8;
-    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, frame, bytes, back, BYTES - 1, &err), &err);
+    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, frame, bytes, back, BYTES - 1, &err),
+                 &err);
     CHECK_EQ_U64(0, err.offset);
-    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, frame, bytes, back, BYTES + 1, &err), &err);
+    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, frame, bytes, back, BYTES + 1, &err),
+                 &err);
     for (size_t cut = 0; cut < bytes; cut++)
-        CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, frame, cut, back, BYTES, &err), &err);
+        CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, frame, cut, back, BYTES, &err),
+                     &err);
     REQUIRE_OK(mldf_buffer_append(&out, "x", 1, &err), &err);
     frame = out.data + 8;
-    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, frame, bytes + 1, back, BYTES, &err), &err);
+    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, frame, bytes + 1, back, BYTES, &err),
+                 &err);
     CHECK_CONTAINS("1 bytes follow", err.message);
     /* Two frames are one too many, even when together they give the right size. */
     uint8_t two[200];
@@ -160,7 +165,8 @@ static void frames_that_lie_are_corrupt(void) {
     CHECK_OK(mldfi_zstd_decompress(codec.decompressor, NULL, two, one, back, 3, &err), &err);
     /* A skippable frame decodes to nothing and is no payload. */
     static const uint8_t skippable[] = {0x50, 0x2A, 0x4D, 0x18, 1, 0, 0, 0, 'x'};
-    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_zstd_decompress(codec.decompressor, NULL, skippable, sizeof skippable, back, 0, &err), &err);
+    CHECK_STATUS(MLDF_E_CORRUPT,
+                 mldfi_zstd_decompress(codec.decompressor, NULL, skippable, sizeof skippable, back, 0, &err), &err);
     /* A frame without its size. */
     ZSTD_CCtx *context = ZSTD_createCCtx();
     REQUIRE(context != NULL);
@@ -186,7 +192,8 @@ static void flipped_bits_never_pass_the_end_of_the_destination(void) {
     REQUIRE_OK(mldfi_zstd_compress(codec.compressor, 3, raw, BYTES, &out, &err), &err);
     for (size_t bit = 0; bit < (out.size - 8) * 8; bit++) {
         out.data[8 + bit / 8] ^= (uint8_t)(1 << bit % 8);
-        mldf_status status = mldfi_zstd_decompress(codec.decompressor, NULL, out.data + 8, out.size - 8, back, BYTES, &err);
+        mldf_status status =
+            mldfi_zstd_decompress(codec.decompressor, NULL, out.data + 8, out.size - 8, back, BYTES, &err);
         CHECK(status == MLDF_OK || status == MLDF_E_CORRUPT);
         out.data[8 + bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
@@ -201,8 +208,10 @@ static size_t make_samples(uint64_t *state, uint8_t *out, size_t *sizes, size_t 
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
         char text[256];
-        int n = snprintf(text, sizeof text, "{\"index\":%zu,\"label\":\"class_%d\",\"path\":\"images/train/%08x.jpg\",\"score\":0.%u}", i,
-                         (int)check_rand_below(state, 10), (unsigned)check_rand(state), (unsigned)check_rand_below(state, 1000));
+        int n = snprintf(text, sizeof text,
+                         "{\"index\":%zu,\"label\":\"class_%d\",\"path\":\"images/train/%08x.jpg\",\"score\":0.%u}", i,
+                         (int)check_rand_below(state, 10), (unsigned)check_rand(state),
+                         (unsigned)check_rand_below(state, 1000));
         memcpy(out + total, text, (size_t)n);
         sizes[i] = (size_t)n;
         total += (size_t)n;
@@ -231,11 +240,14 @@ static void a_trained_dictionary_helps_small_payloads(void) {
         REQUIRE_OK(mldfi_zstd_compress(with.compressor, level, samples, sizes[0], &out, &err), &err);
         REQUIRE_OK(mldfi_zstd_compress(without.compressor, level, samples, sizes[0], &plain, &err), &err);
         CHECK(out.size < plain.size);
-        CHECK_OK(mldfi_zstd_decompress(with.decompressor, with.dictionary, out.data + 8, out.size - 8, back, sizes[0], &err), &err);
+        CHECK_OK(
+            mldfi_zstd_decompress(with.decompressor, with.dictionary, out.data + 8, out.size - 8, back, sizes[0], &err),
+            &err);
         CHECK_MEM_EQ(samples, back, sizes[0]);
     }
     CHECK_STATUS(MLDF_E_CORRUPT,
-                 mldfi_zstd_decompress(without.decompressor, NULL, out.data + 8, out.size - 8, back, sizes[0], &err), &err);
+                 mldfi_zstd_decompress(without.decompressor, NULL, out.data + 8, out.size - 8, back, sizes[0], &err),
+                 &err);
     CHECK_CONTAINS("dictionary", err.message);
     codec_free(&with);
     codec_free(&without);
@@ -263,7 +275,8 @@ static void another_dictionary_is_refused(void) {
     REQUIRE(codec_new(&a, one.data, one.size) && codec_new(&b, two.data, two.size));
     REQUIRE_OK(mldfi_zstd_compress(a.compressor, 3, samples, sizes[0], &out, &err), &err);
     CHECK_STATUS(MLDF_E_CORRUPT,
-                 mldfi_zstd_decompress(b.decompressor, b.dictionary, out.data + 8, out.size - 8, back, sizes[0], &err), &err);
+                 mldfi_zstd_decompress(b.decompressor, b.dictionary, out.data + 8, out.size - 8, back, sizes[0], &err),
+                 &err);
     codec_free(&a);
     codec_free(&b);
     mldf_buffer_free(&one);

@@ -21,7 +21,8 @@ static void open_refuses_what_is_not_a_regular_file(void) {
     CHECK_CONTAINS("folder", err.message);
     CHECK_STATUS(MLDF_E_IO, mldfi_file_open(&file, check_tmpdir(), OS_OPEN_READ_WRITE, &err), &err);
     REQUIRE_EQ_INT(0, mkfifo(check_tmp("pipe"), 0600));
-    CHECK_STATUS(MLDF_E_IO, mldfi_file_open(&file, check_tmp("pipe"), OS_OPEN_READ, &err), &err); /* and does not hang */
+    CHECK_STATUS(MLDF_E_IO, mldfi_file_open(&file, check_tmp("pipe"), OS_OPEN_READ, &err),
+                 &err); /* and does not hang */
     CHECK_CONTAINS("pipe", err.message);
     CHECK_STATUS(MLDF_E_IO, mldfi_file_open(&file, "/dev/null", OS_OPEN_READ, &err), &err);
     CHECK_CONTAINS("device", err.message);

@@ -24,8 +24,9 @@ static size_t variants(mldfi_crc32c_fn out[3]) {
 static void crc32c_gives_the_published_answers(void) {
     uint8_t zeros[32] = {0}, ones[32], up[32], down[32];
     /* From RFC 3720, B.4: an iSCSI read command. */
-    static const uint8_t iscsi[48] = {0x01, 0xc0, 0, 0,    0, 0, 0,    0, 0, 0,    0, 0, 0,    0,    0, 0, 0x14, 0, 0, 0, 0, 0, 0x04, 0,
-                                      0,    0,    0, 0x14, 0, 0, 0, 0x18, 0x28, 0, 0, 0, 0, 0, 0, 0, 0x02, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t iscsi[48] = {0x01, 0xc0, 0, 0, 0, 0, 0,    0, 0,    0, 0, 0,    0, 0, 0, 0,
+                                      0x14, 0,    0, 0, 0, 0, 0x04, 0, 0,    0, 0, 0x14, 0, 0, 0, 0x18,
+                                      0x28, 0,    0, 0, 0, 0, 0,    0, 0x02, 0, 0, 0,    0, 0, 0, 0};
     mldfi_crc32c_fn crc[3];
     size_t count = variants(crc);
     memset(ones, 0xFF, sizeof ones);

@@ -68,10 +68,20 @@ static void errno_chooses_the_status(void) {
     static const struct {
         int number;
         mldf_status status;
-    } table[] = {{ENOENT, MLDF_E_NOT_FOUND}, {ENOTDIR, MLDF_E_NOT_FOUND}, {EACCES, MLDF_E_PERMISSION}, {EPERM, MLDF_E_PERMISSION},
-                 {EROFS, MLDF_E_PERMISSION}, {EEXIST, MLDF_E_EXISTS},     {ENOSPC, MLDF_E_NO_SPACE},   {EDQUOT, MLDF_E_NO_SPACE},
-                 {EBUSY, MLDF_E_BUSY},       {EAGAIN, MLDF_E_BUSY},       {EIO, MLDF_E_IO},            {EPIPE, MLDF_E_IO},
-                 {EISDIR, MLDF_E_IO},        {ENOMEM, MLDF_E_MEMORY}};
+    } table[] = {{ENOENT, MLDF_E_NOT_FOUND},
+                 {ENOTDIR, MLDF_E_NOT_FOUND},
+                 {EACCES, MLDF_E_PERMISSION},
+                 {EPERM, MLDF_E_PERMISSION},
+                 {EROFS, MLDF_E_PERMISSION},
+                 {EEXIST, MLDF_E_EXISTS},
+                 {ENOSPC, MLDF_E_NO_SPACE},
+                 {EDQUOT, MLDF_E_NO_SPACE},
+                 {EBUSY, MLDF_E_BUSY},
+                 {EAGAIN, MLDF_E_BUSY},
+                 {EIO, MLDF_E_IO},
+                 {EPIPE, MLDF_E_IO},
+                 {EISDIR, MLDF_E_IO},
+                 {ENOMEM, MLDF_E_MEMORY}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         mldf_error err;
         CHECK_STATUS(table[i].status, mldfi_fail_errno(&err, table[i].number, "file %s", "f"), &err);
@@ -109,7 +119,9 @@ static void prefix_stands_before_the_message(void) {
 static void messages_are_one_line_of_whole_characters(void) {
     mldf_error err;
     char text[2000];
-    (void)mldfi_fail(&err, MLDF_E_IO, "a\nb\tc\x7f" "d");
+    (void)mldfi_fail(&err, MLDF_E_IO,
+                     "a\nb\tc\x7f"
+                     "d");
     CHECK_EQ_STR("a?b?c?d", err.message);
     for (size_t before = 0; before < 4; before++) {
         size_t used = before;

@@ -45,8 +45,8 @@ static bool table_allows(const uint8_t *p, size_t bytes) {
                 {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
                 {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (bytes != rows[i].bytes || p[0] < rows[i].first_low || p[0] > rows[i].first_high || p[1] < rows[i].second_low ||
-            p[1] > rows[i].second_high)
+        if (bytes != rows[i].bytes || p[0] < rows[i].first_low || p[0] > rows[i].first_high ||
+            p[1] < rows[i].second_low || p[1] > rows[i].second_high)
             continue;
         bool good = true;
         for (size_t k = 2; k < bytes; k++)
@@ -74,8 +74,19 @@ static void utf8_follows_the_table_for_all_short_sequences(void) {
 }
 
 static void utf8_reports_the_first_byte_of_the_fault(void) {
-    static const char *const bad[] = {"\x80", "\xBF", "\xC0\xAF", "\xC1\xBF", "\xE0\x80\xAF", "\xED\xA0\x80", "\xF0\x80\x80\xAF",
-                                      "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFE", "\xFF", "\xE2\x82", "\xC3("};
+    static const char *const bad[] = {"\x80",
+                                      "\xBF",
+                                      "\xC0\xAF",
+                                      "\xC1\xBF",
+                                      "\xE0\x80\xAF",
+                                      "\xED\xA0\x80",
+                                      "\xF0\x80\x80\xAF",
+                                      "\xF4\x90\x80\x80",
+                                      "\xF5\x80\x80\x80",
+                                      "\xFE",
+                                      "\xFF",
+                                      "\xE2\x82",
+                                      "\xC3("};
     char text[128];
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         for (size_t before = 0; before < 40; before++) {
