@@ -1,0 +1,193 @@
+/* What the files of the command share. main.c is the way in: it finds the command, options.c reads its options from a table, and one
+ * cmd_*.c does the work through the library's public interface alone.
+ *
+ * Results go to stdout through output.c, which remembers a failed write; messages and progress go to stderr. */
+#ifndef MLDF_CLI_H
+#define MLDF_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mldf/mldf.h"
+
+enum { EXIT_FINE = 0, EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3, EXIT_INTERRUPTED = 130 };
+
+/* ---- Commands and options (options.c) ------------------------------------------------------------------------------- */
+
+struct option_spec {
+    char letter;       /* 0: none */
+    const char *name;  /* long name, or NULL */
+    const char *value; /* what the help calls its value; NULL: a flag */
+    const char *help;  /* NULL: not listed in the help (a long form of a letter) */
+};
+
+struct invocation;
+struct command {
+    const char *name;
+    const char *arguments; /* for the usage line */
+    const char *summary;
+    const char *description;
+    const struct option_spec *options; /* ends with {0, NULL, NULL, NULL} */
+    const char *examples;
+    int min_files, max_files;
+    int (*run)(struct invocation *invocation);
+};
+extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan, command_pack,
+    command_append, command_repack, command_repair;
+extern const struct command *const commands[]; /* NULL at the end */
+
+struct option_use {
+    const struct option_spec *spec;
+    const char *value;
+};
+
+struct invocation {
+    const struct command *command;
+    struct option_use *uses;
+    size_t use_count;
+    const char **files;
+    size_t file_count;
+    bool json, quiet, verbose;
+    mldf_context *context; /* passes warnings to stderr */
+    mldf_secret secret;    /* from --key or --passphrase-file */
+};
+
+/* Fills the invocation; EXIT_FINE, or the code to end with (a message was printed). *help is set when --help was asked for. */
+int options_parse(struct invocation *invocation, int argc, char **argv, bool *help);
+void options_free(struct invocation *invocation);
+void options_help(const struct command *command);
+bool option_given(const struct invocation *invocation, const char *name);
+/* The last value given, or NULL. name is the long name, or the letter as a string. */
+const char *option_value(const struct invocation *invocation, const char *name);
+/* The values of an option that may be repeated: *at starts at 0; NULL after the last. */
+const char *option_next(const struct invocation *invocation, const char *name, size_t *at);
+/* The candidate that is nearest to a mistyped word, or NULL when none is near. */
+const char *nearest(const char *word, const char *const *candidates, size_t count);
+
+/* ---- Messages and exit codes (report.c) ------------------------------------------------------------------------------ */
+
+__attribute__((format(printf, 2, 3))) int usage_error(const struct invocation *invocation, const char *format, ...);
+/* "mldf COMMAND: FILE: message" and the exit code for the status. file may be NULL. */
+int report_error(const struct invocation *invocation, const char *file, const mldf_error *err);
+int exit_code_of(mldf_status status);
+__attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
+void print_warning(void *user, const char *message);
+
+/* ---- Values of options (values.c, secret.c) -------------------------------------------------------------------------- */
+
+/* Each prints its message and returns false when the text makes no sense. */
+bool parse_count(const struct invocation *invocation, const char *option, const char *text, uint64_t *out);
+bool parse_bytes(const struct invocation *invocation, const char *option, const char *text, uint64_t *out); /* K, M, G */
+/* -j / --workers: -1 when not given. */
+bool parse_threads(const struct invocation *invocation, int *out);
+/* The whole of a small file; EXIT_FINE or the code to end with. */
+int read_small_file(const struct invocation *invocation, const char *path, size_t limit, mldf_buffer *out);
+/* --schema: a file, or JSON that begins with { or [. */
+int load_schema(const struct invocation *invocation, const char *text, mldf_schema **out);
+/* --on-error */
+bool parse_on_error(const struct invocation *invocation, bool *skip);
+/* --format */
+bool parse_format(const struct invocation *invocation, mldf_source_format *out);
+/* Every value of a repeatable option; the array is the caller's to free. */
+const char **collect(const struct invocation *invocation, const char *option, size_t *count);
+double seconds_now(void);
+
+enum { SECRET_MAX = 4096 };
+struct secret_store {
+    unsigned char bytes[SECRET_MAX];
+    size_t size;
+};
+int load_key(const struct invocation *invocation, const char *path, struct secret_store *store, mldf_secret *out);
+int load_passphrase(const struct invocation *invocation, const char *path, struct secret_store *store, mldf_secret *out);
+void secret_wipe(struct secret_store *store);
+
+/* ---- stdout (output.c) ------------------------------------------------------------------------------------------------ */
+
+void out_bytes(const void *data, size_t bytes);
+void out_text(const char *text);
+__attribute__((format(printf, 1, 2))) void out_printf(const char *format, ...);
+void out_char(char c);
+/* True once a write failed: stop producing. */
+bool out_failed(void);
+void out_flush(void);
+/* The last word before the program ends: flushes, and turns a failed write into its exit code. */
+int out_finish(const struct invocation *invocation, int code);
+
+/* ---- JSON (json_out.c) ------------------------------------------------------------------------------------------------ */
+
+/* Commas come by themselves. At most 64 levels. */
+void json_begin(char bracket); /* '{' or '[' */
+void json_end(char bracket);   /* '}' or ']' */
+void json_key(const char *name);
+void json_key_bytes(const char *name, size_t bytes);
+void json_null(void);
+void json_bool(bool value);
+void json_u64(uint64_t value);
+void json_i64(int64_t value);
+void json_double(double value); /* not finite: a string */
+void json_string(const char *text);
+/* Bytes that are not UTF-8 become U+FFFD. */
+void json_string_bytes(const char *text, size_t bytes);
+/* JSON text as it is, without white space; as a string when it is not valid. */
+void json_text(const char *text, size_t bytes);
+/* u64 that may be MLDF_NONE: null */
+void json_u64_or_null(uint64_t value);
+void json_line_end(void);
+/* The comma that the next value needs: for what prints itself. */
+void json_separate(void);
+/* A key was printed by hand: what follows is its value. */
+void json_after_key(void);
+
+/* ---- Values (render.c, render_inline.c, sha256.c) ---------------------------------------------------------------------- */
+
+/* Prints a value as JSON. full: arrays of any size, and the bytes of payloads. */
+void render_value(const mldf_field *field, const mldf_value *value, bool full);
+void render_element(mldf_dtype dtype, const uint8_t *element);
+void render_inline(const mldf_field *field, const uint8_t *record);
+void render_hex(const uint8_t *data, size_t bytes); /* as a string */
+
+struct sha256 {
+    uint32_t state[8];
+    uint64_t bytes;
+    uint8_t block[64];
+};
+void sha256_begin(struct sha256 *hash);
+void sha256_add(struct sha256 *hash, const void *data, size_t bytes);
+void sha256_end(struct sha256 *hash, uint8_t digest[32]);
+
+/* ---- Progress and signals (progress.c, signals.c) ---------------------------------------------------------------------- */
+
+void signals_install(void);
+bool interrupted(void);
+void progress_begin(const struct invocation *invocation);
+bool progress_hook(void *user, const mldf_progress *progress);
+/* Takes the bar off the terminal before something else is printed. */
+void progress_clear(void);
+void format_bytes(char out[32], uint64_t bytes);
+void format_count(char out[32], uint64_t count);
+
+/* ---- Shared between commands ------------------------------------------------------------------------------------------ */
+
+/* Opens a file for reading with the invocation's secret; EXIT_FINE or the code to end with. */
+int open_reader(const struct invocation *invocation, const char *path, bool verify, mldf_reader **out);
+/* pack, append, repack: {written, skipped[], bytes, seconds}, or a line of text. */
+struct pack_report {
+    const struct invocation *invocation;
+    uint64_t skipped;
+    double started;
+};
+void pack_report_begin(struct pack_report *report, const struct invocation *invocation);
+void pack_report_skip(void *user, const mldf_skip *skip);
+void pack_report_end(struct pack_report *report, const mldf_pack_result *result, const char *verb, const char *file);
+void pack_report_failed(struct pack_report *report);
+/* Options of writers that several commands have: page size, checksums, dictionary, card, threads, overwrite. */
+struct writer_extras {
+    mldf_buffer card;
+    struct secret_store secret;
+};
+int fill_writer_options(const struct invocation *invocation, mldf_writer_options *out, struct writer_extras *extras);
+void free_writer_extras(struct writer_extras *extras);
+int cmd_samples(struct invocation *invocation, bool head);
+
+#endif

@@ -1,0 +1,88 @@
+/* mldf repack: a file written anew, with another layout, compression or key. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct option_spec options[] = {
+    {'o', "output", "OUT", NULL},
+    {'o', NULL, "OUT", "write to OUT (default: FILE is replaced, atomically)"},
+    {'f', "force", NULL, NULL},
+    {'f', NULL, NULL, "replace an existing OUT"},
+    {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
+    {0, "decompress", NULL, "store every field raw, but for those named by --compress"},
+    {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields"},
+    {0, "encrypt", "KEYFILE", "encrypt the result with this key; --key opens FILE"},
+    {0, "decrypt", NULL, "do not encrypt the result (default: with the secret that opened FILE)"},
+    {0, "card", "FILE", "another card: a JSON object that describes the dataset"},
+    {0, "page-size", "N", "another page size: a power of two from 4096 to 2G; K, M and G may follow"},
+    {0, "no-checksums", NULL, "leave the checksums out"},
+    {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
+    {0, NULL, NULL, NULL},
+};
+
+/* An encrypted file stays encrypted unless the user says otherwise. */
+static int choose_secret(const struct invocation *v, const char *path, mldf_repack_options *repacking)
+{
+    mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
+    mldf_reader *reader;
+    mldf_file_info info;
+    mldf_error err;
+    repacking->source_secret = v->secret;
+    if (option_given(v, "encrypt") && option_given(v, "decrypt"))
+        return usage_error(v, "--encrypt and --decrypt cannot be given together");
+    if (option_given(v, "encrypt") || option_given(v, "decrypt"))
+        return EXIT_FINE;
+    reading.without_key = true;
+    if (mldf_reader_open(path, &reading, &reader, &err) < 0)
+        return report_error(v, path, &err);
+    mldf_reader_info(reader, &info);
+    mldf_reader_close(reader);
+    if (info.flags & 8)
+        repacking->writer.secret = v->secret;
+    return EXIT_FINE;
+}
+
+static int run(struct invocation *v)
+{
+    mldf_repack_options repacking = MLDF_REPACK_OPTIONS_INIT;
+    struct writer_extras extras;
+    struct pack_report report;
+    mldf_pack_result result;
+    mldf_error err;
+    const char *path = v->files[0], *out = option_value(v, "o");
+    if (out && strcmp(out, "-") == 0)
+        return usage_error(v, "-o -: repack writes a file, not a stream");
+    pack_report_begin(&report, v);
+    int code = fill_writer_options(v, &repacking.writer, &extras);
+    if (code == EXIT_FINE)
+        code = choose_secret(v, path, &repacking);
+    if (code == EXIT_FINE) {
+        const char **compress = collect(v, "compress", &repacking.compress_count);
+        repacking.compress_fields = compress;
+        repacking.decompress = option_given(v, "decompress");
+        if (mldf_repack(path, out, &repacking, &result, &err) < 0)
+            code = report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
+        else
+            pack_report_end(&report, &result, "written", out ? out : path);
+        free(compress);
+    }
+    free_writer_extras(&extras);
+    return code;
+}
+
+const struct command command_repack = {
+    "repack",
+    "FILE [-o OUT]",
+    "write a file anew, without unused space",
+    "Writes the samples anew, in order, without the space that appending left unused. Keys, card, nulls, compression, page\n"
+    "size and encryption stay as they are unless an option changes them; checksums are added where they were missing.\n"
+    "\n"
+    "With --json, one object: written, skipped, bytes, seconds.",
+    options,
+    "  mldf repack train.mldf\n"
+    "  mldf repack train.mldf -o small.mldf --compress text=19 --dictionary\n",
+    1,
+    1,
+    run,
+};

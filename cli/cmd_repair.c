@@ -1,0 +1,110 @@
+/* mldf repair: what can be saved of a damaged file. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct option_spec options[] = {
+    {'o', "output", "OUT", NULL},
+    {'o', NULL, "OUT", "write every sample that is whole to OUT (default: mend FILE in place)"},
+    {'f', "force", NULL, NULL},
+    {'f', NULL, NULL, "replace an existing OUT"},
+    {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
+    {0, NULL, NULL, NULL},
+};
+
+struct listing {
+    const struct invocation *invocation;
+    const char *path;
+};
+
+static void on_lost(void *user, const mldf_error *why)
+{
+    struct listing *listing = user;
+    progress_clear();
+    if (!listing->invocation->json) {
+        out_printf("%s: lost: %s\n", listing->path, why->message);
+        return;
+    }
+    json_begin('{');
+    json_key("source");
+    json_string(listing->path);
+    json_key("sample");
+    json_u64_or_null(why->sample);
+    json_key("message");
+    json_string(why->message);
+    json_end('}');
+}
+
+static void json_result(const mldf_repair_result *result, const mldf_error *failed, double seconds)
+{
+    json_end(']');
+    json_key("written");
+    json_u64_or_null(failed ? MLDF_NONE : result->samples_saved);
+    json_key("lost");
+    json_u64_or_null(failed ? MLDF_NONE : result->samples_lost);
+    json_key("bytes");
+    json_u64_or_null(failed ? MLDF_NONE : result->bytes);
+    json_key("seconds");
+    json_double(seconds);
+    json_key("changed");
+    json_bool(!failed && result->changed);
+    json_key("action");
+    if (failed)
+        json_null();
+    else
+        json_string(result->action);
+    json_end('}');
+    json_line_end();
+}
+
+static int run(struct invocation *v)
+{
+    mldf_repair_options repairing = MLDF_REPAIR_OPTIONS_INIT;
+    mldf_repair_result result;
+    mldf_error err;
+    const char *path = v->files[0], *out = option_value(v, "o");
+    struct listing listing = {v, path};
+    double started = seconds_now();
+    memset(&result, 0, sizeof result);
+    if (out && strcmp(out, "-") == 0)
+        return usage_error(v, "-o -: repair writes a file, not a stream");
+    if (!parse_threads(v, &repairing.threads))
+        return EXIT_USAGE;
+    repairing.context = v->context;
+    repairing.overwrite = option_given(v, "force");
+    repairing.secret = v->secret;
+    repairing.lost = on_lost;
+    repairing.lost_user = &listing;
+    repairing.progress = progress_hook;
+    if (v->json) {
+        json_begin('{');
+        json_key("skipped");
+        json_begin('[');
+    }
+    mldf_status status = mldf_repair(path, out, &repairing, &result, &err);
+    if (v->json)
+        json_result(&result, status < 0 ? &err : NULL, seconds_now() - started);
+    if (status < 0)
+        return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
+    if (!v->json)
+        out_printf("%s: %s\n", out ? out : path, result.action);
+    return result.samples_lost ? EXIT_DATA : EXIT_FINE;
+}
+
+const struct command command_repair = {
+    "repair",
+    "FILE [-o OUT]",
+    "save what can be saved of a damaged file",
+    "Without -o, in place and under the file's lock: puts back a torn header or a lost footer, and cuts off what an\n"
+    "interrupted append left. No sample is ever dropped that way. With -o, every sample that is whole goes into a new file;\n"
+    "the others are listed, each with what is wrong with it. Exit status 1 when samples were lost.\n"
+    "\n"
+    "With --json, one object: written, skipped (source, sample, message), lost, bytes, seconds, changed, action.",
+    options,
+    "  mldf repair train.mldf\n"
+    "  mldf repair broken.mldf -o saved.mldf\n",
+    1,
+    1,
+    run,
+};

@@ -1,0 +1,136 @@
+/* mldf verify: structure, checksums and, with --deep, every value. Problems are printed as they are found. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct option_spec options[] = {
+    {0, "deep", NULL, "decompress and decode every value too"},
+    {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
+    {0, NULL, NULL, NULL},
+};
+
+struct listing {
+    const struct invocation *invocation;
+    const char *path;
+};
+
+static void json_problem(const mldf_error *problem)
+{
+    json_begin('{');
+    json_key("status");
+    json_string(mldf_status_name(problem->status));
+    json_key("offset");
+    json_u64_or_null(problem->offset);
+    json_key("sample");
+    json_u64_or_null(problem->sample);
+    json_key("field");
+    if (problem->field[0])
+        json_string(problem->field);
+    else
+        json_null();
+    json_key("message");
+    json_string(problem->message);
+    json_end('}');
+}
+
+static void on_problem(void *user, const mldf_error *problem)
+{
+    struct listing *listing = user;
+    progress_clear();
+    if (listing->invocation->json)
+        json_problem(problem);
+    else
+        out_printf("%s: %s: %s\n", listing->path, mldf_status_name(problem->status), problem->message);
+}
+
+/* ok is null when the check could not be done. */
+static void json_result(const mldf_verify_result *result, const mldf_error *failed)
+{
+    json_end(']');
+    json_key("ok");
+    if (failed)
+        json_null();
+    else
+        json_bool(result->problems == 0);
+    json_key("num_samples");
+    json_u64_or_null(failed ? MLDF_NONE : result->num_samples);
+    json_key("good_samples");
+    json_u64_or_null(failed ? MLDF_NONE : result->good_samples);
+    json_key("checksummed");
+    json_bool(!failed && result->checksummed);
+    json_key("encrypted");
+    json_bool(!failed && result->encrypted);
+    json_key("authenticated");
+    json_bool(!failed && result->authenticated);
+    if (failed) {
+        json_key("error");
+        json_string(failed->message);
+    }
+    json_end('}');
+    json_line_end();
+}
+
+static void text_result(const struct invocation *v, const char *path, const mldf_verify_result *result)
+{
+    if (result->problems == 0) {
+        out_printf("%s: ok: %" PRIu64 " sample%s\n", path, result->num_samples, result->num_samples == 1 ? "" : "s");
+    } else {
+        out_printf("%s: %" PRIu64 " problem%s: %" PRIu64 " of %" PRIu64 " samples are good\n", path, result->problems,
+                   result->problems == 1 ? "" : "s", result->good_samples, result->num_samples);
+    }
+    if (result->encrypted && !result->authenticated)
+        note(v, "%s: is encrypted and no key was given: checksums were checked, nothing is authenticated", path);
+    if (!result->checksummed && result->num_samples != MLDF_NONE && result->problems == 0)
+        note(v, "%s: has no checksums: only its structure was checked", path);
+}
+
+static int run(struct invocation *v)
+{
+    mldf_verify_options verify = MLDF_VERIFY_OPTIONS_INIT;
+    mldf_verify_result result;
+    mldf_error err;
+    const char *path = v->files[0];
+    struct listing listing = {v, path};
+    memset(&result, 0, sizeof result);
+    if (strcmp(path, "-") == 0)
+        return usage_error(v, "files are read at random: standard input cannot be, give a file");
+    if (!parse_threads(v, &verify.threads))
+        return EXIT_USAGE;
+    verify.context = v->context;
+    verify.deep = option_given(v, "deep");
+    verify.secret = v->secret;
+    verify.problem = on_problem;
+    verify.problem_user = &listing;
+    verify.progress = progress_hook;
+    if (v->json) {
+        json_begin('{');
+        json_key("problems");
+        json_begin('[');
+    }
+    mldf_status status = mldf_verify(path, &verify, &result, &err);
+    if (v->json)
+        json_result(&result, status < 0 ? &err : NULL);
+    if (status < 0)
+        return report_error(v, path, &err);
+    if (!v->json)
+        text_result(v, path, &result);
+    return result.problems ? EXIT_DATA : EXIT_FINE;
+}
+
+const struct command command_verify = {
+    "verify",
+    "FILE",
+    "check structure and checksums",
+    "Checks the structure of the file and every checksum. Each problem is listed with its byte, and with the sample and\n"
+    "field that it hits. An encrypted file is checked without its key too; nothing is authenticated then, and the output\n"
+    "says so. A file without checksums gets its structure checked, and the output says that as well.\n"
+    "\n"
+    "With --json, one object: ok, num_samples, good_samples, problems (status, offset, sample, field, message), checksummed,\n"
+    "encrypted, authenticated. ok is null when the check could not be done.",
+    options,
+    "  mldf verify train.mldf && rsync train.mldf host:/data/\n",
+    1,
+    1,
+    run,
+};

@@ -1,0 +1,110 @@
+/* Progress on stderr: a line that is drawn over on a terminal, a plain line every five seconds elsewhere. It is also where a Ctrl-C becomes
+ * a cancel: the hook returns false. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static struct {
+    const char *command;
+    bool quiet, terminal, drawn;
+    double started, phase_started, last;
+    char phase[32];
+} bar;
+
+void format_count(char out[32], uint64_t count)
+{
+    char plain[24];
+    int n = snprintf(plain, sizeof plain, "%" PRIu64, count), at = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            out[at++] = ',';
+        out[at++] = plain[i];
+    }
+    out[at] = 0;
+}
+
+void format_bytes(char out[32], uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1024 && unit < 6) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(out, 32, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+void progress_begin(const struct invocation *v)
+{
+    bar.command = v->command->name;
+    bar.quiet = v->quiet;
+    bar.terminal = isatty(STDERR_FILENO) == 1;
+    bar.started = bar.last = seconds_now();
+}
+
+void progress_clear(void)
+{
+    if (bar.drawn)
+        fputs("\r\033[K", stderr);
+    bar.drawn = false;
+}
+
+/* Done in 0..1, or -1 when the end is not known. */
+static double fraction(const mldf_progress *p)
+{
+    if (p->samples_total != MLDF_NONE && p->samples_total > 0)
+        return (double)p->samples_done / (double)p->samples_total;
+    if (p->bytes_total != MLDF_NONE && p->bytes_total > 0)
+        return (double)p->bytes_done / (double)p->bytes_total;
+    return -1;
+}
+
+static void describe(char *out, size_t size, const mldf_progress *p, double now)
+{
+    char count[32], bytes[32], rate[32];
+    double seconds = now - bar.phase_started, done = fraction(p);
+    format_count(count, p->samples_done);
+    format_bytes(bytes, p->bytes_done);
+    format_count(rate, seconds > 0 ? (uint64_t)((double)p->samples_done / seconds) : 0);
+    int n = snprintf(out, size, "%s: %s samples, %s/s, %s", p->phase ? p->phase : bar.command, count, rate, bytes);
+    if (n > 0 && (size_t)n < size && done >= 0) {
+        if (done > 1)
+            done = 1;
+        double left = done > 0.001 ? seconds * (1 - done) / done : -1;
+        n += snprintf(out + n, size - (size_t)n, ", %.0f%%", done * 100);
+        if (left >= 0 && (size_t)n < size)
+            snprintf(out + n, size - (size_t)n, ", %.0f s left", left);
+    }
+}
+
+bool progress_hook(void *user, const mldf_progress *p)
+{
+    char line[256];
+    (void)user;
+    if (interrupted())
+        return false;
+    if (bar.quiet)
+        return true;
+    double now = seconds_now();
+    const char *phase = p->phase ? p->phase : "";
+    if (strncmp(bar.phase, phase, sizeof bar.phase - 1) != 0) {
+        snprintf(bar.phase, sizeof bar.phase, "%s", phase);
+        bar.phase_started = now;
+    }
+    /* Work that ends at once needs no bar. */
+    if (now - bar.started < 0.5 || now - bar.last < (bar.terminal ? 0.1 : 5.0))
+        return true;
+    bar.last = now;
+    describe(line, sizeof line, p, now);
+    if (bar.terminal)
+        fprintf(stderr, "\r\033[K%s", line);
+    else
+        fprintf(stderr, "mldf %s\n", line);
+    bar.drawn = bar.terminal;
+    fflush(stderr);
+    return true;
+}

@@ -1,0 +1,66 @@
+/* Messages on stderr and the exit code that goes with a status. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+int exit_code_of(mldf_status status)
+{
+    if (status >= 0)
+        return EXIT_FINE;
+    if (status == MLDF_E_CANCELLED)
+        return EXIT_INTERRUPTED;
+    if (status == MLDF_E_ARGUMENT || status == MLDF_E_NO_FIELD)
+        return EXIT_USAGE;
+    if (status == MLDF_E_MEMORY || (status <= MLDF_E_IO && status >= MLDF_E_KEY_WRONG))
+        return EXIT_ENVIRONMENT;
+    return EXIT_DATA;
+}
+
+static const char *command_name(const struct invocation *v)
+{
+    return v && v->command ? v->command->name : "";
+}
+
+int usage_error(const struct invocation *v, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "mldf %s: ", command_name(v));
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+/* The library's messages often name the file already. */
+int report_error(const struct invocation *v, const char *file, const mldf_error *err)
+{
+    progress_clear();
+    if (err->status == MLDF_E_CANCELLED && interrupted())
+        fprintf(stderr, "mldf %s: interrupted\n", command_name(v));
+    else if (file && !strstr(err->message, file))
+        fprintf(stderr, "mldf %s: %s: %s\n", command_name(v), file, err->message);
+    else
+        fprintf(stderr, "mldf %s: %s\n", command_name(v), err->message);
+    return exit_code_of(err->status);
+}
+
+void note(const struct invocation *v, const char *format, ...)
+{
+    va_list args;
+    if (v->quiet)
+        return;
+    progress_clear();
+    va_start(args, format);
+    fprintf(stderr, "mldf %s: ", command_name(v));
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+void print_warning(void *user, const char *message)
+{
+    note(user, "warning: %s", message);
+}

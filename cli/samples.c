@@ -1,0 +1,317 @@
+/* head and cat: samples as text or JSON lines, or the bytes of one field. Which samples: all, the first n, a range, a list, keys. cmd_head.c and
+ * cmd_cat.c differ in the default only. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+struct selection {
+    mldf_reader *reader;
+    const char *path;
+    uint64_t begin, end; /* a range, unless list is set */
+    uint64_t *list;
+    size_t list_count;
+    uint64_t limit;
+    size_t *fields;
+    size_t field_count;
+    mldf_buffer *scratch; /* one for each selected field */
+    mldf_buffer key_scratch;
+    bool full;
+};
+
+/* ---- Which samples ------------------------------------------------------------------------------------------------- */
+
+/* One side of A:B as Python has it: negative counts from the end, beyond the ends is cut. */
+static bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwise, uint64_t *out)
+{
+    uint64_t value = 0;
+    bool negative = bytes > 0 && text[0] == '-';
+    if (bytes == 0) {
+        *out = otherwise;
+        return true;
+    }
+    if (bytes == (size_t)negative)
+        return false;
+    for (size_t i = negative; i < bytes; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        if (__builtin_mul_overflow(value, UINT64_C(10), &value) || __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
+            value = UINT64_MAX / 16;
+    }
+    if (negative)
+        *out = value > count ? 0 : count - value;
+    else
+        *out = value > count ? count : value;
+    return true;
+}
+
+static bool parse_range(const struct invocation *v, const char *text, struct selection *s)
+{
+    uint64_t count = mldf_reader_sample_count(s->reader);
+    const char *colon = strchr(text, ':');
+    if (colon && !strchr(colon + 1, ':') && parse_side(text, (size_t)(colon - text), count, 0, &s->begin) &&
+        parse_side(colon + 1, strlen(colon + 1), count, count, &s->end)) {
+        if (s->end < s->begin)
+            s->end = s->begin;
+        return true;
+    }
+    usage_error(v, "--range: '%s' is not A:B with whole numbers", text);
+    return false;
+}
+
+static size_t count_items(const char *text)
+{
+    size_t n = 1;
+    for (; *text; text++)
+        n += *text == ',';
+    return n;
+}
+
+static int parse_samples(const struct invocation *v, const char *text, struct selection *s)
+{
+    uint64_t count = mldf_reader_sample_count(s->reader);
+    s->list = calloc(count_items(text) + 1, sizeof *s->list);
+    for (const char *p = text; s->list;) {
+        const char *comma = strchr(p, ',');
+        size_t bytes = comma ? (size_t)(comma - p) : strlen(p);
+        char word[32];
+        uint64_t value;
+        if (bytes == 0 || bytes >= sizeof word)
+            return usage_error(v, "--samples: '%s' is not a list of sample numbers", text);
+        memcpy(word, p, bytes);
+        word[bytes] = 0;
+        bool negative = word[0] == '-';
+        if (!parse_count(v, "--samples", word + negative, &value))
+            return EXIT_USAGE;
+        if (negative ? value == 0 || value > count : value >= count) {
+            progress_clear();
+            note(v, "%s: there is no sample %s: the file has %" PRIu64, s->path, word, count);
+            return EXIT_DATA;
+        }
+        s->list[s->list_count++] = negative ? count - value : value;
+        if (!comma)
+            return EXIT_FINE;
+        p = comma + 1;
+    }
+    return EXIT_ENVIRONMENT;
+}
+
+static int parse_keys(const struct invocation *v, const char *text, struct selection *s)
+{
+    mldf_error err;
+    s->list = calloc(count_items(text) + 1, sizeof *s->list);
+    if (!s->list)
+        return EXIT_ENVIRONMENT;
+    /* A key may hold a comma: the whole text is tried first. */
+    if (mldf_reader_has_keys(s->reader) && *text && mldf_reader_find_key(s->reader, text, strlen(text), &s->list[0], NULL) == MLDF_OK) {
+        s->list_count = 1;
+        return EXIT_FINE;
+    }
+    for (const char *p = text;;) {
+        const char *comma = strchr(p, ',');
+        size_t bytes = comma ? (size_t)(comma - p) : strlen(p);
+        if (mldf_reader_find_key(s->reader, p, bytes, &s->list[s->list_count++], &err) < 0)
+            return report_error(v, s->path, &err);
+        if (!comma)
+            return EXIT_FINE;
+        p = comma + 1;
+    }
+}
+
+static int choose_samples(const struct invocation *v, struct selection *s, bool head)
+{
+    const char *n = option_value(v, "n"), *range = option_value(v, "range"), *samples = option_value(v, "samples"),
+               *keys = option_value(v, "keys");
+    if ((range != NULL) + (samples != NULL) + (keys != NULL) > 1)
+        return usage_error(v, "only one of --range, --samples and --keys can be given");
+    s->begin = 0;
+    s->end = mldf_reader_sample_count(s->reader);
+    s->limit = head && !range && !samples && !keys ? 10 : MLDF_NONE;
+    if (n && !parse_count(v, "-n", n, &s->limit))
+        return EXIT_USAGE;
+    if (range)
+        return parse_range(v, range, s) ? EXIT_FINE : EXIT_USAGE;
+    if (samples)
+        return parse_samples(v, samples, s);
+    return keys ? parse_keys(v, keys, s) : EXIT_FINE;
+}
+
+/* ---- Which fields -------------------------------------------------------------------------------------------------- */
+
+static int add_field(const struct invocation *v, struct selection *s, const char *name, size_t bytes)
+{
+    char word[MLDF_NAME_MAX + 1];
+    mldf_error err;
+    if (bytes > MLDF_NAME_MAX)
+        return usage_error(v, "no field has a name of %zu bytes", bytes);
+    memcpy(word, name, bytes);
+    word[bytes] = 0;
+    if (mldf_schema_find(mldf_reader_schema(s->reader), word, &s->fields[s->field_count], &err) < 0)
+        return report_error(v, s->path, &err);
+    s->field_count++;
+    return EXIT_FINE;
+}
+
+static int choose_fields(const struct invocation *v, struct selection *s)
+{
+    const char *list = option_value(v, "fields"), *raw = option_value(v, "raw");
+    size_t all = mldf_schema_field_count(mldf_reader_schema(s->reader)), room = all;
+    int code = EXIT_FINE;
+    if (list && raw)
+        return usage_error(v, "--fields and --raw cannot be given together");
+    if (list)
+        room = count_items(list);
+    s->fields = calloc(room + 1, sizeof *s->fields);
+    s->scratch = calloc(room + 1, sizeof *s->scratch);
+    if (!s->fields || !s->scratch)
+        return EXIT_ENVIRONMENT;
+    if (raw)
+        return add_field(v, s, raw, strlen(raw));
+    if (!list) {
+        for (size_t i = 0; i < all; i++)
+            s->fields[s->field_count++] = i;
+        return EXIT_FINE;
+    }
+    for (const char *p = list; code == EXIT_FINE;) {
+        const char *comma = strchr(p, ',');
+        code = add_field(v, s, p, comma ? (size_t)(comma - p) : strlen(p));
+        if (!comma)
+            break;
+        p = comma + 1;
+    }
+    return code;
+}
+
+/* ---- Printing ------------------------------------------------------------------------------------------------------ */
+
+static mldf_status get(struct selection *s, uint64_t sample, size_t i, mldf_value *out, mldf_error *err)
+{
+    size_t field = s->fields[i];
+    if (mldf_schema_field(mldf_reader_schema(s->reader), field)->known)
+        return mldf_reader_get(s->reader, sample, field, &s->scratch[i], out, err);
+    return mldf_reader_get_stored(s->reader, sample, field, &s->scratch[i], out, err);
+}
+
+static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err)
+{
+    const mldf_schema *schema = mldf_reader_schema(s->reader);
+    const char *key = NULL;
+    size_t key_bytes = 0;
+    if (mldf_reader_has_keys(s->reader)) {
+        mldf_status status = mldf_reader_key(s->reader, sample, &s->key_scratch, &key, &key_bytes, err);
+        if (status < 0)
+            return status;
+    }
+    json_begin('{');
+    json_key("index");
+    json_u64(sample);
+    json_key("key");
+    if (key)
+        json_string_bytes(key, key_bytes);
+    else
+        json_null();
+    json_key("fields");
+    json_begin('{');
+    for (size_t i = 0; i < s->field_count; i++) {
+        const mldf_field *field = mldf_schema_field(schema, s->fields[i]);
+        json_key(field->name);
+        render_value(field, &values[i], s->full);
+    }
+    json_end('}');
+    json_end('}');
+    json_line_end();
+    return MLDF_OK;
+}
+
+static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err)
+{
+    const mldf_schema *schema = mldf_reader_schema(s->reader);
+    out_printf("sample %" PRIu64, sample);
+    if (mldf_reader_has_keys(s->reader)) {
+        const char *key;
+        size_t key_bytes;
+        mldf_status status = mldf_reader_key(s->reader, sample, &s->key_scratch, &key, &key_bytes, err);
+        if (status < 0)
+            return status;
+        out_text(", key ");
+        json_string_bytes(key, key_bytes);
+    }
+    json_line_end();
+    for (size_t i = 0; i < s->field_count; i++) {
+        const mldf_field *field = mldf_schema_field(schema, s->fields[i]);
+        out_printf("  %s: ", field->name);
+        render_value(field, &values[i], s->full);
+        json_line_end();
+    }
+    return MLDF_OK;
+}
+
+static void print_raw(const mldf_value *v)
+{
+    bool scalar = v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT || v->kind == MLDF_KIND_FLOAT;
+    if (scalar)
+        out_bytes(v->record, v->record_bytes);
+    else if (v->kind != MLDF_KIND_NULL && v->bytes)
+        out_bytes(v->data, (size_t)v->bytes);
+}
+
+static mldf_status print_one(const struct invocation *v, struct selection *s, uint64_t sample, mldf_value *values, bool raw,
+                             mldf_error *err)
+{
+    for (size_t i = 0; i < s->field_count; i++) {
+        mldf_status status = get(s, sample, i, &values[i], err);
+        if (status < 0)
+            return status;
+    }
+    if (raw)
+        print_raw(&values[0]);
+    else
+        return v->json ? print_json(s, sample, values, err) : print_text(s, sample, values, err);
+    return MLDF_OK;
+}
+
+static int print_all(const struct invocation *v, struct selection *s)
+{
+    bool raw = option_given(v, "raw");
+    mldf_value *values = calloc(s->field_count + 1, sizeof *values);
+    mldf_error err;
+    uint64_t count = s->list ? s->list_count : s->end - s->begin;
+    if (!values)
+        return EXIT_ENVIRONMENT;
+    int code = EXIT_FINE;
+    for (uint64_t i = 0; i < count && i < s->limit && code == EXIT_FINE && !out_failed(); i++) {
+        uint64_t sample = s->list ? s->list[i] : s->begin + i;
+        if (interrupted())
+            code = EXIT_INTERRUPTED;
+        else if (print_one(v, s, sample, values, raw, &err) < 0)
+            code = report_error(v, s->path, &err);
+    }
+    free(values);
+    return code;
+}
+
+int cmd_samples(struct invocation *v, bool head)
+{
+    struct selection s;
+    memset(&s, 0, sizeof s);
+    s.path = v->files[0];
+    s.full = option_given(v, "full");
+    if (v->json && option_given(v, "raw"))
+        return usage_error(v, "--json and --raw cannot be given together");
+    int code = open_reader(v, s.path, true, &s.reader);
+    if (code == EXIT_FINE)
+        code = choose_fields(v, &s);
+    if (code == EXIT_FINE)
+        code = choose_samples(v, &s, head);
+    if (code == EXIT_FINE)
+        code = print_all(v, &s);
+    for (size_t i = 0; s.scratch && i < s.field_count; i++)
+        mldf_buffer_free(&s.scratch[i]);
+    mldf_buffer_free(&s.key_scratch);
+    free(s.list);
+    free(s.fields);
+    free(s.scratch);
+    mldf_reader_close(s.reader);
+    return code;
+}

@@ -1,0 +1,141 @@
+/* What several commands have in common: opening a reader, the options of writers, the report of pack and its kin. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+int open_reader(const struct invocation *v, const char *path, bool verify, mldf_reader **out)
+{
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_error err;
+    options.context = v->context;
+    options.verify = verify;
+    options.secret = v->secret;
+    if (strcmp(path, "-") == 0)
+        return usage_error(v, "samples are read at random: standard input cannot be, give a file");
+    if (mldf_reader_open(path, &options, out, &err) < 0)
+        return report_error(v, path, &err);
+    return EXIT_FINE;
+}
+
+/* ---- Writers ------------------------------------------------------------------------------------------------------- */
+
+/* --encrypt KEYFILE, or the secret that was given for a new file. */
+static int fill_secret(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras)
+{
+    const char *path = option_value(v, "encrypt");
+    if (!path)
+        return EXIT_FINE;
+    return load_key(v, path, &extras->secret, &out->secret);
+}
+
+static int fill_card(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras)
+{
+    const char *path = option_value(v, "card");
+    if (!path)
+        return EXIT_FINE;
+    int code = read_small_file(v, path, 64u << 20, &extras->card);
+    if (code != EXIT_FINE)
+        return code;
+    out->card = extras->card.data ? (const char *)extras->card.data : "";
+    out->card_bytes = extras->card.size;
+    return EXIT_FINE;
+}
+
+int fill_writer_options(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras)
+{
+    const char *page = option_value(v, "page-size");
+    memset(extras, 0, sizeof *extras);
+    out->context = v->context;
+    out->overwrite = option_given(v, "force");
+    out->no_checksums = option_given(v, "no-checksums");
+    out->dictionary = option_given(v, "dictionary");
+    out->progress = progress_hook;
+    if (!parse_threads(v, &out->threads) || (page && !parse_bytes(v, "--page-size", page, &out->page_size)))
+        return EXIT_USAGE;
+    if (page && (out->page_size < 4096 || out->page_size > UINT64_C(1) << 31 || (out->page_size & (out->page_size - 1)) != 0))
+        return usage_error(v, "--page-size: '%s' is not a power of two from 4096 to 2G", page);
+    int code = fill_card(v, out, extras);
+    return code == EXIT_FINE ? fill_secret(v, out, extras) : code;
+}
+
+void free_writer_extras(struct writer_extras *extras)
+{
+    mldf_buffer_free(&extras->card);
+    secret_wipe(&extras->secret);
+}
+
+/* ---- The report of pack, append and repack --------------------------------------------------------------------------- */
+
+/* Skipped rows are printed as they come: there may be any number of them. */
+void pack_report_begin(struct pack_report *report, const struct invocation *v)
+{
+    report->invocation = v;
+    report->skipped = 0;
+    report->started = seconds_now();
+}
+
+void pack_report_skip(void *user, const mldf_skip *skip)
+{
+    struct pack_report *report = user;
+    if (!report->invocation->json) {
+        note(report->invocation, "skipped %s: %s", skip->source, skip->message);
+    } else {
+        if (report->skipped == 0) {
+            json_begin('{');
+            json_key("skipped");
+            json_begin('[');
+        }
+        json_begin('{');
+        json_key("source");
+        json_string(skip->source);
+        json_key("message");
+        json_string(skip->message);
+        json_end('}');
+    }
+    report->skipped++;
+}
+
+/* A document that was begun is completed, so that what stands on stdout is JSON. */
+void pack_report_failed(struct pack_report *report)
+{
+    if (!report->invocation->json || report->skipped == 0)
+        return;
+    json_end(']');
+    json_key("written");
+    json_null();
+    json_end('}');
+    json_line_end();
+}
+
+void pack_report_end(struct pack_report *report, const mldf_pack_result *result, const char *verb, const char *file)
+{
+    double seconds = seconds_now() - report->started;
+    char count[32], bytes[32];
+    if (report->invocation->json) {
+        if (report->skipped == 0) {
+            json_begin('{');
+            json_key("skipped");
+            json_begin('[');
+        }
+        json_end(']');
+        json_key("written");
+        json_u64(result->written);
+        json_key("bytes");
+        json_u64(result->bytes);
+        json_key("seconds");
+        json_double(seconds);
+        json_end('}');
+        json_line_end();
+        return;
+    }
+    if (report->invocation->quiet)
+        return;
+    format_count(count, result->written);
+    format_bytes(bytes, result->bytes);
+    note(report->invocation, "%s: %s sample%s %s, %s in all%s", file, count, result->written == 1 ? "" : "s", verb, bytes,
+         result->skipped ? ", some rows skipped" : "");
+    if (report->invocation->verbose)
+        note(report->invocation, "%.3f s", seconds);
+}

@@ -1,0 +1,38 @@
+/* Ctrl-C and its kin. The first one sets a flag that the progress hook and the loops look at, so that work is undone in order; the second
+ * ends the program at once. SIGPIPE is ignored: a failed write is an error like any other, after which temporary files are removed. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static volatile sig_atomic_t count;
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (++count > 1)
+        _exit(EXIT_INTERRUPTED);
+}
+
+void signals_install(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal; /* no SA_RESTART: a read that waits for input must end */
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction old;
+        /* nohup and background jobs of old shells start with signals ignored, and mean it. */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+bool interrupted(void)
+{
+    return count > 0;
+}
