@@ -34,8 +34,8 @@ void mldfi_suggest(struct suggestion *suggestion, const char *candidate) {
         return;
     if (gap <= NEAR)
         distance = edit_distance(suggestion->wanted, wanted_bytes, candidate, bytes);
-    /* "x" is two edits from every short name: at least half of the name must be right. */
-    if (distance > NEAR || 2 * distance > wanted_bytes)
+    /* "xy" is two edits from every name that short: something must be right. */
+    if (distance > NEAR || distance >= common)
         distance = memcmp(suggestion->wanted, candidate, common) == 0 ? NEAR + gap : SIZE_MAX;
     if (distance != SIZE_MAX && (!suggestion->best || distance < suggestion->distance)) {
         suggestion->best = candidate;

@@ -1,0 +1,237 @@
+/* Contexts: warnings, and user-defined types from registration to values. The type here stores a temperature as text behind
+ * one byte in the record that says its unit. */
+#include "fields.h"
+
+static int bound; /* states that live */
+
+static mldf_status temperature_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
+                                    mldf_error *err) {
+    (void)err;
+    if (strstr(arguments, "\"refuse\":true"))
+        return MLDF_E_SCHEMA; /* without filling err */
+    uint32_t bytes = strstr(arguments, "\"odd\":true") ? 13 : 16;
+    *layout = (mldf_record_layout){bytes, 8, MLDF_FIELD_SIZE32, false};
+    *state = malloc(1);
+    bound++;
+    return user == &bound ? MLDF_OK : MLDF_E_STATE;
+}
+
+static void temperature_unbind(void *user, void *state) {
+    (void)user;
+    free(state);
+    bound--;
+}
+
+static mldf_status temperature_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
+                                      mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+                                      mldf_error *err) {
+    (void)user, (void)state, (void)scratch, (void)err;
+    record[12] = 'C';
+    *payload = value->data;
+    *payload_bytes = value->bytes;
+    return MLDF_OK;
+}
+
+static mldf_status temperature_decode(void *user, const void *state, const uint8_t *record, const void *payload,
+                                      uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    (void)user, (void)state, (void)scratch, (void)err;
+    memset(out, 0, sizeof *out);
+    out->kind = MLDF_KIND_TEXT;
+    out->data = payload;
+    out->bytes = payload_bytes;
+    return record[12] == 'C' ? MLDF_OK : MLDF_E_CORRUPT;
+}
+
+static mldf_type temperature(void) {
+    mldf_type t = MLDF_TYPE_INIT;
+    t.id = 0x8123;
+    t.name = "org.example.temperature";
+    t.user = &bound;
+    t.bind = temperature_bind;
+    t.unbind = temperature_unbind;
+    t.encode = temperature_encode;
+    t.decode = temperature_decode;
+    return t;
+}
+
+static mldf_context *context_with_temperature(void) {
+    mldf_context *c = NULL;
+    mldf_type t = temperature();
+    char name[] = "org.example.temperature"; /* copied */
+    mldf_error err;
+    t.name = name;
+    CHECK_OK(mldf_context_new(&c, &err), &err);
+    CHECK_OK(mldf_context_register_type(c, &t, &err), &err);
+    name[0] = 'X';
+    return c;
+}
+
+static void registration_checks_id_name_and_functions(void) {
+    static const char *const bad_names[] = {
+        "",
+        "plain",
+        ".x",
+        "x.",
+        "org.Example",
+        "org example.x",
+        "org.b\xc3\xa4r",
+        "a.0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"};
+    mldf_context *c = context_with_temperature();
+    mldf_error err;
+    mldf_type t = temperature();
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_context_register_type(c, &t, &err), &err);
+    t.name = "org.example.other";
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_context_register_type(c, &t, &err), &err);
+    t = temperature();
+    t.id = 0x8124;
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_context_register_type(c, &t, &err), &err);
+    t.name = "org.example.other";
+    t.id = 0x7fff;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_type(c, &t, &err), &err);
+    t.id = 0x8124;
+    for (size_t i = 0; i < sizeof bad_names / sizeof bad_names[0]; i++) {
+        t.name = bad_names[i];
+        CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_type(c, &t, &err), &err);
+    }
+    t.name = "org.example.other";
+    t.encode = NULL;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_type(c, &t, &err), &err);
+    t = temperature();
+    t.struct_bytes = 8;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_type(c, &t, &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_type(NULL, &t, &err), &err);
+    mldf_context_free(c);
+    mldf_context_free(NULL);
+}
+
+static void user_defined_field_carries_its_name(void) {
+    mldf_context *c = context_with_temperature();
+    mldf_schema *s;
+    mldf_error err;
+    uint16_t id;
+    CHECK_OK(mldf_type_id(c, "org.example.temperature", &id, &err), &err);
+    CHECK_EQ_U64(0x8123, id);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_type_id(NULL, "org.example.temperature", &id, &err), &err);
+    REQUIRE_OK(mldf_schema_new(c, &s, &err), &err);
+    CHECK_OK(mldf_schema_add(s, "a", 0x8123, NULL, 0, &err), &err);
+    CHECK_EQ_STR("{\"type\":\"org.example.temperature\"}", mldf_schema_field(s, 0)->arguments);
+    CHECK_EQ_STR("org.example.temperature", mldf_schema_field(s, 0)->type_name);
+    CHECK_EQ_U64(MLDF_FIELD_SIZE32, mldf_schema_field(s, 0)->flags);
+    CHECK_OK(mldf_schema_add(s, "b", 0x8123, " { \"zone\": 3, \"name\": 1 }", 0, &err), &err);
+    CHECK_EQ_STR("{\"name\":1,\"type\":\"org.example.temperature\",\"zone\":3}", mldf_schema_field(s, 1)->arguments);
+    CHECK_OK(mldf_schema_add(s, "c", 0x8123, "{\"type\":\"org.example.temperature\"}", 0, &err), &err);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "d", 0x8123, "{\"type\":\"org.example.x\"}", 0, &err), &err);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "d", 0x8123, "{\"refuse\":true}", 0, &err), &err);
+    CHECK_CONTAINS("org.example.temperature gives no reason", err.message);
+    CHECK_EQ_INT(MLDF_E_SCHEMA, err.status);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "d", 0x8123, "{\"odd\":true}", 0, &err), &err);
+    CHECK_CONTAINS("13 bytes", err.message);
+    CHECK_EQ_INT(3, bound);
+
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_schema *back;
+    CHECK_OK(mldf_schema_write(s, &text, &err), &err);
+    CHECK_OK(mldf_schema_parse(c, (const char *)text.data, text.size, &back, &err), &err);
+    CHECK_EQ_STR(mldf_schema_field(s, 1)->arguments, mldf_schema_field(back, 1)->arguments);
+    CHECK_EQ_INT(6, bound);
+    mldf_buffer_free(&text);
+    mldf_schema_free(back);
+    mldf_schema_free(s);
+    CHECK_EQ_INT(0, bound);
+    mldf_context_free(c);
+}
+
+static void user_defined_values_pass(void) {
+    mldf_context *c = context_with_temperature();
+    mldf_schema *s;
+    mldf_error err;
+    struct encoded e;
+    mldf_value v = value_of(MLDF_KIND_TEXT, "21.5", 4), out;
+    REQUIRE_OK(mldf_schema_new(c, &s, &err), &err);
+    REQUIRE_OK(mldf_schema_add(s, "a", 0x8123, NULL, 0, &err), &err);
+    CHECK_OK(encode(s, &v, &e, &err), &err);
+    CHECK_OK(decode(s, &e, &out, &err), &err);
+    CHECK_EQ_U64(4, out.bytes);
+    v = value_of(MLDF_KIND_STORED, "21.5", 4);
+    v.record = e.record;
+    v.record_bytes = 16;
+    CHECK_OK(mldfi_field_check_stored(&s->fields[0], &v, &err), &err);
+    e.record[12] = 'F';
+    CHECK_STATUS(MLDF_E_CORRUPT, decode(s, &e, &out, &err), &err);
+    CHECK_EQ_INT(MLDF_E_CORRUPT, err.status);
+    CHECK_EQ_U64(PAYLOAD_AT, err.offset);
+    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_field_check_stored(&s->fields[0], &v, &err), &err);
+    CHECK_STATUS(MLDF_E_CORRUPT, decode(s, &e, &out, NULL), NULL);
+    mldf_schema_free(s);
+    mldf_context_free(c);
+}
+
+static void id_alone_never_identifies_a_private_type(void) {
+    mldf_context *c = context_with_temperature();
+    mldf_schema *s;
+    mldf_error err;
+    struct descriptor d = {.name = "same_id",
+                           .type_id = 0x8123,
+                           .flags = MLDF_FIELD_SIZE32,
+                           .metadata_size = 16,
+                           .row_align = 8,
+                           .arguments_offset = 700};
+    static const char other[] = "{\"type\":\"com.example.other\"}", same[] = "{\"type\":\"org.example.temperature\"}";
+    REQUIRE_OK(mldf_schema_new(c, &s, &err), &err);
+    CHECK_OK(mldfi_schema_add_descriptor(s, &d, other, strlen(other), false, 0, &err), &err);
+    CHECK(!mldf_schema_field(s, 0)->known);
+    strcpy(d.name, "same_name");
+    d.row_offset = 16;
+    CHECK_OK(mldfi_schema_add_descriptor(s, &d, same, strlen(same), false, 0, &err), &err);
+    CHECK(mldf_schema_field(s, 1)->known);
+    strcpy(d.name, "refused");
+    d.row_offset = 32;
+    static const char refused[] = "{\"refuse\":true,\"type\":\"org.example.temperature\"}";
+    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_schema_add_descriptor(s, &d, refused, strlen(refused), false, 0, &err), &err);
+    CHECK_EQ_U64(700, err.offset);
+    mldf_schema_free(s);
+    CHECK_EQ_INT(0, bound);
+    mldf_context_free(c);
+}
+
+static char last_warning[512];
+
+static void remember(void *user, const char *message) {
+    CHECK(user == last_warning);
+    snprintf(last_warning, sizeof last_warning, "%s", message);
+}
+
+static void warnings_reach_the_hook(void) {
+    mldf_context *c;
+    mldf_error err;
+    REQUIRE_OK(mldf_context_new(&c, &err), &err);
+    mldfi_warn(NULL, "nobody %d", 1);
+    mldfi_warn(c, "nobody %d", 2);
+    mldf_context_set_warning(c, remember, last_warning);
+    mldfi_warn(c, "bytes after the end: %d", 3);
+    CHECK_EQ_STR("bytes after the end: 3", last_warning);
+    mldf_context_free(c);
+}
+
+static void type_names_lead_to_ids(void) {
+    uint16_t id = 0;
+    mldf_error err;
+    CHECK_OK(mldf_type_id(NULL, "text", &id, &err), &err);
+    CHECK_EQ_U64(40, id);
+    CHECK_OK(mldf_type_id(NULL, "multimodal", &id, &err), &err);
+    CHECK_EQ_U64(50, id);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_type_id(NULL, "ndaray", &id, &err), &err);
+    CHECK_CONTAINS("\"ndarray\"", err.message);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_type_id(NULL, "unknown", &id, &err), &err);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(registration_checks_id_name_and_functions);
+    RUN(user_defined_field_carries_its_name);
+    RUN(user_defined_values_pass);
+    RUN(id_alone_never_identifies_a_private_type);
+    RUN(warnings_reach_the_hook);
+    RUN(type_names_lead_to_ids);
+    return check_end();
+}
