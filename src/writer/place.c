@@ -262,6 +262,6 @@ mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *
             return st;
         key_at += job->key_bytes[s];
     }
-    job->end = writer->cursor;
+    job->end = writer->prelude.active ? 0 : writer->cursor;
     return mldfi_tables_add_rows(&writer->tables, job->rows.data, job->samples, err);
 }

@@ -26,17 +26,28 @@ static void fail_locked(mldf_writer *writer, const mldf_error *err)
 
 /* ---- Retire ------------------------------------------------------------------------------------------------------------ */
 
-static mldf_status push_checks(mldf_writer *writer, const struct job *job, mldf_error *err)
+/* With the lock held. The table streams belong to place's turn, so the checks wait here until the next job is placed. */
+static mldf_status add_checks_locked(mldf_writer *writer, const struct job *job, mldf_error *err)
 {
     size_t words = job->samples * writer->schema->payload_count;
-    writer->check_row.size = 0;
     uint8_t *where;
-    mldf_status st = mldfi_buffer_extend(&writer->check_row, words * 4, &where, err);
-    if (st < 0)
-        return st;
-    for (size_t i = 0; i < words; i++)
+    mldf_status st = mldfi_buffer_extend(&writer->pending_checks, words * 4, &where, err);
+    for (size_t i = 0; i < words && st >= 0; i++)
         mldfi_store_u32(where + 4 * i, job->payloads[i].crc);
-    return mldfi_stream_push(&writer->tables.checks, where, words * 4, err);
+    return st;
+}
+
+/* In place's turn, without the lock. */
+static mldf_status take_checks(mldf_writer *writer, mldf_error *err)
+{
+    pthread_mutex_lock(&writer->lock);
+    mldf_buffer taken = writer->pending_checks;
+    writer->pending_checks = writer->taken_checks;
+    pthread_mutex_unlock(&writer->lock);
+    mldf_status st = mldfi_stream_push(&writer->tables.checks, taken.data, taken.size, err);
+    taken.size = 0;
+    writer->taken_checks = taken;
+    return st;
 }
 
 static mldf_status retire_job(struct worker *worker, struct job *job, mldf_error *err)
@@ -45,9 +56,7 @@ static mldf_status retire_job(struct worker *worker, struct job *job, mldf_error
     mldf_status st = MLDF_OK;
     if (writer->stream_fd >= 0)
         st = mldfi_emit_job(worker, job, err);
-    if (st >= 0 && !writer->options.no_checksums && writer->schema->payload_count)
-        st = push_checks(writer, job, err);
-    if (st >= 0 && !writer->prelude.active && writer->stream_fd < 0 && job->end > writer->writeback_from + WRITEBACK_BYTES) {
+    if (st >= 0 && writer->stream_fd < 0 && job->end > writer->writeback_from + WRITEBACK_BYTES) {
         mldfi_file_start_writeback(&writer->file, writer->writeback_from, job->end - writer->writeback_from);
         writer->writeback_from = job->end;
     }
@@ -67,7 +76,9 @@ static void unlink_locked(mldf_writer *writer, struct job *job)
 static mldf_status recycle_locked(mldf_writer *writer, struct job *job, mldf_error *err)
 {
     mldf_status st = MLDF_OK;
-    if (job->bad_count)
+    if (!writer->options.no_checksums && writer->schema->payload_count)
+        st = add_checks_locked(writer, job, err);
+    if (st >= 0 && job->bad_count)
         st = mldfi_array_reserve(&writer->skipped, &writer->skipped_capacity, writer->skipped_count + job->bad_count,
                                  sizeof *writer->skipped, err);
     if (st >= 0 && job->bad_count) {
@@ -137,7 +148,9 @@ static bool step_place(struct worker *worker)
     writer->placing = true;
     pthread_mutex_unlock(&writer->lock);
     mldf_error err;
-    mldf_status st = mldfi_place_job(worker, job, &err);
+    mldf_status st = take_checks(writer, &err);
+    if (st >= 0)
+        st = mldfi_place_job(worker, job, &err);
     pthread_mutex_lock(&writer->lock);
     writer->placing = false;
     writer->place_next = job->next;
@@ -418,5 +431,7 @@ mldf_status mldfi_drain(mldf_writer *writer, mldf_error *err)
     while (writer->in_flight > 0 && st >= 0)
         st = wait_locked(writer, err);
     pthread_mutex_unlock(&writer->lock);
-    return st < 0 ? st : mldfi_check(writer, err);
+    if (st >= 0)
+        st = mldfi_check(writer, err);
+    return st < 0 ? st : take_checks(writer, err);
 }

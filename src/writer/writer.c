@@ -391,7 +391,8 @@ void mldf_writer_abort(mldf_writer *writer)
     mldf_buffer_free(&writer->dictionary_bytes);
     mldfi_zstd_dictionary_free(writer->dictionary);
     mldfi_crypt_free(writer->crypt);
-    mldf_buffer_free(&writer->check_row);
+    mldf_buffer_free(&writer->pending_checks);
+    mldf_buffer_free(&writer->taken_checks);
     mldf_buffer_free(&writer->prelude.bytes);
     free(writer->prelude.entries);
     free(writer->skipped);

@@ -72,7 +72,7 @@ struct job {
     size_t bad_count, bad_capacity;
     size_t emit_from;              /* samples that the prelude emitted already */
     uint64_t first_sample;         /* index in the file of the sample at emit_from; set by place */
-    uint64_t end;                  /* cursor after place */
+    uint64_t end;                  /* of the data written so far, after place; 0 while all is in the prelude */
 };
 
 /* What a thread needs for itself. */
@@ -125,7 +125,7 @@ struct mldf_writer {
     struct table_builder tables;
     struct prelude prelude;
     uint64_t page_size, data_ptr, cursor;
-    mldf_buffer check_row;       /* retire's turn */
+    mldf_buffer taken_checks;
 
     /* resume */
     bool resuming;               /* options.resume: the partial files stay when the writer ends early */
@@ -165,6 +165,7 @@ struct mldf_writer {
     size_t in_flight, max_in_flight;
     bool placing, retiring, stop, failed;
     mldf_error failure;
+    mldf_buffer pending_checks;  /* of retired jobs, until place's turn takes them */
     struct job_bad *skipped;     /* sample: submitted index; to be told on the caller's thread */
     size_t skipped_count, skipped_capacity;
     uint64_t skipped_total, bytes_written, samples_done;
