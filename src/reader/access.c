@@ -61,7 +61,7 @@ mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, si
     if (status < 0)
         return status;
     *out = byte >> (sample % 8) & 1;
-    return MLDF_OK;
+    return *out || !reader->doubt_validity ? MLDF_OK : is_not_zero(reader, sample, f, out, err);
 }
 
 /* ---- Rows --------------------------------------------------------------------------------------------------------------- */

@@ -287,6 +287,7 @@ static mldf_status open_source(struct opening *opening, const struct salvage *sa
     mldf_status status;
     reader->end = reader->physical_bytes;
     if (salvage) {
+        opening->lenient = true;
         status = choose_salvage(opening, salvage);
         if (status >= 0)
             status = salvage->bare ? mldfi_open_bare(opening) : read_structure(opening);
@@ -297,6 +298,7 @@ static mldf_status open_source(struct opening *opening, const struct salvage *sa
         if (status >= 0)
             status = reader->draft ? mldfi_open_draft(opening) : read_structure(opening);
     }
+    reader->promised_samples = reader->promised_samples ? reader->promised_samples : reader->header.num_samples;
     if (status >= 0)
         status = allocate_verification(reader, opening->err);
     free(opening->descriptors);

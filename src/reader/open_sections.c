@@ -217,15 +217,32 @@ static mldf_status open_section(struct opening *opening, size_t index) {
     }
 }
 
+/* repair: forget a section that is damaged. What cannot be read without it is lost later, value by value. */
+static void forget_section(struct opening *opening, uint32_t kind) {
+    mldf_reader *reader = opening->reader;
+    const struct section **known[] = {&reader->checks, &reader->validity, &reader->keys, &reader->page_map,
+                                      &reader->card};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (*known[i] && (*known[i])->kind == kind)
+            *known[i] = NULL;
+    if (kind == SECTION_LONG_ARGUMENTS)
+        opening->long_count = 0;
+}
+
 mldf_status mldfi_open_sections(struct opening *opening) {
     mldf_reader *reader = opening->reader;
     uint64_t directory = reader->header.directory_ptr;
     for (size_t i = 0; i < reader->section_count; i++) {
         mldf_status status = open_section(opening, i);
-        if (status < 0)
+        if (status < 0 &&
+            (!opening->lenient || status > MLDF_E_MAGIC || reader->sections[i].kind == SECTION_ENCRYPTION))
             return status;
+        if (status < 0)
+            forget_section(opening, reader->sections[i].kind);
     }
     reader->encrypted = (reader->header.flags & FORMAT_FLAG_ENCRYPTED) != 0;
+    if (opening->lenient && (!reader->encrypted || mldfi_reader_find_section(reader, SECTION_ENCRYPTION)))
+        return MLDF_OK;
     if ((reader->header.flags & FORMAT_FLAG_CHECKSUMMED) && opening->payload_count && !reader->checks)
         return mldfi_reader_fail(reader, opening->err, MLDF_E_CORRUPT, directory,
                                  "the file is checksummed, but the directory has no section 2 (checks)");

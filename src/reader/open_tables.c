@@ -291,6 +291,7 @@ mldf_status mldfi_open_bare(struct opening *opening) {
     if (status < 0)
         return status;
     uint64_t rows = (reader->end - header->metadata_ptr) / reader->row_bytes;
+    reader->promised_samples = header->num_samples;
     if (header->num_samples > rows)
         header->num_samples = rows;
     reader->tables.descriptors = (struct table_ref){header->field_desc_ptr, table_bytes, header->num_fields};

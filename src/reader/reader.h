@@ -49,7 +49,9 @@ struct mldf_reader {
     struct zstd_dictionary *dictionary;
     struct crypt *crypt; /* NULL: not encrypted, or opened without key */
     bool encrypted;
-    bool salvage; /* opened by descriptors and rows alone: what is nullable and all zero counts as null */
+    bool salvage;              /* opened by descriptors and rows alone: what is nullable and all zero counts as null */
+    bool doubt_validity;       /* repair: a validity bit 0 over a record that is not zero does not count */
+    uint64_t promised_samples; /* repair: as the header says, rows that are cut off included */
 
     _Atomic(uint64_t) *verified_blocks;
     _Atomic(uint32_t) *verified_sections; /* READER_GOOD_...; one word, apart, so that the rest stays const */
@@ -141,7 +143,7 @@ struct salvage {
     uint64_t footer_at; /* take the header from this valid footer and end the file behind it; 0: the front header */
     bool bare;          /* descriptors and rows alone: no directory, no sections, no checksums */
 };
-/* For repair: opens what mldf_reader_open refuses. In a bare opening rows that the file no longer holds are left out of
+/* For repair: opens what mldf_reader_open refuses. Sections that are damaged count as missing. In a bare opening rows that the file no longer holds are left out of
  * header.num_samples. */
 mldf_status mldfi_reader_open_salvage(const char *path, const mldf_reader_options *options,
                                       const struct salvage *salvage, mldf_reader **out, mldf_error *err);
