@@ -303,6 +303,9 @@ def directory_cases(base, case, edited):
         e = edited()
         e.put("Q", t + 24 * k + 16, 4)
         yield case("O23", f"entries_{name}", e.fix(), "corrupt", t + 24 * k + 16, f"another number of {name} than in the header")
+    e = edited()
+    e.put("Q", 17, 2**64 - 1)
+    yield case("O23", "num_samples_max", e.fix(), "corrupt", t + 40, "num_samples 2^64-1 in the header")
     for k, name in ((0, "descriptors"), (2, "allocation")):
         e = edited()
         e.put("Q", t + 24 * k + 8, e.get("Q", t + 24 * k + 8) + 8)
@@ -440,13 +443,13 @@ def two_long():
 
 
 def argument_cases(case, edited):
-    def arguments(name, i, text, what):
+    def arguments(name, i, text, what, member=ARGUMENTS):
         e = edited()
         e.write(e.descriptor(i, ARGUMENTS), text.ljust(128, b"\0"))
         e.put("H", e.descriptor(i, ARGUMENTS_BYTES), len(text))
         if i == 6:
             e.put("I", e.ptr(10), 0)
-        return case("O36", name, e.fix(), "corrupt", e.descriptor(i, ARGUMENTS), what)
+        return case("O36", name, e.fix(), "corrupt", e.descriptor(i, member), what)
 
     e = edited()
     e.put("I", e.ptr(10), 0)
@@ -470,6 +473,9 @@ def argument_cases(case, edited):
     yield arguments("inline_no_descr", 6, b'{}', "INLINE without descr")
     yield arguments("inline_type", 6, b'{"descr":[["a","<x2",[8]]]}', "an INLINE member of a type that is none")
     yield arguments("inline_twice", 6, b'{"descr":[["a","<u8"],["a","<u8"]]}', "two members of one name")
+    yield arguments("inline_control", 6, b'{"descr":[["a\x7f","<u8"],["b","<u8"]]}', "a control character in a member's name")
+    yield arguments("inline_size", 6, b'{"descr":[["' + b"n" * 100 + b'","<u8"]]}', "INLINE of another size than its record",
+                    SIZE)
     yield arguments("inline_large", 6, b'{"descr":[["a","<u8",[513]]]}', "INLINE of 4104 bytes")
     yield arguments("inline_shape", 6, b'{"descr":[["a","<u8",[2,0]]]}', "a dimension of 0 in INLINE")
     yield arguments("inline_deep", 6, b'{"descr":' + b'[["a",' * 9 + b'"<u8"' + b']]' * 9 + b'}', "nested nine deep")

@@ -303,7 +303,7 @@ def leaf_bytes(kind):
     raise ValueError(f"{kind!r} is not a type")
 
 
-def parse_descr(descr, depth=1, dims=0, count=None):
+def parse_descr(descr, depth=1, dims=0, path=0, count=None):
     """(members, itemsize) with members [(name, type or nested members, item bytes, shape, offset)]; padding is left out."""
     count = [0] if count is None else count
     if not isinstance(descr, list) or not descr or depth > 8:
@@ -313,18 +313,23 @@ def parse_descr(descr, depth=1, dims=0, count=None):
         if not isinstance(item, list) or len(item) not in (2, 3) or not isinstance(item[0], str):
             raise ValueError("a member is [name, type] or [name, type, shape]")
         name, kind, shape = item[0], item[1], item[2] if len(item) == 3 else []
-        if not isinstance(shape, list) or any(type(n) is not int or n < 1 for n in shape) or dims + len(shape) > 8:
-            raise ValueError("a shape is at most 8 positive integers, enclosing ones included")
+        if not isinstance(shape, list) or any(type(n) is not int or n < 1 for n in shape) or len(shape) > 8:
+            raise ValueError("a shape is at most 8 positive integers")
         count[0] += 1
         padding = name == "" and isinstance(kind, str) and kind.startswith("|V")
         bare = name == "" and not padding and depth == 1 and len(descr) == 1
         if count[0] > 256 or (not name and not padding and not bare) or (name and name in names):
             raise ValueError("more than 256 members, a member without a name, or a name that is there twice")
         names.add(name)
+        length = path + len(name.encode("utf-8", "surrogatepass")) + (path > 0 and name != "")
+        if any(ord(c) < 32 or ord(c) == 127 for c in name) or length > 255:
+            raise ValueError("a control character in a name, or a path of more than 255 bytes")
         if isinstance(kind, str):
             inner, size = kind, leaf_bytes(kind)
+            if not padding and dims + len(shape) > 8:
+                raise ValueError("more than 8 dimensions, enclosing ones included")
         else:
-            inner, size = parse_descr(kind, depth + 1, dims + len(shape), count)
+            inner, size = parse_descr(kind, depth + 1, dims + len(shape), length, count)
         if not padding:
             members.append((name, inner, size, shape, offset))
         offset += size * math.prod(shape)
