@@ -32,13 +32,13 @@ struct field_type {
 const struct field_type *mldfi_builtin_type(uint16_t id);
 
 struct schema_field {
-    mldf_field info;             /* name and arguments are the two below */
-    char *name, *arguments;      /* owned */
+    mldf_field info;               /* name and arguments are the two below */
+    char *name, *arguments;        /* owned */
     const struct field_type *type; /* NULL: unknown */
-    void *state;                 /* from bind */
+    void *state;                   /* from bind */
     mldf_record_layout layout;
-    size_t payload_index;        /* ordinal among the fields with a payload (column of section 2), or SIZE_MAX */
-    size_t nullable_index;       /* ordinal among the nullable fields (bitmap of section 5), or SIZE_MAX */
+    size_t payload_index;  /* ordinal among the fields with a payload (column of section 2), or SIZE_MAX */
+    size_t nullable_index; /* ordinal among the nullable fields (bitmap of section 5), or SIZE_MAX */
 };
 
 struct mldf_schema {
@@ -73,10 +73,12 @@ mldf_status mldfi_schema_copy(const mldf_schema *schema, mldf_schema **out, mldf
 /* The descriptor of a field; *long_arguments is set when its text must go to section 10. */
 void mldfi_schema_descriptor(const mldf_schema *schema, size_t field, struct descriptor *out, bool *long_arguments);
 
-static inline bool mldfi_field_has_payload(const struct schema_field *field) { return (field->info.flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)) != 0; }
+static inline bool mldfi_field_has_payload(const struct schema_field *field) {
+    return (field->info.flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)) != 0;
+}
 /* ptr and size of a record with a payload. */
-static inline void mldfi_record_payload(const struct schema_field *field, const uint8_t *record, uint64_t *ptr, uint64_t *bytes)
-{
+static inline void mldfi_record_payload(const struct schema_field *field, const uint8_t *record, uint64_t *ptr,
+                                        uint64_t *bytes) {
     uint64_t size;
     __builtin_memcpy(ptr, record, 8);
     if (field->info.flags & MLDF_FIELD_SIZE64) {
@@ -88,8 +90,8 @@ static inline void mldfi_record_payload(const struct schema_field *field, const 
     }
     *bytes = size;
 }
-static inline void mldfi_record_set_payload(const struct schema_field *field, uint8_t *record, uint64_t ptr, uint64_t bytes)
-{
+static inline void mldfi_record_set_payload(const struct schema_field *field, uint8_t *record, uint64_t ptr,
+                                            uint64_t bytes) {
     __builtin_memcpy(record, &ptr, 8);
     if (field->info.flags & MLDF_FIELD_SIZE64) {
         __builtin_memcpy(record + 8, &bytes, 8);

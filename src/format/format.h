@@ -19,14 +19,14 @@ enum {
     FORMAT_DIRECTORY_HEAD_BYTES = 16,
     FORMAT_DIRECTORY_ENTRY_BYTES = 40,
     FORMAT_FOOTER_BYTES = 96,
-    FORMAT_TABLES_BYTES = 72,       /* fixed part of section 1 */
+    FORMAT_TABLES_BYTES = 72, /* fixed part of section 1 */
     FORMAT_CRC_BLOCK = 65536,
     FORMAT_STATS_BYTES = 128,
     FORMAT_HISTORY_BYTES = 24,
     FORMAT_MIN_PAGE = 4096,
     FORMAT_AUTO_SMALL_PAGE = 4096,
     FORMAT_AUTO_PAGE = 2 << 20,
-    FORMAT_AUTO_HOLD = 2 << 20,     /* a file with no more data than this gets small pages */
+    FORMAT_AUTO_HOLD = 2 << 20, /* a file with no more data than this gets small pages */
     FORMAT_MAX_FIELDS = 65535,
     FORMAT_MAX_RECORD = 65536,
     FORMAT_MAX_ROW = 16 << 20,
@@ -38,12 +38,30 @@ enum {
 };
 #define FORMAT_MAX_PAGE (UINT64_C(1) << 31)
 
-enum { FORMAT_FLAG_LITTLE_ENDIAN = 1, FORMAT_FLAG_COMPRESSED = 2, FORMAT_FLAG_CHECKSUMMED = 4, FORMAT_FLAG_ENCRYPTED = 8, FORMAT_FLAG_REFUSE = 0xfff0 };
+enum {
+    FORMAT_FLAG_LITTLE_ENDIAN = 1,
+    FORMAT_FLAG_COMPRESSED = 2,
+    FORMAT_FLAG_CHECKSUMMED = 4,
+    FORMAT_FLAG_ENCRYPTED = 8,
+    FORMAT_FLAG_REFUSE = 0xfff0
+};
 
 typedef enum format_section_kind {
-    SECTION_TABLES = 1, SECTION_CHECKS = 2, SECTION_CARD = 3, SECTION_STATS = 4, SECTION_VALIDITY = 5, SECTION_KEYS = 6,
-    SECTION_PAGE_MAP = 7, SECTION_DICTIONARY = 8, SECTION_ENCRYPTION = 9, SECTION_LONG_ARGUMENTS = 10, SECTION_PACK_PLAN = 11,
-    SECTION_HISTORY = 12, SECTION_DIGEST = 13, SECTION_SEEK_INDEX = 14, SECTION_PRIVATE = 0x8000
+    SECTION_TABLES = 1,
+    SECTION_CHECKS = 2,
+    SECTION_CARD = 3,
+    SECTION_STATS = 4,
+    SECTION_VALIDITY = 5,
+    SECTION_KEYS = 6,
+    SECTION_PAGE_MAP = 7,
+    SECTION_DICTIONARY = 8,
+    SECTION_ENCRYPTION = 9,
+    SECTION_LONG_ARGUMENTS = 10,
+    SECTION_PACK_PLAN = 11,
+    SECTION_HISTORY = 12,
+    SECTION_DIGEST = 13,
+    SECTION_SEEK_INDEX = 14,
+    SECTION_PRIVATE = 0x8000
 } format_section_kind;
 enum { SECTION_FLAG_REQUIRED = 1 };
 /* "tables", "checks", "card", "statistics", "validity", "keys", "page_map", "dictionary", "encryption", "long_arguments",
@@ -75,26 +93,33 @@ struct descriptor {
     uint32_t metadata_size, row_offset;
     uint16_t row_align, arguments_bytes; /* FORMAT_LONG_ARGUMENTS possible */
     uint8_t arguments[FORMAT_ARGUMENT_BYTES];
-    uint64_t arguments_offset; /* not on disk: byte of the file that errors in the arguments name. Decoding sets it to that of
-                                  `arguments`; who finds the text in section 10 sets it to the text's */
+    /* Not on disk: the byte of the file that errors in the arguments name. Decoding sets it to that of `arguments`; who
+     * finds the text in section 10 sets it to the text's. */
+    uint64_t arguments_offset;
 };
 void mldfi_descriptor_encode(const struct descriptor *descriptor, uint8_t out[FORMAT_DESCRIPTOR_BYTES]);
 /* One 1.1 descriptor with all its own constraints (name, flags, sizes, alignment). */
-mldf_status mldfi_descriptor_decode(const uint8_t in[FORMAT_DESCRIPTOR_BYTES], uint64_t offset, struct descriptor *out, mldf_error *err);
+mldf_status mldfi_descriptor_decode(const uint8_t in[FORMAT_DESCRIPTOR_BYTES], uint64_t offset, struct descriptor *out,
+                                    mldf_error *err);
 /* NULL when these bytes may be a field's name, otherwise what is wrong, as the end of a sentence: "is empty" ... */
 const char *mldfi_name_problem(const char *name, size_t bytes);
 /* The same of a name as it is stored: 64 bytes, zero-padded. */
 const char *mldfi_stored_name_problem(const uint8_t in[64]);
 /* The smallest record that holds ptr and size in the form that the descriptor's flags say. */
-static inline uint32_t mldfi_smallest_record(uint16_t flags) { return flags & MLDF_FIELD_SIZE64 ? 16 : flags & MLDF_FIELD_SIZE32 ? 12 : 1; }
+static inline uint32_t mldfi_smallest_record(uint16_t flags) {
+    return flags & MLDF_FIELD_SIZE64 ? 16 : flags & MLDF_FIELD_SIZE32 ? 12 : 1;
+}
 
 /* The row as its records follow each other (rule O31): start with {0, 1}. */
 struct row_cursor {
     uint32_t end;   /* of the last record */
     uint32_t align; /* largest so far */
 };
-mldf_status mldfi_row_add(struct row_cursor *row, const struct descriptor *descriptor, uint64_t offset, mldf_error *err);
-static inline uint32_t mldfi_row_bytes(const struct row_cursor *row) { return (row->end + row->align - 1) & ~(row->align - 1); }
+mldf_status mldfi_row_add(struct row_cursor *row, const struct descriptor *descriptor, uint64_t offset,
+                          mldf_error *err);
+static inline uint32_t mldfi_row_bytes(const struct row_cursor *row) {
+    return (row->end + row->align - 1) & ~(row->align - 1);
+}
 
 /* The registry of type ids (docs/spec/registry.md), whether or not this build knows the type: its name, or NULL; and the form of
  * its payload: 0, MLDF_FIELD_SIZE32 or MLDF_FIELD_SIZE64. */
@@ -106,9 +131,11 @@ const char *mldfi_type_name_at(size_t index);
 
 /* 1.0: decides the stride (208 or 204) of a table of `count` descriptors with `available` bytes after it starts; 0 and an error
  * when neither fits. */
-mldf_status mldfi_draft_stride(const uint8_t *table, uint64_t available, size_t count, uint64_t offset, size_t *stride, mldf_error *err);
+mldf_status mldfi_draft_stride(const uint8_t *table, uint64_t available, size_t count, uint64_t offset, size_t *stride,
+                               mldf_error *err);
 /* 1.0: one descriptor; flags (payload form) and row_align follow from the type id; row_offset and arguments are left empty. */
-mldf_status mldfi_draft_descriptor_decode(const uint8_t *in, size_t stride, uint64_t offset, struct descriptor *out, mldf_error *err);
+mldf_status mldfi_draft_descriptor_decode(const uint8_t *in, size_t stride, uint64_t offset, struct descriptor *out,
+                                          mldf_error *err);
 
 struct section {
     uint32_t kind, flags;
@@ -117,9 +144,11 @@ struct section {
     uint64_t param;
 };
 /* Head of the directory: magic and count; the bytes of the whole directory follow from count. */
-mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count, uint32_t *crc, mldf_error *err);
+mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count,
+                                        uint32_t *crc, mldf_error *err);
 /* Entry by entry: kind 0, required-but-unknown kinds, range against `end` (the logical end). A kind that is there twice is the caller's. */
-mldf_status mldfi_section_decode(const uint8_t in[FORMAT_DIRECTORY_ENTRY_BYTES], uint64_t offset, uint64_t end, struct section *out, mldf_error *err);
+mldf_status mldfi_section_decode(const uint8_t in[FORMAT_DIRECTORY_ENTRY_BYTES], uint64_t offset, uint64_t end,
+                                 struct section *out, mldf_error *err);
 void mldfi_section_encode(const struct section *section, uint8_t out[FORMAT_DIRECTORY_ENTRY_BYTES]);
 /* Appends the whole directory to out. */
 mldf_status mldfi_directory_encode(const struct section *sections, size_t count, mldf_buffer *out, mldf_error *err);
@@ -133,12 +162,18 @@ void mldfi_footer_encode(const struct footer *footer, uint8_t out[FORMAT_FOOTER_
 /* False when magic or CRC are not right. */
 bool mldfi_footer_decode(const uint8_t in[FORMAT_FOOTER_BYTES], struct footer *out);
 
-struct table_ref { uint64_t ptr, bytes, entries; };
-struct tables { struct table_ref descriptors, metadata, allocation; };
+struct table_ref {
+    uint64_t ptr, bytes, entries;
+};
+struct tables {
+    struct table_ref descriptors, metadata, allocation;
+};
 void mldfi_tables_encode(const struct tables *tables, uint8_t out[FORMAT_TABLES_BYTES]);
 void mldfi_tables_decode(const uint8_t in[FORMAT_TABLES_BYTES], struct tables *out);
 /* Number of CRC blocks of a table of this many bytes. */
-static inline uint64_t mldfi_crc_blocks(uint64_t bytes) { return bytes / FORMAT_CRC_BLOCK + (bytes % FORMAT_CRC_BLOCK != 0); }
+static inline uint64_t mldfi_crc_blocks(uint64_t bytes) {
+    return bytes / FORMAT_CRC_BLOCK + (bytes % FORMAT_CRC_BLOCK != 0);
+}
 
 /* Size of section 6's slot table: the smallest 2^param >= 1.5 n, at least 1. */
 uint32_t mldfi_key_param(uint64_t num_samples);
@@ -148,9 +183,9 @@ uint64_t mldfi_key_hash(const void *key, size_t bytes); /* XXH64, seed 0 */
 
 /* A payload to be placed. ptr is the result. */
 struct placement {
-    uint64_t bytes;    /* stored bytes, > 0 */
-    uint32_t lead;     /* bytes before the address that is aligned: 8 with a compression prefix, else 0 */
-    uint32_t align;    /* 8 or 64 */
+    uint64_t bytes; /* stored bytes, > 0 */
+    uint32_t lead;  /* bytes before the address that is aligned: 8 with a compression prefix, else 0 */
+    uint32_t align; /* 8 or 64 */
     uint64_t ptr;
 };
 /* Places the non-empty payloads of one sample, in order, at or after *cursor, by the page rule of the specification, and moves the

@@ -8,7 +8,11 @@
 /* What a type tells of one present value, from its record alone. */
 struct observation {
     int number_kind; /* 0 none, 1 i64, 2 u64, 3 f64 */
-    union { int64_t i; uint64_t u; double f; } number;
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+    } number;
     uint32_t ndim;
     uint32_t dims[MLDF_MAX_DIMS];
 };
@@ -22,7 +26,8 @@ struct stats_accumulator {
 };
 void mldfi_stats_begin(struct stats_accumulator *acc);
 void mldfi_stats_null(struct stats_accumulator *acc);
-void mldfi_stats_add(struct stats_accumulator *acc, const struct observation *seen, uint64_t stored_bytes, uint64_t value_bytes);
+void mldfi_stats_add(struct stats_accumulator *acc, const struct observation *seen, uint64_t stored_bytes,
+                     uint64_t value_bytes);
 void mldfi_stats_end(struct stats_accumulator *acc); /* computes the mean */
 void mldfi_stats_encode(const mldf_field_stats *stats, uint8_t out[FORMAT_STATS_BYTES]);
 void mldfi_stats_decode(const uint8_t in[FORMAT_STATS_BYTES], mldf_field_stats *out);

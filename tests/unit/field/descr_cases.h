@@ -2,6 +2,7 @@
  * path:type:offset:itemsize:dims:strides; one after the other. */
 #include <stdint.h>
 
+/* clang-format off */
 static const struct descr_case {
     const char *descr;
     uint32_t itemsize, align;

@@ -64,7 +64,7 @@ def case(dtype):
 
 print("/* Made by make_descr_cases.py with NumPy: descr, itemsize, alignment by our rule, and the leaves as\n"
       " * path:type:offset:itemsize:dims:strides; one after the other. */\n"
-      "#include <stdint.h>\n")
+      "#include <stdint.h>\n\n/* clang-format off */")
 print("static const struct descr_case {\n    const char *descr;\n    uint32_t itemsize, align;\n    const char *leaves;\n"
       "} descr_cases[] = {")
 made = 0
