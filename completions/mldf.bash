@@ -3,16 +3,16 @@
 _mldf_options() { # command
     local common="--help --json --key --passphrase-file -q -v"
     local reading="-n --range --samples --keys --fields --raw --full"
-    local writing="-o -f -j --workers --compress --page-size --encrypt --no-checksums"
+    local writing="-o -f -j --workers --compress --page-size --encrypt --no-checksums --dictionary --card"
     case $1 in
     info) echo "$common" ;;
     head | cat) echo "$common $reading" ;;
     verify) echo "$common --deep -j --workers" ;;
-    diff) echo "$common" ;;
-    plan) echo "--help --json --samples --schema --payload-bytes --page-size --no-checksums" ;;
-    pack) echo "$common $writing --schema --card --on-error= --resume" ;;
-    append) echo "$common -j --workers --on-error=" ;;
-    repack) echo "$common $writing" ;;
+    diff) echo "$common --max" ;;
+    plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
+    pack) echo "$common $writing --schema --format --key-column --on-error= --resume" ;;
+    append) echo "$common -j --workers --format --key-column --on-error=" ;;
+    repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
     esac
 }
@@ -42,7 +42,12 @@ _mldf() {
         mapfile -t COMPREPLY < <(compgen -W "stop skip" -- "$current")
         return
         ;;
-    -n | -j | --workers | --range | --samples | --keys | --page-size | --fields | --raw | --compress | --payload-bytes)
+    --format)
+        mapfile -t COMPREPLY < <(compgen -W "csv tsv jsonl" -- "$current")
+        return
+        ;;
+    -n | -j | --workers | --range | --samples | --keys | --page-size | --fields | --raw | --compress | --payload-bytes | \
+        --key-column | --max)
         return
         ;;
     esac

@@ -12,7 +12,7 @@ cd "$work"
 say() { printf '\n\033[1m# %s\033[0m\n' "$*"; }
 run() {
     printf '$ mldf %s\n' "$*"
-    "$mldf" "$@"
+    "$mldf" "$@" 2>&1
 }
 fail() {
     echo "demo: $*" >&2
@@ -28,24 +28,29 @@ run info docs.mldf
 
 say "Any sample, any field, at once"
 run head -n 2 --fields name,lines,mean_line,extra docs.mldf
-run cat --samples 0 --raw text docs.mldf >text.out
-cmp text.out first_text.txt && echo "sample 0's text equals the file it came from, byte for byte"
+echo '$ mldf cat --samples 0 --raw text docs.mldf > text.out'
+"$mldf" cat --samples 0 --raw text docs.mldf >text.out
+cmp text.out first_text.txt || fail "sample 0's text is not the text it came from"
+echo "sample 0's text equals the file it came from, byte for byte"
 
 say "The same input gives the same bytes, whatever the number of threads"
 for threads in 0 1 2; do
     "$mldf" pack -q -j $threads first.jsonl -o "threads$threads.mldf" --schema schema.json --card card.json --compress text=9
-    cmp docs.mldf "threads$threads.mldf" && echo "$threads threads: identical"
+    cmp docs.mldf "threads$threads.mldf" || fail "$threads threads gave other bytes"
+    echo "$threads threads: identical"
 done
 
 say "Append, then compare with a file packed in one go"
 run append docs.mldf second.jsonl
 "$mldf" pack -q first.jsonl second.jsonl -o whole.mldf --schema schema.json --card card.json --compress text=9
 run diff docs.mldf whole.mldf
+echo "no difference"
 run verify --deep docs.mldf
 
 say "Repack reclaims what appending left behind"
-run repack docs.mldf -o packed.mldf
+run repack docs.mldf -o packed.mldf --compress text=9
 run diff docs.mldf packed.mldf
+echo "no difference"
 
 say "Damage is found, and named"
 cp packed.mldf damaged.mldf
