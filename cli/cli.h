@@ -33,8 +33,8 @@ struct command {
     int min_files, max_files;
     int (*run)(struct invocation *invocation);
 };
-extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan, command_pack,
-    command_append, command_repack, command_repair;
+extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
+    command_pack, command_append, command_repack, command_repair;
 extern const struct command *const commands[]; /* NULL at the end */
 
 struct option_use {
@@ -78,7 +78,8 @@ void print_warning(void *user, const char *message);
 
 /* Each prints its message and returns false when the text makes no sense. */
 bool parse_count(const struct invocation *invocation, const char *option, const char *text, uint64_t *out);
-bool parse_bytes(const struct invocation *invocation, const char *option, const char *text, uint64_t *out); /* K, M, G */
+bool parse_bytes(const struct invocation *invocation, const char *option, const char *text,
+                 uint64_t *out); /* K, M, G */
 /* -j / --workers: -1 when not given. */
 bool parse_threads(const struct invocation *invocation, int *out);
 /* The whole of a small file; EXIT_FINE or the code to end with. */
@@ -92,6 +93,7 @@ bool parse_format(const struct invocation *invocation, mldf_source_format *out);
 /* Every value of a repeatable option; the array is the caller's to free. */
 const char **collect(const struct invocation *invocation, const char *option, size_t *count);
 double seconds_now(void);
+double seconds_since(double start); /* to the microsecond */
 
 enum { SECRET_MAX = 4096 };
 struct secret_store {
@@ -99,7 +101,8 @@ struct secret_store {
     size_t size;
 };
 int load_key(const struct invocation *invocation, const char *path, struct secret_store *store, mldf_secret *out);
-int load_passphrase(const struct invocation *invocation, const char *path, struct secret_store *store, mldf_secret *out);
+int load_passphrase(const struct invocation *invocation, const char *path, struct secret_store *store,
+                    mldf_secret *out);
 void secret_wipe(struct secret_store *store);
 
 /* ---- stdout (output.c) ------------------------------------------------------------------------------------------------ */

@@ -11,8 +11,7 @@ static const struct option_spec options[] = {
     {0, NULL, NULL, NULL},
 };
 
-static int run(struct invocation *v)
-{
+static int run(struct invocation *v) {
     mldf_pack_options packing = MLDF_PACK_OPTIONS_INIT;
     struct pack_report report;
     mldf_pack_result result;
@@ -34,7 +33,8 @@ static int run(struct invocation *v)
         for (size_t i = 1; i < v->file_count; i++)
             if (strstr(err.message, v->files[i]))
                 return report_error(v, NULL, &err);
-        return report_error(v, strcmp(v->files[1], "-") == 0 && strstr(err.message, "(standard input)") ? NULL : path, &err);
+        return report_error(v, strcmp(v->files[1], "-") == 0 && strstr(err.message, "(standard input)") ? NULL : path,
+                            &err);
     }
     pack_report_end(&report, &result, "added", path);
     return EXIT_FINE;

@@ -12,8 +12,7 @@ static const struct option_spec options[] = {
     {0, NULL, NULL, NULL},
 };
 
-static int run(struct invocation *invocation)
-{
+static int run(struct invocation *invocation) {
     return cmd_samples(invocation, false);
 }
 

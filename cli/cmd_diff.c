@@ -15,8 +15,7 @@ struct listing {
     bool truncated;
 };
 
-static void json_difference(const mldf_difference *d)
-{
+static void json_difference(const mldf_difference *d) {
     json_begin('{');
     json_key("sample");
     json_u64_or_null(d->sample);
@@ -33,8 +32,7 @@ static void json_difference(const mldf_difference *d)
 }
 
 /* One more than is listed must be seen to know that there are more. */
-static bool on_difference(void *user, const mldf_difference *d)
-{
+static bool on_difference(void *user, const mldf_difference *d) {
     struct listing *listing = user;
     if (listing->listed >= listing->max) {
         listing->truncated = true;
@@ -54,8 +52,7 @@ static bool on_difference(void *user, const mldf_difference *d)
     return true;
 }
 
-static void json_result(const struct listing *listing, bool equal, const mldf_error *failed)
-{
+static void json_result(const struct listing *listing, bool equal, const mldf_error *failed) {
     json_end(']');
     json_key("equal");
     if (failed)
@@ -72,8 +69,7 @@ static void json_result(const struct listing *listing, bool equal, const mldf_er
     json_line_end();
 }
 
-static mldf_status open_both(const struct invocation *v, mldf_reader *readers[2], const char **bad, mldf_error *err)
-{
+static mldf_status open_both(const struct invocation *v, mldf_reader *readers[2], const char **bad, mldf_error *err) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     reading.context = v->context;
     reading.secret = v->secret;
@@ -88,8 +84,7 @@ static mldf_status open_both(const struct invocation *v, mldf_reader *readers[2]
     return MLDF_OK;
 }
 
-static int run(struct invocation *v)
-{
+static int run(struct invocation *v) {
     mldf_diff_options diff = MLDF_DIFF_OPTIONS_INIT;
     struct listing listing = {v, 100, 0, false};
     mldf_reader *readers[2] = {NULL, NULL};

@@ -11,8 +11,7 @@ struct sizes {
 };
 
 /* Stored payload bytes, from the statistics; a file without them has its rows walked. */
-static uint64_t sum_statistics(const mldf_reader *reader)
-{
+static uint64_t sum_statistics(const mldf_reader *reader) {
     const mldf_schema *schema = mldf_reader_schema(reader);
     uint64_t total = 0;
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++) {
@@ -24,8 +23,7 @@ static uint64_t sum_statistics(const mldf_reader *reader)
     return total;
 }
 
-static uint64_t sum_rows(const mldf_reader *reader)
-{
+static uint64_t sum_rows(const mldf_reader *reader) {
     const mldf_schema *schema = mldf_reader_schema(reader);
     uint64_t bytes, total = 0, count = mldf_reader_sample_count(reader);
     uint32_t row_bytes = mldf_schema_row_bytes(schema);
@@ -49,8 +47,7 @@ static uint64_t sum_rows(const mldf_reader *reader)
 }
 
 /* The data region ends where the next thing begins. */
-static uint64_t data_end(const mldf_file_info *info)
-{
+static uint64_t data_end(const mldf_file_info *info) {
     uint64_t end = info->file_bytes;
     const uint64_t others[] = {info->metadata_ptr, info->allocation_ptr, info->descriptor_ptr, info->directory_ptr};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -59,8 +56,7 @@ static uint64_t data_end(const mldf_file_info *info)
     return end;
 }
 
-static struct sizes measure(const mldf_reader *reader, const mldf_file_info *info)
-{
+static struct sizes measure(const mldf_reader *reader, const mldf_file_info *info) {
     struct sizes sizes = {sum_statistics(reader), MLDF_NONE};
     if (sizes.data_bytes == MLDF_NONE)
         sizes.data_bytes = sum_rows(reader);
@@ -70,8 +66,7 @@ static struct sizes measure(const mldf_reader *reader, const mldf_file_info *inf
     return sizes;
 }
 
-static size_t flag_names(uint32_t flags, const char *names[4])
-{
+static size_t flag_names(uint32_t flags, const char *names[4]) {
     static const char *const all[4] = {"little_endian", "compressed", "checksummed", "encrypted"};
     size_t count = 0;
     for (unsigned i = 0; i < 4; i++)
@@ -82,18 +77,23 @@ static size_t flag_names(uint32_t flags, const char *names[4])
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------------- */
 
-static void json_number(int kind, int64_t i, uint64_t u, double f)
-{
+static void json_number(int kind, int64_t i, uint64_t u, double f) {
     switch (kind) {
-    case 1: json_i64(i); break;
-    case 2: json_u64(u); break;
-    case 3: json_double(f); break;
-    default: json_null();
+    case 1:
+        json_i64(i);
+        break;
+    case 2:
+        json_u64(u);
+        break;
+    case 3:
+        json_double(f);
+        break;
+    default:
+        json_null();
     }
 }
 
-static void json_stats(const mldf_reader *reader, size_t field)
-{
+static void json_stats(const mldf_reader *reader, size_t field) {
     mldf_field_stats s;
     if (mldf_reader_stats(reader, field, &s, NULL) != MLDF_OK) {
         json_null();
@@ -133,8 +133,7 @@ static void json_stats(const mldf_reader *reader, size_t field)
     json_end('}');
 }
 
-static void json_fields(const mldf_reader *reader)
-{
+static void json_fields(const mldf_reader *reader) {
     const mldf_schema *schema = mldf_reader_schema(reader);
     json_key("fields");
     json_begin('[');
@@ -164,8 +163,7 @@ static void json_fields(const mldf_reader *reader)
     json_end(']');
 }
 
-static void json_sections(const mldf_reader *reader)
-{
+static void json_sections(const mldf_reader *reader) {
     json_key("sections");
     json_begin('[');
     for (size_t i = 0; i < mldf_reader_section_count(reader); i++) {
@@ -186,8 +184,7 @@ static void json_sections(const mldf_reader *reader)
     json_end(']');
 }
 
-static void json_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card)
-{
+static void json_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card) {
     struct sizes sizes = measure(reader, info);
     const char *flags[4];
     size_t flag_count = flag_names(info->flags, flags);
@@ -235,8 +232,7 @@ static void json_info(const mldf_reader *reader, const mldf_file_info *info, con
 
 /* ---- Text ---------------------------------------------------------------------------------------------------------- */
 
-static void text_size(const char *name, uint64_t bytes)
-{
+static void text_size(const char *name, uint64_t bytes) {
     char shown[32];
     format_bytes(shown, bytes);
     if (bytes == MLDF_NONE)
@@ -247,8 +243,7 @@ static void text_size(const char *name, uint64_t bytes)
         out_printf("%-10s %" PRIu64 " B (%s)\n", name, bytes, shown);
 }
 
-static void text_number(int kind, int64_t i, uint64_t u, double f)
-{
+static void text_number(int kind, int64_t i, uint64_t u, double f) {
     if (kind == 1)
         out_printf("%" PRId64, i);
     else if (kind == 2)
@@ -257,8 +252,7 @@ static void text_number(int kind, int64_t i, uint64_t u, double f)
         out_printf("%.6g", f);
 }
 
-static void text_stats(const mldf_reader *reader, size_t field)
-{
+static void text_stats(const mldf_reader *reader, size_t field) {
     mldf_field_stats s;
     if (mldf_reader_stats(reader, field, &s, NULL) != MLDF_OK)
         return;
@@ -275,8 +269,7 @@ static void text_stats(const mldf_reader *reader, size_t field)
     }
 }
 
-static void text_fields(const mldf_reader *reader)
-{
+static void text_fields(const mldf_reader *reader) {
     const mldf_schema *schema = mldf_reader_schema(reader);
     size_t count = mldf_schema_field_count(schema), widest = 4;
     for (size_t i = 0; i < count; i++)
@@ -299,8 +292,7 @@ static void text_fields(const mldf_reader *reader)
     }
 }
 
-static void text_sections(const mldf_reader *reader)
-{
+static void text_sections(const mldf_reader *reader) {
     size_t count = mldf_reader_section_count(reader);
     if (count == 0)
         return;
@@ -312,13 +304,14 @@ static void text_sections(const mldf_reader *reader)
     }
 }
 
-static void text_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card, const char *path)
-{
+static void text_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card,
+                      const char *path) {
     struct sizes sizes = measure(reader, info);
     const char *flags[4];
     size_t flag_count = flag_names(info->flags, flags);
     out_printf("%s: MLDF %u.%u\n", path, info->version_major, info->version_minor);
-    out_printf("%-10s %" PRIu64 "%s\n", "samples", info->num_samples, mldf_reader_has_keys(reader) ? ", with keys" : "");
+    out_printf("%-10s %" PRIu64 "%s\n", "samples", info->num_samples,
+               mldf_reader_has_keys(reader) ? ", with keys" : "");
     text_size("file", info->file_bytes);
     text_size("data", sizes.data_bytes);
     text_size("padding", sizes.padding_bytes);
@@ -334,7 +327,8 @@ static void text_info(const mldf_reader *reader, const mldf_file_info *info, con
     if (info->header_recovered)
         out_printf("%-10s taken from the footer\n", "header");
     if (info->flags & 8)
-        out_printf("%-10s %s\n", "key", info->authenticated ? "given: the file is authentic" : "not given: nothing is authenticated");
+        out_printf("%-10s %s\n", "key",
+                   info->authenticated ? "given: the file is authentic" : "not given: nothing is authenticated");
     text_fields(reader);
     text_sections(reader);
     if (card->size) {
@@ -344,8 +338,7 @@ static void text_info(const mldf_reader *reader, const mldf_file_info *info, con
     }
 }
 
-static int run(struct invocation *v)
-{
+static int run(struct invocation *v) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
     mldf_file_info info;

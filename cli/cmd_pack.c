@@ -21,13 +21,12 @@ static const struct option_spec options[] = {
     {0, "card", "FILE", "a JSON object that describes the dataset"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "leave the checksums out"},
-    {0, "resume", NULL, "not supported by this version yet"},
+    {0, "resume", NULL, "keep OUT.partial when interrupted, and go on from it; the result is the same"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
     {0, NULL, NULL, NULL},
 };
 
-static int check_sources(const struct invocation *v)
-{
+static int check_sources(const struct invocation *v) {
     for (size_t i = 0; i < v->file_count; i++) {
         struct stat st;
         if (strcmp(v->files[i], "-") != 0 && stat(v->files[i], &st) == 0 && S_ISDIR(st.st_mode))
@@ -36,8 +35,7 @@ static int check_sources(const struct invocation *v)
     return EXIT_FINE;
 }
 
-static int check_output(const struct invocation *v, const char *out)
-{
+static int check_output(const struct invocation *v, const char *out) {
     if (!out)
         return usage_error(v, "-o OUT is missing");
     if (strcmp(out, "-") != 0)
@@ -50,8 +48,7 @@ static int check_output(const struct invocation *v, const char *out)
 }
 
 /* The new file's secret: --encrypt, or what --key and --passphrase-file say. */
-static int choose_secret(const struct invocation *v, mldf_writer_options *writer)
-{
+static int choose_secret(const struct invocation *v, mldf_writer_options *writer) {
     bool given = v->secret.key || v->secret.passphrase;
     if (given && option_given(v, "encrypt"))
         return usage_error(v, "--encrypt cannot be given together with --key or --passphrase-file");
@@ -60,8 +57,7 @@ static int choose_secret(const struct invocation *v, mldf_writer_options *writer
     return EXIT_FINE;
 }
 
-static int pack(struct invocation *v, const char *out, mldf_pack_options *packing)
-{
+static int pack(struct invocation *v, const char *out, mldf_pack_options *packing) {
     struct pack_report report;
     mldf_pack_result result;
     mldf_error err;
@@ -76,15 +72,12 @@ static int pack(struct invocation *v, const char *out, mldf_pack_options *packin
     return EXIT_FINE;
 }
 
-static int run(struct invocation *v)
-{
+static int run(struct invocation *v) {
     mldf_pack_options packing = MLDF_PACK_OPTIONS_INIT;
     struct writer_extras extras;
     mldf_schema *schema = NULL;
     const char **compress = NULL, *text = option_value(v, "schema"), *out = option_value(v, "o");
     memset(&extras, 0, sizeof extras);
-    if (option_given(v, "resume"))
-        return usage_error(v, "--resume is not supported by this version yet");
     int code = check_output(v, out);
     if (code == EXIT_FINE)
         code = check_sources(v);
@@ -100,6 +93,7 @@ static int run(struct invocation *v)
         compress = collect(v, "compress", &packing.compress_count);
         packing.compress_fields = compress;
         packing.schema = schema;
+        packing.resume = option_given(v, "resume");
         packing.key_column = option_value(v, "key-column");
         code = pack(v, out, &packing);
     }

@@ -14,8 +14,7 @@ static const struct option_spec options[] = {
     {0, NULL, NULL, NULL},
 };
 
-static int parse_payloads(const struct invocation *v, const mldf_schema *schema, uint64_t *sizes)
-{
+static int parse_payloads(const struct invocation *v, const mldf_schema *schema, uint64_t *sizes) {
     size_t at = 0;
     const char *text;
     while ((text = option_next(v, "payload-bytes", &at)) != NULL) {
@@ -37,8 +36,7 @@ static int parse_payloads(const struct invocation *v, const mldf_schema *schema,
     return EXIT_FINE;
 }
 
-static void print_json(const mldf_region *regions, size_t count)
-{
+static void print_json(const mldf_region *regions, size_t count) {
     json_begin('{');
     json_key("regions");
     json_begin('[');
@@ -59,16 +57,14 @@ static void print_json(const mldf_region *regions, size_t count)
     json_line_end();
 }
 
-static void print_number(uint64_t value)
-{
+static void print_number(uint64_t value) {
     if (value == MLDF_NONE)
         out_printf(" %20s", "?");
     else
         out_printf(" %20" PRIu64, value);
 }
 
-static void print_table(const mldf_region *regions, size_t count)
-{
+static void print_table(const mldf_region *regions, size_t count) {
     out_printf("%-16s %20s %20s %20s\n", "region", "begin", "end", "bytes");
     for (size_t i = 0; i < count; i++) {
         bool known = regions[i].begin != MLDF_NONE && regions[i].end != MLDF_NONE;
@@ -80,8 +76,7 @@ static void print_table(const mldf_region *regions, size_t count)
     }
 }
 
-static int plan(const struct invocation *v, const mldf_schema *schema, mldf_plan_options *options_in)
-{
+static int plan(const struct invocation *v, const mldf_schema *schema, mldf_plan_options *options_in) {
     mldf_region regions[MLDF_PLAN_REGIONS];
     size_t count, fields = mldf_schema_field_count(schema);
     mldf_error err;
@@ -104,16 +99,17 @@ static int plan(const struct invocation *v, const mldf_schema *schema, mldf_plan
     return code;
 }
 
-static int run(struct invocation *v)
-{
+static int run(struct invocation *v) {
     mldf_plan_options planning = MLDF_PLAN_OPTIONS_INIT;
     mldf_schema *schema = NULL;
-    const char *samples = option_value(v, "samples"), *text = option_value(v, "schema"), *page = option_value(v, "page-size");
+    const char *samples = option_value(v, "samples"), *text = option_value(v, "schema"),
+               *page = option_value(v, "page-size");
     if (!samples)
         return usage_error(v, "--samples N is missing");
     if (!text)
         return usage_error(v, "--schema FILE is missing");
-    if (!parse_count(v, "--samples", samples, &planning.samples) || (page && !parse_bytes(v, "--page-size", page, &planning.page_size)))
+    if (!parse_count(v, "--samples", samples, &planning.samples) ||
+        (page && !parse_bytes(v, "--page-size", page, &planning.page_size)))
         return EXIT_USAGE;
     planning.no_checksums = option_given(v, "no-checksums");
     int code = load_schema(v, text, &schema);

@@ -22,8 +22,7 @@ static const struct option_spec options[] = {
 };
 
 /* An encrypted file stays encrypted unless the user says otherwise. */
-static int choose_secret(const struct invocation *v, const char *path, mldf_repack_options *repacking)
-{
+static int choose_secret(const struct invocation *v, const char *path, mldf_repack_options *repacking) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
     mldf_file_info info;
@@ -43,8 +42,7 @@ static int choose_secret(const struct invocation *v, const char *path, mldf_repa
     return EXIT_FINE;
 }
 
-static int run(struct invocation *v)
-{
+static int run(struct invocation *v) {
     mldf_repack_options repacking = MLDF_REPACK_OPTIONS_INIT;
     struct writer_extras extras;
     struct pack_report report;

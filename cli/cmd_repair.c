@@ -18,8 +18,7 @@ struct listing {
     const char *path;
 };
 
-static void on_lost(void *user, const mldf_error *why)
-{
+static void on_lost(void *user, const mldf_error *why) {
     struct listing *listing = user;
     progress_clear();
     if (!listing->invocation->json) {
@@ -36,8 +35,7 @@ static void on_lost(void *user, const mldf_error *why)
     json_end('}');
 }
 
-static void json_result(const mldf_repair_result *result, const mldf_error *failed, double seconds)
-{
+static void json_result(const mldf_repair_result *result, const mldf_error *failed, double seconds) {
     json_end(']');
     json_key("written");
     json_u64_or_null(failed ? MLDF_NONE : result->samples_saved);
@@ -58,8 +56,7 @@ static void json_result(const mldf_repair_result *result, const mldf_error *fail
     json_line_end();
 }
 
-static int run(struct invocation *v)
-{
+static int run(struct invocation *v) {
     mldf_repair_options repairing = MLDF_REPAIR_OPTIONS_INIT;
     mldf_repair_result result;
     mldf_error err;
@@ -84,7 +81,7 @@ static int run(struct invocation *v)
     }
     mldf_status status = mldf_repair(path, out, &repairing, &result, &err);
     if (v->json)
-        json_result(&result, status < 0 ? &err : NULL, seconds_now() - started);
+        json_result(&result, status < 0 ? &err : NULL, seconds_since(started));
     if (status < 0)
         return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
     if (!v->json)

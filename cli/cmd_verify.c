@@ -15,8 +15,7 @@ struct listing {
     const char *path;
 };
 
-static void json_problem(const mldf_error *problem)
-{
+static void json_problem(const mldf_error *problem) {
     json_begin('{');
     json_key("status");
     json_string(mldf_status_name(problem->status));
@@ -34,8 +33,7 @@ static void json_problem(const mldf_error *problem)
     json_end('}');
 }
 
-static void on_problem(void *user, const mldf_error *problem)
-{
+static void on_problem(void *user, const mldf_error *problem) {
     struct listing *listing = user;
     progress_clear();
     if (listing->invocation->json)
@@ -45,8 +43,7 @@ static void on_problem(void *user, const mldf_error *problem)
 }
 
 /* ok is null when the check could not be done. */
-static void json_result(const mldf_verify_result *result, const mldf_error *failed)
-{
+static void json_result(const mldf_verify_result *result, const mldf_error *failed) {
     json_end(']');
     json_key("ok");
     if (failed)
@@ -71,10 +68,10 @@ static void json_result(const mldf_verify_result *result, const mldf_error *fail
     json_line_end();
 }
 
-static void text_result(const struct invocation *v, const char *path, const mldf_verify_result *result)
-{
+static void text_result(const struct invocation *v, const char *path, const mldf_verify_result *result) {
     if (result->problems == 0) {
-        out_printf("%s: ok: %" PRIu64 " sample%s\n", path, result->num_samples, result->num_samples == 1 ? "" : "s");
+        out_printf("%s: ok: %" PRIu64 " sample%s%s\n", path, result->num_samples, result->num_samples == 1 ? "" : "s",
+                   result->encrypted && !result->authenticated ? ", not authenticated" : "");
     } else {
         out_printf("%s: %" PRIu64 " problem%s: %" PRIu64 " of %" PRIu64 " samples are good\n", path, result->problems,
                    result->problems == 1 ? "" : "s", result->good_samples, result->num_samples);
@@ -85,8 +82,7 @@ static void text_result(const struct invocation *v, const char *path, const mldf
         note(v, "%s: has no checksums: only its structure was checked", path);
 }
 
-static int run(struct invocation *v)
-{
+static int run(struct invocation *v) {
     mldf_verify_options verify = MLDF_VERIFY_OPTIONS_INIT;
     mldf_verify_result result;
     mldf_error err;

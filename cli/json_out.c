@@ -12,8 +12,7 @@ static bool has_item[MAX_DEPTH];
 static int depth;
 static bool after_key;
 
-void json_separate(void)
-{
+void json_separate(void) {
     if (after_key)
         after_key = false;
     else if (has_item[depth])
@@ -21,8 +20,7 @@ void json_separate(void)
     has_item[depth] = true;
 }
 
-void json_begin(char bracket)
-{
+void json_begin(char bracket) {
     json_separate();
     out_char(bracket);
     if (depth + 1 < MAX_DEPTH)
@@ -30,15 +28,13 @@ void json_begin(char bracket)
     has_item[depth] = false;
 }
 
-void json_end(char bracket)
-{
+void json_end(char bracket) {
     out_char(bracket);
     if (depth > 0)
         depth--;
 }
 
-void json_line_end(void)
-{
+void json_line_end(void) {
     out_char('\n');
     has_item[0] = false;
     depth = 0;
@@ -47,8 +43,7 @@ void json_line_end(void)
 /* ---- Strings ------------------------------------------------------------------------------------------------------- */
 
 /* Length of the well-formed UTF-8 sequence at s, or 0. */
-static size_t sequence(const unsigned char *s, size_t bytes)
-{
+static size_t sequence(const unsigned char *s, size_t bytes) {
     if (s[0] < 0x80)
         return 1;
     size_t n = s[0] >= 0xf5 ? 0 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
@@ -62,8 +57,7 @@ static size_t sequence(const unsigned char *s, size_t bytes)
     return overlong || surrogate || beyond ? 0 : n;
 }
 
-static void escape(unsigned char c)
-{
+static void escape(unsigned char c) {
     static const char letters[] = "btn\0fr";
     if (c == '"' || c == '\\') {
         out_char('\\');
@@ -76,8 +70,7 @@ static void escape(unsigned char c)
     }
 }
 
-static void put_string(const char *text, size_t bytes)
-{
+static void put_string(const char *text, size_t bytes) {
     const unsigned char *s = (const unsigned char *)text;
     size_t at = 0;
     out_char('"');
@@ -101,51 +94,43 @@ static void put_string(const char *text, size_t bytes)
     out_char('"');
 }
 
-void json_key_bytes(const char *name, size_t bytes)
-{
+void json_key_bytes(const char *name, size_t bytes) {
     json_separate();
     put_string(name, bytes);
     out_char(':');
     after_key = true;
 }
 
-void json_after_key(void)
-{
+void json_after_key(void) {
     after_key = true;
 }
 
-void json_key(const char *name)
-{
+void json_key(const char *name) {
     json_key_bytes(name, strlen(name));
 }
 
-void json_string_bytes(const char *text, size_t bytes)
-{
+void json_string_bytes(const char *text, size_t bytes) {
     json_separate();
     put_string(text, bytes);
 }
 
-void json_string(const char *text)
-{
+void json_string(const char *text) {
     json_string_bytes(text, strlen(text));
 }
 
 /* ---- Scalars ------------------------------------------------------------------------------------------------------- */
 
-void json_null(void)
-{
+void json_null(void) {
     json_separate();
     out_text("null");
 }
 
-void json_bool(bool value)
-{
+void json_bool(bool value) {
     json_separate();
     out_text(value ? "true" : "false");
 }
 
-static void put_digits(uint64_t value, bool negative)
-{
+static void put_digits(uint64_t value, bool negative) {
     char text[24];
     size_t at = sizeof text;
     do {
@@ -157,28 +142,24 @@ static void put_digits(uint64_t value, bool negative)
     out_bytes(text + at, sizeof text - at);
 }
 
-void json_u64(uint64_t value)
-{
+void json_u64(uint64_t value) {
     json_separate();
     put_digits(value, false);
 }
 
-void json_i64(int64_t value)
-{
+void json_i64(int64_t value) {
     json_separate();
     put_digits(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
 }
 
-void json_u64_or_null(uint64_t value)
-{
+void json_u64_or_null(uint64_t value) {
     if (value == MLDF_NONE)
         json_null();
     else
         json_u64(value);
 }
 
-void json_double(double value)
-{
+void json_double(double value) {
     char text[40];
     if (!isfinite(value)) {
         json_string(isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");

@@ -10,14 +10,12 @@ struct scan {
     const char *at, *end;
 };
 
-static void skip_space(struct scan *s)
-{
+static void skip_space(struct scan *s) {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
         s->at++;
 }
 
-static bool scan_word(struct scan *s, const char *word)
-{
+static bool scan_word(struct scan *s, const char *word) {
     size_t n = strlen(word);
     if ((size_t)(s->end - s->at) < n || memcmp(s->at, word, n) != 0)
         return false;
@@ -25,16 +23,14 @@ static bool scan_word(struct scan *s, const char *word)
     return true;
 }
 
-static bool scan_digits(struct scan *s)
-{
+static bool scan_digits(struct scan *s) {
     const char *begin = s->at;
     while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
         s->at++;
     return s->at > begin;
 }
 
-static bool scan_number(struct scan *s)
-{
+static bool scan_number(struct scan *s) {
     if (s->at < s->end && *s->at == '-')
         s->at++;
     if (s->at < s->end && *s->at == '0')
@@ -55,14 +51,12 @@ static bool scan_number(struct scan *s)
     return true;
 }
 
-static bool is_hex(char c)
-{
+static bool is_hex(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 /* Strings of well-formed UTF-8 is the library's promise for JSON fields; control characters and escapes are looked at here. */
-static bool scan_string(struct scan *s)
-{
+static bool scan_string(struct scan *s) {
     if (s->at >= s->end || *s->at != '"')
         return false;
     for (s->at++; s->at < s->end; s->at++) {
@@ -91,8 +85,7 @@ static bool scan_string(struct scan *s)
 static bool scan_value(struct scan *s, int nesting);
 
 /* The inside of an object or a list, behind its opening bracket. */
-static bool scan_items(struct scan *s, char close, int nesting)
-{
+static bool scan_items(struct scan *s, char close, int nesting) {
     skip_space(s);
     if (s->at < s->end && *s->at == close) {
         s->at++;
@@ -120,8 +113,7 @@ static bool scan_items(struct scan *s, char close, int nesting)
 }
 
 /* A value and the white space around it. */
-static bool scan_value(struct scan *s, int nesting)
-{
+static bool scan_value(struct scan *s, int nesting) {
     bool good;
     skip_space(s);
     if (s->at >= s->end || nesting > MAX_NESTING)
@@ -141,8 +133,7 @@ static bool scan_value(struct scan *s, int nesting)
     return good;
 }
 
-static void put_without_space(const char *text, size_t bytes)
-{
+static void put_without_space(const char *text, size_t bytes) {
     size_t begin = 0;
     bool quoted = false;
     for (size_t i = 0; i < bytes; i++) {
@@ -159,8 +150,7 @@ static void put_without_space(const char *text, size_t bytes)
     out_bytes(text + begin, bytes - begin);
 }
 
-void json_text(const char *text, size_t bytes)
-{
+void json_text(const char *text, size_t bytes) {
     struct scan s = {text, text + bytes};
     bool valid = scan_value(&s, 0) && s.at == s.end;
     if (!valid) {

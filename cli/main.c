@@ -4,19 +4,18 @@
 
 #include "cli.h"
 
-const struct command *const commands[] = {&command_info, &command_head, &command_cat,    &command_verify, &command_diff, &command_plan,
-                                          &command_pack, &command_append, &command_repack, &command_repair, NULL};
+const struct command *const commands[] = {&command_info,   &command_head,   &command_cat,  &command_verify,
+                                          &command_diff,   &command_plan,   &command_pack, &command_append,
+                                          &command_repack, &command_repair, NULL};
 
-static const struct command *find_command(const char *name)
-{
+static const struct command *find_command(const char *name) {
     for (size_t i = 0; commands[i]; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     return NULL;
 }
 
-static void print_usage(void)
-{
+static void print_usage(void) {
     out_text("Usage: mldf COMMAND [options] FILE...\n"
              "\n"
              "Make, inspect and check MLDF dataset files.\n"
@@ -31,8 +30,7 @@ static void print_usage(void)
              "disk full, missing codec or key, OUT exists), 130 interrupted.\n");
 }
 
-static int unknown_command(const char *name)
-{
+static int unknown_command(const char *name) {
     const char *names[32];
     size_t count = 0;
     while (commands[count] && count < 32) {
@@ -48,8 +46,7 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
-static int help(int argc, char **argv)
-{
+static int help(int argc, char **argv) {
     if (argc < 3) {
         print_usage();
         return out_finish(NULL, EXIT_FINE);
@@ -61,16 +58,14 @@ static int help(int argc, char **argv)
     return out_finish(NULL, EXIT_FINE);
 }
 
-static void print_version(void)
-{
+static void print_version(void) {
     uint32_t format = mldf_format_version();
-    out_printf("mldf %s (writes format %u.%u; built with %s)\n", mldf_version(), (unsigned)(format >> 16), (unsigned)(format & 0xffff),
-               mldf_build_features());
+    out_printf("mldf %s (writes format %u.%u; built with %s)\n", mldf_version(), (unsigned)(format >> 16),
+               (unsigned)(format & 0xffff), mldf_build_features());
 }
 
 /* --key and --passphrase-file, which every command has. */
-static int load_secret(struct invocation *invocation, struct secret_store *store)
-{
+static int load_secret(struct invocation *invocation, struct secret_store *store) {
     const char *key = option_value(invocation, "key"), *passphrase = option_value(invocation, "passphrase-file");
     if (key && passphrase)
         return usage_error(invocation, "--key and --passphrase-file cannot be given together");
@@ -81,8 +76,7 @@ static int load_secret(struct invocation *invocation, struct secret_store *store
     return EXIT_FINE;
 }
 
-static int run_command(const struct command *command, int argc, char **argv)
-{
+static int run_command(const struct command *command, int argc, char **argv) {
     struct invocation invocation;
     struct secret_store store;
     mldf_error err;
@@ -111,8 +105,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     return code;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     signals_install();
     if (argc < 2) {
         fprintf(stderr, "mldf: a command is missing; mldf --help lists them\n");

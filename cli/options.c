@@ -17,13 +17,11 @@ static const struct option_spec common_options[] = {
     {0, NULL, NULL, NULL},
 };
 
-static bool is_end(const struct option_spec *spec)
-{
+static bool is_end(const struct option_spec *spec) {
     return spec->letter == 0 && spec->name == NULL;
 }
 
-static const struct option_spec *find_in(const struct option_spec *list, const char *name, size_t bytes, char letter)
-{
+static const struct option_spec *find_in(const struct option_spec *list, const char *name, size_t bytes, char letter) {
     for (; !is_end(list); list++) {
         if (letter && list->letter == letter)
             return list;
@@ -33,8 +31,7 @@ static const struct option_spec *find_in(const struct option_spec *list, const c
     return NULL;
 }
 
-static const struct option_spec *find_spec(const struct invocation *v, const char *name, size_t bytes, char letter)
-{
+static const struct option_spec *find_spec(const struct invocation *v, const char *name, size_t bytes, char letter) {
     const struct option_spec *spec = find_in(v->command->options, name, bytes, letter);
     return spec ? spec : find_in(common_options, name, bytes, letter);
 }
@@ -42,8 +39,7 @@ static const struct option_spec *find_spec(const struct invocation *v, const cha
 /* ---- Suggestions --------------------------------------------------------------------------------------------------- */
 
 /* Edit distance with swaps of neighbours; words of at most 31 letters. */
-static size_t distance(const char *a, const char *b)
-{
+static size_t distance(const char *a, const char *b) {
     size_t na = strlen(a), nb = strlen(b), rows[3][33];
     if (na > 31 || nb > 31)
         return SIZE_MAX;
@@ -70,8 +66,7 @@ static size_t distance(const char *a, const char *b)
     return last[nb];
 }
 
-const char *nearest(const char *word, const char *const *candidates, size_t count)
-{
+const char *nearest(const char *word, const char *const *candidates, size_t count) {
     const char *best = NULL;
     size_t best_distance = strlen(word) <= 3 ? 2 : 3;
     for (size_t i = 0; i < count; i++) {
@@ -84,8 +79,7 @@ const char *nearest(const char *word, const char *const *candidates, size_t coun
     return best;
 }
 
-static int unknown_option(const struct invocation *v, const char *name, size_t bytes)
-{
+static int unknown_option(const struct invocation *v, const char *name, size_t bytes) {
     char word[64];
     const char *names[96];
     size_t count = 0;
@@ -103,14 +97,12 @@ static int unknown_option(const struct invocation *v, const char *name, size_t b
 
 /* ---- Parsing ------------------------------------------------------------------------------------------------------- */
 
-static void use(struct invocation *v, const struct option_spec *spec, const char *value)
-{
+static void use(struct invocation *v, const struct option_spec *spec, const char *value) {
     v->uses[v->use_count].spec = spec;
     v->uses[v->use_count++].value = value;
 }
 
-static int parse_long(struct invocation *v, int argc, char **argv, int *at)
-{
+static int parse_long(struct invocation *v, int argc, char **argv, int *at) {
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
     size_t bytes = equals ? (size_t)(equals - name) : strlen(name);
     const struct option_spec *spec = find_spec(v, name, bytes, 0);
@@ -128,8 +120,7 @@ static int parse_long(struct invocation *v, int argc, char **argv, int *at)
     return EXIT_FINE;
 }
 
-static int parse_letters(struct invocation *v, int argc, char **argv, int *at)
-{
+static int parse_letters(struct invocation *v, int argc, char **argv, int *at) {
     for (const char *p = argv[*at] + 1; *p; p++) {
         const struct option_spec *spec = find_spec(v, NULL, 0, *p);
         if (!spec)
@@ -146,19 +137,18 @@ static int parse_letters(struct invocation *v, int argc, char **argv, int *at)
     return EXIT_FINE;
 }
 
-static int check_files(const struct invocation *v)
-{
+static int check_files(const struct invocation *v) {
     if ((int)v->file_count < v->command->min_files)
-        return usage_error(v, "%s: usage: mldf %s [options] %s", v->file_count == 0 ? "a file is missing" : "more files are needed",
-                           v->command->name, v->command->arguments);
+        return usage_error(v, "%s: usage: mldf %s [options] %s",
+                           v->file_count == 0 ? "a file is missing" : "more files are needed", v->command->name,
+                           v->command->arguments);
     if (v->command->max_files >= 0 && (int)v->file_count > v->command->max_files)
-        return usage_error(v, "'%s' is one argument too many: usage: mldf %s [options] %s", v->files[v->command->max_files],
-                           v->command->name, v->command->arguments);
+        return usage_error(v, "'%s' is one argument too many: usage: mldf %s [options] %s",
+                           v->files[v->command->max_files], v->command->name, v->command->arguments);
     return EXIT_FINE;
 }
 
-int options_parse(struct invocation *v, int argc, char **argv, bool *help)
-{
+int options_parse(struct invocation *v, int argc, char **argv, bool *help) {
     bool only_files = false;
     int code = EXIT_FINE;
     /* A bunch of flags in one argument makes several uses. */
@@ -189,29 +179,25 @@ int options_parse(struct invocation *v, int argc, char **argv, bool *help)
     return code != EXIT_FINE || *help ? code : check_files(v);
 }
 
-void options_free(struct invocation *v)
-{
+void options_free(struct invocation *v) {
     free(v->uses);
     free(v->files);
 }
 
-static bool is_named(const struct option_spec *spec, const char *name)
-{
+static bool is_named(const struct option_spec *spec, const char *name) {
     if (spec->name && strcmp(spec->name, name) == 0)
         return true;
     return name[1] == 0 && spec->letter == name[0];
 }
 
-bool option_given(const struct invocation *v, const char *name)
-{
+bool option_given(const struct invocation *v, const char *name) {
     for (size_t i = 0; i < v->use_count; i++)
         if (is_named(v->uses[i].spec, name))
             return true;
     return false;
 }
 
-const char *option_value(const struct invocation *v, const char *name)
-{
+const char *option_value(const struct invocation *v, const char *name) {
     const char *value = NULL;
     for (size_t i = 0; i < v->use_count; i++)
         if (is_named(v->uses[i].spec, name))
@@ -219,8 +205,7 @@ const char *option_value(const struct invocation *v, const char *name)
     return value;
 }
 
-const char *option_next(const struct invocation *v, const char *name, size_t *at)
-{
+const char *option_next(const struct invocation *v, const char *name, size_t *at) {
     while (*at < v->use_count) {
         const struct option_use *u = &v->uses[(*at)++];
         if (is_named(u->spec, name))
@@ -231,16 +216,14 @@ const char *option_next(const struct invocation *v, const char *name, size_t *at
 
 /* ---- Help ---------------------------------------------------------------------------------------------------------- */
 
-static void help_option(const char *form, const char *text)
-{
+static void help_option(const char *form, const char *text) {
     if (strlen(form) > 24)
         out_printf("  %s\n  %-24s %s\n", form, "", text);
     else
         out_printf("  %-24s %s\n", form, text);
 }
 
-static void help_spec(const struct option_spec *spec)
-{
+static void help_spec(const struct option_spec *spec) {
     char form[96];
     const char *gap = spec->value ? " " : "", *value = spec->value ? spec->value : "";
     if (!spec->help)
@@ -254,9 +237,9 @@ static void help_spec(const struct option_spec *spec)
     help_option(form, spec->help);
 }
 
-void options_help(const struct command *command)
-{
-    out_printf("Usage: mldf %s [options] %s\n\n%s\n\nOptions:\n", command->name, command->arguments, command->description);
+void options_help(const struct command *command) {
+    out_printf("Usage: mldf %s [options] %s\n\n%s\n\nOptions:\n", command->name, command->arguments,
+               command->description);
     for (const struct option_spec *o = command->options; !is_end(o); o++)
         help_spec(o);
     for (const struct option_spec *o = common_options; !is_end(o); o++)

@@ -14,8 +14,7 @@ static char buffer[1 << 18];
 static size_t used;
 static int failure; /* errno of the first failed write */
 
-void out_flush(void)
-{
+void out_flush(void) {
     size_t at = 0;
     while (at < used && !failure) {
         ssize_t n = write(STDOUT_FILENO, buffer + at, used - at);
@@ -29,8 +28,7 @@ void out_flush(void)
     used = 0;
 }
 
-void out_bytes(const void *data, size_t bytes)
-{
+void out_bytes(const void *data, size_t bytes) {
     const char *p = data;
     while (bytes > 0 && !failure) {
         size_t room = sizeof buffer - used, n = bytes < room ? bytes : room;
@@ -43,20 +41,17 @@ void out_bytes(const void *data, size_t bytes)
     }
 }
 
-void out_text(const char *text)
-{
+void out_text(const char *text) {
     out_bytes(text, strlen(text));
 }
 
-void out_char(char c)
-{
+void out_char(char c) {
     if (used == sizeof buffer)
         out_flush();
     buffer[used++] = c;
 }
 
-void out_printf(const char *format, ...)
-{
+void out_printf(const char *format, ...) {
     char text[2048];
     va_list args;
     va_start(args, format);
@@ -74,13 +69,11 @@ void out_printf(const char *format, ...)
     va_end(args);
 }
 
-bool out_failed(void)
-{
+bool out_failed(void) {
     return failure != 0;
 }
 
-int out_finish(const struct invocation *v, int code)
-{
+int out_finish(const struct invocation *v, int code) {
     out_flush();
     if (failure == EPIPE) {
         signal(SIGPIPE, SIG_DFL);
@@ -89,7 +82,8 @@ int out_finish(const struct invocation *v, int code)
     if (failure == EINTR)
         return EXIT_INTERRUPTED;
     if (failure) {
-        fprintf(stderr, "mldf%s%s: cannot write to standard output: %s\n", v ? " " : "", v ? v->command->name : "", strerror(failure));
+        fprintf(stderr, "mldf%s%s: cannot write to standard output: %s\n", v ? " " : "", v ? v->command->name : "",
+                strerror(failure));
         return EXIT_ENVIRONMENT;
     }
     return code;

@@ -14,8 +14,7 @@ static struct {
     char phase[32];
 } bar;
 
-void format_count(char out[32], uint64_t count)
-{
+void format_count(char out[32], uint64_t count) {
     char plain[24];
     int n = snprintf(plain, sizeof plain, "%" PRIu64, count), at = 0;
     for (int i = 0; i < n; i++) {
@@ -26,8 +25,7 @@ void format_count(char out[32], uint64_t count)
     out[at] = 0;
 }
 
-void format_bytes(char out[32], uint64_t bytes)
-{
+void format_bytes(char out[32], uint64_t bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
     size_t unit = 0;
@@ -38,24 +36,21 @@ void format_bytes(char out[32], uint64_t bytes)
     snprintf(out, 32, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
 }
 
-void progress_begin(const struct invocation *v)
-{
+void progress_begin(const struct invocation *v) {
     bar.command = v->command->name;
     bar.quiet = v->quiet;
     bar.terminal = isatty(STDERR_FILENO) == 1;
     bar.started = bar.last = seconds_now();
 }
 
-void progress_clear(void)
-{
+void progress_clear(void) {
     if (bar.drawn)
         fputs("\r\033[K", stderr);
     bar.drawn = false;
 }
 
 /* Done in 0..1, or -1 when the end is not known. */
-static double fraction(const mldf_progress *p)
-{
+static double fraction(const mldf_progress *p) {
     if (p->samples_total != MLDF_NONE && p->samples_total > 0)
         return (double)p->samples_done / (double)p->samples_total;
     if (p->bytes_total != MLDF_NONE && p->bytes_total > 0)
@@ -63,8 +58,7 @@ static double fraction(const mldf_progress *p)
     return -1;
 }
 
-static void describe(char *out, size_t size, const mldf_progress *p, double now)
-{
+static void describe(char *out, size_t size, const mldf_progress *p, double now) {
     char count[32], bytes[32], rate[32];
     double seconds = now - bar.phase_started, done = fraction(p);
     format_count(count, p->samples_done);
@@ -81,8 +75,7 @@ static void describe(char *out, size_t size, const mldf_progress *p, double now)
     }
 }
 
-bool progress_hook(void *user, const mldf_progress *p)
-{
+bool progress_hook(void *user, const mldf_progress *p) {
     char line[256];
     (void)user;
     if (interrupted())

@@ -11,8 +11,7 @@ struct walk {
 };
 
 /* A JSON string without its quotes; the cursor moves behind it. Names may hold escapes, types do not. */
-static void take_string(const char **at, const char **begin, size_t *bytes)
-{
+static void take_string(const char **at, const char **begin, size_t *bytes) {
     const char *p = *at + 1;
     *begin = p;
     while (*p && *p != '"')
@@ -21,8 +20,7 @@ static void take_string(const char **at, const char **begin, size_t *bytes)
     *at = *p ? p + 1 : p;
 }
 
-static void skip_value(const char **at)
-{
+static void skip_value(const char **at) {
     int nesting = 0;
     const char *begin;
     size_t bytes;
@@ -39,8 +37,7 @@ static void skip_value(const char **at)
 static void render_struct(struct walk *w);
 
 /* Zero bytes at the end of a fixed string do not belong to it. */
-static void render_fixed_string(char code, size_t length, const uint8_t *p)
-{
+static void render_fixed_string(char code, size_t length, const uint8_t *p) {
     if (code == 'V') {
         render_hex(p, length);
         return;
@@ -81,8 +78,7 @@ static void render_fixed_string(char code, size_t length, const uint8_t *p)
 }
 
 /* One item of the type at the cursor; the cursor ends behind the type, the record behind the item. */
-static void render_item(struct walk *w)
-{
+static void render_item(struct walk *w) {
     const char *type;
     size_t bytes;
     if (*w->descr == '[') {
@@ -102,8 +98,7 @@ static void render_item(struct walk *w)
 }
 
 /* shape: the text behind "[" of the dimensions that are left, or at "]" when there are none. */
-static void render_shaped(struct walk *w, const char *type, const char *shape)
-{
+static void render_shaped(struct walk *w, const char *type, const char *shape) {
     if (*shape < '0' || *shape > '9') {
         w->descr = type;
         render_item(w);
@@ -120,8 +115,7 @@ static void render_shaped(struct walk *w, const char *type, const char *shape)
 }
 
 /* Type and shape of a member; the cursor stands at the type and ends behind the member's "]". */
-static void render_member(struct walk *w)
-{
+static void render_member(struct walk *w) {
     const char *type = w->descr, *end = type;
     skip_value(&end);
     if (*end == ',') {
@@ -136,14 +130,12 @@ static void render_member(struct walk *w)
     w->descr = *end == ']' ? end + 1 : end;
 }
 
-static bool is_padding(const char *type)
-{
+static bool is_padding(const char *type) {
     return type[0] == '"' && type[1] && type[2] == 'V';
 }
 
 /* [["x","<f4"],["","|V4"],...] at the cursor. */
-static void render_struct(struct walk *w)
-{
+static void render_struct(struct walk *w) {
     json_begin('{');
     w->descr++;
     while (*w->descr == '[' || *w->descr == ',') {
@@ -174,8 +166,7 @@ static void render_struct(struct walk *w)
     json_end('}');
 }
 
-void render_inline(const mldf_field *field, const uint8_t *record)
-{
+void render_inline(const mldf_field *field, const uint8_t *record) {
     const char *list = strstr(field->arguments, "\"descr\":[");
     struct walk w = {list ? list + 8 : NULL, record};
     if (!list) {

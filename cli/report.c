@@ -5,8 +5,7 @@
 
 #include "cli.h"
 
-int exit_code_of(mldf_status status)
-{
+int exit_code_of(mldf_status status) {
     if (status >= 0)
         return EXIT_FINE;
     if (status == MLDF_E_CANCELLED)
@@ -18,13 +17,11 @@ int exit_code_of(mldf_status status)
     return EXIT_DATA;
 }
 
-static const char *command_name(const struct invocation *v)
-{
+static const char *command_name(const struct invocation *v) {
     return v && v->command ? v->command->name : "";
 }
 
-int usage_error(const struct invocation *v, const char *format, ...)
-{
+int usage_error(const struct invocation *v, const char *format, ...) {
     va_list args;
     va_start(args, format);
     fprintf(stderr, "mldf %s: ", command_name(v));
@@ -34,12 +31,13 @@ int usage_error(const struct invocation *v, const char *format, ...)
     return EXIT_USAGE;
 }
 
-/* The library's messages often name the file already. */
-int report_error(const struct invocation *v, const char *file, const mldf_error *err)
-{
+/* The library's messages often name the file already: "x.mldf cannot be opened" becomes "x.mldf: cannot be opened". */
+int report_error(const struct invocation *v, const char *file, const mldf_error *err) {
     progress_clear();
     if (err->status == MLDF_E_CANCELLED && interrupted())
         fprintf(stderr, "mldf %s: interrupted\n", command_name(v));
+    else if (file && strncmp(err->message, file, strlen(file)) == 0 && err->message[strlen(file)] == ' ')
+        fprintf(stderr, "mldf %s: %s:%s\n", command_name(v), file, err->message + strlen(file));
     else if (file && !strstr(err->message, file))
         fprintf(stderr, "mldf %s: %s: %s\n", command_name(v), file, err->message);
     else
@@ -47,8 +45,7 @@ int report_error(const struct invocation *v, const char *file, const mldf_error 
     return exit_code_of(err->status);
 }
 
-void note(const struct invocation *v, const char *format, ...)
-{
+void note(const struct invocation *v, const char *format, ...) {
     va_list args;
     if (v->quiet)
         return;
@@ -60,7 +57,6 @@ void note(const struct invocation *v, const char *format, ...)
     va_end(args);
 }
 
-void print_warning(void *user, const char *message)
-{
+void print_warning(void *user, const char *message) {
     note(user, "warning: %s", message);
 }

@@ -23,8 +23,7 @@ struct selection {
 /* ---- Which samples ------------------------------------------------------------------------------------------------- */
 
 /* One side of A:B as Python has it: negative counts from the end, beyond the ends is cut. */
-static bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwise, uint64_t *out)
-{
+static bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwise, uint64_t *out) {
     uint64_t value = 0;
     bool negative = bytes > 0 && text[0] == '-';
     if (bytes == 0) {
@@ -36,7 +35,8 @@ static bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t 
     for (size_t i = negative; i < bytes; i++) {
         if (text[i] < '0' || text[i] > '9')
             return false;
-        if (__builtin_mul_overflow(value, UINT64_C(10), &value) || __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
+        if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
+            __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
             value = UINT64_MAX / 16;
     }
     if (negative)
@@ -46,8 +46,7 @@ static bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t 
     return true;
 }
 
-static bool parse_range(const struct invocation *v, const char *text, struct selection *s)
-{
+static bool parse_range(const struct invocation *v, const char *text, struct selection *s) {
     uint64_t count = mldf_reader_sample_count(s->reader);
     const char *colon = strchr(text, ':');
     if (colon && !strchr(colon + 1, ':') && parse_side(text, (size_t)(colon - text), count, 0, &s->begin) &&
@@ -60,16 +59,14 @@ static bool parse_range(const struct invocation *v, const char *text, struct sel
     return false;
 }
 
-static size_t count_items(const char *text)
-{
+static size_t count_items(const char *text) {
     size_t n = 1;
     for (; *text; text++)
         n += *text == ',';
     return n;
 }
 
-static int parse_samples(const struct invocation *v, const char *text, struct selection *s)
-{
+static int parse_samples(const struct invocation *v, const char *text, struct selection *s) {
     uint64_t count = mldf_reader_sample_count(s->reader);
     s->list = calloc(count_items(text) + 1, sizeof *s->list);
     for (const char *p = text; s->list;) {
@@ -97,14 +94,14 @@ static int parse_samples(const struct invocation *v, const char *text, struct se
     return EXIT_ENVIRONMENT;
 }
 
-static int parse_keys(const struct invocation *v, const char *text, struct selection *s)
-{
+static int parse_keys(const struct invocation *v, const char *text, struct selection *s) {
     mldf_error err;
     s->list = calloc(count_items(text) + 1, sizeof *s->list);
     if (!s->list)
         return EXIT_ENVIRONMENT;
     /* A key may hold a comma: the whole text is tried first. */
-    if (mldf_reader_has_keys(s->reader) && *text && mldf_reader_find_key(s->reader, text, strlen(text), &s->list[0], NULL) == MLDF_OK) {
+    if (mldf_reader_has_keys(s->reader) && *text &&
+        mldf_reader_find_key(s->reader, text, strlen(text), &s->list[0], NULL) == MLDF_OK) {
         s->list_count = 1;
         return EXIT_FINE;
     }
@@ -119,8 +116,7 @@ static int parse_keys(const struct invocation *v, const char *text, struct selec
     }
 }
 
-static int choose_samples(const struct invocation *v, struct selection *s, bool head)
-{
+static int choose_samples(const struct invocation *v, struct selection *s, bool head) {
     const char *n = option_value(v, "n"), *range = option_value(v, "range"), *samples = option_value(v, "samples"),
                *keys = option_value(v, "keys");
     if ((range != NULL) + (samples != NULL) + (keys != NULL) > 1)
@@ -139,8 +135,7 @@ static int choose_samples(const struct invocation *v, struct selection *s, bool 
 
 /* ---- Which fields -------------------------------------------------------------------------------------------------- */
 
-static int add_field(const struct invocation *v, struct selection *s, const char *name, size_t bytes)
-{
+static int add_field(const struct invocation *v, struct selection *s, const char *name, size_t bytes) {
     char word[MLDF_NAME_MAX + 1];
     mldf_error err;
     if (bytes > MLDF_NAME_MAX)
@@ -153,8 +148,7 @@ static int add_field(const struct invocation *v, struct selection *s, const char
     return EXIT_FINE;
 }
 
-static int choose_fields(const struct invocation *v, struct selection *s)
-{
+static int choose_fields(const struct invocation *v, struct selection *s) {
     const char *list = option_value(v, "fields"), *raw = option_value(v, "raw");
     size_t all = mldf_schema_field_count(mldf_reader_schema(s->reader)), room = all;
     int code = EXIT_FINE;
@@ -185,16 +179,14 @@ static int choose_fields(const struct invocation *v, struct selection *s)
 
 /* ---- Printing ------------------------------------------------------------------------------------------------------ */
 
-static mldf_status get(struct selection *s, uint64_t sample, size_t i, mldf_value *out, mldf_error *err)
-{
+static mldf_status get(struct selection *s, uint64_t sample, size_t i, mldf_value *out, mldf_error *err) {
     size_t field = s->fields[i];
     if (mldf_schema_field(mldf_reader_schema(s->reader), field)->known)
         return mldf_reader_get(s->reader, sample, field, &s->scratch[i], out, err);
     return mldf_reader_get_stored(s->reader, sample, field, &s->scratch[i], out, err);
 }
 
-static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err)
-{
+static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
     const mldf_schema *schema = mldf_reader_schema(s->reader);
     const char *key = NULL;
     size_t key_bytes = 0;
@@ -224,8 +216,7 @@ static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_v
     return MLDF_OK;
 }
 
-static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err)
-{
+static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
     const mldf_schema *schema = mldf_reader_schema(s->reader);
     out_printf("sample %" PRIu64, sample);
     if (mldf_reader_has_keys(s->reader)) {
@@ -247,8 +238,7 @@ static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_v
     return MLDF_OK;
 }
 
-static void print_raw(const mldf_value *v)
-{
+static void print_raw(const mldf_value *v) {
     bool scalar = v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT || v->kind == MLDF_KIND_FLOAT;
     if (scalar)
         out_bytes(v->record, v->record_bytes);
@@ -256,9 +246,8 @@ static void print_raw(const mldf_value *v)
         out_bytes(v->data, (size_t)v->bytes);
 }
 
-static mldf_status print_one(const struct invocation *v, struct selection *s, uint64_t sample, mldf_value *values, bool raw,
-                             mldf_error *err)
-{
+static mldf_status print_one(const struct invocation *v, struct selection *s, uint64_t sample, mldf_value *values,
+                             bool raw, mldf_error *err) {
     for (size_t i = 0; i < s->field_count; i++) {
         mldf_status status = get(s, sample, i, &values[i], err);
         if (status < 0)
@@ -271,8 +260,7 @@ static mldf_status print_one(const struct invocation *v, struct selection *s, ui
     return MLDF_OK;
 }
 
-static int print_all(const struct invocation *v, struct selection *s)
-{
+static int print_all(const struct invocation *v, struct selection *s) {
     bool raw = option_given(v, "raw");
     mldf_value *values = calloc(s->field_count + 1, sizeof *values);
     mldf_error err;
@@ -291,8 +279,7 @@ static int print_all(const struct invocation *v, struct selection *s)
     return code;
 }
 
-int cmd_samples(struct invocation *v, bool head)
-{
+int cmd_samples(struct invocation *v, bool head) {
     struct selection s;
     memset(&s, 0, sizeof s);
     s.path = v->files[0];

@@ -3,16 +3,14 @@
 
 #include "cli.h"
 
-void secret_wipe(struct secret_store *store)
-{
+void secret_wipe(struct secret_store *store) {
     volatile unsigned char *p = store->bytes;
     for (size_t i = 0; i < sizeof store->bytes; i++)
         p[i] = 0;
     store->size = 0;
 }
 
-static int load(const struct invocation *v, const char *path, struct secret_store *store)
-{
+static int load(const struct invocation *v, const char *path, struct secret_store *store) {
     mldf_buffer file = MLDF_BUFFER_INIT;
     int code = read_small_file(v, path, SECRET_MAX - 1, &file);
     if (code == EXIT_FINE && file.size)
@@ -24,8 +22,7 @@ static int load(const struct invocation *v, const char *path, struct secret_stor
     return code;
 }
 
-static int hex_digit(unsigned char c)
-{
+static int hex_digit(unsigned char c) {
     if (c >= '0' && c <= '9')
         return c - '0';
     c |= 0x20;
@@ -33,8 +30,7 @@ static int hex_digit(unsigned char c)
 }
 
 /* 64 digits and perhaps a line end. */
-static bool decode_hex(struct secret_store *store)
-{
+static bool decode_hex(struct secret_store *store) {
     size_t n = store->size;
     if (n == 66 && store->bytes[65] == '\n' && store->bytes[64] == '\r')
         n = 64;
@@ -51,8 +47,7 @@ static bool decode_hex(struct secret_store *store)
     return true;
 }
 
-int load_key(const struct invocation *v, const char *path, struct secret_store *store, mldf_secret *out)
-{
+int load_key(const struct invocation *v, const char *path, struct secret_store *store, mldf_secret *out) {
     int code = load(v, path, store);
     if (code != EXIT_FINE)
         return code;
@@ -63,8 +58,7 @@ int load_key(const struct invocation *v, const char *path, struct secret_store *
     return EXIT_FINE;
 }
 
-int load_passphrase(const struct invocation *v, const char *path, struct secret_store *store, mldf_secret *out)
-{
+int load_passphrase(const struct invocation *v, const char *path, struct secret_store *store, mldf_secret *out) {
     int code = load(v, path, store);
     if (code != EXIT_FINE)
         return code;

@@ -5,8 +5,7 @@
 
 #include "cli.h"
 
-int open_reader(const struct invocation *v, const char *path, bool verify, mldf_reader **out)
-{
+int open_reader(const struct invocation *v, const char *path, bool verify, mldf_reader **out) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
     mldf_error err;
     options.context = v->context;
@@ -22,16 +21,14 @@ int open_reader(const struct invocation *v, const char *path, bool verify, mldf_
 /* ---- Writers ------------------------------------------------------------------------------------------------------- */
 
 /* --encrypt KEYFILE, or the secret that was given for a new file. */
-static int fill_secret(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras)
-{
+static int fill_secret(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras) {
     const char *path = option_value(v, "encrypt");
     if (!path)
         return EXIT_FINE;
     return load_key(v, path, &extras->secret, &out->secret);
 }
 
-static int fill_card(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras)
-{
+static int fill_card(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras) {
     const char *path = option_value(v, "card");
     if (!path)
         return EXIT_FINE;
@@ -43,8 +40,7 @@ static int fill_card(const struct invocation *v, mldf_writer_options *out, struc
     return EXIT_FINE;
 }
 
-int fill_writer_options(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras)
-{
+int fill_writer_options(const struct invocation *v, mldf_writer_options *out, struct writer_extras *extras) {
     const char *page = option_value(v, "page-size");
     memset(extras, 0, sizeof *extras);
     out->context = v->context;
@@ -54,14 +50,14 @@ int fill_writer_options(const struct invocation *v, mldf_writer_options *out, st
     out->progress = progress_hook;
     if (!parse_threads(v, &out->threads) || (page && !parse_bytes(v, "--page-size", page, &out->page_size)))
         return EXIT_USAGE;
-    if (page && (out->page_size < 4096 || out->page_size > UINT64_C(1) << 31 || (out->page_size & (out->page_size - 1)) != 0))
+    if (page &&
+        (out->page_size < 4096 || out->page_size > UINT64_C(1) << 31 || (out->page_size & (out->page_size - 1)) != 0))
         return usage_error(v, "--page-size: '%s' is not a power of two from 4096 to 2G", page);
     int code = fill_card(v, out, extras);
     return code == EXIT_FINE ? fill_secret(v, out, extras) : code;
 }
 
-void free_writer_extras(struct writer_extras *extras)
-{
+void free_writer_extras(struct writer_extras *extras) {
     mldf_buffer_free(&extras->card);
     secret_wipe(&extras->secret);
 }
@@ -69,18 +65,18 @@ void free_writer_extras(struct writer_extras *extras)
 /* ---- The report of pack, append and repack --------------------------------------------------------------------------- */
 
 /* Skipped rows are printed as they come: there may be any number of them. */
-void pack_report_begin(struct pack_report *report, const struct invocation *v)
-{
+void pack_report_begin(struct pack_report *report, const struct invocation *v) {
     report->invocation = v;
     report->skipped = 0;
     report->started = seconds_now();
 }
 
-void pack_report_skip(void *user, const mldf_skip *skip)
-{
+void pack_report_skip(void *user, const mldf_skip *skip) {
     struct pack_report *report = user;
     if (!report->invocation->json) {
-        note(report->invocation, "skipped %s: %s", skip->source, skip->message);
+        /* The message of a bad row begins with its place; that of a bad sample does not. */
+        bool placed = strncmp(skip->message, skip->source, strlen(skip->source)) == 0;
+        note(report->invocation, "skipped %s%s%s", placed ? "" : skip->source, placed ? "" : ": ", skip->message);
     } else {
         if (report->skipped == 0) {
             json_begin('{');
@@ -98,8 +94,7 @@ void pack_report_skip(void *user, const mldf_skip *skip)
 }
 
 /* A document that was begun is completed, so that what stands on stdout is JSON. */
-void pack_report_failed(struct pack_report *report)
-{
+void pack_report_failed(struct pack_report *report) {
     if (!report->invocation->json || report->skipped == 0)
         return;
     json_end(']');
@@ -109,9 +104,8 @@ void pack_report_failed(struct pack_report *report)
     json_line_end();
 }
 
-void pack_report_end(struct pack_report *report, const mldf_pack_result *result, const char *verb, const char *file)
-{
-    double seconds = seconds_now() - report->started;
+void pack_report_end(struct pack_report *report, const mldf_pack_result *result, const char *verb, const char *file) {
+    double seconds = seconds_since(report->started);
     char count[32], bytes[32];
     if (report->invocation->json) {
         if (report->skipped == 0) {
@@ -134,8 +128,8 @@ void pack_report_end(struct pack_report *report, const mldf_pack_result *result,
         return;
     format_count(count, result->written);
     format_bytes(bytes, result->bytes);
-    note(report->invocation, "%s: %s sample%s %s, %s in all%s", file, count, result->written == 1 ? "" : "s", verb, bytes,
-         result->skipped ? ", some rows skipped" : "");
+    note(report->invocation, "%s: %s sample%s %s, %s in all%s", file, count, result->written == 1 ? "" : "s", verb,
+         bytes, result->skipped ? ", some rows skipped" : "");
     if (report->invocation->verbose)
         note(report->invocation, "%.3f s", seconds);
 }

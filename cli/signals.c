@@ -8,15 +8,13 @@
 
 static volatile sig_atomic_t count;
 
-static void on_signal(int number)
-{
+static void on_signal(int number) {
     (void)number;
     if (++count > 1)
         _exit(EXIT_INTERRUPTED);
 }
 
-void signals_install(void)
-{
+void signals_install(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -32,7 +30,6 @@ void signals_install(void)
     sigaction(SIGPIPE, &action, NULL);
 }
 
-bool interrupted(void)
-{
+bool interrupted(void) {
     return count > 0;
 }

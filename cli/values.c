@@ -10,27 +10,29 @@
 
 #include "cli.h"
 
-double seconds_now(void)
-{
+double seconds_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static bool digits(const char *text, uint64_t *out, const char **end)
-{
+double seconds_since(double start) {
+    return (double)(int64_t)((seconds_now() - start) * 1e6) / 1e6;
+}
+
+static bool digits(const char *text, uint64_t *out, const char **end) {
     uint64_t value = 0;
     const char *p = text;
     for (; *p >= '0' && *p <= '9'; p++)
-        if (__builtin_mul_overflow(value, UINT64_C(10), &value) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+        if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
             return false;
     *out = value;
     *end = p;
     return p > text;
 }
 
-bool parse_count(const struct invocation *v, const char *option, const char *text, uint64_t *out)
-{
+bool parse_count(const struct invocation *v, const char *option, const char *text, uint64_t *out) {
     const char *end;
     if (digits(text, out, &end) && *end == 0 && *out != MLDF_NONE)
         return true;
@@ -38,8 +40,7 @@ bool parse_count(const struct invocation *v, const char *option, const char *tex
     return false;
 }
 
-bool parse_bytes(const struct invocation *v, const char *option, const char *text, uint64_t *out)
-{
+bool parse_bytes(const struct invocation *v, const char *option, const char *text, uint64_t *out) {
     const char *end;
     uint64_t scale = 1;
     bool good = digits(text, out, &end);
@@ -60,8 +61,7 @@ bool parse_bytes(const struct invocation *v, const char *option, const char *tex
     return false;
 }
 
-bool parse_threads(const struct invocation *v, int *out)
-{
+bool parse_threads(const struct invocation *v, int *out) {
     const char *text = option_value(v, "workers");
     uint64_t count;
     *out = -1;
@@ -77,8 +77,7 @@ bool parse_threads(const struct invocation *v, int *out)
     return true;
 }
 
-bool parse_on_error(const struct invocation *v, bool *skip)
-{
+bool parse_on_error(const struct invocation *v, bool *skip) {
     const char *text = option_value(v, "on-error");
     *skip = text && strcmp(text, "skip") == 0;
     if (!text || *skip || strcmp(text, "stop") == 0)
@@ -87,8 +86,7 @@ bool parse_on_error(const struct invocation *v, bool *skip)
     return false;
 }
 
-bool parse_format(const struct invocation *v, mldf_source_format *out)
-{
+bool parse_format(const struct invocation *v, mldf_source_format *out) {
     const char *text = option_value(v, "format");
     *out = MLDF_SOURCE_AUTO;
     if (!text)
@@ -105,8 +103,7 @@ bool parse_format(const struct invocation *v, mldf_source_format *out)
     return false;
 }
 
-const char **collect(const struct invocation *v, const char *option, size_t *count)
-{
+const char **collect(const struct invocation *v, const char *option, size_t *count) {
     const char **list = calloc(v->use_count + 1, sizeof *list), *value;
     size_t at = 0;
     *count = 0;
@@ -115,14 +112,12 @@ const char **collect(const struct invocation *v, const char *option, size_t *cou
     return list;
 }
 
-static int file_error(const struct invocation *v, const char *path, int error)
-{
+static int file_error(const struct invocation *v, const char *path, int error) {
     fprintf(stderr, "mldf %s: %s: %s\n", v->command->name, path, strerror(error));
     return EXIT_ENVIRONMENT;
 }
 
-int read_small_file(const struct invocation *v, const char *path, size_t limit, mldf_buffer *out)
-{
+int read_small_file(const struct invocation *v, const char *path, size_t limit, mldf_buffer *out) {
     char part[4096];
     ssize_t n;
     struct stat st;
@@ -153,8 +148,7 @@ int read_small_file(const struct invocation *v, const char *path, size_t limit, 
 }
 
 /* What is wrong with a schema is the user's to mend, whatever the status is called. */
-int load_schema(const struct invocation *v, const char *text, mldf_schema **out)
-{
+int load_schema(const struct invocation *v, const char *text, mldf_schema **out) {
     mldf_buffer file = MLDF_BUFFER_INIT;
     mldf_error err;
     int code = EXIT_FINE;

@@ -9,8 +9,7 @@
 #include "tool/pack.h"
 #include "util/error.h"
 
-static bool is_mldf(const char *path)
-{
+static bool is_mldf(const char *path) {
     char magic[9];
     struct stat st;
     bool yes = false;
@@ -24,8 +23,7 @@ static bool is_mldf(const char *path)
     return yes;
 }
 
-static mldf_status append_file(struct feed *feed, const char *path, mldf_error *err)
-{
+static mldf_status append_file(struct feed *feed, const char *path, mldf_error *err) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
     options.context = feed->options->writer.context;
@@ -41,8 +39,7 @@ static mldf_status append_file(struct feed *feed, const char *path, mldf_error *
     return status;
 }
 
-static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_result *result, mldf_error *err)
-{
+static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_result *result, mldf_error *err) {
     mldf_writer_options writer = feed->options->writer;
     bool ready = false;
     mldfi_feed_hooks(feed, &writer);
@@ -74,9 +71,8 @@ static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_res
     return status;
 }
 
-mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count, const mldf_pack_options *options,
-                        mldf_pack_result *result, mldf_error *err)
-{
+mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
+                        const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err) {
     static const mldf_pack_options defaults = MLDF_PACK_OPTIONS_INIT;
     mldf_pack_result ignored;
     struct feed feed;

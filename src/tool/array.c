@@ -11,13 +11,11 @@
 
 /* ---- Elements ------------------------------------------------------------------------------------------------------ */
 
-static bool is_integer(mldf_dtype dtype)
-{
+static bool is_integer(mldf_dtype dtype) {
     return dtype >= MLDF_BOOL && dtype <= MLDF_U64;
 }
 
-static mldf_status element_number(const struct json *json, uint32_t node, double *out, mldf_error *err)
-{
+static mldf_status element_number(const struct json *json, uint32_t node, double *out, mldf_error *err) {
     const struct json_node *n = &json->nodes[node];
     char shown[80];
     if (mldfi_json_nonfinite(json, node, out))
@@ -25,12 +23,12 @@ static mldf_status element_number(const struct json *json, uint32_t node, double
     if (n->kind == MLDFI_JSON_NUMBER && mldfi_json_double(json, node, out) && isfinite(*out))
         return MLDF_OK;
     if (n->kind == MLDFI_JSON_NUMBER || n->kind == MLDFI_JSON_STRING)
-        return mldfi_fail(err, MLDF_E_TYPE, "%s is not a number that a float64 holds", mldfi_excerpt(shown, n->text, n->text_bytes));
+        return mldfi_fail(err, MLDF_E_TYPE, "%s is not a number that a float64 holds",
+                          mldfi_excerpt(shown, n->text, n->text_bytes));
     return mldfi_fail(err, MLDF_E_TYPE, "an element that is not a number");
 }
 
-static mldf_status put_float(mldf_dtype dtype, double value, uint8_t *dst, mldf_error *err)
-{
+static mldf_status put_float(mldf_dtype dtype, double value, uint8_t *dst, mldf_error *err) {
     bool overflow = false;
     if (dtype == MLDF_F16 || dtype == MLDF_BF16) {
         uint16_t narrow = dtype == MLDF_F16 ? mldfi_f64_to_f16(value) : mldfi_f64_to_bf16(value);
@@ -50,8 +48,8 @@ static mldf_status put_float(mldf_dtype dtype, double value, uint8_t *dst, mldf_
     return MLDF_OK;
 }
 
-static mldf_status put_complex(mldf_dtype dtype, const struct json *json, uint32_t node, uint8_t *dst, mldf_error *err)
-{
+static mldf_status put_complex(mldf_dtype dtype, const struct json *json, uint32_t node, uint8_t *dst,
+                               mldf_error *err) {
     const struct json_node *n = &json->nodes[node];
     mldf_dtype part = dtype == MLDF_C64 ? MLDF_F32 : MLDF_F64;
     double re, im = 0;
@@ -73,8 +71,8 @@ static mldf_status put_complex(mldf_dtype dtype, const struct json *json, uint32
     return status;
 }
 
-static mldf_status put_integer(mldf_dtype dtype, const struct json *json, uint32_t node, uint8_t *dst, mldf_error *err)
-{
+static mldf_status put_integer(mldf_dtype dtype, const struct json *json, uint32_t node, uint8_t *dst,
+                               mldf_error *err) {
     const struct json_node *n = &json->nodes[node];
     struct text_number number = {0, 0, 0};
     mldf_value value;
@@ -87,7 +85,8 @@ static mldf_status put_integer(mldf_dtype dtype, const struct json *json, uint32
     else
         kind = mldfi_read_json_number(n->text, n->text_bytes, &number);
     if (kind == TEXT_BIG)
-        return mldfi_fail(err, MLDF_E_RANGE, "%s needs more than 64 bits", mldfi_excerpt(shown, n->text, n->text_bytes));
+        return mldfi_fail(err, MLDF_E_RANGE, "%s needs more than 64 bits",
+                          mldfi_excerpt(shown, n->text, n->text_bytes));
     if (kind != TEXT_INT && kind != TEXT_UINT)
         return mldfi_fail(err, MLDF_E_TYPE, "%s is not an integer", mldfi_excerpt(shown, n->text, n->text_bytes));
     mldf_status status = mldfi_put_int(dtype, kind, &number, &value, err);
@@ -96,8 +95,7 @@ static mldf_status put_integer(mldf_dtype dtype, const struct json *json, uint32
     return status;
 }
 
-mldf_status mldfi_put_element(mldf_dtype dtype, const struct json *json, uint32_t node, uint8_t *dst, mldf_error *err)
-{
+mldf_status mldfi_put_element(mldf_dtype dtype, const struct json *json, uint32_t node, uint8_t *dst, mldf_error *err) {
     if (is_integer(dtype))
         return put_integer(dtype, json, node, dst, err);
     if (dtype == MLDF_C64 || dtype == MLDF_C128)
@@ -110,8 +108,8 @@ mldf_status mldfi_put_element(mldf_dtype dtype, const struct json *json, uint32_
 /* ---- Shape --------------------------------------------------------------------------------------------------------- */
 
 /* Follows the first elements down; whether the others agree is seen when they are written. */
-static mldf_status find_shape(const mldf_field *field, const struct json *json, uint32_t node, uint64_t dims[], mldf_error *err)
-{
+static mldf_status find_shape(const mldf_field *field, const struct json *json, uint32_t node, uint64_t dims[],
+                              mldf_error *err) {
     for (uint32_t level = 0; level < field->ndim; level++) {
         const struct json_node *n = node == UINT32_MAX ? NULL : &json->nodes[node];
         if (n && n->kind != MLDFI_JSON_ARRAY)
@@ -137,12 +135,12 @@ struct fill {
     bool exact; /* inferred: an integer must survive as a float64 */
 };
 
-static mldf_status check_exact(const struct fill *f, uint32_t node, mldf_error *err)
-{
+static mldf_status check_exact(const struct fill *f, uint32_t node, mldf_error *err) {
     const struct json_node *n = &f->json->nodes[node];
     struct text_number number;
     char shown[80];
-    text_kind kind = n->kind == MLDFI_JSON_NUMBER ? mldfi_read_json_number(n->text, n->text_bytes, &number) : TEXT_FLOAT;
+    text_kind kind =
+        n->kind == MLDFI_JSON_NUMBER ? mldfi_read_json_number(n->text, n->text_bytes, &number) : TEXT_FLOAT;
     bool good = kind == TEXT_FLOAT || (kind == TEXT_INT && mldfi_int_is_exact(number.i)) ||
                 (kind == TEXT_UINT && mldfi_uint_is_exact(number.u));
     if (good)
@@ -152,8 +150,7 @@ static mldf_status check_exact(const struct fill *f, uint32_t node, mldf_error *
 }
 
 /* Depth is at most MLDF_MAX_DIMS. */
-static mldf_status fill_level(struct fill *f, uint32_t node, uint32_t level, mldf_error *err)
-{
+static mldf_status fill_level(struct fill *f, uint32_t node, uint32_t level, mldf_error *err) {
     const struct json_node *n = &f->json->nodes[node];
     mldf_status status = MLDF_OK;
     if (level == f->field->ndim) {
@@ -167,14 +164,15 @@ static mldf_status fill_level(struct fill *f, uint32_t node, uint32_t level, mld
     if (n->kind != MLDFI_JSON_ARRAY)
         return mldfi_fail(err, MLDF_E_TYPE, "a value where a list of %llu belongs", (unsigned long long)f->dims[level]);
     if (n->count != f->dims[level])
-        return mldfi_fail(err, MLDF_E_TYPE, "a list of %u beside lists of %llu", n->count, (unsigned long long)f->dims[level]);
+        return mldfi_fail(err, MLDF_E_TYPE, "a list of %u beside lists of %llu", n->count,
+                          (unsigned long long)f->dims[level]);
     for (uint32_t i = mldfi_json_first(f->json, node); status == MLDF_OK && i < n->next; i = f->json->nodes[i].next)
         status = fill_level(f, i, level + 1, err);
     return status;
 }
 
-mldf_status mldfi_convert_array(struct converter *c, const struct json *json, uint32_t node, mldf_value *out, mldf_error *err)
-{
+mldf_status mldfi_convert_array(struct converter *c, const struct json *json, uint32_t node, mldf_value *out,
+                                mldf_error *err) {
     const mldf_field *field = c->field;
     uint64_t bytes = mldf_dtype_bytes(field->dtype);
     mldf_status status = find_shape(field, json, node, out->dims, err);
@@ -185,8 +183,8 @@ mldf_status mldfi_convert_array(struct converter *c, const struct json *json, ui
         status = mldfi_buffer_resize(&c->scratch, (size_t)bytes, err);
     if (status < 0)
         return status;
-    struct fill f = {field, json, out->dims, c->scratch.data, mldf_dtype_bytes(field->dtype),
-                     c->strict && field->dtype == MLDF_F64};
+    struct fill f = {
+        field, json, out->dims, c->scratch.data, mldf_dtype_bytes(field->dtype), c->strict && field->dtype == MLDF_F64};
     out->kind = MLDF_KIND_ARRAY;
     out->dtype = field->dtype;
     out->ndim = field->ndim;

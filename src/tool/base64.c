@@ -1,8 +1,7 @@
 /* base64 (RFC 4648), decoding only. See convert.h. */
 #include "tool/convert.h"
 
-static int digit(char c)
-{
+static int digit(char c) {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
     if (c >= 'a' && c <= 'z')
@@ -12,8 +11,7 @@ static int digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-bool mldfi_base64_decode(const char *text, size_t bytes, mldf_buffer *out)
-{
+bool mldfi_base64_decode(const char *text, size_t bytes, mldf_buffer *out) {
     uint32_t bits = 0;
     size_t digits = bytes, padding = 0;
     while (digits > 0 && padding < 2 && text[digits - 1] == '=') {

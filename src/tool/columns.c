@@ -6,16 +6,14 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-static size_t hash_name(const char *name, size_t bytes)
-{
+static size_t hash_name(const char *name, size_t bytes) {
     uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
     for (size_t i = 0; i < bytes; i++)
         h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
     return (size_t)(h ^ (h >> 32));
 }
 
-size_t mldfi_columns_find(const struct columns *columns, const char *name, size_t bytes)
-{
+size_t mldfi_columns_find(const struct columns *columns, const char *name, size_t bytes) {
     if (columns->slot_count == 0)
         return SIZE_MAX;
     for (size_t at = hash_name(name, bytes);; at++) {
@@ -28,8 +26,7 @@ size_t mldfi_columns_find(const struct columns *columns, const char *name, size_
     }
 }
 
-static void put(struct columns *columns, size_t index)
-{
+static void put(struct columns *columns, size_t index) {
     const char *name = columns->names[index];
     size_t at = hash_name(name, strlen(name));
     while (columns->slots[at & (columns->slot_count - 1)] != 0)
@@ -37,8 +34,7 @@ static void put(struct columns *columns, size_t index)
     columns->slots[at & (columns->slot_count - 1)] = (uint32_t)index + 1;
 }
 
-static mldf_status grow_slots(struct columns *columns, mldf_error *err)
-{
+static mldf_status grow_slots(struct columns *columns, mldf_error *err) {
     size_t count = columns->slot_count ? columns->slot_count * 2 : 64;
     uint32_t *slots = mldfi_alloc_zero(count, sizeof *slots, err);
     if (!slots)
@@ -51,8 +47,7 @@ static mldf_status grow_slots(struct columns *columns, mldf_error *err)
     return MLDF_OK;
 }
 
-mldf_status mldfi_columns_add(struct columns *columns, const char *name, size_t bytes, mldf_error *err)
-{
+mldf_status mldfi_columns_add(struct columns *columns, const char *name, size_t bytes, mldf_error *err) {
     if (columns->count >= 65535)
         return mldfi_fail(err, MLDF_E_LIMIT, "more than 65535 columns");
     if (memchr(name, 0, bytes))
@@ -62,7 +57,8 @@ mldf_status mldfi_columns_add(struct columns *columns, const char *name, size_t 
         if (status < 0)
             return status;
     }
-    mldf_status status = mldfi_array_reserve(&columns->names, &columns->capacity, columns->count + 1, sizeof *columns->names, err);
+    mldf_status status =
+        mldfi_array_reserve(&columns->names, &columns->capacity, columns->count + 1, sizeof *columns->names, err);
     if (status < 0)
         return status;
     char *copy = mldfi_copy_text(name, bytes, err);
@@ -73,8 +69,7 @@ mldf_status mldfi_columns_add(struct columns *columns, const char *name, size_t 
     return MLDF_OK;
 }
 
-void mldfi_columns_free(struct columns *columns)
-{
+void mldfi_columns_free(struct columns *columns) {
     for (size_t i = 0; i < columns->count; i++)
         free(columns->names[i]);
     free(columns->names);

@@ -9,8 +9,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-const char *mldfi_excerpt(char out[80], const char *text, size_t bytes)
-{
+const char *mldfi_excerpt(char out[80], const char *text, size_t bytes) {
     size_t n = 0, limit = bytes > 40 ? 40 : bytes;
     out[n++] = '\'';
     /* Cut between characters: a byte 10xxxxxx continues one. */
@@ -28,8 +27,7 @@ const char *mldfi_excerpt(char out[80], const char *text, size_t bytes)
 }
 
 mldf_status mldfi_converter_begin(struct converter *c, const mldf_field *field, bool strict, bool numbers_as_text,
-                                  mldf_error *err)
-{
+                                  mldf_error *err) {
     memset(c, 0, sizeof *c);
     c->field = field;
     c->strict = strict;
@@ -43,8 +41,7 @@ mldf_status mldfi_converter_begin(struct converter *c, const mldf_field *field, 
     return status;
 }
 
-void mldfi_converter_free(struct converter *c)
-{
+void mldfi_converter_free(struct converter *c) {
     mldf_buffer_free(&c->scratch);
     mldf_buffer_free(&c->descr_text);
     mldfi_json_free(&c->parsed);
@@ -53,8 +50,7 @@ void mldfi_converter_free(struct converter *c)
 }
 
 void mldfi_error_cell(mldf_error *err, const char *file, uint64_t row_line, const struct cell *cell, const char *column,
-                      const char *type)
-{
+                      const char *type) {
     uint64_t line = cell->kind == CELL_ABSENT ? row_line : cell->line;
     uint64_t at = cell->kind == CELL_ABSENT ? 1 : cell->column;
     mldfi_error_prefix(err, "%s:%" PRIu64 ":%" PRIu64 ": column '%s' (%s)", file, line, at, column, type);
@@ -63,14 +59,17 @@ void mldfi_error_cell(mldf_error *err, const char *file, uint64_t row_line, cons
 
 /* ---- Scalars ------------------------------------------------------------------------------------------------------- */
 
-static bool int_range(mldf_dtype dtype, int64_t *low, uint64_t *high)
-{
-    static const struct { mldf_dtype dtype; int64_t low; uint64_t high; } ranges[] = {
-        {MLDF_BOOL, 0, 1},
-        {MLDF_I8, INT8_MIN, INT8_MAX},    {MLDF_U8, 0, UINT8_MAX},
-        {MLDF_I16, INT16_MIN, INT16_MAX}, {MLDF_U16, 0, UINT16_MAX},
-        {MLDF_I32, INT32_MIN, INT32_MAX}, {MLDF_U32, 0, UINT32_MAX},
-        {MLDF_I64, INT64_MIN, INT64_MAX}, {MLDF_U64, 0, UINT64_MAX},
+static bool int_range(mldf_dtype dtype, int64_t *low, uint64_t *high) {
+    static const struct {
+        mldf_dtype dtype;
+        int64_t low;
+        uint64_t high;
+    } ranges[] = {
+        {MLDF_BOOL, 0, 1},         {MLDF_I8, INT8_MIN, INT8_MAX},
+        {MLDF_U8, 0, UINT8_MAX},   {MLDF_I16, INT16_MIN, INT16_MAX},
+        {MLDF_U16, 0, UINT16_MAX}, {MLDF_I32, INT32_MIN, INT32_MAX},
+        {MLDF_U32, 0, UINT32_MAX}, {MLDF_I64, INT64_MIN, INT64_MAX},
+        {MLDF_U64, 0, UINT64_MAX},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (ranges[i].dtype == dtype) {
@@ -82,8 +81,8 @@ static bool int_range(mldf_dtype dtype, int64_t *low, uint64_t *high)
     return false;
 }
 
-mldf_status mldfi_put_int(mldf_dtype dtype, text_kind kind, const struct text_number *number, mldf_value *out, mldf_error *err)
-{
+mldf_status mldfi_put_int(mldf_dtype dtype, text_kind kind, const struct text_number *number, mldf_value *out,
+                          mldf_error *err) {
     int64_t low;
     uint64_t high;
     if (dtype == MLDF_DTYPE_NONE)
@@ -92,21 +91,22 @@ mldf_status mldfi_put_int(mldf_dtype dtype, text_kind kind, const struct text_nu
         return mldfi_fail(err, MLDF_E_TYPE, "not an integer type: %s", mldf_dtype_name(dtype));
     if (kind == TEXT_UINT) {
         if (number->u > high)
-            return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " is beyond the range of %s", number->u, mldf_dtype_name(dtype));
+            return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " is beyond the range of %s", number->u,
+                              mldf_dtype_name(dtype));
         out->kind = MLDF_KIND_UINT;
         out->as.u = number->u;
         return MLDF_OK;
     }
     if (number->i < low || (number->i >= 0 && (uint64_t)number->i > high))
-        return mldfi_fail(err, MLDF_E_RANGE, "%" PRId64 " is beyond the range of %s", number->i, mldf_dtype_name(dtype));
+        return mldfi_fail(err, MLDF_E_RANGE, "%" PRId64 " is beyond the range of %s", number->i,
+                          mldf_dtype_name(dtype));
     out->kind = MLDF_KIND_INT;
     out->as.i = number->i;
     return MLDF_OK;
 }
 
-static mldf_status make_int(const struct converter *c, text_kind kind, const struct text_number *number, const char *text,
-                            size_t bytes, mldf_value *out, mldf_error *err)
-{
+static mldf_status make_int(const struct converter *c, text_kind kind, const struct text_number *number,
+                            const char *text, size_t bytes, mldf_value *out, mldf_error *err) {
     char shown[80];
     bool wants_bool = c->field->dtype == MLDF_BOOL;
     bool fits = kind == TEXT_INT || kind == TEXT_UINT;
@@ -124,9 +124,8 @@ static mldf_status make_int(const struct converter *c, text_kind kind, const str
     return mldfi_put_int(c->field->dtype, kind, number, out, err);
 }
 
-static mldf_status make_float(const struct converter *c, text_kind kind, const struct text_number *number, const char *text,
-                              size_t bytes, mldf_value *out, mldf_error *err)
-{
+static mldf_status make_float(const struct converter *c, text_kind kind, const struct text_number *number,
+                              const char *text, size_t bytes, mldf_value *out, mldf_error *err) {
     char shown[80];
     out->kind = MLDF_KIND_FLOAT;
     if (kind == TEXT_FLOAT) {
@@ -147,16 +146,14 @@ static mldf_status make_float(const struct converter *c, text_kind kind, const s
     return MLDF_OK;
 }
 
-static mldf_status make_null(const struct converter *c, const char *what, mldf_value *out, mldf_error *err)
-{
+static mldf_status make_null(const struct converter *c, const char *what, mldf_value *out, mldf_error *err) {
     out->kind = MLDF_KIND_NULL;
     if (c->field->flags & MLDF_FIELD_NULLABLE)
         return MLDF_OK;
     return mldfi_fail(err, MLDF_E_NULL, "%s, and the field is not nullable", what);
 }
 
-static mldf_status make_bytes(mldf_kind kind, const char *text, size_t bytes, mldf_value *out)
-{
+static mldf_status make_bytes(mldf_kind kind, const char *text, size_t bytes, mldf_value *out) {
     out->kind = kind;
     out->data = text;
     out->bytes = bytes;
@@ -165,8 +162,7 @@ static mldf_status make_bytes(mldf_kind kind, const char *text, size_t bytes, ml
 
 /* ---- CSV ----------------------------------------------------------------------------------------------------------- */
 
-static mldf_status convert_csv_json(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err)
-{
+static mldf_status convert_csv_json(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err) {
     mldf_error inner;
     mldf_status status = mldfi_json_parse(&c->parsed, cell->text, cell->bytes, &inner);
     if (status < 0)
@@ -178,8 +174,7 @@ static mldf_status convert_csv_json(struct converter *c, const struct cell *cell
     return mldfi_convert_inline(c, &c->parsed, 0, out, err);
 }
 
-static mldf_status convert_csv(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err)
-{
+static mldf_status convert_csv(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err) {
     struct text_number number;
     uint16_t type = c->field->type_id;
     if (type == MLDF_TEXT || type == MLDF_BYTES) {
@@ -209,45 +204,49 @@ static mldf_status convert_csv(struct converter *c, const struct cell *cell, mld
 
 /* ---- JSON lines ---------------------------------------------------------------------------------------------------- */
 
-static const char *kind_name(mldfi_json_kind kind)
-{
+static const char *kind_name(mldfi_json_kind kind) {
     static const char *const names[] = {"null", "false", "true", "a number", "a string", "a list", "an object"};
     return names[kind];
 }
 
 /* The text of any node: numbers, lists and objects as they stand in the source, strings escaped anew. */
-static mldf_status node_text(struct converter *c, const struct json *json, uint32_t node, mldf_value *out, mldf_error *err)
-{
+static mldf_status node_text(struct converter *c, const struct json *json, uint32_t node, mldf_value *out,
+                             mldf_error *err) {
     const struct json_node *n = &json->nodes[node];
     mldf_status status;
     switch (n->kind) {
-    case MLDFI_JSON_NULL: return make_bytes(MLDF_KIND_TEXT, "null", 4, out);
-    case MLDFI_JSON_FALSE: return make_bytes(MLDF_KIND_TEXT, "false", 5, out);
-    case MLDFI_JSON_TRUE: return make_bytes(MLDF_KIND_TEXT, "true", 4, out);
+    case MLDFI_JSON_NULL:
+        return make_bytes(MLDF_KIND_TEXT, "null", 4, out);
+    case MLDFI_JSON_FALSE:
+        return make_bytes(MLDF_KIND_TEXT, "false", 5, out);
+    case MLDFI_JSON_TRUE:
+        return make_bytes(MLDF_KIND_TEXT, "true", 4, out);
     case MLDFI_JSON_STRING:
         c->scratch.size = 0;
         status = mldfi_json_append_string(&c->scratch, n->text, n->text_bytes, err);
         return status < 0 ? status : make_bytes(MLDF_KIND_TEXT, (const char *)c->scratch.data, c->scratch.size, out);
-    default: return make_bytes(MLDF_KIND_TEXT, n->text, n->text_bytes, out);
+    default:
+        return make_bytes(MLDF_KIND_TEXT, n->text, n->text_bytes, out);
     }
 }
 
-static mldf_status json_bytes(struct converter *c, const struct json *json, uint32_t node, mldf_value *out, mldf_error *err)
-{
+static mldf_status json_bytes(struct converter *c, const struct json *json, uint32_t node, mldf_value *out,
+                              mldf_error *err) {
     const struct json_node *n = &json->nodes[node];
     if (n->kind == MLDFI_JSON_STRING)
         return make_bytes(MLDF_KIND_BYTES, n->text, n->text_bytes, out);
     uint32_t member = n->kind == MLDFI_JSON_OBJECT ? mldfi_json_find(json, node, "base64") : UINT32_MAX;
     if (member == UINT32_MAX || json->nodes[member].kind != MLDFI_JSON_STRING)
-        return mldfi_fail(err, MLDF_E_TYPE, "%s, where bytes are a string or {\"base64\": \"...\"}", kind_name(n->kind));
+        return mldfi_fail(err, MLDF_E_TYPE, "%s, where bytes are a string or {\"base64\": \"...\"}",
+                          kind_name(n->kind));
     c->scratch.size = 0;
     if (!mldfi_base64_decode(json->nodes[member].text, json->nodes[member].text_bytes, &c->scratch))
         return mldfi_fail(err, MLDF_E_TYPE, "text that is not base64");
     return make_bytes(MLDF_KIND_BYTES, (const char *)c->scratch.data, c->scratch.size, out);
 }
 
-static mldf_status json_scalar(struct converter *c, const struct json *json, uint32_t node, mldf_value *out, mldf_error *err)
-{
+static mldf_status json_scalar(struct converter *c, const struct json *json, uint32_t node, mldf_value *out,
+                               mldf_error *err) {
     const struct json_node *n = &json->nodes[node];
     struct text_number number = {0, 0, 0};
     text_kind kind = TEXT_WORDS;
@@ -268,51 +267,57 @@ static mldf_status json_scalar(struct converter *c, const struct json *json, uin
     return make_float(c, kind, &number, text, bytes, out, err);
 }
 
-static mldf_status json_string(const struct converter *c, const struct json_node *n, mldf_value *out, mldf_error *err)
-{
+static mldf_status json_string(const struct converter *c, const struct json_node *n, mldf_value *out, mldf_error *err) {
     bool number = c->numbers_as_text && n->kind == MLDFI_JSON_NUMBER;
     if (n->kind != MLDFI_JSON_STRING && !number)
         return mldfi_fail(err, MLDF_E_TYPE, "%s, where a string belongs", kind_name(n->kind));
     return make_bytes(MLDF_KIND_TEXT, n->text, n->text_bytes, out);
 }
 
-static mldf_status convert_json(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err)
-{
+static mldf_status convert_json(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err) {
     const struct json_node *n = &cell->json->nodes[cell->node];
     bool nullable = (c->field->flags & MLDF_FIELD_NULLABLE) != 0;
     if (n->kind == MLDFI_JSON_NULL && (nullable || c->field->type_id != MLDF_JSON))
         return make_null(c, "null", out, err);
     switch (c->field->type_id) {
     case MLDF_INT:
-    case MLDF_FLOAT: return json_scalar(c, cell->json, cell->node, out, err);
-    case MLDF_TEXT: return json_string(c, n, out, err);
-    case MLDF_BYTES: return json_bytes(c, cell->json, cell->node, out, err);
-    case MLDF_JSON: return node_text(c, cell->json, cell->node, out, err);
-    case MLDF_NDARRAY: return mldfi_convert_array(c, cell->json, cell->node, out, err);
-    case MLDF_INLINE: return mldfi_convert_inline(c, cell->json, cell->node, out, err);
-    default: return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from text", c->field->type_name);
+    case MLDF_FLOAT:
+        return json_scalar(c, cell->json, cell->node, out, err);
+    case MLDF_TEXT:
+        return json_string(c, n, out, err);
+    case MLDF_BYTES:
+        return json_bytes(c, cell->json, cell->node, out, err);
+    case MLDF_JSON:
+        return node_text(c, cell->json, cell->node, out, err);
+    case MLDF_NDARRAY:
+        return mldfi_convert_array(c, cell->json, cell->node, out, err);
+    case MLDF_INLINE:
+        return mldfi_convert_inline(c, cell->json, cell->node, out, err);
+    default:
+        return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from text", c->field->type_name);
     }
 }
 
-mldf_status mldfi_convert(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err)
-{
+mldf_status mldfi_convert(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err) {
     memset(out, 0, sizeof *out);
     switch (cell->kind) {
-    case CELL_TEXT: return convert_csv(c, cell, out, err);
-    case CELL_JSON: return convert_json(c, cell, out, err);
-    default: return make_null(c, "there is no value", out, err);
+    case CELL_TEXT:
+        return convert_csv(c, cell, out, err);
+    case CELL_JSON:
+        return convert_json(c, cell, out, err);
+    default:
+        return make_null(c, "there is no value", out, err);
     }
 }
 
-mldf_status mldfi_convert_key(const struct cell *cell, const char **key, size_t *key_bytes, mldf_error *err)
-{
+mldf_status mldfi_convert_key(const struct cell *cell, const char **key, size_t *key_bytes, mldf_error *err) {
     *key = cell->text;
     *key_bytes = cell->bytes;
     if (cell->kind == CELL_JSON) {
         const struct json_node *n = &cell->json->nodes[cell->node];
         struct text_number number;
-        bool integer = n->kind == MLDFI_JSON_NUMBER &&
-                       mldfi_read_json_number(n->text, n->text_bytes, &number) != TEXT_FLOAT;
+        bool integer =
+            n->kind == MLDFI_JSON_NUMBER && mldfi_read_json_number(n->text, n->text_bytes, &number) != TEXT_FLOAT;
         if (n->kind != MLDFI_JSON_STRING && !integer)
             return mldfi_fail(err, MLDF_E_KEY, "%s, where a sample key is a string or an integer", kind_name(n->kind));
         *key = n->text;

@@ -19,8 +19,8 @@ struct converter {
     mldf_buffer descr_text;
 };
 
-mldf_status mldfi_converter_begin(struct converter *converter, const mldf_field *field, bool strict, bool numbers_as_text,
-                                  mldf_error *err);
+mldf_status mldfi_converter_begin(struct converter *converter, const mldf_field *field, bool strict,
+                                  bool numbers_as_text, mldf_error *err);
 void mldfi_converter_free(struct converter *converter);
 /* out->data is valid until the next call. Errors: MLDF_E_TYPE, RANGE, NULL, SYNTAX; the message says what is wrong and what the field
  * is, without the place (see mldfi_error_cell). */
@@ -36,7 +36,8 @@ mldf_status mldfi_convert_key(const struct cell *cell, const char **key, size_t 
 /* One element from a JSON number, true/false (bool), a pair (complex) or "NaN", "Infinity", "-Infinity" (floats). */
 mldf_status mldfi_put_element(mldf_dtype dtype, const struct json *json, uint32_t node, uint8_t *dst, mldf_error *err);
 /* An integer of a dtype, range-checked. */
-mldf_status mldfi_put_int(mldf_dtype dtype, text_kind kind, const struct text_number *number, mldf_value *out, mldf_error *err);
+mldf_status mldfi_put_int(mldf_dtype dtype, text_kind kind, const struct text_number *number, mldf_value *out,
+                          mldf_error *err);
 mldf_status mldfi_convert_array(struct converter *converter, const struct json *json, uint32_t node, mldf_value *out,
                                 mldf_error *err);
 mldf_status mldfi_convert_inline(struct converter *converter, const struct json *json, uint32_t node, mldf_value *out,

@@ -11,31 +11,30 @@ struct copy {
     const mldf_reader *reader;
     mldf_writer *writer;
     size_t count;
-    size_t *from;         /* the reader's field for each of the writer's */
+    size_t *from; /* the reader's field for each of the writer's */
     mldf_value *values;
     mldf_buffer *scratch; /* one for each field */
     mldf_buffer key_scratch;
 };
 
-static mldf_status match_field(const mldf_schema *source, const mldf_field *wanted, size_t *out, mldf_error *err)
-{
+static mldf_status match_field(const mldf_schema *source, const mldf_field *wanted, size_t *out, mldf_error *err) {
     mldf_status status = mldf_schema_find(source, wanted->name, out, NULL);
     if (status < 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "there is no field '%s'", wanted->name);
     const mldf_field *have = mldf_schema_field(source, *out);
     if (have->type_id != wanted->type_id)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' is %s, not %s", wanted->name, have->type_name, wanted->type_name);
+        return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' is %s, not %s", wanted->name, have->type_name,
+                          wanted->type_name);
     if (strcmp(have->arguments, wanted->arguments) != 0)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' has the arguments %.150s, not %.150s", wanted->name, have->arguments,
-                          wanted->arguments);
+        return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' has the arguments %.150s, not %.150s", wanted->name,
+                          have->arguments, wanted->arguments);
     if (have->record_bytes != wanted->record_bytes)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' has records of %u bytes, not %u", wanted->name, have->record_bytes,
-                          wanted->record_bytes);
+        return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' has records of %u bytes, not %u", wanted->name,
+                          have->record_bytes, wanted->record_bytes);
     return MLDF_OK;
 }
 
-static mldf_status match_fields(struct copy *c, mldf_error *err)
-{
+static mldf_status match_fields(struct copy *c, mldf_error *err) {
     const mldf_schema *source = mldf_reader_schema(c->reader), *target = mldf_writer_schema(c->writer);
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK && i < c->count; i++)
@@ -52,8 +51,7 @@ static mldf_status match_fields(struct copy *c, mldf_error *err)
     return MLDF_OK;
 }
 
-static mldf_status copy_one(struct copy *c, uint64_t sample, bool keys, uint64_t *bytes, mldf_error *err)
-{
+static mldf_status copy_one(struct copy *c, uint64_t sample, bool keys, uint64_t *bytes, mldf_error *err) {
     const char *key = NULL;
     size_t key_bytes = 0;
     mldf_status status = MLDF_OK;
@@ -68,8 +66,7 @@ static mldf_status copy_one(struct copy *c, uint64_t sample, bool keys, uint64_t
     return status;
 }
 
-static void free_copy(struct copy *c)
-{
+static void free_copy(struct copy *c) {
     for (size_t i = 0; c->scratch && i < c->count; i++)
         mldf_buffer_free(&c->scratch[i]);
     mldf_buffer_free(&c->key_scratch);
@@ -79,9 +76,9 @@ static void free_copy(struct copy *c)
 }
 
 mldf_status mldfi_copy_samples(const mldf_reader *reader, mldf_writer *writer, bool keys, struct input_watch *watch,
-                               mldf_error *err)
-{
-    struct copy c = {reader, writer, mldf_schema_field_count(mldf_writer_schema(writer)), NULL, NULL, NULL, MLDF_BUFFER_INIT};
+                               mldf_error *err) {
+    struct copy c = {reader, writer,          mldf_schema_field_count(mldf_writer_schema(writer)), NULL, NULL,
+                     NULL,   MLDF_BUFFER_INIT};
     uint64_t samples = mldf_reader_sample_count(reader);
     mldf_status status = MLDF_OK;
     c.from = mldfi_alloc_zero(c.count + 1, sizeof *c.from, err);

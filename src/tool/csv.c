@@ -9,28 +9,24 @@
 #include "util/error.h"
 #include "util/utf8.h"
 
-void mldfi_csv_begin(struct csv *csv, struct input *input, char separator)
-{
+void mldfi_csv_begin(struct csv *csv, struct input *input, char separator) {
     memset(csv, 0, sizeof *csv);
     csv->input = input;
     csv->separator = separator;
     csv->line = 1;
 }
 
-void mldfi_csv_free(struct csv *csv)
-{
+void mldfi_csv_free(struct csv *csv) {
     free(csv->cells);
     memset(csv, 0, sizeof *csv);
 }
 
-static const char *row_text(const struct csv *csv)
-{
+static const char *row_text(const struct csv *csv) {
     return csv->input->data + csv->input->begin;
 }
 
 /* The byte at offset `at`, or -1 at the end of the input, or -2 on an error. */
-static int peek(struct csv *csv, size_t at, mldf_error *err)
-{
+static int peek(struct csv *csv, size_t at, mldf_error *err) {
     struct input *in = csv->input;
     while (at >= in->end - in->begin) {
         mldf_status status = mldfi_input_more(in, err);
@@ -42,15 +38,13 @@ static int peek(struct csv *csv, size_t at, mldf_error *err)
     return (unsigned char)in->data[in->begin + at];
 }
 
-static void new_line(struct csv *csv, size_t next)
-{
+static void new_line(struct csv *csv, size_t next) {
     csv->scan_line++;
     csv->line_start = next;
 }
 
 /* An error in this row. The rest of its line is skipped, so that the caller may go on behind it. */
-static mldf_status bad_row(struct csv *csv, uint64_t line, uint64_t column, const char *what, mldf_error *err)
-{
+static mldf_status bad_row(struct csv *csv, uint64_t line, uint64_t column, const char *what, mldf_error *err) {
     for (;;) {
         int c = peek(csv, csv->at, err);
         if (c == -2)
@@ -70,9 +64,9 @@ static mldf_status bad_row(struct csv *csv, uint64_t line, uint64_t column, cons
 }
 
 static mldf_status add_cell(struct csv *csv, size_t begin, size_t end, bool quoted, uint64_t line, uint64_t column,
-                            mldf_error *err)
-{
-    mldf_status status = mldfi_array_reserve(&csv->cells, &csv->cell_capacity, csv->cell_count + 1, sizeof *csv->cells, err);
+                            mldf_error *err) {
+    mldf_status status =
+        mldfi_array_reserve(&csv->cells, &csv->cell_capacity, csv->cell_count + 1, sizeof *csv->cells, err);
     if (status < 0)
         return status;
     struct csv_cell *cell = &csv->cells[csv->cell_count++];
@@ -86,8 +80,7 @@ static mldf_status add_cell(struct csv *csv, size_t begin, size_t end, bool quot
 }
 
 /* From the opening quote to behind the closing one. */
-static mldf_status scan_quoted(struct csv *csv, mldf_error *err)
-{
+static mldf_status scan_quoted(struct csv *csv, mldf_error *err) {
     uint64_t line = csv->scan_line, column = csv->at - csv->line_start + 1;
     size_t begin = ++csv->at;
     for (;;) {
@@ -110,8 +103,7 @@ static mldf_status scan_quoted(struct csv *csv, mldf_error *err)
     }
 }
 
-static mldf_status scan_plain(struct csv *csv, mldf_error *err)
-{
+static mldf_status scan_plain(struct csv *csv, mldf_error *err) {
     uint64_t line = csv->scan_line, column = csv->at - csv->line_start + 1;
     size_t begin = csv->at;
     for (;;) {
@@ -131,8 +123,7 @@ static mldf_status scan_plain(struct csv *csv, mldf_error *err)
 }
 
 /* What follows a cell: 1 another cell, 0 the row is complete (its line end is consumed), < 0 an error. */
-static int end_of_cell(struct csv *csv, mldf_error *err)
-{
+static int end_of_cell(struct csv *csv, mldf_error *err) {
     int c = peek(csv, csv->at, err);
     if (c == csv->separator) {
         csv->at++;
@@ -163,8 +154,7 @@ static int end_of_cell(struct csv *csv, mldf_error *err)
 }
 
 /* Line and column of an offset in the raw row. */
-static mldf_status fail_at_offset(struct csv *csv, size_t offset, const char *what, mldf_error *err)
-{
+static mldf_status fail_at_offset(struct csv *csv, size_t offset, const char *what, mldf_error *err) {
     const char *text = row_text(csv);
     uint64_t line = csv->row_line;
     size_t start = 0;
@@ -179,8 +169,7 @@ static mldf_status fail_at_offset(struct csv *csv, size_t offset, const char *wh
 }
 
 /* "" becomes ", in place. */
-static size_t unescape(char *text, size_t bytes)
-{
+static size_t unescape(char *text, size_t bytes) {
     char *quote = memchr(text, '"', bytes);
     if (!quote)
         return bytes;
@@ -193,8 +182,7 @@ static size_t unescape(char *text, size_t bytes)
     return to;
 }
 
-static mldf_status finish_row(struct csv *csv, mldf_error *err)
-{
+static mldf_status finish_row(struct csv *csv, mldf_error *err) {
     char *text = csv->input->data + csv->input->begin;
     size_t good = mldfi_utf8_valid_prefix(text, csv->at);
     const char *nul = memchr(text, 0, csv->at);
@@ -212,8 +200,7 @@ static mldf_status finish_row(struct csv *csv, mldf_error *err)
     return MLDF_OK;
 }
 
-static mldf_status skip_mark(struct csv *csv, mldf_error *err)
-{
+static mldf_status skip_mark(struct csv *csv, mldf_error *err) {
     static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
     csv->started = true;
     for (size_t i = 0; i < 3; i++) {
@@ -228,8 +215,7 @@ static mldf_status skip_mark(struct csv *csv, mldf_error *err)
 }
 
 /* One row, blank or not. */
-static mldf_status scan_row(struct csv *csv, mldf_error *err)
-{
+static mldf_status scan_row(struct csv *csv, mldf_error *err) {
     csv->cell_count = 0;
     csv->at = csv->line_start = 0;
     csv->row_line = csv->scan_line = csv->line;
@@ -252,8 +238,7 @@ static mldf_status scan_row(struct csv *csv, mldf_error *err)
     return MLDF_OK;
 }
 
-mldf_status mldfi_csv_next(struct csv *csv, mldf_error *err)
-{
+mldf_status mldfi_csv_next(struct csv *csv, mldf_error *err) {
     mldf_error local;
     if (!err)
         err = &local; /* peek reports through it */

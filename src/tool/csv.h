@@ -28,8 +28,8 @@ struct csv {
     uint64_t row_line; /* first line of the row in cells */
     size_t pending;    /* bytes of the row that is given up at the next call */
     /* while a row is scanned */
-    size_t at;             /* offset from input->begin */
-    size_t line_start;     /* of the line that `at` is in */
+    size_t at;         /* offset from input->begin */
+    size_t line_start; /* of the line that `at` is in */
     uint64_t scan_line;
 };
 

@@ -29,9 +29,8 @@ struct diff {
     mldf_buffer key_a, key_b;
 };
 
-__attribute__((format(printf, 5, 6))) static void report(struct diff *d, uint64_t sample, const char *field, const char *what,
-                                                         const char *format, ...)
-{
+__attribute__((format(printf, 5, 6))) static void report(struct diff *d, uint64_t sample, const char *field,
+                                                         const char *what, const char *format, ...) {
     char message[512];
     va_list args;
     va_start(args, format);
@@ -46,21 +45,19 @@ __attribute__((format(printf, 5, 6))) static void report(struct diff *d, uint64_
 /* ---- Fields -------------------------------------------------------------------------------------------------------- */
 
 /* False when their values cannot be compared. */
-static bool compare_types(struct diff *d, const mldf_field *a, const mldf_field *b)
-{
+static bool compare_types(struct diff *d, const mldf_field *a, const mldf_field *b) {
     if (a->type_id != b->type_id) {
         report(d, MLDF_NONE, a->name, "type", "%s in the first file, %s in the second", a->type_name, b->type_name);
         return false;
     }
     if (strcmp(a->arguments, b->arguments) == 0)
         return true;
-    report(d, MLDF_NONE, a->name, "type", "%s %.200s in the first file, %.200s in the second", a->type_name, a->arguments,
-           b->arguments);
+    report(d, MLDF_NONE, a->name, "type", "%s %.200s in the first file, %.200s in the second", a->type_name,
+           a->arguments, b->arguments);
     return a->type_id == MLDF_INT || a->type_id == MLDF_NDARRAY;
 }
 
-static mldf_status match_fields(struct diff *d, mldf_error *err)
-{
+static mldf_status match_fields(struct diff *d, mldf_error *err) {
     const mldf_schema *a = mldf_reader_schema(d->a), *b = mldf_reader_schema(d->b);
     size_t na = mldf_schema_field_count(a), nb = mldf_schema_field_count(b), other;
     d->pairs = mldfi_alloc_zero(na + 1, sizeof *d->pairs, err);
@@ -89,8 +86,7 @@ static mldf_status match_fields(struct diff *d, mldf_error *err)
 
 /* ---- The whole file ------------------------------------------------------------------------------------------------ */
 
-static mldf_status compare_cards(struct diff *d, mldf_error *err)
-{
+static mldf_status compare_cards(struct diff *d, mldf_error *err) {
     mldf_buffer a = MLDF_BUFFER_INIT, b = MLDF_BUFFER_INIT, ca = MLDF_BUFFER_INIT, cb = MLDF_BUFFER_INIT;
     mldf_status sa = mldf_reader_card(d->a, &a, err);
     mldf_status sb = sa < 0 ? sa : mldf_reader_card(d->b, &b, err);
@@ -110,13 +106,14 @@ static mldf_status compare_cards(struct diff *d, mldf_error *err)
     return status;
 }
 
-static mldf_status compare_files(struct diff *d, mldf_error *err)
-{
+static mldf_status compare_files(struct diff *d, mldf_error *err) {
     uint64_t na = mldf_reader_sample_count(d->a), nb = mldf_reader_sample_count(d->b);
     if (na != nb)
-        report(d, MLDF_NONE, "", "num_samples", "%" PRIu64 " samples in the first file, %" PRIu64 " in the second", na, nb);
+        report(d, MLDF_NONE, "", "num_samples", "%" PRIu64 " samples in the first file, %" PRIu64 " in the second", na,
+               nb);
     if (!d->stop && mldf_reader_has_keys(d->a) != mldf_reader_has_keys(d->b) && na > 0 && nb > 0)
-        report(d, MLDF_NONE, "", "key", "only the %s file has sample keys", mldf_reader_has_keys(d->a) ? "first" : "second");
+        report(d, MLDF_NONE, "", "key", "only the %s file has sample keys",
+               mldf_reader_has_keys(d->a) ? "first" : "second");
     mldf_status status = d->stop ? MLDF_OK : match_fields(d, err);
     if (status == MLDF_OK && !d->stop)
         status = compare_cards(d, err);
@@ -126,14 +123,12 @@ static mldf_status compare_files(struct diff *d, mldf_error *err)
 /* ---- Samples ------------------------------------------------------------------------------------------------------- */
 
 static mldf_status get(const mldf_reader *reader, bool stored, uint64_t sample, size_t field, mldf_buffer *scratch,
-                       mldf_value *out, mldf_error *err)
-{
+                       mldf_value *out, mldf_error *err) {
     return stored ? mldf_reader_get_stored(reader, sample, field, scratch, out, err)
                   : mldf_reader_get(reader, sample, field, scratch, out, err);
 }
 
-static mldf_status compare_value(struct diff *d, struct pair *p, uint64_t sample, mldf_error *err)
-{
+static mldf_status compare_value(struct diff *d, struct pair *p, uint64_t sample, mldf_error *err) {
     mldf_value x, y;
     bool equal;
     mldf_status status = get(d->a, p->stored, sample, p->a, &p->scratch_a, &x, err);
@@ -161,8 +156,7 @@ static mldf_status compare_value(struct diff *d, struct pair *p, uint64_t sample
     return MLDF_OK;
 }
 
-static mldf_status compare_keys(struct diff *d, uint64_t sample, mldf_error *err)
-{
+static mldf_status compare_keys(struct diff *d, uint64_t sample, mldf_error *err) {
     const char *a, *b;
     size_t na, nb;
     mldf_status status = mldf_reader_key(d->a, sample, &d->key_a, &a, &na, err);
@@ -174,8 +168,7 @@ static mldf_status compare_keys(struct diff *d, uint64_t sample, mldf_error *err
     return status;
 }
 
-static mldf_status compare_samples(struct diff *d, mldf_error *err)
-{
+static mldf_status compare_samples(struct diff *d, mldf_error *err) {
     uint64_t na = mldf_reader_sample_count(d->a), nb = mldf_reader_sample_count(d->b), count = na < nb ? na : nb;
     bool keys = mldf_reader_has_keys(d->a) && mldf_reader_has_keys(d->b);
     struct input_watch watch;
@@ -198,9 +191,8 @@ static mldf_status compare_samples(struct diff *d, mldf_error *err)
     return status;
 }
 
-mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b, const mldf_diff_options *options, uint64_t *differences,
-                      mldf_error *err)
-{
+mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b, const mldf_diff_options *options,
+                      uint64_t *differences, mldf_error *err) {
     static const mldf_diff_options defaults = MLDF_DIFF_OPTIONS_INIT;
     struct diff d;
     memset(&d, 0, sizeof d);

@@ -10,9 +10,8 @@
 #include "util/json.h"
 #include "util/number.h"
 
-mldf_status mldfi_json_equal(const void *x, size_t x_bytes, const void *y, size_t y_bytes, mldf_buffer *a, mldf_buffer *b,
-                             bool *equal, mldf_error *err)
-{
+mldf_status mldfi_json_equal(const void *x, size_t x_bytes, const void *y, size_t y_bytes, mldf_buffer *a,
+                             mldf_buffer *b, bool *equal, mldf_error *err) {
     *equal = x_bytes == y_bytes && (x_bytes == 0 || memcmp(x, y, x_bytes) == 0);
     if (*equal)
         return MLDF_OK;
@@ -27,24 +26,25 @@ mldf_status mldfi_json_equal(const void *x, size_t x_bytes, const void *y, size_
 
 /* ---- Elements ------------------------------------------------------------------------------------------------------ */
 
-static bool is_nan(mldf_dtype dtype, const uint8_t *p)
-{
+static bool is_nan(mldf_dtype dtype, const uint8_t *p) {
     switch (dtype) {
-    case MLDF_F16: return (mldfi_load_u16(p) & 0x7fff) > 0x7c00;
-    case MLDF_BF16: return (mldfi_load_u16(p) & 0x7fff) > 0x7f80;
-    case MLDF_F32: return (mldfi_load_u32(p) & 0x7fffffff) > 0x7f800000;
-    default: return (mldfi_load_u64(p) & (UINT64_MAX >> 1)) > UINT64_C(0x7ff0000000000000);
+    case MLDF_F16:
+        return (mldfi_load_u16(p) & 0x7fff) > 0x7c00;
+    case MLDF_BF16:
+        return (mldfi_load_u16(p) & 0x7fff) > 0x7f80;
+    case MLDF_F32:
+        return (mldfi_load_u32(p) & 0x7fffffff) > 0x7f800000;
+    default:
+        return (mldfi_load_u64(p) & (UINT64_MAX >> 1)) > UINT64_C(0x7ff0000000000000);
     }
 }
 
 /* Complex numbers are pairs of floats. */
-static mldf_dtype part_of(mldf_dtype dtype)
-{
+static mldf_dtype part_of(mldf_dtype dtype) {
     return dtype == MLDF_C64 ? MLDF_F32 : dtype == MLDF_C128 ? MLDF_F64 : dtype;
 }
 
-static bool elements_equal(mldf_dtype dtype, const uint8_t *x, const uint8_t *y, uint64_t bytes)
-{
+static bool elements_equal(mldf_dtype dtype, const uint8_t *x, const uint8_t *y, uint64_t bytes) {
     if (bytes == 0 || memcmp(x, y, (size_t)bytes) == 0)
         return true;
     mldf_dtype part = part_of(dtype);
@@ -57,8 +57,7 @@ static bool elements_equal(mldf_dtype dtype, const uint8_t *x, const uint8_t *y,
     return true;
 }
 
-static bool arrays_equal(const mldf_value *x, const mldf_value *y)
-{
+static bool arrays_equal(const mldf_value *x, const mldf_value *y) {
     if (x->dtype != y->dtype || x->ndim != y->ndim || x->bytes != y->bytes)
         return false;
     for (uint32_t i = 0; i < x->ndim; i++)
@@ -67,14 +66,12 @@ static bool arrays_equal(const mldf_value *x, const mldf_value *y)
     return elements_equal(x->dtype, x->data, y->data, x->bytes);
 }
 
-static bool bytes_equal(const mldf_value *x, const mldf_value *y)
-{
+static bool bytes_equal(const mldf_value *x, const mldf_value *y) {
     return x->bytes == y->bytes && (x->bytes == 0 || memcmp(x->data, y->data, (size_t)x->bytes) == 0);
 }
 
 /* Record bytes after {ptr, size} count too: dimensions and the like of a type that is not known here. */
-static bool stored_equal(const mldf_field *field, const mldf_value *x, const mldf_value *y)
-{
+static bool stored_equal(const mldf_field *field, const mldf_value *x, const mldf_value *y) {
     uint32_t skip = field->flags & MLDF_FIELD_SIZE64 ? 16 : field->flags & MLDF_FIELD_SIZE32 ? 12 : 0;
     if (!bytes_equal(x, y) || x->record_bytes != y->record_bytes)
         return false;
@@ -84,8 +81,7 @@ static bool stored_equal(const mldf_field *field, const mldf_value *x, const mld
 
 /* ---- INLINE -------------------------------------------------------------------------------------------------------- */
 
-static bool member_equal(const mldf_member *m, const uint8_t *x, const uint8_t *y, uint32_t level)
-{
+static bool member_equal(const mldf_member *m, const uint8_t *x, const uint8_t *y, uint32_t level) {
     if (level == m->ndim) {
         if (m->dtype == MLDF_DTYPE_NONE)
             return memcmp(x, y, m->itemsize) == 0;
@@ -98,8 +94,7 @@ static bool member_equal(const mldf_member *m, const uint8_t *x, const uint8_t *
 }
 
 static mldf_status structs_equal(const struct value_compare *c, const mldf_value *x, const mldf_value *y, bool *equal,
-                                 mldf_error *err)
-{
+                                 mldf_error *err) {
     mldf_member member;
     *equal = x->bytes == y->bytes;
     if (!*equal || bytes_equal(x, y))
@@ -119,19 +114,17 @@ static mldf_status structs_equal(const struct value_compare *c, const mldf_value
 /* ---- Any value ----------------------------------------------------------------------------------------------------- */
 
 /* INT and UINT may stand for the same number. */
-static bool ints_equal(const mldf_value *x, const mldf_value *y)
-{
+static bool ints_equal(const mldf_value *x, const mldf_value *y) {
     bool x_negative = x->kind == MLDF_KIND_INT && x->as.i < 0, y_negative = y->kind == MLDF_KIND_INT && y->as.i < 0;
     return x_negative == y_negative && x->as.u == y->as.u;
 }
 
-static bool is_int(const mldf_value *v)
-{
+static bool is_int(const mldf_value *v) {
     return v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT;
 }
 
-mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, const mldf_value *y, bool *equal, mldf_error *err)
-{
+mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, const mldf_value *y, bool *equal,
+                               mldf_error *err) {
     const mldf_field *field = mldf_schema_field(c->schema, c->field);
     *equal = false;
     if (is_int(x) && is_int(y)) {
@@ -166,15 +159,24 @@ mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, con
     return MLDF_OK;
 }
 
-void mldfi_value_text(const mldf_value *value, char *out, size_t out_bytes)
-{
+void mldfi_value_text(const mldf_value *value, char *out, size_t out_bytes) {
     char text[80];
     switch (value->kind) {
-    case MLDF_KIND_NULL: snprintf(out, out_bytes, "null"); break;
-    case MLDF_KIND_INT: snprintf(out, out_bytes, "%" PRId64, value->as.i); break;
-    case MLDF_KIND_UINT: snprintf(out, out_bytes, "%" PRIu64, value->as.u); break;
-    case MLDF_KIND_FLOAT: snprintf(out, out_bytes, "%.17g", value->as.f); break;
-    case MLDF_KIND_TEXT: snprintf(out, out_bytes, "%s", mldfi_excerpt(text, value->data, (size_t)value->bytes)); break;
+    case MLDF_KIND_NULL:
+        snprintf(out, out_bytes, "null");
+        break;
+    case MLDF_KIND_INT:
+        snprintf(out, out_bytes, "%" PRId64, value->as.i);
+        break;
+    case MLDF_KIND_UINT:
+        snprintf(out, out_bytes, "%" PRIu64, value->as.u);
+        break;
+    case MLDF_KIND_FLOAT:
+        snprintf(out, out_bytes, "%.17g", value->as.f);
+        break;
+    case MLDF_KIND_TEXT:
+        snprintf(out, out_bytes, "%s", mldfi_excerpt(text, value->data, (size_t)value->bytes));
+        break;
     case MLDF_KIND_ARRAY: {
         size_t at = (size_t)snprintf(out, out_bytes, "array %s[", mldf_dtype_name(value->dtype));
         for (uint32_t i = 0; i < value->ndim && at + 24 < out_bytes; i++)
@@ -182,6 +184,8 @@ void mldfi_value_text(const mldf_value *value, char *out, size_t out_bytes)
         snprintf(out + at, out_bytes - at, "]");
         break;
     }
-    default: snprintf(out, out_bytes, "%" PRIu64 " bytes", value->bytes); break;
+    default:
+        snprintf(out, out_bytes, "%" PRIu64 " bytes", value->bytes);
+        break;
     }
 }

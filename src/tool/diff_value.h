@@ -14,8 +14,8 @@ struct value_compare {
 mldf_status mldfi_values_equal(struct value_compare *compare, const mldf_value *x, const mldf_value *y, bool *equal,
                                mldf_error *err);
 /* Two JSON texts. */
-mldf_status mldfi_json_equal(const void *x, size_t x_bytes, const void *y, size_t y_bytes, mldf_buffer *a, mldf_buffer *b,
-                             bool *equal, mldf_error *err);
+mldf_status mldfi_json_equal(const void *x, size_t x_bytes, const void *y, size_t y_bytes, mldf_buffer *a,
+                             mldf_buffer *b, bool *equal, mldf_error *err);
 /* A short text of a value for a message. */
 void mldfi_value_text(const mldf_value *value, char *out, size_t out_bytes);
 

@@ -11,8 +11,7 @@
 #include "util/error.h"
 
 mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size_t source_count,
-                             const mldf_pack_options *options, mldf_error *err)
-{
+                             const mldf_pack_options *options, mldf_error *err) {
     memset(feed, 0, sizeof *feed);
     feed->options = options;
     feed->sources = sources;
@@ -31,8 +30,7 @@ mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size
     return MLDF_OK;
 }
 
-void mldfi_feed_free(struct feed *feed)
-{
+void mldfi_feed_free(struct feed *feed) {
     if (feed->opened)
         for (size_t i = 0; i < feed->source_count; i++)
             mldfi_rows_close(&feed->opened[i]);
@@ -52,8 +50,7 @@ void mldfi_feed_free(struct feed *feed)
 
 /* ---- The schema ---------------------------------------------------------------------------------------------------- */
 
-static mldf_status make_converters(struct feed *feed, mldf_error *err)
-{
+static mldf_status make_converters(struct feed *feed, mldf_error *err) {
     size_t count = mldf_schema_field_count(feed->schema);
     feed->converters = mldfi_alloc_zero(count + 1, sizeof *feed->converters, err);
     feed->values = mldfi_alloc_zero(count + 1, sizeof *feed->values, err);
@@ -72,8 +69,7 @@ static mldf_status make_converters(struct feed *feed, mldf_error *err)
     return MLDF_OK;
 }
 
-mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, mldf_error *err)
-{
+mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, mldf_error *err) {
     const char *key = feed->options->key_column;
     mldf_status status = MLDF_OK;
     feed->schema = schema;
@@ -93,8 +89,7 @@ mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, 
 }
 
 /* A CSV file that lacks the column of a field that must have a value is refused before its first row. */
-static mldf_status check_header(const struct feed *feed, const struct rows *rows, mldf_error *err)
-{
+static mldf_status check_header(const struct feed *feed, const struct rows *rows, mldf_error *err) {
     for (size_t i = 0; i < feed->columns.count; i++) {
         bool there = false;
         for (size_t h = 0; h < rows->header_count && !there; h++)
@@ -116,8 +111,7 @@ static mldf_status check_header(const struct feed *feed, const struct rows *rows
 /* ---- Errors of workers --------------------------------------------------------------------------------------------- */
 
 /* "file:line" of a submitted row, or only what is still known. */
-static void place_of(const struct feed *feed, uint64_t submitted, char out[512])
-{
+static void place_of(const struct feed *feed, uint64_t submitted, char out[512]) {
     bool known = submitted < feed->submitted && feed->submitted - submitted <= FEED_RING;
     if (!known) {
         snprintf(out, 512, "row %" PRIu64, submitted);
@@ -125,20 +119,19 @@ static void place_of(const struct feed *feed, uint64_t submitted, char out[512])
     }
     size_t slot = submitted % FEED_RING;
     const char *source = feed->sources[feed->ring_source[slot]];
-    snprintf(out, 512, "%.480s:%" PRIu64, strcmp(source, "-") == 0 ? "(standard input)" : source, feed->ring_line[slot]);
+    snprintf(out, 512, "%.480s:%" PRIu64, strcmp(source, "-") == 0 ? "(standard input)" : source,
+             feed->ring_line[slot]);
 }
 
-void mldfi_feed_place(const struct feed *feed, mldf_error *err)
-{
+void mldfi_feed_place(const struct feed *feed, mldf_error *err) {
     char place[512];
     if (!err || err->sample == MLDF_NONE || feed->options->skip_bad_rows)
         return;
-    place_of(feed, err->sample, place);
+    place_of(feed, err->sample - feed->first_sample, place);
     mldfi_error_prefix(err, "%s", place);
 }
 
-static void on_skipped(void *user, uint64_t submitted, const mldf_error *why)
-{
+static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
     struct feed *feed = user;
     char place[512];
     mldf_skip skip = {place, why->message};
@@ -148,8 +141,7 @@ static void on_skipped(void *user, uint64_t submitted, const mldf_error *why)
         feed->options->skip(feed->options->skip_user, &skip);
 }
 
-void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer)
-{
+void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer) {
     writer->skip_bad_samples = feed->options->skip_bad_rows;
     writer->skipped = on_skipped;
     writer->skipped_user = feed;
@@ -157,14 +149,12 @@ void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer)
 
 /* ---- Rows ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_row_error(mldf_status status)
-{
+static bool is_row_error(mldf_status status) {
     return status == MLDF_E_SYNTAX || status == MLDF_E_TYPE || status == MLDF_E_RANGE || status == MLDF_E_NULL ||
            status == MLDF_E_KEY;
 }
 
-static void skip_row(struct feed *feed, const struct rows *rows, const mldf_error *why)
-{
+static void skip_row(struct feed *feed, const struct rows *rows, const mldf_error *why) {
     char place[512];
     snprintf(place, sizeof place, "%.480s:%" PRIu64, rows->input.name, rows->line);
     mldf_skip skip = {place, why->message};
@@ -173,8 +163,8 @@ static void skip_row(struct feed *feed, const struct rows *rows, const mldf_erro
         feed->options->skip(feed->options->skip_user, &skip);
 }
 
-static mldf_status convert_row(struct feed *feed, const struct rows *rows, const char **key, size_t *key_bytes, mldf_error *err)
-{
+static mldf_status convert_row(struct feed *feed, const struct rows *rows, const char **key, size_t *key_bytes,
+                               mldf_error *err) {
     static const struct cell absent = {CELL_ABSENT, false, NULL, 0, NULL, 0, 0, 0};
     size_t count = mldf_schema_field_count(feed->schema);
     for (size_t i = 0; i < count; i++) {
@@ -198,8 +188,7 @@ static mldf_status convert_row(struct feed *feed, const struct rows *rows, const
     return status;
 }
 
-static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source, mldf_error *err)
-{
+static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source, mldf_error *err) {
     const char *key;
     size_t key_bytes;
     mldf_status status = mldfi_rows_next(rows, &feed->columns, false, err);
@@ -221,8 +210,7 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
     return status;
 }
 
-mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err)
-{
+mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err) {
     struct rows *rows = &feed->opened[source];
     struct rows_options options = {feed->options->format, false, false, feed->inferred != NULL, &feed->watch};
     mldf_error local;
@@ -233,12 +221,16 @@ mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err)
     if (status == MLDF_OK && rows->format != MLDF_SOURCE_JSONL)
         status = check_header(feed, rows, err);
     uint64_t before = feed->watch.now.bytes_done;
+    if (status == MLDF_OK && source == feed->start.source && feed->start.offset)
+        status = mldfi_rows_seek(rows, feed->start.offset, feed->start.line, err);
     for (uint64_t n = 0; status == MLDF_OK; n++) {
         status = feed_row(feed, rows, source, err);
         feed->watch.now.samples_done = feed->submitted;
         feed->watch.now.bytes_done = before + rows->input.consumed;
         if (status == MLDF_OK && n % 64 == 0)
             status = mldfi_watch(&feed->watch, false, err);
+        if (status == MLDF_OK && n % 64 == 0 && feed->options->resume)
+            status = mldfi_feed_checkpoint(feed, rows, source, err);
     }
     mldfi_rows_close(rows);
     return status == MLDF_END ? MLDF_OK : status;

@@ -15,11 +15,11 @@ struct look {
     bool json; /* the sources are JSON lines */
 };
 
-static mldf_status look_at_row(struct look *look, const struct rows *rows, mldf_error *err)
-{
+static mldf_status look_at_row(struct look *look, const struct rows *rows, mldf_error *err) {
     const struct columns *columns = &look->feed->columns;
     size_t had = look->capacity;
-    mldf_status status = mldfi_array_reserve(&look->guesses, &look->capacity, columns->count, sizeof *look->guesses, err);
+    mldf_status status =
+        mldfi_array_reserve(&look->guesses, &look->capacity, columns->count, sizeof *look->guesses, err);
     if (status < 0)
         return status;
     for (size_t i = had; i < look->capacity; i++) {
@@ -35,8 +35,7 @@ static mldf_status look_at_row(struct look *look, const struct rows *rows, mldf_
     return MLDF_OK;
 }
 
-static mldf_status look_at_source(struct look *look, size_t source, mldf_error *err)
-{
+static mldf_status look_at_source(struct look *look, size_t source, mldf_error *err) {
     struct feed *feed = look->feed;
     struct rows *rows = &feed->opened[source];
     bool first = source == 0;
@@ -49,7 +48,8 @@ static mldf_status look_at_source(struct look *look, size_t source, mldf_error *
     if (first)
         look->json = json;
     else if (look->json != json)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: CSV and JSON lines are packed together only with a schema", rows->input.name);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: CSV and JSON lines are packed together only with a schema",
+                          rows->input.name);
     while (look->rows < INFER_ROWS && mldfi_input_may_look(&rows->input)) {
         status = mldfi_rows_next(rows, &feed->columns, json, &local);
         if (status == MLDF_END)
@@ -69,13 +69,14 @@ static mldf_status look_at_source(struct look *look, size_t source, mldf_error *
 }
 
 /* A name that no field may have: said with the file it comes from. */
-static mldf_status add_field(struct look *look, mldf_schema *schema, size_t column, struct inferred *out, mldf_error *err)
-{
+static mldf_status add_field(struct look *look, mldf_schema *schema, size_t column, struct inferred *out,
+                             mldf_error *err) {
     const char *name = look->feed->columns.names[column];
     struct guess empty = {0};
     const struct guess *guess = column < look->capacity ? &look->guesses[column] : &empty;
     mldfi_guess_decide(guess, look->json, out);
-    mldf_status status = mldf_schema_add(schema, name, out->type_id, out->arguments[0] ? out->arguments : NULL, out->flags, err);
+    mldf_status status =
+        mldf_schema_add(schema, name, out->type_id, out->arguments[0] ? out->arguments : NULL, out->flags, err);
     if (status < 0) {
         const char *source = look->feed->sources[0];
         mldfi_error_prefix(err, "%s: column '%.80s'", strcmp(source, "-") == 0 ? "(standard input)" : source, name);
@@ -84,8 +85,7 @@ static mldf_status add_field(struct look *look, mldf_schema *schema, size_t colu
     return MLDF_OK;
 }
 
-static mldf_status make_schema(struct look *look, mldf_schema **out, mldf_error *err)
-{
+static mldf_status make_schema(struct look *look, mldf_schema **out, mldf_error *err) {
     struct feed *feed = look->feed;
     const char *key = feed->options->key_column;
     size_t fields = 0;
@@ -116,8 +116,7 @@ static mldf_status make_schema(struct look *look, mldf_schema **out, mldf_error 
     return MLDF_OK;
 }
 
-mldf_status mldfi_feed_infer(struct feed *feed, mldf_schema **out, mldf_error *err)
-{
+mldf_status mldfi_feed_infer(struct feed *feed, mldf_schema **out, mldf_error *err) {
     struct look look = {feed, NULL, 0, {0}, 0, false};
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK && i < feed->source_count && look.rows < INFER_ROWS; i++)

@@ -4,8 +4,7 @@
 #include <string.h>
 
 /* fraction_bits of the target, its exponent bias. Values too large become infinity, too small subnormal or zero. */
-static uint16_t narrow(double value, int fraction_bits, int bias)
-{
+static uint16_t narrow(double value, int fraction_bits, int bias) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
@@ -23,7 +22,8 @@ static uint16_t narrow(double value, int fraction_bits, int bias)
     int shift = 52 - fraction_bits + (e > 0 ? 0 : 1 - e);
     if (shift > 63)
         return sign;
-    uint64_t kept = significand >> shift, rest = significand & ((UINT64_C(1) << shift) - 1), half = UINT64_C(1) << (shift - 1);
+    uint64_t kept = significand >> shift, rest = significand & ((UINT64_C(1) << shift) - 1),
+             half = UINT64_C(1) << (shift - 1);
     if (rest > half || (rest == half && (kept & 1)))
         kept++;
     /* A carry out of the fraction raises the exponent by itself, because the two fields are neighbours. */
@@ -32,12 +32,10 @@ static uint16_t narrow(double value, int fraction_bits, int bias)
     return (uint16_t)(sign | (result > infinity ? infinity : result));
 }
 
-uint16_t mldfi_f64_to_f16(double value)
-{
+uint16_t mldfi_f64_to_f16(double value) {
     return narrow(value, 10, 15);
 }
 
-uint16_t mldfi_f64_to_bf16(double value)
-{
+uint16_t mldfi_f64_to_bf16(double value) {
     return narrow(value, 7, 127);
 }

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void guess_number(struct guess *guess, text_kind kind, const struct text_number *number)
-{
+static void guess_number(struct guess *guess, text_kind kind, const struct text_number *number) {
     switch (kind) {
     case TEXT_INT:
         guess->ints++;
@@ -29,8 +28,7 @@ static void guess_number(struct guess *guess, text_kind kind, const struct text_
 }
 
 /* A list counts as such when it holds numbers only. */
-static bool guess_list(struct guess *guess, const struct json *json, uint32_t node)
-{
+static bool guess_list(struct guess *guess, const struct json *json, uint32_t node) {
     const struct json_node *list = &json->nodes[node];
     struct guess seen = {0};
     if (list->count == 0)
@@ -54,8 +52,7 @@ static bool guess_list(struct guess *guess, const struct json *json, uint32_t no
     return true;
 }
 
-static void guess_node(struct guess *guess, const struct json *json, uint32_t node)
-{
+static void guess_node(struct guess *guess, const struct json *json, uint32_t node) {
     const struct json_node *n = &json->nodes[node];
     struct text_number number;
     double ignored;
@@ -92,8 +89,7 @@ static void guess_node(struct guess *guess, const struct json *json, uint32_t no
     guess->values++;
 }
 
-static void guess_text(struct guess *guess, const char *text, size_t bytes, struct json *scratch)
-{
+static void guess_text(struct guess *guess, const char *text, size_t bytes, struct json *scratch) {
     struct text_number number;
     text_kind kind = mldfi_read_text(text, bytes, false, &number);
     if (kind == TEXT_EMPTY) {
@@ -112,8 +108,7 @@ static void guess_text(struct guess *guess, const char *text, size_t bytes, stru
         guess_number(guess, kind, &number);
 }
 
-void mldfi_guess_cell(struct guess *guess, const struct cell *cell, struct json *scratch)
-{
+void mldfi_guess_cell(struct guess *guess, const struct cell *cell, struct json *scratch) {
     switch (cell->kind) {
     case CELL_ABSENT:
         guess->nulls++;
@@ -127,15 +122,13 @@ void mldfi_guess_cell(struct guess *guess, const struct cell *cell, struct json 
     }
 }
 
-static void choose(struct inferred *out, uint16_t type_id, const char *arguments)
-{
+static void choose(struct inferred *out, uint16_t type_id, const char *arguments) {
     out->type_id = type_id;
     snprintf(out->arguments, sizeof out->arguments, "%s", arguments);
 }
 
 /* True when the lists make an array field. */
-static bool decide_list(const struct guess *g, struct inferred *out)
-{
+static bool decide_list(const struct guess *g, struct inferred *out) {
     char arguments[64];
     bool floats = g->list_float;
     if (g->lists != g->values || g->list_ragged || g->list_beyond_i64 || (floats && g->list_inexact))
@@ -149,8 +142,7 @@ static bool decide_list(const struct guess *g, struct inferred *out)
 }
 
 /* True when the column is one of numbers. */
-static bool decide_number(const struct guess *g, bool json, struct inferred *out)
-{
+static bool decide_number(const struct guess *g, bool json, struct inferred *out) {
     bool signs_clash = g->above_i64 > 0 && g->negative > 0;
     if (g->ints == g->values && !signs_clash) {
         choose(out, MLDF_INT, g->above_i64 ? "{\"dtype\":\"<u8\"}" : "");
@@ -168,8 +160,7 @@ static bool decide_number(const struct guess *g, bool json, struct inferred *out
     return false;
 }
 
-void mldfi_guess_decide(const struct guess *g, bool json, struct inferred *out)
-{
+void mldfi_guess_decide(const struct guess *g, bool json, struct inferred *out) {
     memset(out, 0, sizeof *out);
     if (g->nulls)
         out->flags = MLDF_FIELD_NULLABLE;

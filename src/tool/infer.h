@@ -9,15 +9,15 @@ enum { INFER_ROWS = 10000 };
 
 /* What one column has shown so far. */
 struct guess {
-    uint64_t values;     /* not null */
+    uint64_t values; /* not null */
     uint64_t nulls;
     uint64_t bools, floats, texts, nested;
-    uint64_t nonfinite;  /* JSON strings "NaN", "Infinity", "-Infinity": floats beside numbers, text otherwise */
-    uint64_t ints;       /* fit 64 bits, one way or the other */
+    uint64_t nonfinite; /* JSON strings "NaN", "Infinity", "-Infinity": floats beside numbers, text otherwise */
+    uint64_t ints;      /* fit 64 bits, one way or the other */
     uint64_t above_i64, negative; /* of ints */
-    uint64_t big;        /* integers beyond 64 bits */
-    bool int_inexact;    /* an integer that a float64 cannot hold */
-    uint64_t lists;      /* lists of numbers */
+    uint64_t big;                 /* integers beyond 64 bits */
+    bool int_inexact;             /* an integer that a float64 cannot hold */
+    uint64_t lists;               /* lists of numbers */
     uint64_t list_length;
     bool list_ragged, list_float, list_inexact, list_beyond_i64;
 };
@@ -26,8 +26,8 @@ void mldfi_guess_cell(struct guess *guess, const struct cell *cell, struct json 
 
 struct inferred {
     uint16_t type_id;
-    uint16_t flags;      /* MLDF_FIELD_NULLABLE */
-    char arguments[64];  /* "" when none */
+    uint16_t flags;       /* MLDF_FIELD_NULLABLE */
+    char arguments[64];   /* "" when none */
     bool numbers_as_text; /* JSON lines: a TEXT column that holds integers beyond 64 bits */
 };
 /* json: from JSON lines, where a mixture is JSON; in CSV it is text. */
@@ -35,7 +35,13 @@ void mldfi_guess_decide(const struct guess *guess, bool json, struct inferred *o
 
 /* How the text of a CSV cell reads. Spaces around numbers do not count. */
 typedef enum text_kind {
-    TEXT_EMPTY, TEXT_BOOL, TEXT_INT, TEXT_UINT /* above i64 */, TEXT_BIG, TEXT_FLOAT, TEXT_WORDS
+    TEXT_EMPTY,
+    TEXT_BOOL,
+    TEXT_INT,
+    TEXT_UINT /* above i64 */,
+    TEXT_BIG,
+    TEXT_FLOAT,
+    TEXT_WORDS
 } text_kind;
 struct text_number {
     int64_t i;

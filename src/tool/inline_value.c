@@ -17,8 +17,7 @@ struct record_walk {
 
 static mldf_status put_struct(struct record_walk *w, uint32_t descr, uint32_t node, mldf_error *err);
 
-static mldf_status need(struct record_walk *w, size_t bytes, uint8_t **dst, mldf_error *err)
-{
+static mldf_status need(struct record_walk *w, size_t bytes, uint8_t **dst, mldf_error *err) {
     if (bytes > (size_t)(w->end - w->at))
         return mldfi_fail(err, MLDF_E_SCHEMA, "the members pass the end of the record");
     *dst = w->at;
@@ -27,8 +26,7 @@ static mldf_status need(struct record_walk *w, size_t bytes, uint8_t **dst, mldf
 }
 
 /* One code point of valid UTF-8. */
-static size_t code_point(const uint8_t *s, uint32_t *out)
-{
+static size_t code_point(const uint8_t *s, uint32_t *out) {
     if (s[0] < 0x80) {
         *out = s[0];
         return 1;
@@ -40,8 +38,7 @@ static size_t code_point(const uint8_t *s, uint32_t *out)
     return n;
 }
 
-static mldf_status put_unicode(const struct json_node *n, uint8_t *dst, uint64_t capacity, mldf_error *err)
-{
+static mldf_status put_unicode(const struct json_node *n, uint8_t *dst, uint64_t capacity, mldf_error *err) {
     uint64_t count = 0;
     for (uint64_t i = 0; i < n->text_bytes; count++) {
         uint32_t c;
@@ -53,8 +50,7 @@ static mldf_status put_unicode(const struct json_node *n, uint8_t *dst, uint64_t
     return MLDF_OK;
 }
 
-static int hex_digit(char c)
-{
+static int hex_digit(char c) {
     if (c >= '0' && c <= '9')
         return c - '0';
     if (c >= 'a' && c <= 'f')
@@ -62,8 +58,7 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static mldf_status put_void(const struct json_node *n, uint8_t *dst, uint64_t bytes, mldf_error *err)
-{
+static mldf_status put_void(const struct json_node *n, uint8_t *dst, uint64_t bytes, mldf_error *err) {
     if (n->text_bytes != 2 * bytes)
         return mldfi_fail(err, MLDF_E_TYPE, "%llu hexadecimal digits belong here", (unsigned long long)(2 * bytes));
     for (uint64_t i = 0; i < bytes; i++) {
@@ -76,8 +71,7 @@ static mldf_status put_void(const struct json_node *n, uint8_t *dst, uint64_t by
 }
 
 /* "|S16", "<U8", "|V4": strings of fixed length. */
-static mldf_status put_string(struct record_walk *w, char code, uint64_t length, uint32_t node, mldf_error *err)
-{
+static mldf_status put_string(struct record_walk *w, char code, uint64_t length, uint32_t node, mldf_error *err) {
     const struct json_node *n = &w->json->nodes[node];
     uint8_t *dst = NULL;
     mldf_status status = need(w, (size_t)(code == 'U' ? length * 4 : length), &dst, err);
@@ -90,15 +84,14 @@ static mldf_status put_string(struct record_walk *w, char code, uint64_t length,
     if (code == 'V')
         return put_void(n, dst, length, err);
     if (n->text_bytes > length)
-        return mldfi_fail(err, MLDF_E_RANGE, "%llu bytes of text, and the member has %llu", (unsigned long long)n->text_bytes,
-                          (unsigned long long)length);
+        return mldfi_fail(err, MLDF_E_RANGE, "%llu bytes of text, and the member has %llu",
+                          (unsigned long long)n->text_bytes, (unsigned long long)length);
     memcpy(dst, n->text, n->text_bytes);
     return MLDF_OK;
 }
 
 /* A type: a dtype, a string type, or a nested list of members. */
-static mldf_status put_item(struct record_walk *w, uint32_t type, uint32_t node, mldf_error *err)
-{
+static mldf_status put_item(struct record_walk *w, uint32_t type, uint32_t node, mldf_error *err) {
     const struct json_node *t = &w->descr->nodes[type];
     uint64_t length;
     if (t->kind == MLDFI_JSON_ARRAY)
@@ -115,8 +108,8 @@ static mldf_status put_item(struct record_walk *w, uint32_t type, uint32_t node,
 }
 
 /* A member with a shape: nested lists. `shape` is the node of the dimension that comes next; `end` the node after the last. */
-static mldf_status put_shaped(struct record_walk *w, uint32_t type, uint32_t shape, uint32_t end, uint32_t node, mldf_error *err)
-{
+static mldf_status put_shaped(struct record_walk *w, uint32_t type, uint32_t shape, uint32_t end, uint32_t node,
+                              mldf_error *err) {
     const struct json_node *n = &w->json->nodes[node];
     uint64_t count;
     mldf_status status = MLDF_OK;
@@ -131,8 +124,8 @@ static mldf_status put_shaped(struct record_walk *w, uint32_t type, uint32_t sha
     return status;
 }
 
-static mldf_status put_member(struct record_walk *w, uint32_t type, uint32_t member_end, uint32_t node, mldf_error *err)
-{
+static mldf_status put_member(struct record_walk *w, uint32_t type, uint32_t member_end, uint32_t node,
+                              mldf_error *err) {
     uint32_t shape = w->descr->nodes[type].next;
     if (shape >= member_end)
         return put_item(w, type, node, err);
@@ -141,14 +134,13 @@ static mldf_status put_member(struct record_walk *w, uint32_t type, uint32_t mem
     return put_shaped(w, type, shape, w->descr->nodes[shape].next, node, err);
 }
 
-static bool is_padding(const struct json *descr, uint32_t name)
-{
+static bool is_padding(const struct json *descr, uint32_t name) {
     const struct json_node *type = &descr->nodes[descr->nodes[name].next];
-    return descr->nodes[name].text_bytes == 0 && type->kind == MLDFI_JSON_STRING && type->text_bytes > 1 && type->text[1] == 'V';
+    return descr->nodes[name].text_bytes == 0 && type->kind == MLDFI_JSON_STRING && type->text_bytes > 1 &&
+           type->text[1] == 'V';
 }
 
-static mldf_status skip_padding(struct record_walk *w, uint32_t name, mldf_error *err)
-{
+static mldf_status skip_padding(struct record_walk *w, uint32_t name, mldf_error *err) {
     const struct json_node *type = &w->descr->nodes[w->descr->nodes[name].next];
     uint64_t length;
     uint8_t *dst = NULL;
@@ -158,8 +150,7 @@ static mldf_status skip_padding(struct record_walk *w, uint32_t name, mldf_error
 }
 
 /* The value of a named member: by name in an object, by order in a list. */
-static uint32_t find_value(const struct record_walk *w, uint32_t name, uint32_t node, uint32_t *next)
-{
+static uint32_t find_value(const struct record_walk *w, uint32_t name, uint32_t node, uint32_t *next) {
     const struct json_node *wanted = &w->descr->nodes[name], *n = &w->json->nodes[node];
     if (n->kind == MLDFI_JSON_ARRAY) {
         uint32_t at = *next;
@@ -169,13 +160,13 @@ static uint32_t find_value(const struct record_walk *w, uint32_t name, uint32_t 
         return at;
     }
     for (uint32_t i = mldfi_json_first(w->json, node); i < n->next; i = w->json->nodes[i].next)
-        if (w->json->nodes[i].key_bytes == wanted->text_bytes && memcmp(w->json->nodes[i].key, wanted->text, wanted->text_bytes) == 0)
+        if (w->json->nodes[i].key_bytes == wanted->text_bytes &&
+            memcmp(w->json->nodes[i].key, wanted->text, wanted->text_bytes) == 0)
             return i;
     return UINT32_MAX;
 }
 
-static mldf_status put_struct(struct record_walk *w, uint32_t descr, uint32_t node, mldf_error *err)
-{
+static mldf_status put_struct(struct record_walk *w, uint32_t descr, uint32_t node, mldf_error *err) {
     const struct json_node *list = &w->descr->nodes[descr], *n = &w->json->nodes[node];
     uint32_t next = mldfi_json_first(w->json, node), used = 0;
     if (n->kind != MLDFI_JSON_OBJECT && n->kind != MLDFI_JSON_ARRAY)
@@ -204,14 +195,13 @@ static mldf_status put_struct(struct record_walk *w, uint32_t descr, uint32_t no
 }
 
 /* One unnamed member that is not padding: a bare array or scalar. */
-static bool is_bare(const struct json *descr, uint32_t list)
-{
+static bool is_bare(const struct json *descr, uint32_t list) {
     uint32_t name = mldfi_json_first(descr, mldfi_json_first(descr, list));
     return descr->nodes[list].count == 1 && descr->nodes[name].text_bytes == 0 && !is_padding(descr, name);
 }
 
-mldf_status mldfi_convert_inline(struct converter *c, const struct json *json, uint32_t node, mldf_value *out, mldf_error *err)
-{
+mldf_status mldfi_convert_inline(struct converter *c, const struct json *json, uint32_t node, mldf_value *out,
+                                 mldf_error *err) {
     uint32_t list = mldfi_json_find(&c->descr, 0, "descr");
     mldf_status status = mldfi_buffer_resize(&c->scratch, c->field->record_bytes, err);
     if (status < 0)

@@ -12,8 +12,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err)
-{
+mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err) {
     if (!watch || !watch->progress)
         return MLDF_OK;
     double now = mldfi_time();
@@ -25,8 +24,7 @@ mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err
     return mldfi_fail(err, MLDF_E_CANCELLED, "interrupted");
 }
 
-mldf_status mldfi_input_memory(struct input *input, const char *name, const void *data, size_t bytes, mldf_error *err)
-{
+mldf_status mldfi_input_memory(struct input *input, const char *name, const void *data, size_t bytes, mldf_error *err) {
     memset(input, 0, sizeof *input);
     input->fd = -1;
     input->at_end = true;
@@ -45,8 +43,7 @@ mldf_status mldfi_input_memory(struct input *input, const char *name, const void
 }
 
 /* Opens the file and learns what kind it is. A FIFO waits for its writer, as it does for every other command. */
-static mldf_status open_path(struct input *input, const char *path, mldf_error *err)
-{
+static mldf_status open_path(struct input *input, const char *path, mldf_error *err) {
     struct stat st;
     if (strcmp(path, "-") == 0) {
         input->fd = STDIN_FILENO;
@@ -66,15 +63,16 @@ static mldf_status open_path(struct input *input, const char *path, mldf_error *
     if (fstat(input->fd, &st) != 0)
         return mldfi_fail_errno(err, errno, "%s: cannot read", input->name);
     if (S_ISDIR(st.st_mode))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a folder, and folders are not packed by this version", input->name);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a folder, and folders are not packed by this version",
+                          input->name);
     input->seekable = S_ISREG(st.st_mode) && input->owns_fd;
     if (S_ISREG(st.st_mode))
         input->total_bytes = (uint64_t)st.st_size;
     return MLDF_OK;
 }
 
-mldf_status mldfi_input_open(struct input *input, const char *path, bool record, struct input_watch *watch, mldf_error *err)
-{
+mldf_status mldfi_input_open(struct input *input, const char *path, bool record, struct input_watch *watch,
+                             mldf_error *err) {
     const char *name = strcmp(path, "-") == 0 ? "(standard input)" : path;
     memset(input, 0, sizeof *input);
     input->fd = -1;
@@ -96,8 +94,7 @@ mldf_status mldfi_input_open(struct input *input, const char *path, bool record,
     return status;
 }
 
-void mldfi_input_close(struct input *input)
-{
+void mldfi_input_close(struct input *input) {
     if (input->owns_fd && input->fd >= 0)
         close(input->fd);
     free(input->name);
@@ -106,30 +103,31 @@ void mldfi_input_close(struct input *input)
     input->fd = -1;
 }
 
-mldf_status mldfi_input_rewind(struct input *input, mldf_error *err)
-{
-    if (input->seekable) {
-        if (lseek(input->fd, 0, SEEK_SET) != 0)
-            return mldfi_fail_errno(err, errno, "%s: cannot go back to the beginning", input->name);
-        input->begin = input->end = 0;
-        input->at_end = false;
-    } else {
-        /* Everything is still in the window. */
-        input->begin = 0;
-        input->recording = false;
-    }
+mldf_status mldfi_input_seek(struct input *input, uint64_t offset, mldf_error *err) {
+    if (lseek(input->fd, (off_t)offset, SEEK_SET) != (off_t)offset)
+        return mldfi_fail_errno(err, errno, "%s: cannot go to byte %llu", input->name, (unsigned long long)offset);
+    input->begin = input->end = 0;
+    input->at_end = false;
+    input->consumed = offset;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_input_rewind(struct input *input, mldf_error *err) {
+    if (input->seekable)
+        return mldfi_input_seek(input, 0, err);
+    /* Everything is still in the window. */
+    input->begin = 0;
+    input->recording = false;
     input->consumed = 0;
     return MLDF_OK;
 }
 
-bool mldfi_input_may_look(const struct input *input)
-{
+bool mldfi_input_may_look(const struct input *input) {
     return !input->recording || input->begin < INPUT_MAX_RECORD;
 }
 
 /* Room for at least one chunk after `end`: by moving the window to the front, or by growing. */
-static mldf_status make_room(struct input *input, mldf_error *err)
-{
+static mldf_status make_room(struct input *input, mldf_error *err) {
     if (!input->recording && input->begin > 0) {
         memmove(input->data, input->data + input->begin, input->end - input->begin);
         input->end -= input->begin;
@@ -149,8 +147,7 @@ static mldf_status make_room(struct input *input, mldf_error *err)
     return MLDF_OK;
 }
 
-mldf_status mldfi_input_more(struct input *input, mldf_error *err)
-{
+mldf_status mldfi_input_more(struct input *input, mldf_error *err) {
     if (input->at_end)
         return MLDF_END;
     mldf_status status = make_room(input, err);
@@ -174,8 +171,7 @@ mldf_status mldfi_input_more(struct input *input, mldf_error *err)
     }
 }
 
-void mldfi_input_consume(struct input *input, size_t bytes)
-{
+void mldfi_input_consume(struct input *input, size_t bytes) {
     input->begin += bytes;
     input->consumed += bytes;
 }

@@ -25,25 +25,28 @@ struct input_watch {
 mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err);
 
 struct input {
-    char *name;          /* for messages */
-    int fd;              /* -1: memory */
+    char *name; /* for messages */
+    int fd;     /* -1: memory */
     bool owns_fd;
     bool seekable;
-    bool recording;      /* not seekable: keep everything from the first byte on */
+    bool recording; /* not seekable: keep everything from the first byte on */
     bool at_end;
-    char *data;          /* the window: [begin, end) is not consumed yet */
+    char *data; /* the window: [begin, end) is not consumed yet */
     size_t begin, end, capacity;
-    uint64_t consumed;   /* bytes given up so far */
-    uint64_t total_bytes; /* size of a regular file, or MLDF_NONE */
+    uint64_t consumed;         /* bytes given up so far */
+    uint64_t total_bytes;      /* size of a regular file, or MLDF_NONE */
     struct input_watch *watch; /* may be NULL */
 };
 
 /* record: mldfi_input_rewind will be called. */
-mldf_status mldfi_input_open(struct input *input, const char *path, bool record, struct input_watch *watch, mldf_error *err);
+mldf_status mldfi_input_open(struct input *input, const char *path, bool record, struct input_watch *watch,
+                             mldf_error *err);
 mldf_status mldfi_input_memory(struct input *input, const char *name, const void *data, size_t bytes, mldf_error *err);
 void mldfi_input_close(struct input *input);
 /* Back to the first byte; recording ends. */
 mldf_status mldfi_input_rewind(struct input *input, mldf_error *err);
+/* A regular file only. */
+mldf_status mldfi_input_seek(struct input *input, uint64_t offset, mldf_error *err);
 /* May more be looked at, or is the record of a pipe full? */
 bool mldfi_input_may_look(const struct input *input);
 

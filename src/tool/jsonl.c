@@ -6,21 +6,18 @@
 #include "util/error.h"
 #include "util/utf8.h"
 
-void mldfi_jsonl_begin(struct jsonl *jsonl, struct input *input)
-{
+void mldfi_jsonl_begin(struct jsonl *jsonl, struct input *input) {
     memset(jsonl, 0, sizeof *jsonl);
     jsonl->input = input;
 }
 
-void mldfi_jsonl_free(struct jsonl *jsonl)
-{
+void mldfi_jsonl_free(struct jsonl *jsonl) {
     mldfi_json_free(&jsonl->tree);
     memset(jsonl, 0, sizeof *jsonl);
 }
 
 /* Finds the end of the line that begins the window; *bytes without its line end. */
-static mldf_status find_line(struct jsonl *jsonl, size_t *bytes, mldf_error *err)
-{
+static mldf_status find_line(struct jsonl *jsonl, size_t *bytes, mldf_error *err) {
     struct input *in = jsonl->input;
     size_t seen = 0;
     for (;;) {
@@ -43,22 +40,19 @@ static mldf_status find_line(struct jsonl *jsonl, size_t *bytes, mldf_error *err
     }
 }
 
-static bool is_blank(const char *text, size_t bytes)
-{
+static bool is_blank(const char *text, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
             return false;
     return true;
 }
 
-static mldf_status fail_in_line(const struct jsonl *jsonl, uint64_t column, const char *what, mldf_error *err)
-{
+static mldf_status fail_in_line(const struct jsonl *jsonl, uint64_t column, const char *what, mldf_error *err) {
     return mldfi_fail(err, MLDF_E_SYNTAX, "%s:%llu:%llu: %s", jsonl->input->name, (unsigned long long)jsonl->line,
                       (unsigned long long)column, what);
 }
 
-static mldf_status parse_line(struct jsonl *jsonl, const char *text, size_t bytes, size_t shift, mldf_error *err)
-{
+static mldf_status parse_line(struct jsonl *jsonl, const char *text, size_t bytes, size_t shift, mldf_error *err) {
     mldf_error inner;
     size_t good = mldfi_utf8_valid_prefix(text, bytes);
     if (good < bytes)
@@ -75,8 +69,7 @@ static mldf_status parse_line(struct jsonl *jsonl, const char *text, size_t byte
     return MLDF_OK;
 }
 
-mldf_status mldfi_jsonl_next(struct jsonl *jsonl, mldf_error *err)
-{
+mldf_status mldfi_jsonl_next(struct jsonl *jsonl, mldf_error *err) {
     for (;;) {
         size_t bytes, shift = 0;
         mldfi_input_consume(jsonl->input, jsonl->pending);

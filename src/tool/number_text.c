@@ -6,27 +6,23 @@
 #include "tool/infer.h"
 #include "util/number.h"
 
-bool mldfi_int_is_exact(int64_t value)
-{
+bool mldfi_int_is_exact(int64_t value) {
     uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     return mldfi_uint_is_exact(magnitude);
 }
 
-bool mldfi_uint_is_exact(uint64_t value)
-{
+bool mldfi_uint_is_exact(uint64_t value) {
     if (value == 0)
         return true;
     return (value >> __builtin_ctzll(value)) <= (UINT64_C(1) << 53);
 }
 
-static bool is_word(const char *text, size_t bytes, const char *word)
-{
+static bool is_word(const char *text, size_t bytes, const char *word) {
     return strlen(word) == bytes && strncasecmp(text, word, bytes) == 0;
 }
 
 /* Only the spellings that programs write. */
-static bool is_bool(const char *text, size_t bytes, int64_t *out)
-{
+static bool is_bool(const char *text, size_t bytes, int64_t *out) {
     static const char *const words[6] = {"false", "true", "False", "True", "FALSE", "TRUE"};
     for (size_t i = 0; i < 6; i++) {
         if (strlen(words[i]) == bytes && memcmp(text, words[i], bytes) == 0) {
@@ -37,8 +33,7 @@ static bool is_bool(const char *text, size_t bytes, int64_t *out)
     return false;
 }
 
-static bool is_nonfinite(const char *text, size_t bytes, double *out)
-{
+static bool is_nonfinite(const char *text, size_t bytes, double *out) {
     bool negative = bytes > 0 && text[0] == '-';
     size_t skip = bytes > 0 && (text[0] == '-' || text[0] == '+');
     if (is_word(text, bytes, "nan")) {
@@ -52,8 +47,7 @@ static bool is_nonfinite(const char *text, size_t bytes, double *out)
     return false;
 }
 
-static size_t count_digits(const char *text, size_t bytes)
-{
+static size_t count_digits(const char *text, size_t bytes) {
     size_t n = 0;
     while (n < bytes && text[n] >= '0' && text[n] <= '9')
         n++;
@@ -66,8 +60,7 @@ struct decimal {
     const char *whole, *fraction, *exponent;
     size_t whole_digits, fraction_digits, exponent_bytes;
 };
-static bool split_decimal(const char *text, size_t bytes, struct decimal *d)
-{
+static bool split_decimal(const char *text, size_t bytes, struct decimal *d) {
     size_t at = 0;
     memset(d, 0, sizeof *d);
     if (bytes > 0 && (text[0] == '-' || text[0] == '+')) {
@@ -100,19 +93,18 @@ static bool split_decimal(const char *text, size_t bytes, struct decimal *d)
     return at == bytes;
 }
 
-static bool digits_u64(const char *text, size_t bytes, uint64_t *out)
-{
+static bool digits_u64(const char *text, size_t bytes, uint64_t *out) {
     uint64_t value = 0;
     for (size_t i = 0; i < bytes; i++)
-        if (__builtin_mul_overflow(value, UINT64_C(10), &value) || __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
+        if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
+            __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
             return false;
     *out = value;
     return true;
 }
 
 /* JSON's grammar is what the number parser takes, so ".5", "5." and leading zeros are put into that form first. */
-static bool read_float(const struct decimal *d, double *out)
-{
+static bool read_float(const struct decimal *d, double *out) {
     char text[800];
     size_t zeros = 0, at = 0;
     while (zeros + 1 < d->whole_digits && d->whole[zeros] == '0')
@@ -137,8 +129,7 @@ static bool read_float(const struct decimal *d, double *out)
     return mldfi_parse_double(text, at, out) && isfinite(*out);
 }
 
-static text_kind read_integer(const struct decimal *d, struct text_number *out)
-{
+static text_kind read_integer(const struct decimal *d, struct text_number *out) {
     uint64_t magnitude;
     bool fits = digits_u64(d->whole, d->whole_digits, &magnitude);
     if (!fits || (d->negative && magnitude > (uint64_t)INT64_MAX + 1)) {
@@ -157,8 +148,7 @@ static text_kind read_integer(const struct decimal *d, struct text_number *out)
     return TEXT_INT;
 }
 
-text_kind mldfi_read_text(const char *text, size_t bytes, bool loose, struct text_number *out)
-{
+text_kind mldfi_read_text(const char *text, size_t bytes, bool loose, struct text_number *out) {
     struct decimal d;
     if (bytes == 0)
         return TEXT_EMPTY;
@@ -181,8 +171,7 @@ text_kind mldfi_read_text(const char *text, size_t bytes, bool loose, struct tex
     return read_float(&d, &out->f) ? TEXT_FLOAT : TEXT_WORDS;
 }
 
-text_kind mldfi_read_json_number(const char *text, size_t bytes, struct text_number *out)
-{
+text_kind mldfi_read_json_number(const char *text, size_t bytes, struct text_number *out) {
     struct decimal d;
     if (!split_decimal(text, bytes, &d))
         return TEXT_WORDS;
@@ -191,8 +180,7 @@ text_kind mldfi_read_json_number(const char *text, size_t bytes, struct text_num
     return mldfi_parse_double(text, bytes, &out->f) && isfinite(out->f) ? TEXT_FLOAT : TEXT_WORDS;
 }
 
-bool mldfi_json_nonfinite(const struct json *json, uint32_t node, double *out)
-{
+bool mldfi_json_nonfinite(const struct json *json, uint32_t node, double *out) {
     if (json->nodes[node].kind != MLDFI_JSON_STRING)
         return false;
     if (mldfi_json_is_text(json, node, "NaN"))

@@ -13,8 +13,7 @@
 #include "util/error.h"
 #include "util/number.h"
 
-static mldf_status compress_one(mldf_schema *schema, const char *text, mldf_error *err)
-{
+static mldf_status compress_one(mldf_schema *schema, const char *text, mldf_error *err) {
     char name[MLDF_NAME_MAX + 1];
     size_t field;
     int64_t level = 3;
@@ -35,8 +34,7 @@ static mldf_status compress_one(mldf_schema *schema, const char *text, mldf_erro
     return mldf_schema_compress(schema, field, (int)level, err);
 }
 
-mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err)
-{
+mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err) {
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK && i < count; i++)
         status = compress_one(schema, fields[i], err);
@@ -44,8 +42,7 @@ mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields,
 }
 
 /* Known only when every source is a regular file. */
-static uint64_t total_bytes(const char *const *sources, size_t count)
-{
+static uint64_t total_bytes(const char *const *sources, size_t count) {
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {
         struct stat st;
@@ -56,8 +53,7 @@ static uint64_t total_bytes(const char *const *sources, size_t count)
     return total;
 }
 
-static mldf_status check_sources(const char *const *sources, size_t count, mldf_error *err)
-{
+static mldf_status check_sources(const char *const *sources, size_t count, mldf_error *err) {
     size_t inputs = 0;
     if (count == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no source was given");
@@ -68,18 +64,17 @@ static mldf_status check_sources(const char *const *sources, size_t count, mldf_
     return MLDF_OK;
 }
 
-static mldf_status open_writer(struct feed *feed, const char *out, const mldf_schema *schema, mldf_error *err)
-{
+static mldf_status open_writer(struct feed *feed, const char *out, const mldf_schema *schema, mldf_error *err) {
     mldf_writer_options writer = feed->options->writer;
     mldfi_feed_hooks(feed, &writer);
+    writer.resume = feed->options->resume;
     if (strcmp(out, "-") == 0)
         return mldf_writer_open_stream(STDOUT_FILENO, schema, &writer, &feed->writer, err);
     return mldf_writer_open(out, schema, &writer, &feed->writer, err);
 }
 
 /* A name that is taken is better said before thousands of rows are looked at. */
-static mldf_status check_target(const char *out, bool overwrite, mldf_error *err)
-{
+static mldf_status check_target(const char *out, bool overwrite, mldf_error *err) {
     bool exists;
     if (overwrite || strcmp(out, "-") == 0)
         return MLDF_OK;
@@ -89,17 +84,20 @@ static mldf_status check_target(const char *out, bool overwrite, mldf_error *err
     return status;
 }
 
-static mldf_status pack_all(struct feed *feed, const char *out, mldf_schema **schema, mldf_pack_result *result, mldf_error *err)
-{
+static mldf_status pack_all(struct feed *feed, const char *out, mldf_schema **schema, mldf_pack_result *result,
+                            mldf_error *err) {
     const mldf_pack_options *options = feed->options;
-    mldf_status status = options->schema ? mldfi_schema_copy(options->schema, schema, err) : mldfi_feed_infer(feed, schema, err);
+    mldf_status status =
+        options->schema ? mldfi_schema_copy(options->schema, schema, err) : mldfi_feed_infer(feed, schema, err);
     if (status == MLDF_OK)
         status = mldfi_apply_compress(*schema, options->compress_fields, options->compress_count, err);
     if (status == MLDF_OK)
         status = mldfi_feed_use_schema(feed, *schema, err);
     if (status == MLDF_OK)
         status = open_writer(feed, out, *schema, err);
-    for (size_t i = 0; status == MLDF_OK && i < feed->source_count; i++)
+    if (status == MLDF_OK)
+        status = mldfi_feed_resume(feed, err);
+    for (size_t i = feed->start.source; status == MLDF_OK && i < feed->source_count; i++)
         status = mldfi_feed_source(feed, i, err);
     if (!feed->writer)
         return status;
@@ -117,9 +115,8 @@ static mldf_status pack_all(struct feed *feed, const char *out, mldf_schema **sc
     return status;
 }
 
-mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out, const mldf_pack_options *options,
-                      mldf_pack_result *result, mldf_error *err)
-{
+mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,
+                      const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err) {
     static const mldf_pack_options defaults = MLDF_PACK_OPTIONS_INIT;
     mldf_pack_result ignored;
     mldf_schema *schema = NULL;
@@ -129,9 +126,10 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
-    if (options->resume)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "resuming a pack is not supported by this version yet");
     mldf_status status = check_sources(sources, source_count, err);
+    if (status == MLDF_OK && options->resume &&
+        (strcmp(out, "-") == 0 || total_bytes(sources, source_count) == MLDF_NONE))
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "a run can be resumed only from regular files to a regular file");
     if (status == MLDF_OK)
         status = check_target(out, options->writer.overwrite, err);
     if (status < 0)

@@ -7,6 +7,14 @@
 
 enum { FEED_RING = 1 << 16 };
 
+/* A place between two rows: what a checkpoint keeps of the sources. */
+struct resume_point {
+    uint32_t source;
+    uint64_t offset, line; /* of the next row; offset 0: the source from its beginning */
+    uint64_t skipped;
+    uint64_t fingerprint; /* of the names and sizes of all sources */
+};
+
 /* The state of one run over all sources. */
 struct feed {
     const mldf_pack_options *options;
@@ -25,7 +33,10 @@ struct feed {
     mldf_value *values;
 
     mldf_writer *writer;
+    uint64_t first_sample; /* samples that the writer had when this run began */
     uint64_t submitted, skipped;
+    struct resume_point start; /* where this run goes on */
+    double last_checkpoint;
     /* Where the latest rows came from, so that an error from a worker thread can name its line. */
     uint64_t *ring_line;
     uint32_t *ring_source;
@@ -45,6 +56,10 @@ void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer);
 mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err);
 /* An error that names a sample gets the place of its row. */
 void mldfi_feed_place(const struct feed *feed, mldf_error *err);
+
+/* resume.c: the point that the writer continues from, if any; then now and then a checkpoint. */
+mldf_status mldfi_feed_resume(struct feed *feed, mldf_error *err);
+mldf_status mldfi_feed_checkpoint(struct feed *feed, const struct rows *rows, size_t source, mldf_error *err);
 
 /* "FIELD" or "FIELD=LEVEL" for each. */
 mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err);

@@ -15,12 +15,11 @@
 struct sample_shape {
     struct placement *payloads; /* of every sample, empty ones left out */
     size_t count;
-    bool known;                 /* every size is */
+    bool known; /* every size is */
 };
 
 /* Bytes of every stored value of a field, or MLDF_NONE. */
-static uint64_t stored_bytes(const struct schema_field *field, uint64_t given)
-{
+static uint64_t stored_bytes(const struct schema_field *field, uint64_t given) {
     uint64_t bytes = given;
     if (field->info.type_id == MLDF_NDARRAY) {
         uint64_t fixed = mldf_dtype_bytes(field->info.dtype);
@@ -39,8 +38,8 @@ static uint64_t stored_bytes(const struct schema_field *field, uint64_t given)
     return bytes;
 }
 
-static mldf_status shape_sample(const mldf_schema *schema, const uint64_t *given, struct sample_shape *shape, mldf_error *err)
-{
+static mldf_status shape_sample(const mldf_schema *schema, const uint64_t *given, struct sample_shape *shape,
+                                mldf_error *err) {
     shape->known = true;
     shape->count = 0;
     shape->payloads = mldfi_alloc_zero(schema->payload_count + 1, sizeof *shape->payloads, err);
@@ -72,8 +71,7 @@ struct mark {
 
 /* Places samples from *sample on until the cursor stands at the same place of a unit again, then skips whole repetitions.
  * unit: a page, when the page rule may move samples; 64 bytes otherwise. */
-static bool skip_repeats(struct mark *mark, uint64_t unit, uint64_t samples, uint64_t *sample, uint64_t *cursor)
-{
+static bool skip_repeats(struct mark *mark, uint64_t unit, uint64_t samples, uint64_t *sample, uint64_t *cursor) {
     if (!mark->set || mark->cursor % unit != *cursor % unit) {
         if (!mark->set) {
             mark->set = true;
@@ -93,8 +91,8 @@ static bool skip_repeats(struct mark *mark, uint64_t unit, uint64_t samples, uin
 }
 
 /* The end of the data of `samples` equal samples. */
-static mldf_status place_all(const struct sample_shape *shape, uint64_t samples, uint64_t page_size, uint64_t *cursor, mldf_error *err)
-{
+static mldf_status place_all(const struct sample_shape *shape, uint64_t samples, uint64_t page_size, uint64_t *cursor,
+                             mldf_error *err) {
     struct mark mark = {false, 0, 0};
     uint64_t span_end = 0;
     if (shape->count == 0 || samples == 0)
@@ -116,15 +114,14 @@ static mldf_status place_all(const struct sample_shape *shape, uint64_t samples,
     return MLDF_OK;
 }
 
-static uint64_t first_page(size_t fields, uint64_t page_size)
-{
+static uint64_t first_page(size_t fields, uint64_t page_size) {
     return mldfi_align_up(FORMAT_DESCRIPTOR_OFFSET + (uint64_t)FORMAT_DESCRIPTOR_BYTES * fields, page_size);
 }
 
 /* Page size, and the data region with it. *end is MLDF_NONE when sizes are not known. */
-static mldf_status plan_data(const mldf_schema *schema, const mldf_plan_options *options, const struct sample_shape *shape,
-                             uint64_t *page_size, uint64_t *begin, uint64_t *end, mldf_error *err)
-{
+static mldf_status plan_data(const mldf_schema *schema, const mldf_plan_options *options,
+                             const struct sample_shape *shape, uint64_t *page_size, uint64_t *begin, uint64_t *end,
+                             mldf_error *err) {
     bool automatic = options->page_size == 0;
     *page_size = automatic ? FORMAT_AUTO_SMALL_PAGE : options->page_size;
     *begin = first_page(schema->field_count, *page_size);
@@ -152,8 +149,7 @@ struct region_list {
     bool overflow;
 };
 
-static void add_at(struct region_list *list, const char *name, uint64_t begin, uint64_t end)
-{
+static void add_at(struct region_list *list, const char *name, uint64_t begin, uint64_t end) {
     mldf_region *region = &list->regions[list->count++];
     region->name = name;
     region->begin = begin;
@@ -161,8 +157,7 @@ static void add_at(struct region_list *list, const char *name, uint64_t begin, u
 }
 
 /* A region that begins at the next multiple of `align`. */
-static void add(struct region_list *list, const char *name, uint64_t align, uint64_t bytes)
-{
+static void add(struct region_list *list, const char *name, uint64_t align, uint64_t bytes) {
     uint64_t begin = list->at == MLDF_NONE ? MLDF_NONE : mldfi_align_up(list->at, align), end = MLDF_NONE;
     if (begin != MLDF_NONE && bytes != MLDF_NONE)
         list->overflow |= !mldfi_add_u64(begin, bytes, &end) || end > UINT64_C(1) << 62;
@@ -172,8 +167,7 @@ static void add(struct region_list *list, const char *name, uint64_t align, uint
     list->at = end;
 }
 
-static uint64_t times(struct region_list *list, uint64_t a, uint64_t b)
-{
+static uint64_t times(struct region_list *list, uint64_t a, uint64_t b) {
     uint64_t product;
     if (!mldfi_mul_u64(a, b, &product) || product > UINT64_C(1) << 62) {
         list->overflow = true;
@@ -182,8 +176,7 @@ static uint64_t times(struct region_list *list, uint64_t a, uint64_t b)
     return product;
 }
 
-static uint64_t long_argument_bytes(const mldf_schema *schema)
-{
+static uint64_t long_argument_bytes(const mldf_schema *schema) {
     uint64_t count = 0, text = 0;
     for (size_t i = 0; i < schema->field_count; i++) {
         struct descriptor descriptor;
@@ -198,19 +191,19 @@ static uint64_t long_argument_bytes(const mldf_schema *schema)
 }
 
 static void add_sections(struct region_list *list, const mldf_schema *schema, const mldf_plan_options *options,
-                         uint64_t row_table, uint64_t allocation_table, uint64_t pages)
-{
+                         uint64_t row_table, uint64_t allocation_table, uint64_t pages) {
     size_t before = list->count;
     uint64_t blocks = MLDF_NONE, n = options->samples, long_arguments = long_argument_bytes(schema);
     if (allocation_table != MLDF_NONE)
-        blocks = mldfi_crc_blocks((uint64_t)FORMAT_DESCRIPTOR_BYTES * schema->field_count) + mldfi_crc_blocks(row_table) +
-                 mldfi_crc_blocks(allocation_table);
+        blocks = mldfi_crc_blocks((uint64_t)FORMAT_DESCRIPTOR_BYTES * schema->field_count) +
+                 mldfi_crc_blocks(row_table) + mldfi_crc_blocks(allocation_table);
     uint64_t crcs = options->no_checksums ? 0 : blocks == MLDF_NONE ? MLDF_NONE : 4 * blocks;
     add(list, mldfi_section_name(SECTION_TABLES), 8, crcs == MLDF_NONE ? MLDF_NONE : FORMAT_TABLES_BYTES + crcs);
     if (!options->no_checksums && schema->payload_count)
         add(list, mldfi_section_name(SECTION_CHECKS), 8, times(list, n, 4 * schema->payload_count));
     if (schema->nullable_count)
-        add(list, mldfi_section_name(SECTION_VALIDITY), 8, times(list, mldfi_align_up((n + 7) / 8, 8), schema->nullable_count));
+        add(list, mldfi_section_name(SECTION_VALIDITY), 8,
+            times(list, mldfi_align_up((n + 7) / 8, 8), schema->nullable_count));
     if (schema->payload_count)
         add(list, mldfi_section_name(SECTION_PAGE_MAP), 8, pages == MLDF_NONE ? MLDF_NONE : times(list, pages, 8));
     if (long_arguments)
@@ -221,9 +214,8 @@ static void add_sections(struct region_list *list, const mldf_schema *schema, co
     add(list, "footer", 8, FORMAT_FOOTER_BYTES);
 }
 
-static mldf_status plan_regions(const mldf_schema *schema, const mldf_plan_options *options, const struct sample_shape *shape,
-                                struct region_list *list, mldf_error *err)
-{
+static mldf_status plan_regions(const mldf_schema *schema, const mldf_plan_options *options,
+                                const struct sample_shape *shape, struct region_list *list, mldf_error *err) {
     uint64_t page_size, begin, end, pages = MLDF_NONE;
     uint64_t descriptors = (uint64_t)FORMAT_DESCRIPTOR_BYTES * schema->field_count;
     mldf_status status = plan_data(schema, options, shape, &page_size, &begin, &end, err);
@@ -236,7 +228,8 @@ static mldf_status plan_regions(const mldf_schema *schema, const mldf_plan_optio
     if (end != MLDF_NONE)
         pages = (mldfi_align_up(end, 64) - begin + page_size - 1) / page_size;
     uint64_t rows = times(list, options->samples, schema->row_bytes);
-    uint64_t allocations = shape->known ? times(list, options->samples, (uint64_t)FORMAT_ALLOCATION_BYTES * shape->count) : MLDF_NONE;
+    uint64_t allocations =
+        shape->known ? times(list, options->samples, (uint64_t)FORMAT_ALLOCATION_BYTES * shape->count) : MLDF_NONE;
     if (!shape->known && options->samples == 0)
         allocations = 0;
     list->at = end;
@@ -248,9 +241,8 @@ static mldf_status plan_regions(const mldf_schema *schema, const mldf_plan_optio
     return MLDF_OK;
 }
 
-mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *options, mldf_region *regions, size_t *region_count,
-                      mldf_error *err)
-{
+mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *options, mldf_region *regions,
+                      size_t *region_count, mldf_error *err) {
     static const mldf_plan_options defaults = MLDF_PLAN_OPTIONS_INIT;
     struct sample_shape shape = {NULL, 0, false};
     struct region_list list = {regions, 0, 0, false};
@@ -259,7 +251,8 @@ mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *option
     *region_count = 0;
     uint64_t page = options->page_size;
     if (page && (!mldfi_is_power_of_two(page) || page < FORMAT_MIN_PAGE || page > FORMAT_MAX_PAGE))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a page size of %llu bytes; it must be a power of two from 4096 to 2^31",
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "a page size of %llu bytes; it must be a power of two from 4096 to 2^31",
                           (unsigned long long)page);
     if (schema->field_count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "the schema has no fields");

@@ -9,8 +9,8 @@
 #include "util/error.h"
 
 /* The schema of the result: the source's, with compression as asked for. */
-static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_options *options, mldf_schema **out, mldf_error *err)
-{
+static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_options *options, mldf_schema **out,
+                               mldf_error *err) {
     mldf_status status = mldfi_schema_copy(mldf_reader_schema(reader), out, err);
     if (status < 0)
         return status;
@@ -22,8 +22,7 @@ static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_opti
     return mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
 }
 
-static bool has_section(const mldf_reader *reader, const char *name)
-{
+static bool has_section(const mldf_reader *reader, const char *name) {
     mldf_section section;
     for (size_t i = 0; i < mldf_reader_section_count(reader); i++)
         if (mldf_reader_section(reader, i, &section, NULL) == MLDF_OK && strcmp(section.name, name) == 0)
@@ -32,12 +31,12 @@ static bool has_section(const mldf_reader *reader, const char *name)
 }
 
 /* What the caller left open is as in the source: page size, dictionary, card. */
-static mldf_status fill_options(const mldf_reader *reader, const mldf_repack_options *options, mldf_writer_options *writer,
-                                mldf_buffer *card, mldf_error *err)
-{
+static mldf_status fill_options(const mldf_reader *reader, const mldf_repack_options *options,
+                                mldf_writer_options *writer, mldf_buffer *card, mldf_error *err) {
     mldf_file_info info;
     mldf_reader_info(reader, &info);
-    bool usable = info.page_size >= 4096 && info.page_size <= UINT64_C(1) << 31 && (info.page_size & (info.page_size - 1)) == 0;
+    bool usable =
+        info.page_size >= 4096 && info.page_size <= UINT64_C(1) << 31 && (info.page_size & (info.page_size - 1)) == 0;
     if (writer->page_size == 0 && info.version_minor >= 1 && usable)
         writer->page_size = info.page_size;
     if (!options->decompress && has_section(reader, "dictionary"))
@@ -53,8 +52,7 @@ static mldf_status fill_options(const mldf_reader *reader, const mldf_repack_opt
 }
 
 static mldf_status write_all(const mldf_reader *reader, const char *out, const mldf_schema *schema,
-                             const mldf_writer_options *options, mldf_pack_result *result, mldf_error *err)
-{
+                             const mldf_writer_options *options, mldf_pack_result *result, mldf_error *err) {
     mldf_writer *writer;
     mldf_write_result written = {0, 0, 0};
     struct input_watch watch;
@@ -79,9 +77,8 @@ static mldf_status write_all(const mldf_reader *reader, const char *out, const m
     return status;
 }
 
-static mldf_status repack_open(const char *path, const char *out, const mldf_repack_options *options, mldf_pack_result *result,
-                               mldf_error *err)
-{
+static mldf_status repack_open(const char *path, const char *out, const mldf_repack_options *options,
+                               mldf_pack_result *result, mldf_error *err) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_writer_options writing = options->writer;
     mldf_reader *reader;
@@ -107,8 +104,7 @@ static mldf_status repack_open(const char *path, const char *out, const mldf_rep
 }
 
 mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options, mldf_pack_result *result,
-                        mldf_error *err)
-{
+                        mldf_error *err) {
     static const mldf_repack_options defaults = MLDF_REPACK_OPTIONS_INIT;
     struct os_file lock = OS_FILE_NONE;
     mldf_pack_result ignored;

@@ -8,27 +8,28 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-const char *mldfi_source_format_name(mldf_source_format format)
-{
+const char *mldfi_source_format_name(mldf_source_format format) {
     switch (format) {
-    case MLDF_SOURCE_CSV: return "csv";
-    case MLDF_SOURCE_TSV: return "tsv";
-    case MLDF_SOURCE_JSONL: return "jsonl";
-    default: return "auto";
+    case MLDF_SOURCE_CSV:
+        return "csv";
+    case MLDF_SOURCE_TSV:
+        return "tsv";
+    case MLDF_SOURCE_JSONL:
+        return "jsonl";
+    default:
+        return "auto";
     }
 }
 
 /* ---- Which format -------------------------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *ending)
-{
+static bool ends_with(const char *name, const char *ending) {
     size_t n = strlen(name), e = strlen(ending);
     return n > e && strcasecmp(name + n - e, ending) == 0;
 }
 
 /* A first look at the bytes, for names that say nothing and for files that are something else altogether. */
-static mldf_status sniff(struct rows *rows, mldf_error *err)
-{
+static mldf_status sniff(struct rows *rows, mldf_error *err) {
     struct input *in = &rows->input;
     while (in->end - in->begin < 512) {
         mldf_status status = mldfi_input_more(in, err);
@@ -69,17 +70,16 @@ static mldf_status sniff(struct rows *rows, mldf_error *err)
 
 /* ---- CSV header ---------------------------------------------------------------------------------------------------- */
 
-static mldf_status fail_cell(const struct rows *rows, uint64_t line, uint64_t column, mldf_status status, mldf_error *err,
-                             const char *before, const char *name, size_t name_bytes, const char *after)
-{
+static mldf_status fail_cell(const struct rows *rows, uint64_t line, uint64_t column, mldf_status status,
+                             mldf_error *err, const char *before, const char *name, size_t name_bytes,
+                             const char *after) {
     int shown = name_bytes > 100 ? 100 : (int)name_bytes;
     return mldfi_fail(err, status, "%s:%llu:%llu: %s%.*s%s", rows->input.name, (unsigned long long)line,
                       (unsigned long long)column, before, shown, name, after);
 }
 
 static mldf_status map_header_cell(struct rows *rows, size_t index, bool may_add, struct columns *columns, bool *seen,
-                                   mldf_error *err)
-{
+                                   mldf_error *err) {
     const struct csv_cell *cell = &rows->csv.cells[index];
     if (cell->bytes == 0)
         return fail_cell(rows, cell->line, cell->column, MLDF_E_SYNTAX, err, "a column without a name", "", 0, "");
@@ -101,8 +101,8 @@ static mldf_status map_header_cell(struct rows *rows, size_t index, bool may_add
     return MLDF_OK;
 }
 
-static mldf_status map_header(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err)
-{
+static mldf_status map_header(struct rows *rows, const struct rows_options *options, struct columns *columns,
+                              mldf_error *err) {
     size_t count = rows->csv.cell_count, before = columns->count;
     mldf_status status = MLDF_OK;
     bool *seen = mldfi_alloc_zero(before + count + 1, sizeof *seen, err);
@@ -120,8 +120,8 @@ static mldf_status map_header(struct rows *rows, const struct rows_options *opti
     return status;
 }
 
-static mldf_status read_header(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err)
-{
+static mldf_status read_header(struct rows *rows, const struct rows_options *options, struct columns *columns,
+                               mldf_error *err) {
     mldf_status status = mldfi_csv_next(&rows->csv, err);
     if (status < 0)
         return status;
@@ -132,8 +132,8 @@ static mldf_status read_header(struct rows *rows, const struct rows_options *opt
 
 /* ---- Open, rewind, close ------------------------------------------------------------------------------------------- */
 
-static mldf_status begin(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err)
-{
+static mldf_status begin(struct rows *rows, const struct rows_options *options, struct columns *columns,
+                         mldf_error *err) {
     if (rows->format == MLDF_SOURCE_JSONL) {
         mldfi_jsonl_begin(&rows->jsonl, &rows->input);
         return MLDF_OK;
@@ -143,8 +143,7 @@ static mldf_status begin(struct rows *rows, const struct rows_options *options, 
 }
 
 mldf_status mldfi_rows_open_input(struct rows *rows, struct input *input, const struct rows_options *options,
-                                  struct columns *columns, mldf_error *err)
-{
+                                  struct columns *columns, mldf_error *err) {
     memset(rows, 0, sizeof *rows);
     rows->input = *input;
     rows->format = options->format;
@@ -157,9 +156,8 @@ mldf_status mldfi_rows_open_input(struct rows *rows, struct input *input, const 
     return status;
 }
 
-mldf_status mldfi_rows_open(struct rows *rows, const char *path, const struct rows_options *options, struct columns *columns,
-                            mldf_error *err)
-{
+mldf_status mldfi_rows_open(struct rows *rows, const char *path, const struct rows_options *options,
+                            struct columns *columns, mldf_error *err) {
     struct input input;
     memset(rows, 0, sizeof *rows);
     mldf_status status = mldfi_input_open(&input, path, options->record, options->watch, err);
@@ -168,23 +166,21 @@ mldf_status mldfi_rows_open(struct rows *rows, const char *path, const struct ro
     return mldfi_rows_open_input(rows, &input, options, columns, err);
 }
 
-static void free_parsers(struct rows *rows)
-{
+static void free_parsers(struct rows *rows) {
     mldfi_csv_free(&rows->csv);
     mldfi_jsonl_free(&rows->jsonl);
     free(rows->header);
     rows->header = NULL;
 }
 
-mldf_status mldfi_rows_rewind(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err)
-{
+mldf_status mldfi_rows_rewind(struct rows *rows, const struct rows_options *options, struct columns *columns,
+                              mldf_error *err) {
     free_parsers(rows);
     mldf_status status = mldfi_input_rewind(&rows->input, err);
     return status < 0 ? status : begin(rows, options, columns, err);
 }
 
-void mldfi_rows_close(struct rows *rows)
-{
+void mldfi_rows_close(struct rows *rows) {
     if (!rows->open)
         return;
     free_parsers(rows);
@@ -193,18 +189,30 @@ void mldfi_rows_close(struct rows *rows)
     memset(rows, 0, sizeof *rows);
 }
 
+void mldfi_rows_tell(const struct rows *rows, uint64_t *offset, uint64_t *line) {
+    bool json = rows->format == MLDF_SOURCE_JSONL;
+    *offset = rows->input.consumed + (json ? rows->jsonl.pending : rows->csv.pending);
+    *line = json ? rows->jsonl.line : rows->csv.line;
+}
+
+mldf_status mldfi_rows_seek(struct rows *rows, uint64_t offset, uint64_t line, mldf_error *err) {
+    mldf_status status = mldfi_input_seek(&rows->input, offset, err);
+    rows->csv.pending = rows->jsonl.pending = 0;
+    rows->csv.line = rows->jsonl.line = line;
+    rows->csv.started = rows->jsonl.started = true;
+    return status;
+}
+
 /* ---- Rows ---------------------------------------------------------------------------------------------------------- */
 
-static mldf_status clear_cells(struct rows *rows, size_t count, mldf_error *err)
-{
+static mldf_status clear_cells(struct rows *rows, size_t count, mldf_error *err) {
     mldf_status status = mldfi_array_reserve(&rows->cells, &rows->cell_capacity, count + 1, sizeof *rows->cells, err);
     if (status == MLDF_OK)
         memset(rows->cells, 0, count * sizeof *rows->cells);
     return status;
 }
 
-static mldf_status next_csv(struct rows *rows, const struct columns *columns, mldf_error *err)
-{
+static mldf_status next_csv(struct rows *rows, const struct columns *columns, mldf_error *err) {
     mldf_status status = mldfi_csv_next(&rows->csv, err);
     rows->line = rows->csv.row_line;
     if (status != MLDF_OK)
@@ -212,9 +220,9 @@ static mldf_status next_csv(struct rows *rows, const struct columns *columns, ml
     if (rows->csv.cell_count != rows->header_count) {
         size_t extra = rows->csv.cell_count > rows->header_count ? rows->header_count : rows->csv.cell_count - 1;
         const struct csv_cell *cell = &rows->csv.cells[extra];
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s:%llu:%llu: %zu cells, but the header has %zu columns", rows->input.name,
+        return mldfi_fail(err, MLDF_E_SYNTAX, "%s:%llu:%llu: %zu cell%s, but the header has %zu", rows->input.name,
                           (unsigned long long)cell->line, (unsigned long long)cell->column, rows->csv.cell_count,
-                          rows->header_count);
+                          rows->csv.cell_count == 1 ? "" : "s", rows->header_count);
     }
     status = clear_cells(rows, columns->count, err);
     if (status < 0)
@@ -233,8 +241,7 @@ static mldf_status next_csv(struct rows *rows, const struct columns *columns, ml
 }
 
 /* The column of a member: most lines have their keys in the same order, so the next column is tried first. */
-static size_t member_column(const struct columns *columns, const struct json_node *node, size_t guess)
-{
+static size_t member_column(const struct columns *columns, const struct json_node *node, size_t guess) {
     if (guess < columns->count) {
         const char *name = columns->names[guess];
         if (strncmp(name, node->key, node->key_bytes) == 0 && name[node->key_bytes] == 0)
@@ -243,8 +250,8 @@ static size_t member_column(const struct columns *columns, const struct json_nod
     return mldfi_columns_find(columns, node->key, node->key_bytes);
 }
 
-static mldf_status add_key(struct rows *rows, struct columns *columns, const struct json_node *node, bool may_add, mldf_error *err)
-{
+static mldf_status add_key(struct rows *rows, struct columns *columns, const struct json_node *node, bool may_add,
+                           mldf_error *err) {
     if (node->key_bytes == 0)
         return fail_cell(rows, rows->line, node->offset + 1, MLDF_E_SYNTAX, err, "a column without a name", "", 0, "");
     if (!may_add)
@@ -254,8 +261,7 @@ static mldf_status add_key(struct rows *rows, struct columns *columns, const str
     return status < 0 ? status : clear_cells(rows, columns->count, err);
 }
 
-static mldf_status next_jsonl(struct rows *rows, struct columns *columns, bool may_add, mldf_error *err)
-{
+static mldf_status next_jsonl(struct rows *rows, struct columns *columns, bool may_add, mldf_error *err) {
     mldf_status status = mldfi_jsonl_next(&rows->jsonl, err);
     const struct json *json = &rows->jsonl.tree;
     rows->line = rows->jsonl.line;
@@ -275,7 +281,8 @@ static mldf_status next_jsonl(struct rows *rows, struct columns *columns, bool m
     }
     status = clear_cells(rows, columns->count, err);
     guess = 0;
-    for (uint32_t i = mldfi_json_first(json, 0); status == MLDF_OK && i < json->nodes[0].next; i = json->nodes[i].next) {
+    for (uint32_t i = mldfi_json_first(json, 0); status == MLDF_OK && i < json->nodes[0].next;
+         i = json->nodes[i].next) {
         size_t column = member_column(columns, &json->nodes[i], guess);
         struct cell *cell = &rows->cells[column];
         cell->kind = CELL_JSON;
@@ -288,8 +295,7 @@ static mldf_status next_jsonl(struct rows *rows, struct columns *columns, bool m
     return status;
 }
 
-mldf_status mldfi_rows_next(struct rows *rows, struct columns *columns, bool may_add, mldf_error *err)
-{
+mldf_status mldfi_rows_next(struct rows *rows, struct columns *columns, bool may_add, mldf_error *err) {
     if (rows->format == MLDF_SOURCE_JSONL)
         return next_jsonl(rows, columns, may_add, err);
     return next_csv(rows, columns, err);

@@ -26,8 +26,8 @@ typedef enum cell_kind { CELL_ABSENT = 0, CELL_TEXT, CELL_JSON } cell_kind;
 
 struct cell {
     cell_kind kind;
-    bool quoted;             /* TEXT */
-    const char *text;        /* TEXT: the unescaped cell */
+    bool quoted;      /* TEXT */
+    const char *text; /* TEXT: the unescaped cell */
     size_t bytes;
     const struct json *json; /* JSON */
     uint32_t node;
@@ -41,11 +41,11 @@ struct rows {
     mldf_source_format format;
     struct csv csv;
     struct jsonl jsonl;
-    size_t *header;      /* CSV: column of each cell */
+    size_t *header; /* CSV: column of each cell */
     size_t header_count;
-    struct cell *cells;  /* columns->count of them after mldfi_rows_next */
+    struct cell *cells; /* columns->count of them after mldfi_rows_next */
     size_t cell_capacity;
-    uint64_t line;       /* of the row */
+    uint64_t line; /* of the row */
     bool open;
 };
 
@@ -56,17 +56,21 @@ struct rows_options {
     bool record, may_add, same_columns;
     struct input_watch *watch;
 };
-mldf_status mldfi_rows_open(struct rows *rows, const char *path, const struct rows_options *options, struct columns *columns,
-                            mldf_error *err);
+mldf_status mldfi_rows_open(struct rows *rows, const char *path, const struct rows_options *options,
+                            struct columns *columns, mldf_error *err);
 /* The same over an input that is already open; takes it over, also when it fails. */
 mldf_status mldfi_rows_open_input(struct rows *rows, struct input *input, const struct rows_options *options,
                                   struct columns *columns, mldf_error *err);
 /* Starts again at the first row. */
-mldf_status mldfi_rows_rewind(struct rows *rows, const struct rows_options *options, struct columns *columns, mldf_error *err);
+mldf_status mldfi_rows_rewind(struct rows *rows, const struct rows_options *options, struct columns *columns,
+                              mldf_error *err);
 void mldfi_rows_close(struct rows *rows);
 
 /* MLDF_OK with rows->cells, or MLDF_END. MLDF_E_SYNTAX, MLDF_E_TYPE: this row is bad, the next call goes on after it. */
 mldf_status mldfi_rows_next(struct rows *rows, struct columns *columns, bool may_add, mldf_error *err);
+/* Byte and line of the row that comes next, and how to get back there (regular files). */
+void mldfi_rows_tell(const struct rows *rows, uint64_t *offset, uint64_t *line);
+mldf_status mldfi_rows_seek(struct rows *rows, uint64_t offset, uint64_t line, mldf_error *err);
 /* "csv", "tsv", "jsonl" */
 const char *mldfi_source_format_name(mldf_source_format format);
 
