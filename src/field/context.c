@@ -1,15 +1,14 @@
-/* mldf_context: the warning hook and the user-defined types. What a user registers is wrapped into the same struct that the
- * built-in types have, so the rest of the library knows one kind of type. type.c looks them up. */
+/* mldf_context: the warning hook and the user-defined types. What a user registers is wrapped (user.c) into the same struct that
+ * the built-in types have, so the rest of the library knows one kind of type. type.c looks them up. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "field/type.h"
+#include "field/user.h"
 #include "util/buffer.h"
 #include "util/error.h"
-
-enum { TYPE_NAME_MAX = 100 };
 
 mldf_status mldf_context_new(mldf_context **out, mldf_error *err) {
     if (!out)
@@ -22,8 +21,8 @@ void mldf_context_free(mldf_context *context) {
     if (!context)
         return;
     for (size_t i = 0; i < context->type_count; i++)
-        free(context->names[i]);
-    free(context->names);
+        free(context->users[i]);
+    free(context->users);
     free(context->types);
     free(context);
 }
@@ -50,7 +49,7 @@ void mldfi_warn(const mldf_context *context, const char *format, ...) {
 static bool is_type_name(const char *name) {
     size_t bytes = strlen(name);
     const char *dot = strchr(name, '.');
-    if (bytes == 0 || bytes > TYPE_NAME_MAX || !dot || dot == name || name[bytes - 1] == '.')
+    if (bytes == 0 || bytes > USER_TYPE_NAME_MAX || !dot || dot == name || name[bytes - 1] == '.')
         return false;
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == bytes;
 }
@@ -88,16 +87,14 @@ mldf_status mldf_context_register_type(mldf_context *context, const mldf_type *t
         status = mldfi_array_reserve(&context->types, &context->type_capacity, context->type_count + 1,
                                      sizeof context->types[0], err);
     if (status == MLDF_OK)
-        status = mldfi_array_reserve(&context->names, &context->name_capacity, context->type_count + 1,
-                                     sizeof context->names[0], err);
+        status = mldfi_array_reserve(&context->users, &context->user_capacity, context->type_count + 1,
+                                     sizeof context->users[0], err);
     if (status < 0)
         return status;
-    char *name = mldfi_copy_text(type->name, strlen(type->name), err);
-    if (!name)
+    struct user_type *user = mldfi_user_type_new(type, err);
+    if (!user)
         return MLDF_E_MEMORY;
-    struct field_type wrapped = {.type = *type, .name = name};
-    wrapped.type.name = name;
-    context->names[context->type_count] = name;
-    context->types[context->type_count++] = wrapped;
+    context->users[context->type_count] = user;
+    context->types[context->type_count++] = mldfi_user_type_wrap(user);
     return MLDF_OK;
 }

@@ -9,6 +9,7 @@
 #include "mldf/schema.h"
 
 struct json;
+struct user_type;
 
 /* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at fault.
  * mldfi_field_decode turns that into a byte of the file. */
@@ -53,9 +54,9 @@ struct mldf_schema {
 struct mldf_context {
     mldf_warning_fn warn;
     void *warn_user;
-    struct field_type *types; /* user-defined; copies */
-    char **names;             /* theirs; owned */
-    size_t type_count, type_capacity, name_capacity;
+    struct field_type *types; /* user-defined: wrap users[i] */
+    struct user_type **users; /* owned */
+    size_t type_count, type_capacity, user_capacity;
 };
 __attribute__((format(printf, 2, 3))) void mldfi_warn(const mldf_context *context, const char *format, ...);
 

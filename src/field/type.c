@@ -96,23 +96,10 @@ static mldf_status check_layout(const mldf_record_layout *layout, mldf_error *er
     return MLDF_OK;
 }
 
-/* A user's function may return a status and leave err as it was. */
-static void expect_silence(const mldf_type *type, mldf_error *err) {
-    if (type->id >= MLDF_PRIVATE)
-        mldfi_fail(err, MLDF_OK, "type %s gives no reason", type->name);
-}
-
-static mldf_status after_silence(const mldf_type *type, mldf_status status, mldf_error *err) {
-    if (type->id >= MLDF_PRIVATE && status < 0 && err)
-        err->status = status;
-    return status;
-}
-
 mldf_status mldfi_field_bind(struct schema_field *field, const struct field_type *type, mldf_error *err) {
-    expect_silence(&type->type, err);
     mldf_status status = type->type.bind(type->type.user, field->arguments, &field->layout, &field->state, err);
     if (status < 0)
-        return after_silence(&type->type, status, err);
+        return status;
     field->type = type; /* from here on the state is ours to unbind */
     return check_layout(&field->layout, err);
 }
@@ -132,9 +119,7 @@ mldf_status mldfi_field_decode(const struct schema_field *field, const uint8_t *
                                const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_buffer *scratch,
                                mldf_value *out, mldf_error *err) {
     const mldf_type *type = &field->type->type;
-    expect_silence(type, err);
     mldf_status status = type->decode(type->user, field->state, record, payload, payload_bytes, scratch, out, err);
-    after_silence(type, status, err);
     out->record = record;
     out->record_bytes = field->info.record_bytes;
     if (status < 0)
@@ -175,10 +160,8 @@ mldf_status mldfi_field_check_stored(const struct schema_field *field, const mld
         mldf_buffer scratch = MLDF_BUFFER_INIT;
         mldf_value decoded;
         memset(&decoded, 0, sizeof decoded);
-        expect_silence(type, err);
         status =
             type->decode(type->user, field->state, value->record, value->data, value->bytes, &scratch, &decoded, err);
-        after_silence(type, status, err);
         mldf_buffer_free(&scratch);
         if (status < 0 && err)
             err->offset = MLDF_NONE; /* of a record in memory, not of a file */

@@ -122,7 +122,7 @@ static void user_defined_field_carries_its_name(void) {
     CHECK_OK(mldf_schema_add(s, "c", 0x8123, "{\"type\":\"org.example.temperature\"}", 0, &err), &err);
     CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "d", 0x8123, "{\"type\":\"org.example.x\"}", 0, &err), &err);
     CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "d", 0x8123, "{\"refuse\":true}", 0, &err), &err);
-    CHECK_CONTAINS("org.example.temperature gives no reason", err.message);
+    CHECK_CONTAINS("org.example.temperature: bind gives no reason", err.message);
     CHECK_EQ_INT(MLDF_E_SCHEMA, err.status);
     CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "d", 0x8123, "{\"odd\":true}", 0, &err), &err);
     CHECK_CONTAINS("13 bytes", err.message);
