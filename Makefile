@@ -59,9 +59,11 @@ demo: release ## build, then pack, inspect, append and verify a small dataset
 	@tools/demo.sh build/release/bin/mldf
 
 test: dev $(VENV)/stamp ## everything: C tests, command, fuzz corpora, layers, oracle
-	@ctest --preset dev -j 2 $(CTEST_ARGS)
-	@MLDF="$(CURDIR)/build/dev/bin/mldf" MLDF_SOURCE_DIR="$(CURDIR)" MLDF_BUILD_DIR="$(CURDIR)/build/dev" \
-		$(VENV)/bin/python -m pytest -q $(PYTEST_ARGS) $(PYTEST_DIRS)
+	@status=0; \
+	ctest --preset dev -j 2 $(CTEST_ARGS) || status=1; \
+	MLDF="$(CURDIR)/build/dev/bin/mldf" MLDF_SOURCE_DIR="$(CURDIR)" MLDF_BUILD_DIR="$(CURDIR)/build/dev" \
+		$(VENV)/bin/python -m pytest -q $(PYTEST_ARGS) $(PYTEST_DIRS) || status=1; \
+	exit $$status
 
 check: test ## the same as test
 
