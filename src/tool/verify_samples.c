@@ -267,11 +267,11 @@ static mldf_status check_payload(struct verify_worker *w, struct value_check *c,
     w->payloads += c->bytes != 0;
     if (c->bytes && want_crc && (status = payload_crc(w, c->ptr, c->bytes, &crc, head, problem)) < 0)
         return status;
-    note_maxima(w, c, head, want_crc != NULL);
     if (want_crc && crc != mldfi_load_u32(want_crc))
         return fault(w, c, MLDF_E_CHECKSUM, c->bytes ? c->ptr : c->record_at, problem,
                      "its %" PRIu64 " bytes at %" PRIu64 " have CRC %08" PRIx32 ", not %08" PRIx32, c->bytes, c->ptr,
                      crc, mldfi_load_u32(want_crc));
+    note_maxima(w, c, head, want_crc != NULL);
     if (c->bytes && !w->verify->bad_allocations && (status = has_allocation(w, c->ptr, c->bytes, &found, problem)) < 0)
         return status;
     if (!found)
