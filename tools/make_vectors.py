@@ -732,7 +732,7 @@ def valid_files():
     two = Writer([integer("label"), text("name", NULLABLE)], [rows[:4], rows[4:]])
     first = Writer([integer("label"), text("name", NULLABLE)], [rows[:4]])
     first.write()
-    yield "torn_header", two, lambda b: b[:9] + first_header(first, b, 37) + b[73:], {"recovered": True}
+    yield "torn_header", two, lambda b: b[:9] + first_header(first, b, 37) + b[73:], {"recovered": True, "torn": True}
     yield "old_header", Writer([integer("label"), text("name", NULLABLE)], [rows[:4], rows[4:]]), \
         lambda b: b[:9] + first_header(first, b, 64) + b[73:], {"logical": len(first.out), "samples": 4}
     yield "trailing_garbage", small(2), lambda b: b + constant_bytes("garbage", 333), {"ignored": 333}
@@ -854,7 +854,10 @@ def main():
             file.write(dump(content))
         manifest.append({"file": name + ".mldf", "json": name + ".json", "key": facts.get("key"),
                          "passphrase": facts.get("passphrase"), "header_recovered": facts.get("recovered", False),
-                         "ignored_bytes": facts.get("ignored", 0)})
+                         "ignored_bytes": facts.get("ignored", 0), "verify": []})
+        if facts.get("torn"):  # it reads well, but verify finds the front header
+            differs = next(i for i in range(64) if data[9 + i] != data[len(data) - 96 + i])
+            manifest[-1]["verify"] = [{"status": "corrupt", "offset": 9 + differs}]
     with open(os.path.join(target, "valid", "manifest.json"), "w", encoding="utf-8") as file:
         file.write(dump(manifest))
     import vectors_invalid

@@ -761,6 +761,15 @@ def verify_cases(base, case, edited):
     e.put("Q", e.ptr(7), 0)
     yield verify("V9", "allocations", e.fix(), "corrupt", e.get("Q", 57), "an allocation that no row uses")
     e = edited()
+    e.put("Q", e.ptr(4) + 128 * 4 + 24, 6)
+    yield verify("V12", "stored_bytes_max", e.fix(), "corrupt", e.ptr(4) + 128 * 4, "a payload larger than the statistics say")
+    e = edited()
+    e.put("I", e.ptr(4) + 128 * 2 + 80, 1)
+    yield verify("V12", "dims_max", e.fix(), "corrupt", e.ptr(4) + 128 * 2, "a dimension larger than the statistics say")
+    data = bytearray(base.hello)
+    data[9 + 20] ^= 1
+    yield verify("V0", "front_header", data, "corrupt", 29, "the front header is damaged, the footer is not")
+    e = edited()
     e.b[e.ptr(3)] = ord("x")
     yield verify("V10", "card", e.fix(), "corrupt", e.ptr(3), "a card that is no JSON")
     for name, field, at, value in (("json", 4, 0, ord("x")), ("text", 5, 0, 0xFF)):

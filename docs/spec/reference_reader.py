@@ -979,12 +979,19 @@ class File:
     # -- Verify
 
     def verify(self, deep=False):
-        """Every problem, as a list of SpecError, in the order of the rules V1 ... V11."""
+        """Every problem, as a list of SpecError, V0 to V5 first."""
         problems, h = [], self.header
 
         def problem(status, at, message, sample=None, field=None):
             problems.append(SpecError(status, at, message, sample, field))
 
+        front, state = bytearray(self.data[9:73]), bytearray(self.data[self.base:self.base + 64])
+        if not any(front[24:]):  # streamed
+            state[24:] = bytes(40)
+            state[8:16] = state[8:16] if any(front[8:16]) else bytes(8)
+        if any(front) and front != state:
+            at = next(i for i in range(64) if front[i] != state[i])
+            problem("corrupt", 9 + at, "the front header is not the state of the file")  # V0
         bad_kinds = set()
         for s in self.sections:
             if crc32c(self.section_bytes(s)) != s.crc:
@@ -1006,7 +1013,7 @@ class File:
             before = ptr + size
         self._verify_validity(problem, bad_kinds)
         self._verify_keys(problem, bad_kinds)
-        payloads, lowest = 0, {}
+        payloads, lowest, largest = 0, {}, {f.name: (0, []) for f in self.fields}
         later = []
         for sample in range(self.num_samples):  # V8
             for f in self.fields:
@@ -1020,6 +1027,9 @@ class File:
                         continue
                     ptr, size = self.location(sample, f.name)
                     payloads += size > 0
+                    dims = self.shape(f, self.data[r:r + f.record_bytes]) if f.known and f.type_id == NDARRAY else []
+                    before, most = largest[f.name]
+                    largest[f.name] = max(before, size), [max(pair) for pair in zip(dims, most or dims)]
                     if size and PAGE_MAP in self.by_kind:
                         for page in range((ptr - h.data_ptr) // h.page_size, (ptr + size - 1 - h.data_ptr) // h.page_size + 1):
                             lowest[page] = min(lowest.get(page, NONE), sample)
@@ -1045,6 +1055,10 @@ class File:
             if not previous < generation <= self.generation or first + count > self.num_samples:
                 problem("corrupt", s.ptr + 24 * k, f"history, record {k}")
         problems += later
+        for f in self.fields if STATISTICS in self.by_kind and STATISTICS not in bad_kinds and not bad_rows else ():
+            said, (size, dims) = self.statistics[f.name], largest[f.name]
+            if said["stored_bytes_max"] < size or any(a < b for a, b in zip(said["dims_max"], dims)):
+                problem("corrupt", self.by_kind[STATISTICS].ptr + 128 * f.index, f"statistics of {f.name}")  # V12
         if not self.legacy and not bad_rows and payloads != self.entry_count:
             problem("corrupt", h.alloc_table_ptr, f"{self.entry_count} allocations, {payloads} payloads")  # V9
         try:
