@@ -1,5 +1,5 @@
-/* The arguments of a field: one JSON object as a tree, with the checks that all types share. They come from a caller or from a
- * hostile file; who calls decides which status a fault deserves (schema.c, schema_file.c). */
+/* The arguments of a field: one JSON object as a tree, with the checks that all types share. They come from a caller or
+ * from a hostile file; who calls decides which status a fault deserves (schema.c, schema_file.c). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* BYTES, JSON and TEXT: payloads that the format stores as they come. JSON and TEXT are validated when written; reading trusts
- * that and leaves the walk over the value to a deep check. ndarray.c is next. */
+/* BYTES, JSON and TEXT: payloads that the format stores as they come. JSON and TEXT are validated when written; reading
+ * trusts that and leaves the walk over the value to a deep check. ndarray.c is next. */
 #include <inttypes.h>
 
 #include "field/type.h"
@@ -46,7 +46,7 @@ static void set_payload(mldf_value *out, mldf_kind kind, const void *payload, ui
     out->bytes = payload_bytes;
 }
 
-/* ---- BYTES ----------------------------------------------------------------------------------------------------------- */
+/* ---- BYTES ------------------------------------------------------------------------------------------------------ */
 
 static mldf_status bytes_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
                                 mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
@@ -67,7 +67,7 @@ const struct field_type mldfi_type_bytes = {
     .argument_names = no_arguments,
 };
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
 /* The validator counts from the text's first byte; an mldf_error's offset counts in a file. */
 static mldf_status validate_json(const void *text, uint64_t bytes, mldf_status bad, mldf_error *err) {
@@ -113,7 +113,7 @@ const struct field_type mldfi_type_json = {
     .check_deep = json_check_deep,
 };
 
-/* ---- TEXT: {ptr u64, size u32, num_tokens u16 = 0, encoding u8 = 0, zero u8} ------------------------------------------- */
+/* ---- TEXT: {ptr u64, size u32, num_tokens u16 = 0, encoding u8 = 0, zero u8} ------------------------------------ */
 
 static mldf_status validate_utf8(const void *text, uint64_t bytes, mldf_status bad, mldf_error *err) {
     if (bytes == 0)

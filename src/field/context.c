@@ -1,5 +1,5 @@
-/* mldf_context: the warning hook and the user-defined types. What a user registers is wrapped (user.c) into the same struct that
- * the built-in types have, so the rest of the library knows one kind of type. type.c looks them up. */
+/* mldf_context: the warning hook and the user-defined types. What a user registers is wrapped (user.c) into the same
+ * struct that the built-in types have, so the rest of the library knows one kind of type. type.c looks them up. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

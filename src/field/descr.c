@@ -1,6 +1,7 @@
-/* A descr is a list of [name, type] or [name, type, shape], where type is a text or again such a list. Members follow each other
- * without gaps; padding is a member "" of type "|V<n>". The parser walks the list depth first and collects leaves; when a struct
- * turns out to be repeated by a shape, the leaves found inside it get that shape in front of their own.
+/* A descr is a list of [name, type] or [name, type, shape], where type is a text or again such a list. Members follow
+ * each other without gaps; padding is a member "" of type "|V<n>". The parser walks the list depth first and collects
+ * leaves; when a struct turns out to be repeated by a shape, the leaves found inside it get that shape in front of
+ * their own.
  *
  *     [["id","<i4"],["box",[["x","<f4"],["y","<f4"]],[2]]]
  *       leaf "id"    offset 0  dims []
@@ -44,7 +45,7 @@ static mldf_status refuse(const struct walk *w, const char *why) {
     return mldfi_fail(w->err, MLDF_E_SCHEMA, "descr, member \"%s\": %s", w->path, why);
 }
 
-/* ---- Types ------------------------------------------------------------------------------------------------------------- */
+/* ---- Types ------------------------------------------------------------------------------------------------------ */
 
 static bool parse_flexible(const char *text, size_t bytes, struct leaf_type *out) {
     uint64_t n;
@@ -67,7 +68,7 @@ static bool parse_type(const char *text, size_t bytes, struct leaf_type *out) {
     return true;
 }
 
-/* ---- Shapes ------------------------------------------------------------------------------------------------------------ */
+/* ---- Shapes ----------------------------------------------------------------------------------------------------- */
 
 struct shape {
     uint32_t ndim, count;
@@ -112,7 +113,7 @@ static mldf_status repeat_leaf(const struct walk *w, struct descr_leaf *leaf, co
     return MLDF_OK;
 }
 
-/* ---- Members ------------------------------------------------------------------------------------------------------------- */
+/* ---- Members ---------------------------------------------------------------------------------------------------- */
 
 struct member {
     const struct json_node *name;
@@ -293,7 +294,7 @@ void mldfi_descr_free(struct descr *descr) {
     memset(descr, 0, sizeof *descr);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------------------- */
+/* ---- Writing ---------------------------------------------------------------------------------------------------- */
 
 static mldf_status write_shape(const struct json *json, uint32_t at, mldf_buffer *out, mldf_error *err) {
     bool list = json->nodes[at].kind == MLDFI_JSON_ARRAY;

@@ -1,4 +1,5 @@
-/* NumPy's descr as the arguments of an INLINE field hold it: parsed into leaves, and written canonically. inline.c uses it. */
+/* NumPy's descr as the arguments of an INLINE field hold it: parsed into leaves, and written canonically. inline.c uses
+ * it. */
 #ifndef MLDF_FIELD_DESCR_H
 #define MLDF_FIELD_DESCR_H
 
@@ -28,7 +29,8 @@ struct descr {
     bool bare; /* one plain member without a name */
 };
 
-/* `at` is the node of the descr list. A caller may give one integer as shape, a file may not. MLDF_E_SCHEMA with the member's path otherwise. `descr` starts as {0}; free it in any case. */
+/* `at` is the node of the descr list. A caller may give one integer as shape, a file may not. MLDF_E_SCHEMA with the
+ * member's path otherwise. `descr` starts as {0}; free it in any case. */
 mldf_status mldfi_descr_parse(const struct json *json, uint32_t at, bool from_caller, struct descr *descr,
                               mldf_error *err);
 void mldfi_descr_free(struct descr *descr);

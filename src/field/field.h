@@ -11,8 +11,8 @@
 struct json;
 struct user_type;
 
-/* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at fault.
- * mldfi_field_decode turns that into a byte of the file. */
+/* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at
+ * fault. mldfi_field_decode turns that into a byte of the file. */
 struct field_type {
     mldf_type type;
     const char *name;
@@ -20,7 +20,7 @@ struct field_type {
     void (*observe)(const void *state, const uint8_t *record, struct observation *out);
     /* Fills info->dtype, ndim, dims; NULL: nothing to say. */
     void (*describe)(const void *state, mldf_field *info);
-    /* Names of the arguments that a caller may give, NULL at the end; NULL: any. A file may hold others: they are kept. */
+    /* Names of the arguments that a caller may give, NULL at the end; NULL: any. A file may hold others: kept. */
     const char *const *argument_names;
     /* Appends the canonical form of a caller's arguments, or refuses them; NULL: canonical JSON is enough. */
     mldf_status (*canonical)(const struct json *arguments, mldf_buffer *out, mldf_error *err);
@@ -63,11 +63,11 @@ __attribute__((format(printf, 2, 3))) void mldfi_warn(const mldf_context *contex
 /* The type with this id that the context has, or NULL. */
 const struct field_type *mldfi_context_type(const mldf_context *context, uint16_t id);
 
-/* From a file's descriptors (arguments resolved by the caller: text, not terminated, may be empty). Adds the field as the file has it:
- * flags, offsets and sizes are the file's; a known type whose own layout disagrees with them is MLDF_E_CORRUPT at the descriptor's
- * member (`offset` is the descriptor's); faulty arguments are at descriptor->arguments_offset.
- * draft: 1.0 rules: arguments are ignored; row offsets follow from natural alignment; a type whose layout disagrees is unknown;
- * the row's size is the caller's to check. */
+/* From a file's descriptors (arguments resolved by the caller: text, not terminated, may be empty). Adds the field as
+ * the file has it: flags, offsets and sizes are the file's; a known type whose own layout disagrees with them is
+ * MLDF_E_CORRUPT at the descriptor's member (`offset` is the descriptor's); faulty arguments are at
+ * descriptor->arguments_offset. draft: 1.0 rules: arguments are ignored; row offsets follow from natural alignment; a
+ * type whose layout disagrees is unknown; the row's size is the caller's to check. */
 mldf_status mldfi_schema_add_descriptor(mldf_schema *schema, const struct descriptor *descriptor, const char *arguments,
                                         size_t arguments_bytes, bool draft, uint64_t offset, mldf_error *err);
 mldf_status mldfi_schema_copy(const mldf_schema *schema, mldf_schema **out, mldf_error *err);
@@ -102,16 +102,16 @@ static inline void mldfi_record_set_payload(const struct schema_field *field, ui
     }
 }
 
-/* Decodes one present value of a field of known type and sets out->record. The error's offset is record_offset + the byte of the
- * record at fault, or payload_ptr. */
+/* Decodes one present value of a field of known type and sets out->record. The error's offset is record_offset + the
+ * byte of the record at fault, or payload_ptr. */
 mldf_status mldfi_field_decode(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
                                const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_buffer *scratch,
                                mldf_value *out, mldf_error *err);
 /* What decoding leaves unchecked: is it JSON, UTF-8 ...? Offsets as above. Unknown types are always fine. */
 mldf_status mldfi_field_check_deep(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
                                    const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_error *err);
-/* May this value of kind MLDF_KIND_STORED be copied into the field? Its record has the field's size and, where the type is known,
- * decodes. */
+/* May this value of kind MLDF_KIND_STORED be copied into the field? Its record has the field's size and, where the type
+ * is known, decodes. */
 mldf_status mldfi_field_check_stored(const struct schema_field *field, const mldf_value *value, mldf_error *err);
 
 /* INLINE's members. MLDF_END past the last. */

@@ -1,5 +1,5 @@
-/* INLINE: a small array or struct that stands in the row itself, laid out as NumPy's descr says (descr.c). The bytes of the
- * value are the record; nothing is converted, and what is read points into the row. */
+/* INLINE: a small array or struct that stands in the row itself, laid out as NumPy's descr says (descr.c). The bytes of
+ * the value are the record; nothing is converted, and what is read points into the row. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -56,7 +56,7 @@ static mldf_status inline_canonical(const struct json *json, mldf_buffer *out, m
     return status == MLDF_OK ? mldfi_buffer_append_text(out, "}", err) : status;
 }
 
-/* ---- Values -------------------------------------------------------------------------------------------------------------- */
+/* ---- Values ----------------------------------------------------------------------------------------------------- */
 
 /* An array for a user: one member without a name, of numbers. */
 static const struct descr_leaf *bare_array(const struct descr *descr) {

@@ -1,9 +1,9 @@
-/* NDARRAY: an array in C order as payload. The arguments fix dtype and number of dimensions; dimensions that vary (null) make
- * the record carry all of them:
+/* NDARRAY: an array in C order as payload. The arguments fix dtype and number of dimensions; dimensions that vary
+ * (null) make the record carry all of them:
  *
  *     0 ptr u64 · 8 size u64 [· 16 dims u32[ndim] · zeros to a multiple of 8]
  *
- * Bytes and shape must agree exactly, when written and when read. inline.c has the small arrays that live in the row. */
+ * Bytes and shape must agree exactly, when written and when read. inline.c has those in the row. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* INT and FLOAT: the value is the record. An INT's arguments say which width it came from, so that a reader can give back the
- * same dtype; a value outside that width is refused. bytes.c is the next type to read. */
+/* INT and FLOAT: the value is the record. An INT's arguments say which width it came from, so that a reader can give
+ * back the same dtype; a value outside that width is refused. bytes.c is the next type to read. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-/* ---- INT ------------------------------------------------------------------------------------------------------------- */
+/* ---- INT -------------------------------------------------------------------------------------------------------- */
 
 struct int_state {
     mldf_dtype dtype;
@@ -138,7 +138,7 @@ const struct field_type mldfi_type_int = {
     .canonical = int_canonical,
 };
 
-/* ---- FLOAT ----------------------------------------------------------------------------------------------------------- */
+/* ---- FLOAT ------------------------------------------------------------------------------------------------------ */
 
 static mldf_status float_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
                               mldf_error *err) {

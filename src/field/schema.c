@@ -1,5 +1,6 @@
-/* mldf_schema: an ordered list of fields with their bound types, and the row that follows from it. Here are its life, what a
- * caller adds and what a caller asks; schema_file.c adds fields from descriptors, schema_json.c reads and writes the JSON form. */
+/* mldf_schema: an ordered list of fields with their bound types, and the row that follows from it. Here are its life,
+ * what a caller adds and what a caller asks; schema_file.c adds fields from descriptors, schema_json.c reads and writes
+ * the JSON form. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ mldf_status mldfi_schema_push(mldf_schema *schema, struct schema_field *field, m
     return MLDF_OK;
 }
 
-/* ---- Adding ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Adding ----------------------------------------------------------------------------------------------------- */
 
 static mldf_status find_type(const mldf_schema *schema, uint16_t type_id, const struct field_type **out,
                              mldf_error *err) {
@@ -216,7 +217,7 @@ mldf_status mldf_schema_compress(mldf_schema *schema, size_t field, int level, m
     return MLDF_OK;
 }
 
-/* ---- Copying --------------------------------------------------------------------------------------------------------------- */
+/* ---- Copying ---------------------------------------------------------------------------------------------------- */
 
 static mldf_status copy_field(const struct schema_field *from, struct schema_field *to, mldf_error *err) {
     *to = *from;
@@ -248,7 +249,7 @@ mldf_status mldfi_schema_copy(const mldf_schema *schema, mldf_schema **out, mldf
     return status;
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Asking ----------------------------------------------------------------------------------------------------- */
 
 size_t mldf_schema_field_count(const mldf_schema *schema) {
     return schema ? schema->field_count : 0;

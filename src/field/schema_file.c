@@ -1,6 +1,6 @@
-/* Between a schema and the descriptors of a file. A field is added as the file has it: what the file says of offsets and sizes
- * counts, and a known type is asked whether it agrees (rule O36). A type that is not known stays listed, so that its values can
- * be copied and verified. format/descriptor.c has checked each descriptor by itself before. */
+/* Between a schema and the descriptors of a file. A field is added as the file has it: what the file says of offsets
+ * and sizes counts, and a known type is asked whether it agrees (rule O36). A type that is not known stays listed, so
+ * that its values can be copied and verified. format/descriptor.c has checked each descriptor by itself before. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static void fill_info(struct schema_field *field, const struct descriptor *d) {
     field->layout.payload_flag = d->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
 }
 
-/* Where the record goes: as the file says, behind the one before; in a 1.0 file at the next multiple of its alignment. */
+/* Where the record goes: as the file says, behind the one before; in a 1.0 file at the next aligned byte. */
 static mldf_status place_record(const mldf_schema *schema, struct descriptor *d, bool draft, uint64_t offset,
                                 mldf_error *err) {
     struct row_cursor row = {0, schema->row_align};

@@ -1,5 +1,6 @@
-/* The JSON form of a schema (docs/guides/schema.md): a list of fields, bare or under "fields", each an object with name, type,
- * nullable, compress and the type's own arguments, beside them or under "arguments". A fault names the field and the member. */
+/* The JSON form of a schema (docs/guides/schema.md): a list of fields, bare or under "fields", each an object with
+ * name, type, nullable, compress and the type's own arguments, beside them or under "arguments". A fault names the
+ * field and the member. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static bool is_own_member(const char *key, size_t bytes) {
     return false;
 }
 
-/* ---- Parsing --------------------------------------------------------------------------------------------------------------- */
+/* ---- Parsing ---------------------------------------------------------------------------------------------------- */
 
 /* One element of the list. */
 struct entry {
@@ -212,7 +213,7 @@ mldf_status mldf_schema_parse(const mldf_context *context, const char *json, siz
     return status;
 }
 
-/* ---- Writing --------------------------------------------------------------------------------------------------------------- */
+/* ---- Writing ---------------------------------------------------------------------------------------------------- */
 
 /* Beside our own members where no name is in the way; a private type's arguments stay together. */
 static mldf_status write_arguments(const struct schema_field *field, mldf_buffer *out, mldf_error *err) {

@@ -58,7 +58,7 @@ mldf_status mldf_type_id(const mldf_context *context, const char *type_name, uin
     return mldfi_fail(err, MLDF_E_SCHEMA, "there is no type \"%.100s\"", type_name);
 }
 
-/* ---- Refusals -------------------------------------------------------------------------------------------------------- */
+/* ---- Refusals --------------------------------------------------------------------------------------------------- */
 
 const char *mldfi_kind_name(mldf_kind kind) {
     static const char *const names[] = {"null",     "an integer", "an unsigned integer", "a float", "bytes", "text",
@@ -76,7 +76,7 @@ mldf_status mldfi_check_data(const mldf_value *value, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* ---- Binding --------------------------------------------------------------------------------------------------------- */
+/* ---- Binding ---------------------------------------------------------------------------------------------------- */
 
 static mldf_status check_layout(const mldf_record_layout *layout, mldf_error *err) {
     bool payload = layout->payload_flag != 0;
@@ -104,7 +104,7 @@ mldf_status mldfi_field_bind(struct schema_field *field, const struct field_type
     return check_layout(&field->layout, err);
 }
 
-/* ---- Values of any type ---------------------------------------------------------------------------------------------- */
+/* ---- Values of any type ----------------------------------------------------------------------------------------- */
 
 /* From "byte of the record, or the payload" to a byte of the file. */
 static void place_error(const struct schema_field *field, uint64_t record_offset, uint64_t payload_ptr,

@@ -16,7 +16,8 @@ mldf_status mldfi_wrong_kind(const mldf_value *value, const char *wanted, mldf_e
 /* data NULL while bytes > 0. */
 mldf_status mldfi_check_data(const mldf_value *value, mldf_error *err);
 
-/* One JSON object, not too deep; empty text is {}. MLDF_E_SCHEMA otherwise. `json` starts as {0} and is the caller's to free. */
+/* One JSON object, not too deep; empty text is {}. MLDF_E_SCHEMA otherwise. `json` starts as {0} and is the caller's to
+ * free. */
 mldf_status mldfi_arguments_parse(struct json *json, const char *text, size_t bytes, mldf_error *err);
 /* MLDF_E_SCHEMA, naming the nearest, when an argument is not in `names`. */
 mldf_status mldfi_arguments_check_names(const struct json *json, const char *const *names, mldf_error *err);
@@ -26,7 +27,8 @@ mldf_status mldfi_shape_parse(const struct json *json, uint32_t at, bool null_al
 /* "[3,null,80]" */
 const char *mldfi_shape_text(char out[256], const int64_t *dims, uint32_t ndim);
 
-/* The candidate that was most likely meant: at most two edits away, or one of the two begins the other. Start with {wanted}. */
+/* The candidate that was most likely meant: at most two edits away, or one of the two begins the other. Start with
+ * {wanted}. */
 struct suggestion {
     const char *wanted;
     const char *best; /* NULL: none is near */

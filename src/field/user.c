@@ -1,6 +1,6 @@
-/* A user-defined type as the rest of the library sees it: the user's functions behind ones that keep our promises. A user may
- * return a status and leave err alone, fill err and then succeed, or hand out bytes without a pointer; nobody but this file has to
- * know. context.c registers them. */
+/* A user-defined type as the rest of the library sees it: the user's functions behind ones that keep our promises. A
+ * user may return a status and leave err alone, fill err and then succeed, or hand out bytes without a pointer; nobody
+ * but this file has to know. context.c registers them. */
 #include "field/user.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
-/* Field descriptors of the draft, version 1.0. Its text says 208 bytes and its sum of parts 204, and both were written, so
- * the stride is found by trying: 208 counts when every descriptor read so makes sense (rule Z3).
+/* Field descriptors of the draft, version 1.0. Its text says 208 bytes and its sum of parts 204, and both were written,
+ * so the stride is found by trying: 208 counts when every descriptor read so makes sense (rule Z3).
  *
- *     0 name char[64] · 64 type_id u16 · 66 flags u16 · 68 metadata_size u32 · 72 padding u32 · 76 arguments u8[128] [· 204 padding u32]
+ *     0 name char[64] · 64 type_id u16 · 66 flags u16 · 68 metadata_size u32 · 72 padding u32 · 76 arguments u8[128]
+ *     [204 padding u32]
  *
  * Only name, type_id and metadata_size count; the rest of a descriptor follows from the type's registered form. */
 #include <inttypes.h>

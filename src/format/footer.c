@@ -1,6 +1,8 @@
-/* The footer, 96 bytes behind the directory: the second copy of the header (header.c) and what says that the file is whole.
+/* The footer, 96 bytes behind the directory: the second copy of the header (header.c) and what says that the file is
+ * whole.
  *
- *     0 header u8[64] · 64 file size u64 · 72 generation u32 · 76 CRC of the bytes 0 to 75 u32 · 80 magic, zero-padded to 16 */
+ *     0 header u8[64] · 64 file size u64 · 72 generation u32 · 76 CRC of the bytes 0 to 75 u32
+ *     80 magic, zero-padded to 16 */
 #include "format/format.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"

@@ -1,5 +1,6 @@
-/* The container's structures and their bytes: pure functions, no I/O, no threads. The numbers are those of docs/spec/format.md,
- * which is the place to read first. Decoders take the file offset of what they decode, so that errors name the byte. */
+/* The container's structures and their bytes: pure functions, no I/O, no threads. The numbers are those of
+ * docs/spec/format.md, which is the place to read first. Decoders take the file offset of what they decode, so that
+ * errors name the byte. */
 #ifndef MLDF_FORMAT_FORMAT_H
 #define MLDF_FORMAT_FORMAT_H
 
@@ -64,8 +65,8 @@ typedef enum format_section_kind {
     SECTION_PRIVATE = 0x8000
 } format_section_kind;
 enum { SECTION_FLAG_REQUIRED = 1 };
-/* "tables", "checks", "card", "statistics", "validity", "keys", "page_map", "dictionary", "encryption", "long_arguments",
- * "pack_plan", "history", "digest", "seek_index", "private", "unknown" */
+/* "tables", "checks", "card", "statistics", "validity", "keys", "page_map", "dictionary", "encryption",
+ * "long_arguments", "pack_plan", "history", "digest", "seek_index", "private", "unknown" */
 const char *mldfi_section_name(uint32_t kind);
 bool mldfi_section_known(uint32_t kind);
 
@@ -82,7 +83,7 @@ struct header {
 void mldfi_header_encode(const struct header *header, uint8_t out[FORMAT_HEADER_BYTES]);
 /* Loads only. */
 void mldfi_header_load(const uint8_t in[FORMAT_HEADER_BYTES], struct header *out);
-/* Rules O4 and O5: version and flags alone, before it is known which header counts. offset: of the header in the file. */
+/* Rules O4 and O5: version and flags alone, before it is known which header counts. offset: of the header. */
 mldf_status mldfi_header_check_version(const struct header *header, uint64_t offset, mldf_error *err);
 /* The same and all else that needs nothing but the header: O14 to O16, or Z1 and Z2 for a 1.0 header at byte 9. */
 mldf_status mldfi_header_check(const struct header *header, uint64_t offset, mldf_error *err);
@@ -121,19 +122,20 @@ static inline uint32_t mldfi_row_bytes(const struct row_cursor *row) {
     return (row->end + row->align - 1) & ~(row->align - 1);
 }
 
-/* The registry of type ids (docs/spec/registry.md), whether or not this build knows the type: its name, or NULL; and the form of
- * its payload: 0, MLDF_FIELD_SIZE32 or MLDF_FIELD_SIZE64. */
+/* The registry of type ids (docs/spec/registry.md), whether or not this build knows the type: its name, or NULL; and
+ * the form of its payload: 0, MLDF_FIELD_SIZE32 or MLDF_FIELD_SIZE64. */
 const char *mldfi_type_name(uint16_t id);
 uint16_t mldfi_type_payload_flag(uint16_t id);
 /* The id of a registered name, or 0; and the names one by one: NULL past the last. */
 uint16_t mldfi_type_by_name(const char *name, size_t bytes);
 const char *mldfi_type_name_at(size_t index);
 
-/* 1.0: decides the stride (208 or 204) of a table of `count` descriptors with `available` bytes after it starts; 0 and an error
- * when neither fits. */
+/* 1.0: decides the stride (208 or 204) of a table of `count` descriptors with `available` bytes after it starts; 0 and
+ * an error when neither fits. */
 mldf_status mldfi_draft_stride(const uint8_t *table, uint64_t available, size_t count, uint64_t offset, size_t *stride,
                                mldf_error *err);
-/* 1.0: one descriptor; flags (payload form) and row_align follow from the type id; row_offset and arguments are left empty. */
+/* 1.0: one descriptor; flags (payload form) and row_align follow from the type id; row_offset and arguments are left
+ * empty. */
 mldf_status mldfi_draft_descriptor_decode(const uint8_t *in, size_t stride, uint64_t offset, struct descriptor *out,
                                           mldf_error *err);
 
@@ -146,7 +148,8 @@ struct section {
 /* Head of the directory: magic and count; the bytes of the whole directory follow from count. */
 mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count,
                                         uint32_t *crc, mldf_error *err);
-/* Entry by entry: kind 0, required-but-unknown kinds, range against `end` (the logical end). A kind that is there twice is the caller's. */
+/* Entry by entry: kind 0, required-but-unknown kinds, range against `end` (the logical end). A kind that is there twice
+ * is the caller's. */
 mldf_status mldfi_section_decode(const uint8_t in[FORMAT_DIRECTORY_ENTRY_BYTES], uint64_t offset, uint64_t end,
                                  struct section *out, mldf_error *err);
 void mldfi_section_encode(const struct section *section, uint8_t out[FORMAT_DIRECTORY_ENTRY_BYTES]);
@@ -179,7 +182,8 @@ static inline uint64_t mldfi_crc_blocks(uint64_t bytes) {
 uint32_t mldfi_key_param(uint64_t num_samples);
 uint64_t mldfi_key_hash(const void *key, size_t bytes); /* XXH64, seed 0 */
 
-/* ---- Placement ----------------------------------------------------------------------------------------------------- */
+/* ---- Placement -----------------------------------------------------------------------------------------------------
+ */
 
 /* A payload to be placed. ptr is the result. */
 struct placement {
@@ -188,8 +192,8 @@ struct placement {
     uint32_t align; /* 8 or 64 */
     uint64_t ptr;
 };
-/* Places the non-empty payloads of one sample, in order, at or after *cursor, by the page rule of the specification, and moves the
- * cursor behind the last one. False when the file would pass 2^63. */
+/* Places the non-empty payloads of one sample, in order, at or after *cursor, by the page rule of the specification,
+ * and moves the cursor behind the last one. False when the file would pass 2^63. */
 bool mldfi_place_sample(struct placement *payloads, size_t count, uint64_t page_size, uint64_t *cursor);
 
 #endif

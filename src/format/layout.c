@@ -3,7 +3,7 @@
  *     a payload starts at the least p >= cursor with (p + lead) % align == 0
  *     a sample whose span, measured from a page boundary, is less than an eighth of a page lies in one page
  *
- * Page boundaries are multiples of 64, so a sample looks the same from each of them: the span is measured from byte 0. */
+ * Page boundaries are multiples of 64, so a sample looks the same from each of them: it is measured from byte 0. */
 #include "format/format.h"
 #include "util/bytes.h"
 

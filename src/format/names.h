@@ -1,5 +1,5 @@
-/* An index of names that belong to someone else: open addressing over their ordinals, so that tens of thousands of fields
- * are checked for duplicates in linear time. Start with {0}. */
+/* An index of names that belong to someone else: open addressing over their ordinals, so that tens of thousands of
+ * fields are checked for duplicates in linear time. Start with {0}. */
 #ifndef MLDF_FORMAT_NAMES_H
 #define MLDF_FORMAT_NAMES_H
 

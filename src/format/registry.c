@@ -1,5 +1,5 @@
-/* The registered field type ids: name and payload form of each, known to this build or not. docs/spec/registry.md is the
- * same table in words; the types that can be decoded are in src/field/. */
+/* The registered field type ids: name and payload form of each, known to this build or not. docs/spec/registry.md is
+ * the same table in words; the types that can be decoded are in src/field/. */
 #include <string.h>
 
 #include "format/format.h"

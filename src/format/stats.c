@@ -1,7 +1,8 @@
 /* Section 4: gathering and storing the statistics of a field. 128 bytes for each field:
  *
  *     0 present · 8 nulls · 16 stored bytes · 24 largest stored · 32 largest value · 40 non-finite, u64 each
- *     48 min · 56 max, 8 bytes each · 64 mean f64 · 72 number kind u32 · 76 ndim u32 · 80 max dims u32[8] · 112 zero u8[16]
+ *     48 min · 56 max, 8 bytes each · 64 mean f64 · 72 number kind u32 · 76 ndim u32 · 80 max dims u32[8]
+ *     112 zero u8[16]
  *
  * Samples come in order on one thread, and sums are exact (integers) or compensated in that order (floats), so the same
  * samples give the same bytes. They are hints: nobody may trust them with a buffer's size. */

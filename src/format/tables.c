@@ -1,5 +1,6 @@
-/* The fixed part of section 1: where the three tables are, {ptr u64, bytes u64, entries u64} for descriptors (byte 0), metadata
- * (24) and allocation (48). The CRCs of their 64 KiB blocks follow it in the file; directory.c has the entry's own CRC. */
+/* The fixed part of section 1: where the three tables are, {ptr u64, bytes u64, entries u64} for descriptors (byte 0),
+ * metadata (24) and allocation (48). The CRCs of their 64 KiB blocks follow it in the file; directory.c has the entry's
+ * own CRC. */
 #include "format/format.h"
 #include "util/bytes.h"
 
