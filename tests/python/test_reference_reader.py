@@ -148,3 +148,20 @@ def test_statistics_of_a_vector():
     stats = reader.read(SPEC / "vectors" / "valid" / "float.mldf").statistics
     assert stats["x"]["nonfinite"] == 3 and stats["x"]["min"] == -0.0
     assert struct.pack("<d", stats["x"]["max"]) == struct.pack("<d", 1.7976931348623157e308)
+
+
+def test_limit_is_checked_before_memory_is_taken():
+    data = (SPEC / "vectors" / "valid" / "zstd.mldf").read_bytes()
+    file = reader.File(data, limit=2109)
+    with pytest.raises(reader.SpecError) as why:
+        file.value(0, "b")
+    assert (why.value.status, why.value.offset) == ("limit", file.location(0, "b")[0])
+    assert len(reader.File(data, limit=2110).value(0, "b")) == 2110
+
+
+def test_encrypted_file_opens_for_its_structure_alone():
+    file = reader.read(SPEC / "vectors" / "valid" / "encrypted_key.mldf", without_key=True)
+    assert file.value(1, "label") == 10 and file.verify(deep=True) == []
+    with pytest.raises(reader.SpecError) as why:
+        file.value(1, "name")
+    assert why.value.status == "key_missing"
