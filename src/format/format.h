@@ -182,8 +182,7 @@ static inline uint64_t mldfi_crc_blocks(uint64_t bytes) {
 uint32_t mldfi_key_param(uint64_t num_samples);
 uint64_t mldfi_key_hash(const void *key, size_t bytes); /* XXH64, seed 0 */
 
-/* ---- Placement -----------------------------------------------------------------------------------------------------
- */
+/* ---- Placement -------------------------------------------------------------------------------------------------- */
 
 /* A payload to be placed. ptr is the result. */
 struct placement {
