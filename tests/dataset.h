@@ -39,25 +39,25 @@ static const struct {
 };
 enum { DATASET_TYPES = sizeof dataset_types / sizeof *dataset_types };
 
-CHECK_UNUSED static void *dataset_bytes(uint64_t *state, size_t bytes, bool text)
-{
+CHECK_UNUSED static void *dataset_bytes(uint64_t *state, size_t bytes, bool text) {
     char *p = malloc(bytes + 1);
     for (size_t i = 0; p && i < bytes; i++)
         p[i] = text ? (char)('a' + check_rand(state) % 7) : (char)check_rand(state);
     return p;
 }
 
-CHECK_UNUSED static size_t dataset_length(uint64_t *state, size_t max)
-{
+CHECK_UNUSED static size_t dataset_length(uint64_t *state, size_t max) {
     switch (check_rand(state) % 4) {
-    case 0: return 0;
-    case 1: return check_rand(state) % 20;
-    default: return check_rand(state) % (max + 1);
+    case 0:
+        return 0;
+    case 1:
+        return check_rand(state) % 20;
+    default:
+        return check_rand(state) % (max + 1);
     }
 }
 
-CHECK_UNUSED static void dataset_array(uint64_t *state, const mldf_field *field, size_t max_bytes, mldf_value *v)
-{
+CHECK_UNUSED static void dataset_array(uint64_t *state, const mldf_field *field, size_t max_bytes, mldf_value *v) {
     size_t item = mldf_dtype_bytes(field->dtype), count = 1;
     v->kind = MLDF_KIND_ARRAY;
     v->dtype = field->dtype;
@@ -71,8 +71,7 @@ CHECK_UNUSED static void dataset_array(uint64_t *state, const mldf_field *field,
     v->data = dataset_bytes(state, count * item, false);
 }
 
-CHECK_UNUSED static void dataset_value(uint64_t *state, const mldf_field *field, size_t max_bytes, mldf_value *v)
-{
+CHECK_UNUSED static void dataset_value(uint64_t *state, const mldf_field *field, size_t max_bytes, mldf_value *v) {
     memset(v, 0, sizeof *v);
     if ((field->flags & MLDF_FIELD_NULLABLE) && check_rand(state) % 3 == 0)
         return;
@@ -94,7 +93,8 @@ CHECK_UNUSED static void dataset_value(uint64_t *state, const mldf_field *field,
     case MLDF_JSON: {
         char *text = malloc(64);
         v->kind = MLDF_KIND_TEXT;
-        v->bytes = (uint64_t)snprintf(text, 64, "{\"n\": %llu, \"l\": [1, null]}", (unsigned long long)check_rand(state));
+        v->bytes =
+            (uint64_t)snprintf(text, 64, "{\"n\": %llu, \"l\": [1, null]}", (unsigned long long)check_rand(state));
         v->data = text;
         break;
     }
@@ -112,8 +112,7 @@ CHECK_UNUSED static void dataset_value(uint64_t *state, const mldf_field *field,
     }
 }
 
-CHECK_UNUSED static void dataset_make(struct dataset *d, uint64_t *state, struct dataset_shape shape)
-{
+CHECK_UNUSED static void dataset_make(struct dataset *d, uint64_t *state, struct dataset_shape shape) {
     mldf_error err;
     memset(d, 0, sizeof *d);
     CHECK_OK(mldf_schema_new(NULL, &d->schema, &err), &err);
@@ -124,7 +123,8 @@ CHECK_UNUSED static void dataset_make(struct dataset *d, uint64_t *state, struct
         size_t pick = check_rand(state) % DATASET_TYPES;
         uint16_t flags = check_rand(state) % 3 == 0 ? MLDF_FIELD_NULLABLE : 0;
         snprintf(name, sizeof name, "field_%zu", f);
-        CHECK_OK(mldf_schema_add(d->schema, name, dataset_types[pick].type, dataset_types[pick].arguments, flags, &err), &err);
+        CHECK_OK(mldf_schema_add(d->schema, name, dataset_types[pick].type, dataset_types[pick].arguments, flags, &err),
+                 &err);
         const mldf_field *field = mldf_schema_field(d->schema, f);
         bool payload = field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
         if (shape.compress && payload && check_rand(state) % 2)
@@ -140,8 +140,7 @@ CHECK_UNUSED static void dataset_make(struct dataset *d, uint64_t *state, struct
     }
 }
 
-CHECK_UNUSED static void dataset_free(struct dataset *d)
-{
+CHECK_UNUSED static void dataset_free(struct dataset *d) {
     for (size_t i = 0; d->values && i < d->samples * d->fields; i++)
         free((void *)(uintptr_t)d->values[i].data);
     free(d->values);
@@ -151,8 +150,8 @@ CHECK_UNUSED static void dataset_free(struct dataset *d)
 }
 
 /* Samples [from, to) into an open writer. Alternates between the two ways of giving a sample. */
-CHECK_UNUSED static mldf_status dataset_feed(const struct dataset *d, mldf_writer *w, size_t from, size_t to, mldf_error *err)
-{
+CHECK_UNUSED static mldf_status dataset_feed(const struct dataset *d, mldf_writer *w, size_t from, size_t to,
+                                             mldf_error *err) {
     mldf_status st = MLDF_OK;
     for (size_t s = from; s < to && st >= 0; s++) {
         const mldf_value *values = &d->values[s * d->fields];
@@ -171,8 +170,8 @@ CHECK_UNUSED static mldf_status dataset_feed(const struct dataset *d, mldf_write
     return st;
 }
 
-CHECK_UNUSED static mldf_status dataset_write(const struct dataset *d, const char *path, const mldf_writer_options *options, mldf_error *err)
-{
+CHECK_UNUSED static mldf_status dataset_write(const struct dataset *d, const char *path,
+                                              const mldf_writer_options *options, mldf_error *err) {
     mldf_writer *w;
     mldf_status st = mldf_writer_open(path, d->schema, options, &w, err);
     if (st < 0)
@@ -185,8 +184,7 @@ CHECK_UNUSED static mldf_status dataset_write(const struct dataset *d, const cha
     return mldf_writer_finish(w, NULL, err);
 }
 
-CHECK_UNUSED static bool dataset_same_value(const mldf_value *want, const mldf_value *got)
-{
+CHECK_UNUSED static bool dataset_same_value(const mldf_value *want, const mldf_value *got) {
     if (want->kind == MLDF_KIND_NULL || got->kind == MLDF_KIND_NULL)
         return want->kind == got->kind;
     if (want->kind == MLDF_KIND_INT || want->kind == MLDF_KIND_UINT || want->kind == MLDF_KIND_FLOAT)
@@ -202,8 +200,7 @@ CHECK_UNUSED static bool dataset_same_value(const mldf_value *want, const mldf_v
 }
 
 /* Every value and key, in a stride that is not the order of the file. */
-CHECK_UNUSED static void dataset_check(const struct dataset *d, const mldf_reader *r)
-{
+CHECK_UNUSED static void dataset_check(const struct dataset *d, const mldf_reader *r) {
     mldf_error err;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     CHECK_EQ_U64(d->samples, mldf_reader_sample_count(r));
@@ -232,8 +229,7 @@ CHECK_UNUSED static void dataset_check(const struct dataset *d, const mldf_reade
 }
 
 /* The whole of a file. */
-CHECK_UNUSED static uint8_t *dataset_load(const char *path, size_t *bytes)
-{
+CHECK_UNUSED static uint8_t *dataset_load(const char *path, size_t *bytes) {
     FILE *file = fopen(path, "rb");
     if (!file)
         return NULL;
@@ -249,8 +245,7 @@ CHECK_UNUSED static uint8_t *dataset_load(const char *path, size_t *bytes)
     return data;
 }
 
-CHECK_UNUSED static void dataset_check_same_files(const char *a, const char *b)
-{
+CHECK_UNUSED static void dataset_check_same_files(const char *a, const char *b) {
     size_t a_bytes = 0, b_bytes = 0;
     uint8_t *x = dataset_load(a, &a_bytes), *y = dataset_load(b, &b_bytes);
     CHECK(x && y);
@@ -260,16 +255,14 @@ CHECK_UNUSED static void dataset_check_same_files(const char *a, const char *b)
     free(y);
 }
 
-CHECK_UNUSED static void dataset_print_problem(void *user, const mldf_error *problem)
-{
+CHECK_UNUSED static void dataset_print_problem(void *user, const mldf_error *problem) {
     (void)user;
     fprintf(stderr, "    problem: %s at %lld, sample %lld, field \"%s\": %s\n", mldf_status_name(problem->status),
             (long long)problem->offset, (long long)problem->sample, problem->field, problem->message);
 }
 
 /* mldf_verify, deep, finds nothing wrong. */
-CHECK_UNUSED static void dataset_check_verify(const char *path, const mldf_secret *secret, uint64_t samples)
-{
+CHECK_UNUSED static void dataset_check_verify(const char *path, const mldf_secret *secret, uint64_t samples) {
     mldf_error err;
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
     mldf_verify_result result;

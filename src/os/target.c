@@ -9,8 +9,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err)
-{
+mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err) {
     struct stat info;
     if (path[0] == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "an empty file name");
@@ -25,8 +24,7 @@ mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err
     return MLDF_OK;
 }
 
-mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, mldf_error *err)
-{
+mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, mldf_error *err) {
     struct stat info;
     *file = (struct os_file)OS_FILE_NONE;
     if (!(file->path = mldfi_copy_text(path, strlen(path), err)))
@@ -42,4 +40,6 @@ mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, ml
     return st;
 }
 
-void mldfi_file_remove(const char *path) { (void)unlink(path); }
+void mldfi_file_remove(const char *path) {
+    (void)unlink(path);
+}

@@ -11,8 +11,8 @@
 #include "util/error.h"
 #include "writer/writer.h"
 
-static mldf_status read_section(const mldf_reader *reader, const struct section *section, mldf_buffer *out, mldf_error *err)
-{
+static mldf_status read_section(const mldf_reader *reader, const struct section *section, mldf_buffer *out,
+                                mldf_error *err) {
     mldf_status st = mldfi_buffer_resize(out, (size_t)section->size, err);
     if (st >= 0)
         st = mldfi_file_read(&reader->file, section->ptr, out->data, out->size, err);
@@ -23,8 +23,8 @@ static mldf_status read_section(const mldf_reader *reader, const struct section 
 }
 
 /* A large section goes straight into a stream. */
-static mldf_status replay_section(const mldf_reader *reader, const struct section *section, struct spill_stream *to, mldf_error *err)
-{
+static mldf_status replay_section(const mldf_reader *reader, const struct section *section, struct spill_stream *to,
+                                  mldf_error *err) {
     uint8_t chunk[65536];
     uint32_t crc = 0;
     for (uint64_t at = 0; at < section->size;) {
@@ -41,8 +41,7 @@ static mldf_status replay_section(const mldf_reader *reader, const struct sectio
     return MLDF_OK;
 }
 
-static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader, mldf_error *err)
-{
+static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     writer->kept = mldfi_alloc_zero(reader->section_count + 1, sizeof *writer->kept, err);
     mldf_status st = writer->kept ? MLDF_OK : MLDF_E_MEMORY;
     for (size_t i = 0; i < reader->section_count && st >= 0; i++) {
@@ -50,7 +49,8 @@ static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader,
         if (section->kind == SECTION_DICTIONARY) {
             st = read_section(reader, section, &writer->dictionary_bytes, err);
             if (st >= 0)
-                st = mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data, writer->dictionary_bytes.size, err);
+                st = mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data,
+                                               writer->dictionary_bytes.size, err);
         } else if (section->kind == SECTION_HISTORY) {
             st = read_section(reader, section, &writer->history, err);
         } else if (section->kind >= SECTION_PRIVATE) {
@@ -59,18 +59,19 @@ static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader,
             st = read_section(reader, section, &kept->bytes, err);
         } else if (section->kind > SECTION_SEEK_INDEX || section->kind == SECTION_PACK_PLAN ||
                    section->kind == SECTION_DIGEST || section->kind == SECTION_SEEK_INDEX) {
-            mldfi_warn(writer->context, "section %u (%s) does not survive an append", section->kind, mldfi_section_name(section->kind));
+            mldfi_warn(writer->context, "section %u (%s) does not survive an append", section->kind,
+                       mldfi_section_name(section->kind));
         }
     }
     return st;
 }
 
 /* Block by block, against the checksums of section 1 where there are any. */
-static mldf_status replay_allocation(mldf_writer *writer, const mldf_reader *reader, mldf_error *err)
-{
+static mldf_status replay_allocation(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     const struct table_ref *table = &reader->tables.allocation;
-    uint64_t crc_at = reader->tables_section->ptr + FORMAT_TABLES_BYTES +
-                      4 * (mldfi_crc_blocks(reader->tables.descriptors.bytes) + mldfi_crc_blocks(reader->tables.metadata.bytes));
+    uint64_t crc_at =
+        reader->tables_section->ptr + FORMAT_TABLES_BYTES +
+        4 * (mldfi_crc_blocks(reader->tables.descriptors.bytes) + mldfi_crc_blocks(reader->tables.metadata.bytes));
     uint8_t block[FORMAT_CRC_BLOCK], word[4];
     for (uint64_t at = 0; at < table->bytes; at += sizeof block, crc_at += 4) {
         size_t part = table->bytes - at < sizeof block ? (size_t)(table->bytes - at) : sizeof block;
@@ -78,7 +79,8 @@ static mldf_status replay_allocation(mldf_writer *writer, const mldf_reader *rea
         if (st >= 0 && (reader->header.flags & FORMAT_FLAG_CHECKSUMMED)) {
             st = mldfi_file_read(&reader->file, crc_at, word, sizeof word, err);
             if (st >= 0 && mldfi_load_u32(word) != mldfi_crc32c(0, block, part))
-                st = mldfi_fail_at(err, MLDF_E_CHECKSUM, table->ptr + at, "the allocation table is damaged; see mldf verify");
+                st = mldfi_fail_at(err, MLDF_E_CHECKSUM, table->ptr + at,
+                                   "the allocation table is damaged; see mldf verify");
         }
         if (st >= 0)
             st = mldfi_stream_push(&writer->tables.allocations, block, part, err);
@@ -90,9 +92,8 @@ static mldf_status replay_allocation(mldf_writer *writer, const mldf_reader *rea
 
 /* One row with its validity, key and statistics. The largest value of a compressed field is not in the row: it comes from the old
  * statistics. */
-static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch, uint8_t *valid,
-                              uint64_t *value_bytes, mldf_error *err)
-{
+static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch,
+                              uint8_t *valid, uint64_t *value_bytes, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
     const uint8_t *row;
     const char *key = NULL;
@@ -124,8 +125,7 @@ static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, ui
     return st;
 }
 
-static mldf_status replay_rows(mldf_writer *writer, const mldf_reader *reader, mldf_error *err)
-{
+static mldf_status replay_rows(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     uint8_t *valid = mldfi_alloc_zero(schema->nullable_count + 1, 1, err);
@@ -150,8 +150,7 @@ static mldf_status replay_rows(mldf_writer *writer, const mldf_reader *reader, m
     return st;
 }
 
-static mldf_status replay(mldf_writer *writer, const mldf_reader *reader, mldf_error *err)
-{
+static mldf_status replay(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     struct table_builder *tables = &writer->tables;
     tables->data_ptr = writer->data_ptr;
     tables->page_size = writer->page_size;
@@ -169,12 +168,13 @@ static mldf_status replay(mldf_writer *writer, const mldf_reader *reader, mldf_e
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 
-static mldf_status check_appendable(const mldf_reader *reader, mldf_error *err)
-{
+static mldf_status check_appendable(const mldf_reader *reader, mldf_error *err) {
     if (reader->draft)
-        return mldfi_fail(err, MLDF_E_STATE, "a version 1.0 file cannot be appended to; rewrite it with mldf repack first");
+        return mldfi_fail(err, MLDF_E_STATE,
+                          "a version 1.0 file cannot be appended to; rewrite it with mldf repack first");
     if (reader->header.version_minor > 1)
-        return mldfi_fail(err, MLDF_E_STATE, "format 1.%u is newer than this version, which appends to 1.1 only", reader->header.version_minor);
+        return mldfi_fail(err, MLDF_E_STATE, "format 1.%u is newer than this version, which appends to 1.1 only",
+                          reader->header.version_minor);
     bool checksummed = reader->header.flags & FORMAT_FLAG_CHECKSUMMED;
     size_t payloads = reader->schema->payload_count;
     if ((checksummed && payloads && !reader->checks) || (payloads && !reader->page_map))
@@ -183,8 +183,7 @@ static mldf_status check_appendable(const mldf_reader *reader, mldf_error *err)
 }
 
 /* Makes the front header the state and the logical end the file's end. */
-static mldf_status settle(mldf_writer *writer, const mldf_reader *reader, mldf_error *err)
-{
+static mldf_status settle(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     mldf_status st = MLDF_OK;
     if (reader->header_recovered) {
         uint8_t header[FORMAT_HEADER_BYTES];
@@ -198,8 +197,8 @@ static mldf_status settle(mldf_writer *writer, const mldf_reader *reader, mldf_e
     return st;
 }
 
-static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, const mldf_writer_options *options, mldf_error *err)
-{
+static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, const mldf_writer_options *options,
+                             mldf_error *err) {
     mldf_status st = mldfi_schema_copy(reader->schema, &writer->schema, err);
     if (st >= 0 && reader->encrypted) {
         const struct section *section = mldfi_reader_find_section(reader, SECTION_ENCRYPTION);
@@ -228,8 +227,8 @@ static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, con
     return st < 0 ? st : keep_sections(writer, reader, err);
 }
 
-mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options, mldf_error *err)
-{
+mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options,
+                               mldf_error *err) {
     mldf_reader *reader = NULL;
     mldf_reader_options how = MLDF_READER_OPTIONS_INIT;
     how.context = options->context;

@@ -31,8 +31,7 @@ struct walk {
     mldf_error *err;
 };
 
-static void walk_bytes(struct walk *walk, void *data, size_t bytes)
-{
+static void walk_bytes(struct walk *walk, void *data, size_t bytes) {
     if (walk->status < 0)
         return;
     if (!walk->loading) {
@@ -50,8 +49,7 @@ static void walk_bytes(struct walk *walk, void *data, size_t bytes)
 
 #define WALK(walk, member) walk_bytes(walk, &(member), sizeof(member))
 
-static void walk_buffer(struct walk *walk, mldf_buffer *buffer)
-{
+static void walk_buffer(struct walk *walk, mldf_buffer *buffer) {
     uint64_t size = buffer->size;
     WALK(walk, size);
     if (walk->loading && walk->status >= 0) {
@@ -63,8 +61,7 @@ static void walk_buffer(struct walk *walk, mldf_buffer *buffer)
     walk_bytes(walk, buffer->data, (size_t)size);
 }
 
-static void walk_array(struct walk *walk, void *array, size_t *count, size_t *capacity, size_t item_bytes)
-{
+static void walk_array(struct walk *walk, void *array, size_t *count, size_t *capacity, size_t item_bytes) {
     uint64_t items = *count;
     WALK(walk, items);
     if (walk->loading && walk->status >= 0) {
@@ -79,8 +76,7 @@ static void walk_array(struct walk *walk, void *array, size_t *count, size_t *ca
     walk_bytes(walk, data, *count * item_bytes);
 }
 
-static void walk_state(struct walk *walk, mldf_writer *writer, uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES])
-{
+static void walk_state(struct walk *walk, mldf_writer *writer, uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES]) {
     struct table_builder *tables = &writer->tables;
     const mldf_schema *schema = writer->schema;
     WALK(walk, tables->samples);
@@ -98,7 +94,8 @@ static void walk_state(struct walk *walk, mldf_writer *writer, uint8_t crypt[MLD
     WALK(walk, writer->prelude.moved);
     WALK(walk, writer->prelude.samples);
     walk_buffer(walk, &writer->prelude.bytes);
-    walk_array(walk, &writer->prelude.entries, &writer->prelude.count, &writer->prelude.capacity, sizeof *writer->prelude.entries);
+    walk_array(walk, &writer->prelude.entries, &writer->prelude.count, &writer->prelude.capacity,
+               sizeof *writer->prelude.entries);
     WALK(walk, writer->page_size);
     WALK(walk, writer->data_ptr);
     WALK(walk, writer->cursor);
@@ -113,8 +110,7 @@ static void walk_state(struct walk *walk, mldf_writer *writer, uint8_t crypt[MLD
 
 /* ---- Saving ----------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status write_super(mldf_writer *writer, uint64_t offset, const mldf_buffer *state, mldf_error *err)
-{
+static mldf_status write_super(mldf_writer *writer, uint64_t offset, const mldf_buffer *state, mldf_error *err) {
     uint8_t super[SUPER_BYTES] = {0};
     uint64_t sequence = writer->checkpoints + 1;
     memcpy(super, super_magic, sizeof super_magic);
@@ -132,8 +128,7 @@ static mldf_status write_super(mldf_writer *writer, uint64_t offset, const mldf_
     return st;
 }
 
-static mldf_status save(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status save(mldf_writer *writer, mldf_error *err) {
     struct spill *spill = &writer->tables.spill;
     mldf_buffer state = MLDF_BUFFER_INIT;
     uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES] = {0};
@@ -162,12 +157,12 @@ static mldf_status save(mldf_writer *writer, mldf_error *err)
     return st;
 }
 
-mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err)
-{
+mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
     if (!writer->resuming)
         return mldfi_fail(err, MLDF_E_STATE, "checkpoints need the option `resume`");
     if (position_bytes > POSITION_MAX)
-        return mldfi_fail(err, MLDF_E_LIMIT, "a position of %zu bytes; at most %d are kept", position_bytes, POSITION_MAX);
+        return mldfi_fail(err, MLDF_E_LIMIT, "a position of %zu bytes; at most %d are kept", position_bytes,
+                          POSITION_MAX);
     if (writer->dictionary_pending)
         return MLDF_END;
     /* A cancelled writer is still sound up to its last finished job: drain without looking at the cancel. */
@@ -181,8 +176,7 @@ mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, si
     return st < 0 ? st : save(writer, err);
 }
 
-const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes)
-{
+const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes) {
     *position_bytes = writer->position.size;
     return writer->checkpoints ? writer->position.data : NULL;
 }
@@ -190,8 +184,7 @@ const void *mldf_writer_position(const mldf_writer *writer, size_t *position_byt
 /* ---- Restoring ---------------------------------------------------------------------------------------------------------------- */
 
 /* The newest superblock whose state is whole. */
-static mldf_status find_state(mldf_writer *writer, mldf_buffer *state, uint64_t *end, mldf_error *err)
-{
+static mldf_status find_state(mldf_writer *writer, mldf_buffer *state, uint64_t *end, mldf_error *err) {
     const struct os_file *file = &writer->tables.spill.file;
     uint64_t size;
     mldf_status st = mldfi_file_size(file, &size, err);
@@ -199,9 +192,11 @@ static mldf_status find_state(mldf_writer *writer, mldf_buffer *state, uint64_t 
         uint8_t super[SUPER_BYTES];
         if (size < EXTENTS_FROM || (st = mldfi_file_read(file, slot * SUPER_STRIDE, super, sizeof super, err)) < 0)
             break;
-        uint64_t sequence = mldfi_load_u64(super + 8), offset = mldfi_load_u64(super + 16), bytes = mldfi_load_u64(super + 24);
-        if (memcmp(super, super_magic, sizeof super_magic) != 0 || mldfi_load_u32(super + 36) != mldfi_crc32c(0, super, 36) ||
-            sequence <= writer->checkpoints || !mldfi_range_inside(offset, bytes, size))
+        uint64_t sequence = mldfi_load_u64(super + 8), offset = mldfi_load_u64(super + 16),
+                 bytes = mldfi_load_u64(super + 24);
+        if (memcmp(super, super_magic, sizeof super_magic) != 0 ||
+            mldfi_load_u32(super + 36) != mldfi_crc32c(0, super, 36) || sequence <= writer->checkpoints ||
+            !mldfi_range_inside(offset, bytes, size))
             continue;
         mldf_buffer found = MLDF_BUFFER_INIT;
         st = mldfi_buffer_resize(&found, (size_t)bytes, err);
@@ -219,18 +214,20 @@ static mldf_status find_state(mldf_writer *writer, mldf_buffer *state, uint64_t 
     return st;
 }
 
-static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end, const mldf_writer_options *options, mldf_error *err)
-{
+static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end, const mldf_writer_options *options,
+                           mldf_error *err) {
     uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES] = {0};
     uint64_t fingerprint = state->size >= 8 ? mldfi_load_u64(state->data) : 0;
     if (fingerprint != writer->fingerprint)
-        return mldfi_fail(err, MLDF_E_STATE, "%s was begun with another schema, other options or another version; remove it to start anew",
+        return mldfi_fail(err, MLDF_E_STATE,
+                          "%s was begun with another schema, other options or another version; remove it to start anew",
                           writer->file.path);
     struct walk walk = {true, state, 8, MLDF_OK, err};
     walk_state(&walk, writer, crypt);
     mldf_status st = walk.status;
     if (st >= 0 && writer->dictionary_bytes.size)
-        st = mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data, writer->dictionary_bytes.size, err);
+        st = mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data,
+                                       writer->dictionary_bytes.size, err);
     if (st >= 0 && writer->crypt) {
         mldfi_crypt_free(writer->crypt);
         writer->crypt = NULL;
@@ -244,15 +241,14 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     return st < 0 ? st : mldfi_file_truncate(&writer->file, data_end, err);
 }
 
-static mldf_status make_fingerprint(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err)
-{
+static mldf_status make_fingerprint(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT;
     mldf_status st = mldf_schema_write(writer->schema, &text, err);
     if (st >= 0)
-        st = mldfi_buffer_printf(&text, err, "|%s|%llu %d %d %d %d|%zu %zu %zu|", mldf_version(),
-                                 (unsigned long long)options->page_size, options->no_checksums, options->dictionary,
-                                 writer->crypt != NULL, options->secret.passphrase != NULL, sizeof(struct stats_accumulator),
-                                 sizeof(struct prelude_entry), sizeof(struct spill_extent));
+        st = mldfi_buffer_printf(
+            &text, err, "|%s|%llu %d %d %d %d|%zu %zu %zu|", mldf_version(), (unsigned long long)options->page_size,
+            options->no_checksums, options->dictionary, writer->crypt != NULL, options->secret.passphrase != NULL,
+            sizeof(struct stats_accumulator), sizeof(struct prelude_entry), sizeof(struct spill_extent));
     if (st >= 0 && writer->card)
         st = mldf_buffer_append(&text, writer->card, writer->card_bytes, err);
     if (st >= 0)
@@ -261,8 +257,7 @@ static mldf_status make_fingerprint(mldf_writer *writer, const mldf_writer_optio
     return st;
 }
 
-static char *partial_path(const char *target, const char *suffix, mldf_error *err)
-{
+static char *partial_path(const char *target, const char *suffix, mldf_error *err) {
     size_t bytes = strlen(target) + strlen(suffix) + 1;
     char *path = mldfi_alloc(bytes, err);
     if (path) {
@@ -272,10 +267,10 @@ static char *partial_path(const char *target, const char *suffix, mldf_error *er
     return path;
 }
 
-mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err)
-{
+mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err) {
     struct spill *spill = &writer->tables.spill;
-    char *data = partial_path(writer->target, ".partial", err), *tables = partial_path(writer->target, ".partial.tables", err);
+    char *data = partial_path(writer->target, ".partial", err),
+         *tables = partial_path(writer->target, ".partial.tables", err);
     mldf_buffer state = MLDF_BUFFER_INIT;
     uint64_t end = EXTENTS_FROM;
     mldf_status st = data && tables ? make_fingerprint(writer, options, err) : MLDF_E_MEMORY;
@@ -304,8 +299,7 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
     return st;
 }
 
-void mldfi_resume_remove(mldf_writer *writer, bool all)
-{
+void mldfi_resume_remove(mldf_writer *writer, bool all) {
     if (!all && !writer->published)
         return;
     if (writer->tables.spill.file.path)

@@ -9,8 +9,7 @@
 #include "util/error.h"
 #include "writer/writer.h"
 
-static mldf_status stream_write(mldf_writer *writer, uint64_t offset, const void *data, size_t bytes, mldf_error *err)
-{
+static mldf_status stream_write(mldf_writer *writer, uint64_t offset, const void *data, size_t bytes, mldf_error *err) {
     static const uint8_t zeros[4096] = {0};
     while (writer->stream_position < offset) {
         uint64_t gap = offset - writer->stream_position;
@@ -24,15 +23,13 @@ static mldf_status stream_write(mldf_writer *writer, uint64_t offset, const void
     return mldfi_fd_write_all(writer->stream_fd, data, bytes, err);
 }
 
-mldf_status mldfi_sink_write(mldf_writer *writer, uint64_t offset, const void *data, size_t bytes, mldf_error *err)
-{
+mldf_status mldfi_sink_write(mldf_writer *writer, uint64_t offset, const void *data, size_t bytes, mldf_error *err) {
     if (writer->stream_fd >= 0)
         return stream_write(writer, offset, data, bytes, err);
     return mldfi_file_write(&writer->file, offset, data, bytes, err);
 }
 
-mldf_status mldfi_run_flush(struct worker *worker, mldf_error *err)
-{
+mldf_status mldfi_run_flush(struct worker *worker, mldf_error *err) {
     if (worker->run.size == 0)
         return MLDF_OK;
     mldf_status st = mldfi_sink_write(worker->writer, worker->run_offset, worker->run.data, worker->run.size, err);
@@ -40,8 +37,8 @@ mldf_status mldfi_run_flush(struct worker *worker, mldf_error *err)
     return st;
 }
 
-mldf_status mldfi_run_add(struct worker *worker, uint64_t offset, const uint8_t *data, uint64_t bytes, mldf_error *err)
-{
+mldf_status mldfi_run_add(struct worker *worker, uint64_t offset, const uint8_t *data, uint64_t bytes,
+                          mldf_error *err) {
     mldf_buffer *run = &worker->run;
     uint64_t run_end = worker->run_offset + run->size;
     mldf_status st = MLDF_OK;
@@ -63,15 +60,15 @@ mldf_status mldfi_run_add(struct worker *worker, uint64_t offset, const uint8_t 
 }
 
 mldf_status mldfi_emit_prepare(struct worker *worker, struct job *job, struct job_payload *payload, uint64_t sample,
-                               uint16_t field, const uint8_t **data, mldf_error *err)
-{
+                               uint16_t field, const uint8_t **data, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     *data = mldfi_payload_data(job, payload);
     if (writer->crypt) {
         worker->sealed.size = 0;
         mldf_status st = mldf_buffer_reserve(&worker->sealed, (size_t)payload->file_bytes, err);
         if (st >= 0)
-            st = mldfi_crypt_seal(writer->crypt, sample, field, *data, (size_t)payload->bytes, worker->sealed.data, err);
+            st =
+                mldfi_crypt_seal(writer->crypt, sample, field, *data, (size_t)payload->bytes, worker->sealed.data, err);
         if (st < 0)
             return st;
         *data = worker->sealed.data;
@@ -81,8 +78,7 @@ mldf_status mldfi_emit_prepare(struct worker *worker, struct job *job, struct jo
     return MLDF_OK;
 }
 
-mldf_status mldfi_emit_job(struct worker *worker, struct job *job, mldf_error *err)
-{
+mldf_status mldfi_emit_job(struct worker *worker, struct job *job, mldf_error *err) {
     const mldf_schema *schema = worker->writer->schema;
     uint64_t sample = job->first_sample;
     mldf_status st = MLDF_OK;

@@ -18,9 +18,9 @@ struct output {
     mldf_writer *writer;
     uint64_t offset, begin, total; /* next byte to write; for progress */
     mldf_buffer buffer;
-    uint32_t crc;                  /* of the section so far */
-    mldf_buffer *block_crcs;       /* NULL: not in a table */
-    struct crypt_mac *mac;         /* NULL: not encrypted */
+    uint32_t crc;            /* of the section so far */
+    mldf_buffer *block_crcs; /* NULL: not in a table */
+    struct crypt_mac *mac;   /* NULL: not encrypted */
 };
 
 struct ending {
@@ -35,8 +35,7 @@ struct ending {
 
 /* ---- Output ------------------------------------------------------------------------------------------------------------ */
 
-static mldf_status output_flush(struct output *out, mldf_error *err)
-{
+static mldf_status output_flush(struct output *out, mldf_error *err) {
     mldf_buffer *buffer = &out->buffer;
     mldf_status st = MLDF_OK;
     for (size_t at = 0; out->block_crcs && at < buffer->size && st >= 0; at += FORMAT_CRC_BLOCK) {
@@ -57,8 +56,7 @@ static mldf_status output_flush(struct output *out, mldf_error *err)
     return mldfi_tick(out->writer, "tables", out->offset - out->begin, out->total, err);
 }
 
-static mldf_status output_write(void *user, const void *data, size_t bytes, mldf_error *err)
-{
+static mldf_status output_write(void *user, const void *data, size_t bytes, mldf_error *err) {
     struct output *out = user;
     const uint8_t *from = data;
     mldf_status st = MLDF_OK;
@@ -74,8 +72,7 @@ static mldf_status output_write(void *user, const void *data, size_t bytes, mldf
     return st;
 }
 
-static mldf_status output_stream(struct output *out, const struct spill_stream *stream, mldf_error *err)
-{
+static mldf_status output_stream(struct output *out, const struct spill_stream *stream, mldf_error *err) {
     uint8_t chunk[16384];
     uint64_t bytes = mldfi_stream_bytes(stream);
     mldf_status st = MLDF_OK;
@@ -93,8 +90,7 @@ static mldf_status output_stream(struct output *out, const struct spill_stream *
 
 /* Rows made while the page size was undecided still point into the small layout: their payloads follow in the order of the prelude's
  * entries. */
-static void move_pointers(const mldf_writer *writer, uint8_t *row, size_t *entry)
-{
+static void move_pointers(const mldf_writer *writer, uint8_t *row, size_t *entry) {
     for (size_t f = 0; f < writer->schema->field_count; f++) {
         const struct schema_field *field = &writer->schema->fields[f];
         if (!mldfi_field_has_payload(field))
@@ -102,12 +98,12 @@ static void move_pointers(const mldf_writer *writer, uint8_t *row, size_t *entry
         uint64_t ptr, bytes;
         mldfi_record_payload(field, row + field->info.row_offset, &ptr, &bytes);
         if (bytes)
-            mldfi_record_set_payload(field, row + field->info.row_offset, writer->prelude.entries[(*entry)++].moved_ptr, bytes);
+            mldfi_record_set_payload(field, row + field->info.row_offset, writer->prelude.entries[(*entry)++].moved_ptr,
+                                     bytes);
     }
 }
 
-static mldf_status write_rows(struct ending *end, mldf_error *err)
-{
+static mldf_status write_rows(struct ending *end, mldf_error *err) {
     mldf_writer *writer = end->out.writer;
     size_t row_bytes = writer->schema->row_bytes, entry = 0;
     size_t rows_at_once = row_bytes > 262144 ? 1 : 262144 / row_bytes;
@@ -128,8 +124,7 @@ static mldf_status write_rows(struct ending *end, mldf_error *err)
     return st;
 }
 
-static mldf_status output_seek(struct output *out, uint64_t offset, mldf_error *err)
-{
+static mldf_status output_seek(struct output *out, uint64_t offset, mldf_error *err) {
     mldf_status st = output_flush(out, err);
     out->offset = offset;
     out->crc = 0;
@@ -137,8 +132,7 @@ static mldf_status output_seek(struct output *out, uint64_t offset, mldf_error *
 }
 
 /* The descriptors stand at the front already (or in the file that is appended to); here only their sums are taken. */
-static mldf_status sum_descriptors(struct ending *end, mldf_error *err)
-{
+static mldf_status sum_descriptors(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
     mldf_status st = MLDF_OK;
     if (out->mac)
@@ -146,14 +140,14 @@ static mldf_status sum_descriptors(struct ending *end, mldf_error *err)
     for (size_t at = 0; at < end->descriptors.size && st >= 0; at += FORMAT_CRC_BLOCK) {
         size_t left = end->descriptors.size - at;
         uint8_t word[4];
-        mldfi_store_u32(word, mldfi_crc32c(0, end->descriptors.data + at, left < FORMAT_CRC_BLOCK ? left : FORMAT_CRC_BLOCK));
+        mldfi_store_u32(word,
+                        mldfi_crc32c(0, end->descriptors.data + at, left < FORMAT_CRC_BLOCK ? left : FORMAT_CRC_BLOCK));
         st = mldf_buffer_append(&end->block_crcs, word, sizeof word, err);
     }
     return st;
 }
 
-static mldf_status write_tables(struct ending *end, mldf_error *err)
-{
+static mldf_status write_tables(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
     mldf_status st = sum_descriptors(end, err);
     out->block_crcs = &end->block_crcs;
@@ -169,8 +163,7 @@ static mldf_status write_tables(struct ending *end, mldf_error *err)
 
 /* ---- Sections ----------------------------------------------------------------------------------------------------------- */
 
-static mldf_status write_keys(struct ending *end, mldf_error *err)
-{
+static mldf_status write_keys(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
     struct table_builder *tables = &out->writer->tables;
     uint64_t base = 8 * (tables->samples + 1), key_bytes = mldfi_stream_bytes(&tables->key_bytes);
@@ -192,11 +185,10 @@ static mldf_status write_keys(struct ending *end, mldf_error *err)
     memset(word, 0, sizeof word);
     if (st >= 0)
         st = output_write(out, word, (size_t)(-key_bytes & 7), err);
-    return st < 0 ? st : mldfi_key_slots(tables, output_write, out, err);
+    return st < 0 ? st : mldfi_key_slots(tables, KEY_SLOTS_AT_ONCE, output_write, out, err);
 }
 
-static mldf_status write_stats(struct ending *end, mldf_error *err)
-{
+static mldf_status write_stats(struct ending *end, mldf_error *err) {
     const mldf_writer *writer = end->out.writer;
     mldf_status st = MLDF_OK;
     for (size_t f = 0; f < writer->schema->field_count && st >= 0; f++) {
@@ -208,8 +200,7 @@ static mldf_status write_stats(struct ending *end, mldf_error *err)
 }
 
 /* The last section: its own bytes are not part of the MAC. */
-static mldf_status write_encryption(struct ending *end, mldf_error *err)
-{
+static mldf_status write_encryption(struct ending *end, mldf_error *err) {
     uint8_t bytes[MLDFI_CRYPT_SECTION_BYTES];
     mldfi_crypt_section(end->out.writer->crypt, bytes);
     mldfi_crypt_mac_end(end->out.mac, bytes + MLDFI_CRYPT_MAC_OFFSET);
@@ -217,8 +208,7 @@ static mldf_status write_encryption(struct ending *end, mldf_error *err)
     return output_write(&end->out, bytes, sizeof bytes, err);
 }
 
-static mldf_status write_section(struct ending *end, const struct section *section, size_t index, mldf_error *err)
-{
+static mldf_status write_section(struct ending *end, const struct section *section, size_t index, mldf_error *err) {
     struct output *out = &end->out;
     mldf_writer *writer = out->writer;
     mldf_status st = MLDF_OK;
@@ -258,8 +248,7 @@ static mldf_status write_section(struct ending *end, const struct section *secti
     }
 }
 
-static mldf_status write_sections(struct ending *end, mldf_error *err)
-{
+static mldf_status write_sections(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
     mldf_status st = MLDF_OK;
     for (size_t i = 0; i < end->count && st >= 0; i++) {
@@ -287,16 +276,14 @@ static mldf_status write_sections(struct ending *end, mldf_error *err)
 
 /* ---- Layout of the end ---------------------------------------------------------------------------------------------------- */
 
-static void add_section(struct ending *end, uint64_t *at, uint32_t kind, uint64_t size, uint64_t param, bool required)
-{
+static void add_section(struct ending *end, uint64_t *at, uint32_t kind, uint64_t size, uint64_t param, bool required) {
     *at = mldfi_align_up(*at, 8);
-    end->list[end->count++] =
-        (struct section){.kind = kind, .flags = required ? SECTION_FLAG_REQUIRED : 0, .ptr = *at, .size = size, .param = param};
+    end->list[end->count++] = (struct section){
+        .kind = kind, .flags = required ? SECTION_FLAG_REQUIRED : 0, .ptr = *at, .size = size, .param = param};
     *at += size;
 }
 
-static void lay_out_sections(struct ending *end, uint64_t *at)
-{
+static void lay_out_sections(struct ending *end, uint64_t *at) {
     const mldf_writer *writer = end->out.writer;
     const mldf_schema *schema = writer->schema;
     const struct table_builder *tables = &writer->tables;
@@ -324,7 +311,8 @@ static void lay_out_sections(struct ending *end, uint64_t *at)
     if (writer->history.size)
         add_section(end, at, SECTION_HISTORY, writer->history.size, 0, false);
     if (!tables->without_stats)
-        add_section(end, at, SECTION_STATS, (uint64_t)FORMAT_STATS_BYTES * schema->field_count, FORMAT_STATS_BYTES, false);
+        add_section(end, at, SECTION_STATS, (uint64_t)FORMAT_STATS_BYTES * schema->field_count, FORMAT_STATS_BYTES,
+                    false);
     if (writer->card)
         add_section(end, at, SECTION_CARD, writer->card_bytes, 0, false);
     for (size_t i = 0; i < writer->kept_count; i++)
@@ -334,8 +322,7 @@ static void lay_out_sections(struct ending *end, uint64_t *at)
         add_section(end, at, SECTION_ENCRYPTION, MLDFI_CRYPT_SECTION_BYTES, 0, true);
 }
 
-static mldf_status lay_out(struct ending *end, mldf_error *err)
-{
+static mldf_status lay_out(struct ending *end, mldf_error *err) {
     mldf_writer *writer = end->out.writer;
     const mldf_schema *schema = writer->schema;
     end->list = mldfi_alloc_zero(MAX_SECTIONS + writer->kept_count, sizeof *end->list, err);
@@ -353,7 +340,8 @@ static mldf_status lay_out(struct ending *end, mldf_error *err)
         (st = mldfi_long_arguments(schema, &end->long_arguments, err)) < 0)
         return st;
     uint64_t allocations = mldfi_stream_bytes(&writer->tables.allocations);
-    end->tables.descriptors = (struct table_ref){end->header.field_desc_ptr, end->descriptors.size, schema->field_count};
+    end->tables.descriptors =
+        (struct table_ref){end->header.field_desc_ptr, end->descriptors.size, schema->field_count};
     end->tables.metadata = (struct table_ref){end->header.metadata_ptr, rows, writer->tables.samples};
     end->tables.allocation =
         (struct table_ref){end->header.alloc_table_ptr, allocations, allocations / FORMAT_ALLOCATION_BYTES};
@@ -368,14 +356,12 @@ static mldf_status lay_out(struct ending *end, mldf_error *err)
 
 /* ---- Directory, footer, header ---------------------------------------------------------------------------------------------- */
 
-static mldf_status sync_file(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status sync_file(mldf_writer *writer, mldf_error *err) {
     return writer->stream_fd >= 0 ? MLDF_OK : mldfi_file_sync(&writer->file, err);
 }
 
 /* The order is what makes a crash harmless: everything else is on the disk before the footer, and an append's footer before its header. */
-static mldf_status write_end(struct ending *end, uint64_t *file_bytes, mldf_error *err)
-{
+static mldf_status write_end(struct ending *end, uint64_t *file_bytes, mldf_error *err) {
     mldf_writer *writer = end->out.writer;
     struct footer footer = {.generation = writer->generation};
     uint8_t front[FORMAT_PREFIX_BYTES], back[FORMAT_FOOTER_BYTES];
@@ -402,8 +388,7 @@ static mldf_status write_end(struct ending *end, uint64_t *file_bytes, mldf_erro
     return sync_file(writer, err);
 }
 
-static mldf_status begin_mac(struct ending *end, mldf_error *err)
-{
+static mldf_status begin_mac(struct ending *end, mldf_error *err) {
     mldf_writer *writer = end->out.writer;
     uint8_t header[FORMAT_HEADER_BYTES];
     if (!writer->crypt)
@@ -415,8 +400,7 @@ static mldf_status begin_mac(struct ending *end, mldf_error *err)
     return st;
 }
 
-mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_error *err)
-{
+mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_error *err) {
     struct ending end = {.out = {.writer = writer}};
     mldf_status st = mldfi_tables_end(&writer->tables, err);
     if (st >= 0)

@@ -7,8 +7,7 @@
 #include "writer/writer.h"
 
 /* All but the pointers behind the data. */
-void mldfi_writer_header(const mldf_writer *writer, struct header *out)
-{
+void mldfi_writer_header(const mldf_writer *writer, struct header *out) {
     const mldf_schema *schema = writer->schema;
     *out = (struct header){.version_major = 1, .version_minor = 1, .flags = FORMAT_FLAG_LITTLE_ENDIAN};
     for (size_t f = 0; f < schema->field_count; f++)
@@ -25,8 +24,7 @@ void mldfi_writer_header(const mldf_writer *writer, struct header *out)
     out->data_ptr = writer->data_ptr;
 }
 
-mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, mldf_error *err)
-{
+mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, mldf_error *err) {
     for (size_t f = 0; f < schema->field_count; f++) {
         struct descriptor descriptor;
         bool is_long;
@@ -41,8 +39,7 @@ mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, 
 }
 
 /* Section 10; stays empty when every field's arguments fit into its descriptor. */
-mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, mldf_error *err)
-{
+mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, mldf_error *err) {
     mldf_buffer texts = MLDF_BUFFER_INIT;
     mldf_status st = MLDF_OK;
     uint32_t count = 0;
@@ -82,8 +79,7 @@ mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, ml
 }
 
 /* Descriptors; and, for a stream, whose front cannot be written again, a header with zero pointers. */
-mldf_status mldfi_write_front(mldf_writer *writer, mldf_error *err)
-{
+mldf_status mldfi_write_front(mldf_writer *writer, mldf_error *err) {
     mldf_buffer table = MLDF_BUFFER_INIT;
     mldf_status st = MLDF_OK;
     if (writer->stream_fd >= 0) {

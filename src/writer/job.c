@@ -9,8 +9,7 @@
 #include "util/error.h"
 #include "writer/writer.h"
 
-mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err)
-{
+mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
     struct job *job = mldfi_alloc_zero(1, sizeof *job, err);
     if (!job)
@@ -28,15 +27,13 @@ mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err
 }
 
 /* A job that carried one huge sample gives its memory back. */
-static void shrink(mldf_buffer *buffer)
-{
+static void shrink(mldf_buffer *buffer) {
     if (buffer->capacity > 8 * JOB_BYTES)
         mldf_buffer_free(buffer);
     buffer->size = 0;
 }
 
-void mldfi_job_reset(struct job *job)
-{
+void mldfi_job_reset(struct job *job) {
     job->next = NULL;
     job->state = JOB_FILLING;
     job->samples = job->bad_count = job->emit_from = 0;
@@ -46,8 +43,7 @@ void mldfi_job_reset(struct job *job)
     shrink(&job->encoded);
 }
 
-void mldfi_job_free(struct job *job)
-{
+void mldfi_job_free(struct job *job) {
     if (!job)
         return;
     free(job->payloads);
@@ -61,13 +57,11 @@ void mldfi_job_free(struct job *job)
     free(job);
 }
 
-bool mldfi_job_full(const mldf_writer *writer, const struct job *job)
-{
+bool mldfi_job_full(const mldf_writer *writer, const struct job *job) {
     return job->samples == writer->job_samples || job->arena.size + job->keys.size >= JOB_BYTES;
 }
 
-mldf_status mldfi_job_add_bad(struct job *job, size_t sample, const mldf_error *why, mldf_error *err)
-{
+mldf_status mldfi_job_add_bad(struct job *job, size_t sample, const mldf_error *why, mldf_error *err) {
     mldf_status st = mldfi_array_reserve(&job->bad, &job->bad_capacity, job->bad_count + 1, sizeof *job->bad, err);
     if (st < 0)
         return st;
@@ -78,16 +72,17 @@ mldf_status mldfi_job_add_bad(struct job *job, size_t sample, const mldf_error *
 
 /* ---- The caller's side: copying values in ---------------------------------------------------------------------------- */
 
-static mldf_status copy_payload(struct job *job, struct job_payload *to, const mldf_value *value, mldf_error *err)
-{
+static mldf_status copy_payload(struct job *job, struct job_payload *to, const mldf_value *value, mldf_error *err) {
     if (value->ndim > MLDF_MAX_DIMS)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "an array of %u dimensions; at most %d are possible", value->ndim, MLDF_MAX_DIMS);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "an array of %u dimensions; at most %d are possible", value->ndim,
+                          MLDF_MAX_DIMS);
     if (value->bytes > 0 && !value->data)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a value of %llu bytes without data", (unsigned long long)value->bytes);
     if (value->bytes > SIZE_MAX / 2)
         return mldfi_fail(err, MLDF_E_LIMIT, "a value of %llu bytes", (unsigned long long)value->bytes);
     to->kind = value->kind;
     to->dtype = value->dtype;
+    to->number = value->as.u;
     to->ndim = value->kind == MLDF_KIND_ARRAY ? value->ndim : 0;
     uint8_t *where;
     size_t dims_bytes = to->ndim * sizeof(uint64_t);
@@ -106,8 +101,8 @@ static mldf_status copy_payload(struct job *job, struct job_payload *to, const m
 }
 
 /* A record copied undecoded; its old pointer and size do not come along. */
-static mldf_status copy_stored_record(const struct schema_field *field, const mldf_value *value, uint8_t *record, mldf_error *err)
-{
+static mldf_status copy_stored_record(const struct schema_field *field, const mldf_value *value, uint8_t *record,
+                                      mldf_error *err) {
     if (value->record_bytes != field->info.record_bytes || !value->record)
         return mldfi_fail(err, MLDF_E_TYPE, "a stored record of %u bytes where the field has %u", value->record_bytes,
                           field->info.record_bytes);
@@ -117,23 +112,23 @@ static mldf_status copy_stored_record(const struct schema_field *field, const ml
     return MLDF_OK;
 }
 
-static mldf_status encode_record(const struct schema_field *field, const mldf_value *value, uint8_t *record, mldf_buffer *scratch,
-                                 mldf_error *err)
-{
+static mldf_status encode_record(const struct schema_field *field, const mldf_value *value, uint8_t *record,
+                                 mldf_buffer *scratch, mldf_error *err) {
     if (value->kind == MLDF_KIND_STORED) {
         mldf_status st = copy_stored_record(field, value, record, err);
         return st < 0 ? st : mldfi_field_check_stored(field, value, err);
     }
     if (!field->type)
-        return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied", field->info.type_id);
+        return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied",
+                          field->info.type_id);
     const void *payload;
     uint64_t payload_bytes;
-    return field->type->type.encode(field->type->type.user, field->state, value, record, scratch, &payload, &payload_bytes, err);
+    return field->type->type.encode(field->type->type.user, field->state, value, record, scratch, &payload,
+                                    &payload_bytes, err);
 }
 
 static mldf_status add_value(struct job *job, const struct schema_field *field, const mldf_value *value, uint8_t *row,
-                             uint8_t *valid, struct job_payload *payloads, mldf_buffer *scratch, mldf_error *err)
-{
+                             uint8_t *valid, struct job_payload *payloads, mldf_buffer *scratch, mldf_error *err) {
     uint8_t *record = row + field->info.row_offset;
     struct job_payload *payload = mldfi_field_has_payload(field) ? &payloads[field->payload_index] : NULL;
     if (payload)
@@ -141,7 +136,9 @@ static mldf_status add_value(struct job *job, const struct schema_field *field, 
     if (field->nullable_index != SIZE_MAX)
         valid[field->nullable_index] = value->kind != MLDF_KIND_NULL;
     if (value->kind == MLDF_KIND_NULL)
-        return field->nullable_index != SIZE_MAX ? MLDF_OK : mldfi_fail(err, MLDF_E_NULL, "the value is missing and the field is not nullable");
+        return field->nullable_index != SIZE_MAX
+                   ? MLDF_OK
+                   : mldfi_fail(err, MLDF_E_NULL, "the value is missing and the field is not nullable");
     if (!payload)
         return encode_record(field, value, record, scratch, err);
     if (value->kind == MLDF_KIND_STORED) {
@@ -149,14 +146,14 @@ static mldf_status add_value(struct job *job, const struct schema_field *field, 
         if (st < 0)
             return st;
     } else if (!field->type) {
-        return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied", field->info.type_id);
+        return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied",
+                          field->info.type_id);
     }
     return copy_payload(job, payload, value, err);
 }
 
-mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value *values, const char *key, size_t key_bytes,
-                          mldf_error *err)
-{
+mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value *values, const char *key,
+                          size_t key_bytes, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
     size_t arena_size = job->arena.size, keys_size = job->keys.size;
     uint8_t *row;
@@ -189,10 +186,10 @@ mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value
 
 /* ---- The worker's side: encoding ------------------------------------------------------------------------------------- */
 
-static void rebuild_value(const struct job *job, const struct job_payload *payload, const uint8_t *record, uint32_t record_bytes,
-                          mldf_value *out)
-{
+static void rebuild_value(const struct job *job, const struct job_payload *payload, const uint8_t *record,
+                          uint32_t record_bytes, mldf_value *out) {
     *out = (mldf_value){.kind = payload->kind, .dtype = payload->dtype, .ndim = payload->ndim, .bytes = payload->bytes};
+    out->as.u = payload->number;
     out->data = job->arena.data + payload->offset;
     out->record = record;
     out->record_bytes = record_bytes;
@@ -202,8 +199,8 @@ static void rebuild_value(const struct job *job, const struct job_payload *paylo
 
 /* Turns the value into payload bytes: *data, *bytes point into the arena or into worker->scratch. */
 static mldf_status run_type(struct worker *worker, const struct job *job, const struct schema_field *field,
-                            struct job_payload *payload, uint8_t *record, const void **data, uint64_t *bytes, mldf_error *err)
-{
+                            struct job_payload *payload, uint8_t *record, const void **data, uint64_t *bytes,
+                            mldf_error *err) {
     mldf_value value;
     rebuild_value(job, payload, record, field->info.record_bytes, &value);
     if (payload->kind == MLDF_KIND_STORED) {
@@ -212,11 +209,11 @@ static mldf_status run_type(struct worker *worker, const struct job *job, const 
         return mldfi_field_check_stored(field, &value, err);
     }
     worker->scratch.size = 0;
-    return field->type->type.encode(field->type->type.user, field->state, &value, record, &worker->scratch, data, bytes, err);
+    return field->type->type.encode(field->type->type.user, field->state, &value, record, &worker->scratch, data, bytes,
+                                    err);
 }
 
-static mldf_status ready_compressor(struct worker *worker, mldf_error *err)
-{
+static mldf_status ready_compressor(struct worker *worker, mldf_error *err) {
     if (worker->compressor && worker->compressor_dictionary == worker->writer->dictionary)
         return MLDF_OK;
     mldfi_zstd_compressor_free(worker->compressor);
@@ -226,8 +223,7 @@ static mldf_status ready_compressor(struct worker *worker, mldf_error *err)
 }
 
 static mldf_status compress_payload(struct worker *worker, struct job *job, const struct schema_field *field,
-                                    struct job_payload *payload, const void *data, uint64_t bytes, mldf_error *err)
-{
+                                    struct job_payload *payload, const void *data, uint64_t bytes, mldf_error *err) {
     mldf_status st = ready_compressor(worker, err);
     if (st < 0)
         return st;
@@ -246,8 +242,7 @@ static mldf_status compress_payload(struct worker *worker, struct job *job, cons
 }
 
 static mldf_status encode_payload(struct worker *worker, struct job *job, const struct schema_field *field,
-                                  struct job_payload *payload, uint8_t *record, mldf_error *err)
-{
+                                  struct job_payload *payload, uint8_t *record, mldf_error *err) {
     const void *data = NULL;
     uint64_t bytes = 0;
     mldf_status st = run_type(worker, job, field, payload, record, &data, &bytes, err);
@@ -275,16 +270,16 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, const 
 }
 
 /* The environment's failures end the file; the sample's own only concern the sample. */
-static bool is_fatal(mldf_status st) { return st == MLDF_E_MEMORY || (st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG); }
+static bool is_fatal(mldf_status st) {
+    return st == MLDF_E_MEMORY || (st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG);
+}
 
-static int by_sample(const void *a, const void *b)
-{
+static int by_sample(const void *a, const void *b) {
     size_t x = ((const struct job_bad *)a)->sample, y = ((const struct job_bad *)b)->sample;
     return (x > y) - (x < y);
 }
 
-mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error *err)
-{
+mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error *err) {
     const mldf_schema *schema = worker->writer->schema;
     size_t given_bad = job->bad_count, next_bad = 0;
     for (size_t s = 0; s < job->samples && schema->payload_count; s++) {

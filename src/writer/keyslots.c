@@ -1,6 +1,6 @@
 /* The slot table of section 6, built in bounded memory: 2^param slots of index+1, linear probing from the key's hash.
  *
- * Up to SLOTS_AT_ONCE slots are filled in memory. A larger table is cut into parts of that size: the hashes are first sorted
+ * Up to slots_at_once slots are filled in memory. A larger table is cut into parts of that size: the hashes are first sorted
  * into one stream for each part, then part after part is filled; an entry that runs over the end of its part is carried into the next.
  * What runs over the last part belongs at the front of the first, so the parts are filled twice: once to learn what is carried
  * round, once to emit. An entry may stand anywhere behind its home as long as no empty slot lies between, which every order
@@ -13,7 +13,7 @@
 #include "util/error.h"
 #include "writer/writer.h"
 
-enum { SLOTS_AT_ONCE = 1 << 21, CHUNK_ENTRIES = 512 };
+enum { CHUNK_ENTRIES = 512 };
 
 struct entry {
     uint64_t hash, index;
@@ -21,19 +21,18 @@ struct entry {
 
 struct slots {
     struct table_builder *tables;
-    uint64_t mask;          /* slots in all - 1 */
+    uint64_t mask; /* slots in all - 1 */
     uint64_t part_slots;
     uint64_t part_count;
     struct spill_stream *parts; /* part_count > 1: entries by part */
-    uint64_t *slot, *hash;  /* of the part that is being filled */
-    struct entry *carried;  /* into the next part */
+    uint64_t *slot, *hash;      /* of the part that is being filled */
+    struct entry *carried;      /* into the next part */
     size_t carried_count, carried_capacity;
-    struct entry *wrapped;  /* round from the last part to the first */
+    struct entry *wrapped; /* round from the last part to the first */
     size_t wrapped_count;
 };
 
-static mldf_status read_key(const struct slots *s, uint64_t index, mldf_buffer *out, mldf_error *err)
-{
+static mldf_status read_key(const struct slots *s, uint64_t index, mldf_buffer *out, mldf_error *err) {
     uint8_t ends[16] = {0};
     mldf_status st = index == 0 ? mldfi_stream_read(&s->tables->key_ends, 0, ends + 8, 8, err)
                                 : mldfi_stream_read(&s->tables->key_ends, 8 * (index - 1), ends, 16, err);
@@ -45,16 +44,16 @@ static mldf_status read_key(const struct slots *s, uint64_t index, mldf_buffer *
 }
 
 /* Equal hashes are nearly always equal keys. */
-static mldf_status refuse_equal(const struct slots *s, uint64_t first, uint64_t second, mldf_error *err)
-{
+static mldf_status refuse_equal(const struct slots *s, uint64_t first, uint64_t second, mldf_error *err) {
     mldf_buffer a = MLDF_BUFFER_INIT, b = MLDF_BUFFER_INIT;
     mldf_status st = read_key(s, first, &a, err);
     if (st >= 0)
         st = read_key(s, second, &b, err);
     if (st >= 0 && a.size == b.size && memcmp(a.data, b.data, a.size) == 0) {
         uint64_t earlier = first < second ? first : second, later = first < second ? second : first;
-        st = mldfi_fail(err, MLDF_E_KEY, "samples %llu and %llu have the same key \"%.*s\"", (unsigned long long)earlier,
-                        (unsigned long long)later, (int)(a.size < 100 ? a.size : 100), (const char *)a.data);
+        st =
+            mldfi_fail(err, MLDF_E_KEY, "samples %llu and %llu have the same key \"%.*s\"", (unsigned long long)earlier,
+                       (unsigned long long)later, (int)(a.size < 100 ? a.size : 100), (const char *)a.data);
         mldfi_error_place(err, later, NULL);
     }
     mldf_buffer_free(&a);
@@ -62,8 +61,7 @@ static mldf_status refuse_equal(const struct slots *s, uint64_t first, uint64_t 
     return st;
 }
 
-static mldf_status carry(struct slots *s, struct entry entry, mldf_error *err)
-{
+static mldf_status carry(struct slots *s, struct entry entry, mldf_error *err) {
     mldf_status st;
     for (size_t i = 0; i < s->carried_count; i++)
         if (s->carried[i].hash == entry.hash && (st = refuse_equal(s, s->carried[i].index, entry.index, err)) < 0)
@@ -75,8 +73,7 @@ static mldf_status carry(struct slots *s, struct entry entry, mldf_error *err)
 }
 
 /* Into the current part, from slot `at` on. A table of one part wraps round in itself. */
-static mldf_status insert(struct slots *s, uint64_t at, struct entry entry, mldf_error *err)
-{
+static mldf_status insert(struct slots *s, uint64_t at, struct entry entry, mldf_error *err) {
     for (uint64_t probes = 0; probes < s->part_slots; probes++, at++) {
         if (at == s->part_slots) {
             if (s->part_count > 1)
@@ -98,8 +95,7 @@ static mldf_status insert(struct slots *s, uint64_t at, struct entry entry, mldf
 /* ---- Parts ---------------------------------------------------------------------------------------------------------------- */
 
 /* Calls insert, or sorts into the parts, for every key in order of index. */
-static mldf_status for_each_hash(struct slots *s, bool sort, mldf_error *err)
-{
+static mldf_status for_each_hash(struct slots *s, bool sort, mldf_error *err) {
     uint8_t chunk[8 * CHUNK_ENTRIES];
     uint64_t count = s->tables->samples;
     mldf_status st = MLDF_OK;
@@ -118,8 +114,7 @@ static mldf_status for_each_hash(struct slots *s, bool sort, mldf_error *err)
     return st;
 }
 
-static mldf_status fill_part(struct slots *s, uint64_t part, mldf_error *err)
-{
+static mldf_status fill_part(struct slots *s, uint64_t part, mldf_error *err) {
     memset(s->slot, 0, (size_t)s->part_slots * 8);
     size_t incoming = s->carried_count;
     struct entry *from = s->carried;
@@ -142,8 +137,7 @@ static mldf_status fill_part(struct slots *s, uint64_t part, mldf_error *err)
     return st;
 }
 
-static mldf_status fill_parts(struct slots *s, mldfi_emit_fn emit, void *user, mldf_error *err)
-{
+static mldf_status fill_parts(struct slots *s, mldfi_emit_fn emit, void *user, mldf_error *err) {
     mldf_status st = MLDF_OK;
     s->carried_count = 0;
     for (uint64_t part = 0; part < s->part_count && st >= 0; part++) {
@@ -154,8 +148,7 @@ static mldf_status fill_parts(struct slots *s, mldfi_emit_fn emit, void *user, m
     return st;
 }
 
-static mldf_status build_parts(struct slots *s, mldfi_emit_fn emit, void *user, mldf_error *err)
-{
+static mldf_status build_parts(struct slots *s, mldfi_emit_fn emit, void *user, mldf_error *err) {
     s->parts = mldfi_alloc_zero((size_t)s->part_count, sizeof *s->parts, err);
     if (!s->parts)
         return MLDF_E_MEMORY;
@@ -176,12 +169,12 @@ static mldf_status build_parts(struct slots *s, mldfi_emit_fn emit, void *user, 
     return st;
 }
 
-mldf_status mldfi_key_slots(struct table_builder *tables, mldfi_emit_fn emit, void *user, mldf_error *err)
-{
+mldf_status mldfi_key_slots(struct table_builder *tables, uint64_t slots_at_once, mldfi_emit_fn emit, void *user,
+                            mldf_error *err) {
     struct slots s = {.tables = tables};
     uint64_t all = UINT64_C(1) << mldfi_key_param(tables->samples);
     s.mask = all - 1;
-    s.part_slots = all < SLOTS_AT_ONCE ? all : SLOTS_AT_ONCE;
+    s.part_slots = all < slots_at_once ? all : slots_at_once;
     s.part_count = all / s.part_slots;
     s.slot = mldfi_alloc_zero((size_t)s.part_slots, 8, err);
     s.hash = mldfi_alloc_zero((size_t)s.part_slots, 8, err);

@@ -12,8 +12,7 @@
 #include "util/error.h"
 #include "writer/writer.h"
 
-static void take_layout(mldf_writer *writer, uint64_t page_size)
-{
+static void take_layout(mldf_writer *writer, uint64_t page_size) {
     writer->page_size = page_size;
     writer->data_ptr = mldfi_align_up(
         FORMAT_DESCRIPTOR_OFFSET + (uint64_t)FORMAT_DESCRIPTOR_BYTES * writer->schema->field_count, page_size);
@@ -22,22 +21,19 @@ static void take_layout(mldf_writer *writer, uint64_t page_size)
     writer->tables.data_ptr = writer->data_ptr;
 }
 
-void mldfi_place_begin(mldf_writer *writer, uint64_t page_size)
-{
+void mldfi_place_begin(mldf_writer *writer, uint64_t page_size) {
     writer->prelude.active = page_size == 0;
     take_layout(writer, page_size ? page_size : FORMAT_AUTO_SMALL_PAGE);
 }
 
 /* ---- Prelude --------------------------------------------------------------------------------------------------------- */
 
-static mldf_status too_large(mldf_error *err)
-{
+static mldf_status too_large(mldf_error *err) {
     return mldfi_fail(err, MLDF_E_LIMIT, "the file would be larger than 2^63 bytes");
 }
 
 /* The payloads' bytes go to memory, at the place that the small layout gives them. */
-static mldf_status prelude_keep(struct worker *worker, struct job *job, size_t s, size_t count, mldf_error *err)
-{
+static mldf_status prelude_keep(struct worker *worker, struct job *job, size_t s, size_t count, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     struct prelude *prelude = &writer->prelude;
     const mldf_schema *schema = writer->schema;
@@ -50,10 +46,12 @@ static mldf_status prelude_keep(struct worker *worker, struct job *job, size_t s
         const uint8_t *data;
         mldf_status st = mldfi_emit_prepare(worker, job, payload, writer->tables.samples, (uint16_t)f, &data, err);
         if (st >= 0)
-            st = mldfi_array_reserve(&prelude->entries, &prelude->capacity, prelude->count + 1, sizeof *prelude->entries, err);
+            st = mldfi_array_reserve(&prelude->entries, &prelude->capacity, prelude->count + 1,
+                                     sizeof *prelude->entries, err);
         if (st < 0)
             return st;
-        prelude->entries[prelude->count++] = (struct prelude_entry){writer->tables.samples, worker->placements[taken++], 0};
+        prelude->entries[prelude->count++] =
+            (struct prelude_entry){writer->tables.samples, worker->placements[taken++], 0};
         size_t at = (size_t)(payload->ptr - writer->data_ptr), had = prelude->bytes.size;
         if ((st = mldfi_buffer_resize(&prelude->bytes, at + (size_t)payload->file_bytes, err)) < 0)
             return st;
@@ -63,13 +61,12 @@ static mldf_status prelude_keep(struct worker *worker, struct job *job, size_t s
     return MLDF_OK;
 }
 
-static mldf_status prelude_record(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status prelude_record(mldf_writer *writer, mldf_error *err) {
     struct prelude *prelude = &writer->prelude;
     for (size_t i = 0; i < prelude->count; i++) {
         const struct prelude_entry *e = &prelude->entries[i];
-        mldf_status st = mldfi_tables_add_allocation(&writer->tables, prelude->moved ? e->moved_ptr : e->at.ptr, e->at.bytes,
-                                                     e->sample, err);
+        mldf_status st = mldfi_tables_add_allocation(&writer->tables, prelude->moved ? e->moved_ptr : e->at.ptr,
+                                                     e->at.bytes, e->sample, err);
         if (st < 0)
             return st;
     }
@@ -77,8 +74,7 @@ static mldf_status prelude_record(mldf_writer *writer, mldf_error *err)
 }
 
 /* More than 2 MiB: lay everything out again with large pages. */
-static mldf_status prelude_to_large(struct worker *worker, mldf_error *err)
-{
+static mldf_status prelude_to_large(struct worker *worker, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     struct prelude *prelude = &writer->prelude;
     uint64_t small_data_ptr = writer->data_ptr;
@@ -98,7 +94,8 @@ static mldf_status prelude_to_large(struct worker *worker, mldf_error *err)
         for (size_t k = 0; k < count && st >= 0; k++, i++) {
             struct prelude_entry *e = &prelude->entries[i];
             e->moved_ptr = worker->placements[k].ptr;
-            st = mldfi_run_add(worker, e->moved_ptr, prelude->bytes.data + (e->at.ptr - small_data_ptr), e->at.bytes, err);
+            st = mldfi_run_add(worker, e->moved_ptr, prelude->bytes.data + (e->at.ptr - small_data_ptr), e->at.bytes,
+                               err);
         }
     }
     if (st >= 0)
@@ -107,8 +104,7 @@ static mldf_status prelude_to_large(struct worker *worker, mldf_error *err)
     return st < 0 ? st : prelude_record(writer, err);
 }
 
-mldf_status mldfi_place_end(struct worker *worker, mldf_error *err)
-{
+mldf_status mldfi_place_end(struct worker *worker, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     struct prelude *prelude = &writer->prelude;
     if (!prelude->active)
@@ -124,8 +120,7 @@ mldf_status mldfi_place_end(struct worker *worker, mldf_error *err)
 /* ---- One sample ------------------------------------------------------------------------------------------------------- */
 
 /* Fills worker->placements from the sample's payloads; returns their number. */
-static size_t collect(struct worker *worker, const struct job *job, size_t s)
-{
+static size_t collect(struct worker *worker, const struct job *job, size_t s) {
     const mldf_writer *writer = worker->writer;
     const mldf_schema *schema = writer->schema;
     size_t count = 0;
@@ -149,8 +144,7 @@ static size_t collect(struct worker *worker, const struct job *job, size_t s)
 }
 
 /* Pointers and sizes into the payloads and the row. */
-static void assign(struct worker *worker, struct job *job, size_t s, uint64_t *value_bytes)
-{
+static void assign(struct worker *worker, struct job *job, size_t s, uint64_t *value_bytes) {
     const mldf_schema *schema = worker->writer->schema;
     size_t next = 0;
     for (size_t f = 0; f < schema->field_count; f++) {
@@ -166,8 +160,7 @@ static void assign(struct worker *worker, struct job *job, size_t s, uint64_t *v
     }
 }
 
-static mldf_status place_payloads(struct worker *worker, struct job *job, size_t s, mldf_error *err)
-{
+static mldf_status place_payloads(struct worker *worker, struct job *job, size_t s, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     size_t count = collect(worker, job, s);
     uint64_t cursor = writer->cursor;
@@ -191,8 +184,8 @@ static mldf_status place_payloads(struct worker *worker, struct job *job, size_t
         return prelude_keep(worker, job, s, count, err);
     }
     for (size_t i = 0; i < count; i++) {
-        mldf_status st = mldfi_tables_add_allocation(&writer->tables, worker->placements[i].ptr, worker->placements[i].bytes,
-                                                     writer->tables.samples, err);
+        mldf_status st = mldfi_tables_add_allocation(&writer->tables, worker->placements[i].ptr,
+                                                     worker->placements[i].bytes, writer->tables.samples, err);
         if (st < 0)
             return st;
     }
@@ -201,18 +194,17 @@ static mldf_status place_payloads(struct worker *worker, struct job *job, size_t
 
 /* ---- One job ------------------------------------------------------------------------------------------------------------ */
 
-static void copy_sample_down(const mldf_schema *schema, struct job *job, size_t to, size_t from)
-{
+static void copy_sample_down(const mldf_schema *schema, struct job *job, size_t to, size_t from) {
     memmove(job->rows.data + to * schema->row_bytes, job->rows.data + from * schema->row_bytes, schema->row_bytes);
     memmove(job->payloads + to * schema->payload_count, job->payloads + from * schema->payload_count,
             schema->payload_count * sizeof *job->payloads);
-    memmove(job->valid + to * schema->nullable_count, job->valid + from * schema->nullable_count, schema->nullable_count);
+    memmove(job->valid + to * schema->nullable_count, job->valid + from * schema->nullable_count,
+            schema->nullable_count);
     job->key_bytes[to] = job->key_bytes[from];
 }
 
 /* Takes the bad samples out, or fails with the first of them. */
-static mldf_status drop_bad(mldf_writer *writer, struct job *job, mldf_error *err)
-{
+static mldf_status drop_bad(mldf_writer *writer, struct job *job, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
     if (job->bad_count == 0)
         return MLDF_OK;
@@ -243,8 +235,7 @@ static mldf_status drop_bad(mldf_writer *writer, struct job *job, mldf_error *er
     return MLDF_OK;
 }
 
-mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *err)
-{
+mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     const mldf_schema *schema = writer->schema;
     mldf_status st = drop_bad(writer, job, err);
@@ -257,7 +248,8 @@ mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *
             return st;
         const char *key = job->key_bytes[s] ? (const char *)job->keys.data + key_at : NULL;
         st = mldfi_tables_add_sample(&writer->tables, job->rows.data + s * schema->row_bytes,
-                                     job->valid + s * schema->nullable_count, worker->value_bytes, key, job->key_bytes[s], err);
+                                     job->valid + s * schema->nullable_count, worker->value_bytes, key,
+                                     job->key_bytes[s], err);
         if (st < 0)
             return st;
         key_at += job->key_bytes[s];

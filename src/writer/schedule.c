@@ -15,8 +15,7 @@
 #include "writer/writer.h"
 
 /* With the lock held. The first failure stays. */
-static void fail_locked(mldf_writer *writer, const mldf_error *err)
-{
+static void fail_locked(mldf_writer *writer, const mldf_error *err) {
     if (!writer->failed)
         writer->failure = *err;
     writer->failed = true;
@@ -27,8 +26,7 @@ static void fail_locked(mldf_writer *writer, const mldf_error *err)
 /* ---- Retire ------------------------------------------------------------------------------------------------------------ */
 
 /* With the lock held. The table streams belong to place's turn, so the checks wait here until the next job is placed. */
-static mldf_status add_checks_locked(mldf_writer *writer, const struct job *job, mldf_error *err)
-{
+static mldf_status add_checks_locked(mldf_writer *writer, const struct job *job, mldf_error *err) {
     size_t words = job->samples * writer->schema->payload_count;
     uint8_t *where;
     mldf_status st = mldfi_buffer_extend(&writer->pending_checks, words * 4, &where, err);
@@ -38,8 +36,7 @@ static mldf_status add_checks_locked(mldf_writer *writer, const struct job *job,
 }
 
 /* In place's turn, without the lock. */
-static mldf_status take_checks(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status take_checks(mldf_writer *writer, mldf_error *err) {
     pthread_mutex_lock(&writer->lock);
     mldf_buffer taken = writer->pending_checks;
     writer->pending_checks = writer->taken_checks;
@@ -50,8 +47,7 @@ static mldf_status take_checks(mldf_writer *writer, mldf_error *err)
     return st;
 }
 
-static mldf_status retire_job(struct worker *worker, struct job *job, mldf_error *err)
-{
+static mldf_status retire_job(struct worker *worker, struct job *job, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     mldf_status st = MLDF_OK;
     if (writer->stream_fd >= 0)
@@ -63,8 +59,7 @@ static mldf_status retire_job(struct worker *worker, struct job *job, mldf_error
     return st;
 }
 
-static void unlink_locked(mldf_writer *writer, struct job *job)
-{
+static void unlink_locked(mldf_writer *writer, struct job *job) {
     mldfi_job_reset(job);
     job->next = writer->unused;
     writer->unused = job;
@@ -73,8 +68,7 @@ static void unlink_locked(mldf_writer *writer, struct job *job)
 }
 
 /* With the lock held: the skipped samples wait for the caller's thread; the job is free again. */
-static mldf_status recycle_locked(mldf_writer *writer, struct job *job, mldf_error *err)
-{
+static mldf_status recycle_locked(mldf_writer *writer, struct job *job, mldf_error *err) {
     mldf_status st = MLDF_OK;
     if (!writer->options.no_checksums && writer->schema->payload_count)
         st = add_checks_locked(writer, job, err);
@@ -94,8 +88,7 @@ static mldf_status recycle_locked(mldf_writer *writer, struct job *job, mldf_err
 
 /* ---- One step, with the lock held on entry and exit --------------------------------------------------------------------- */
 
-static bool step_retire(struct worker *worker)
-{
+static bool step_retire(struct worker *worker) {
     mldf_writer *writer = worker->writer;
     struct job *job = writer->retire_next;
     if (writer->retiring || !job || job->state != JOB_WRITTEN)
@@ -118,8 +111,7 @@ static bool step_retire(struct worker *worker)
     return true;
 }
 
-static bool step_emit(struct worker *worker)
-{
+static bool step_emit(struct worker *worker) {
     mldf_writer *writer = worker->writer;
     struct job *job = writer->emit_next;
     if (!job || job->state != JOB_PLACED)
@@ -139,8 +131,7 @@ static bool step_emit(struct worker *worker)
     return true;
 }
 
-static bool step_place(struct worker *worker)
-{
+static bool step_place(struct worker *worker) {
     mldf_writer *writer = worker->writer;
     struct job *job = writer->place_next;
     if (writer->placing || !job || job->state != JOB_ENCODED)
@@ -161,8 +152,7 @@ static bool step_place(struct worker *worker)
     return true;
 }
 
-static bool step_encode(struct worker *worker)
-{
+static bool step_encode(struct worker *worker) {
     mldf_writer *writer = worker->writer;
     struct job *job = writer->encode_next;
     if (!job)
@@ -180,13 +170,11 @@ static bool step_encode(struct worker *worker)
 }
 
 /* Later stages first: they free memory. */
-static bool step(struct worker *worker)
-{
+static bool step(struct worker *worker) {
     return step_retire(worker) || step_place(worker) || step_emit(worker) || step_encode(worker);
 }
 
-static void *worker_main(void *argument)
-{
+static void *worker_main(void *argument) {
     struct worker *worker = argument;
     mldf_writer *writer = worker->writer;
     pthread_mutex_lock(&writer->lock);
@@ -199,8 +187,7 @@ static void *worker_main(void *argument)
 
 /* ---- Start and stop ------------------------------------------------------------------------------------------------------ */
 
-mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err)
-{
+mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err) {
     int wanted = writer->options.threads < 0 ? mldfi_cpu_count() : writer->options.threads;
     if (wanted > 1024)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads; at most 1024 are possible", wanted);
@@ -228,8 +215,7 @@ mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err)
     return MLDF_OK;
 }
 
-void mldfi_schedule_stop(mldf_writer *writer)
-{
+void mldfi_schedule_stop(mldf_writer *writer) {
     if (!writer->workers)
         return;
     pthread_mutex_lock(&writer->lock);
@@ -253,8 +239,7 @@ void mldfi_schedule_stop(mldf_writer *writer)
 
 /* ---- The caller's side ---------------------------------------------------------------------------------------------------- */
 
-static void tell_skipped(mldf_writer *writer)
-{
+static void tell_skipped(mldf_writer *writer) {
     pthread_mutex_lock(&writer->lock);
     struct job_bad *list = writer->skipped;
     size_t count = writer->skipped_count;
@@ -266,8 +251,7 @@ static void tell_skipped(mldf_writer *writer)
     free(list);
 }
 
-mldf_status mldfi_check(mldf_writer *writer, mldf_error *err)
-{
+mldf_status mldfi_check(mldf_writer *writer, mldf_error *err) {
     pthread_mutex_lock(&writer->lock);
     if (atomic_load(&writer->cancelled) && !writer->failed) {
         mldf_error cancelled;
@@ -284,8 +268,7 @@ mldf_status mldfi_check(mldf_writer *writer, mldf_error *err)
     return st;
 }
 
-mldf_status mldfi_tick(mldf_writer *writer, const char *phase, uint64_t done, uint64_t total, mldf_error *err)
-{
+mldf_status mldfi_tick(mldf_writer *writer, const char *phase, uint64_t done, uint64_t total, mldf_error *err) {
     if (atomic_load(&writer->cancelled))
         return mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
     double now = mldfi_time();
@@ -300,8 +283,7 @@ mldf_status mldfi_tick(mldf_writer *writer, const char *phase, uint64_t done, ui
 }
 
 /* Waits, with the lock held, for one retirement or a while; without threads it does the work itself. */
-static mldf_status wait_locked(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status wait_locked(mldf_writer *writer, mldf_error *err) {
     if (writer->thread_count == 0) {
         step(&writer->workers[0]);
     } else {
@@ -316,8 +298,7 @@ static mldf_status wait_locked(mldf_writer *writer, mldf_error *err)
     return st;
 }
 
-static mldf_status enqueue(mldf_writer *writer, struct job *job, mldf_error *err)
-{
+static mldf_status enqueue(mldf_writer *writer, struct job *job, mldf_error *err) {
     mldf_status st = MLDF_OK;
     pthread_mutex_lock(&writer->lock);
     while (writer->in_flight >= writer->max_in_flight && st >= 0)
@@ -328,7 +309,8 @@ static mldf_status enqueue(mldf_writer *writer, struct job *job, mldf_error *err
         if (writer->tail)
             writer->tail->next = job;
         writer->tail = job;
-        struct job **const stages[] = {&writer->encode_next, &writer->place_next, &writer->emit_next, &writer->retire_next};
+        struct job **const stages[] = {&writer->encode_next, &writer->place_next, &writer->emit_next,
+                                       &writer->retire_next};
         for (size_t i = 0; i < 4; i++)
             if (!*stages[i])
                 *stages[i] = job;
@@ -344,16 +326,17 @@ static mldf_status enqueue(mldf_writer *writer, struct job *job, mldf_error *err
 /* ---- The dictionary: the first 64 MiB wait for it ------------------------------------------------------------------------- */
 
 /* The values of the compressed fields, sample by sample, until there are enough. */
-static mldf_status gather_training(mldf_writer *writer, mldf_buffer *text, mldf_buffer *sizes, mldf_error *err)
-{
+static mldf_status gather_training(mldf_writer *writer, mldf_buffer *text, mldf_buffer *sizes, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
     mldf_status st = MLDF_OK;
     for (struct job *job = writer->held; job && st >= 0; job = job->next)
-        for (size_t i = 0; i < job->samples * schema->field_count && text->size < DICTIONARY_SAMPLE_BYTES && st >= 0; i++) {
+        for (size_t i = 0; i < job->samples * schema->field_count && text->size < DICTIONARY_SAMPLE_BYTES && st >= 0;
+             i++) {
             const struct schema_field *field = &schema->fields[i % schema->field_count];
             if (!(field->info.flags & MLDF_FIELD_COMPRESSED))
                 continue;
-            const struct job_payload *p = &job->payloads[i / schema->field_count * schema->payload_count + field->payload_index];
+            const struct job_payload *p =
+                &job->payloads[i / schema->field_count * schema->payload_count + field->payload_index];
             size_t bytes = p->kind == MLDF_KIND_NULL ? 0 : (size_t)p->bytes;
             if (bytes == 0)
                 continue;
@@ -366,8 +349,7 @@ static mldf_status gather_training(mldf_writer *writer, mldf_buffer *text, mldf_
     return st;
 }
 
-static mldf_status train_dictionary(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status train_dictionary(mldf_writer *writer, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT, sizes = MLDF_BUFFER_INIT;
     mldf_status st = gather_training(writer, &text, &sizes, err);
     if (st >= 0)
@@ -379,11 +361,12 @@ static mldf_status train_dictionary(mldf_writer *writer, mldf_error *err)
         writer->dictionary_bytes.size = 0;
         return MLDF_OK;
     }
-    return st < 0 ? st : mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data, writer->dictionary_bytes.size, err);
+    return st < 0 ? st
+                  : mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data,
+                                              writer->dictionary_bytes.size, err);
 }
 
-static mldf_status release_held(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status release_held(mldf_writer *writer, mldf_error *err) {
     writer->dictionary_pending = false;
     mldf_status st = train_dictionary(writer, err);
     while (writer->held && st >= 0) {
@@ -394,8 +377,7 @@ static mldf_status release_held(mldf_writer *writer, mldf_error *err)
     return st;
 }
 
-static mldf_status hold(mldf_writer *writer, struct job *job, mldf_error *err)
-{
+static mldf_status hold(mldf_writer *writer, struct job *job, mldf_error *err) {
     job->next = NULL;
     if (writer->held)
         writer->held_tail->next = job;
@@ -408,8 +390,7 @@ static mldf_status hold(mldf_writer *writer, struct job *job, mldf_error *err)
 
 /* ---- Submit and drain ------------------------------------------------------------------------------------------------------- */
 
-mldf_status mldfi_submit(mldf_writer *writer, mldf_error *err)
-{
+mldf_status mldfi_submit(mldf_writer *writer, mldf_error *err) {
     struct job *job = writer->filling;
     writer->filling = NULL;
     if (!job)
@@ -422,8 +403,7 @@ mldf_status mldfi_submit(mldf_writer *writer, mldf_error *err)
     return writer->dictionary_pending ? hold(writer, job, err) : enqueue(writer, job, err);
 }
 
-mldf_status mldfi_drain(mldf_writer *writer, mldf_error *err)
-{
+mldf_status mldfi_drain(mldf_writer *writer, mldf_error *err) {
     mldf_status st = mldfi_submit(writer, err);
     if (st >= 0 && writer->dictionary_pending)
         st = release_held(writer, err);

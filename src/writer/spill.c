@@ -8,15 +8,13 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-mldf_status mldfi_spill_init(struct spill *spill, const char *target, mldf_error *err)
-{
+mldf_status mldfi_spill_init(struct spill *spill, const char *target, mldf_error *err) {
     *spill = (struct spill){.file = OS_FILE_NONE};
     spill->target = mldfi_copy_text(target, strlen(target), err);
     return spill->target ? MLDF_OK : MLDF_E_MEMORY;
 }
 
-void mldfi_spill_free(struct spill *spill)
-{
+void mldfi_spill_free(struct spill *spill) {
     for (struct spill_stream *s = spill->first; s; s = s->next) {
         mldf_buffer_free(&s->tail);
         free(s->extents);
@@ -27,22 +25,19 @@ void mldfi_spill_free(struct spill *spill)
     *spill = (struct spill){.file = OS_FILE_NONE};
 }
 
-void mldfi_stream_init(struct spill_stream *stream, struct spill *spill)
-{
+void mldfi_stream_init(struct spill_stream *stream, struct spill *spill) {
     *stream = (struct spill_stream){.spill = spill, .next = spill->first};
     spill->first = stream;
 }
 
-void mldfi_stream_clear(struct spill_stream *stream)
-{
+void mldfi_stream_clear(struct spill_stream *stream) {
     stream->spill->buffered -= stream->tail.size;
     mldf_buffer_free(&stream->tail);
     stream->spilled = 0;
     stream->extent_count = 0;
 }
 
-void mldfi_spill_remove(struct spill *spill, struct spill_stream *streams, size_t count)
-{
+void mldfi_spill_remove(struct spill *spill, struct spill_stream *streams, size_t count) {
     struct spill_stream **link = &spill->first;
     while (*link) {
         struct spill_stream *s = *link;
@@ -57,8 +52,7 @@ void mldfi_spill_remove(struct spill *spill, struct spill_stream *streams, size_
     }
 }
 
-static mldf_status spill_stream_tail(struct spill_stream *stream, mldf_error *err)
-{
+static mldf_status spill_stream_tail(struct spill_stream *stream, mldf_error *err) {
     struct spill *spill = stream->spill;
     if (stream->tail.size == 0)
         return MLDF_OK;
@@ -78,8 +72,7 @@ static mldf_status spill_stream_tail(struct spill_stream *stream, mldf_error *er
     return MLDF_OK;
 }
 
-mldf_status mldfi_spill_flush(struct spill *spill, mldf_error *err)
-{
+mldf_status mldfi_spill_flush(struct spill *spill, mldf_error *err) {
     mldf_status st;
     if (spill->file.fd < 0 && (st = mldfi_file_create_unlinked(&spill->file, spill->target, err)) < 0)
         return st;
@@ -89,8 +82,7 @@ mldf_status mldfi_spill_flush(struct spill *spill, mldf_error *err)
     return MLDF_OK;
 }
 
-mldf_status mldfi_stream_push(struct spill_stream *stream, const void *data, size_t bytes, mldf_error *err)
-{
+mldf_status mldfi_stream_push(struct spill_stream *stream, const void *data, size_t bytes, mldf_error *err) {
     mldf_status st = mldf_buffer_append(&stream->tail, data, bytes, err);
     if (st < 0)
         return st;
@@ -99,8 +91,7 @@ mldf_status mldfi_stream_push(struct spill_stream *stream, const void *data, siz
 }
 
 /* The extent that holds `offset`; there is one, since offset < spilled. */
-static const struct spill_extent *find_extent(const struct spill_stream *stream, uint64_t offset)
-{
+static const struct spill_extent *find_extent(const struct spill_stream *stream, uint64_t offset) {
     size_t low = 0, high = stream->extent_count - 1;
     while (low < high) {
         size_t middle = low + (high - low + 1) / 2;
@@ -112,8 +103,8 @@ static const struct spill_extent *find_extent(const struct spill_stream *stream,
     return &stream->extents[low];
 }
 
-mldf_status mldfi_stream_read(const struct spill_stream *stream, uint64_t offset, void *dst, size_t bytes, mldf_error *err)
-{
+mldf_status mldfi_stream_read(const struct spill_stream *stream, uint64_t offset, void *dst, size_t bytes,
+                              mldf_error *err) {
     uint8_t *to = dst;
     while (bytes > 0 && offset < stream->spilled) {
         const struct spill_extent *extent = find_extent(stream, offset);

@@ -25,8 +25,8 @@ struct spill_extent {
 struct spill_stream {
     struct spill *spill;
     struct spill_stream *next;
-    mldf_buffer tail;   /* not yet spilled */
-    uint64_t spilled;   /* bytes in the extents */
+    mldf_buffer tail; /* not yet spilled */
+    uint64_t spilled; /* bytes in the extents */
     struct spill_extent *extents;
     size_t extent_count, extent_capacity;
 };
@@ -42,9 +42,12 @@ void mldfi_stream_init(struct spill_stream *stream, struct spill *spill);
 /* Takes an array of streams out again and frees their memory. */
 void mldfi_spill_remove(struct spill *spill, struct spill_stream *streams, size_t count);
 mldf_status mldfi_stream_push(struct spill_stream *stream, const void *data, size_t bytes, mldf_error *err);
-static inline uint64_t mldfi_stream_bytes(const struct spill_stream *stream) { return stream->spilled + stream->tail.size; }
+static inline uint64_t mldfi_stream_bytes(const struct spill_stream *stream) {
+    return stream->spilled + stream->tail.size;
+}
 /* All of [offset, offset+bytes), which must have been pushed. */
-mldf_status mldfi_stream_read(const struct spill_stream *stream, uint64_t offset, void *dst, size_t bytes, mldf_error *err);
+mldf_status mldfi_stream_read(const struct spill_stream *stream, uint64_t offset, void *dst, size_t bytes,
+                              mldf_error *err);
 /* Forgets this stream's bytes (those in the file stay there until the end). */
 void mldfi_stream_clear(struct spill_stream *stream);
 

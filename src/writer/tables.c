@@ -10,14 +10,15 @@
 #include "util/error.h"
 #include "util/utf8.h"
 
-mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *schema, const char *target, mldf_error *err)
-{
+mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *schema, const char *target,
+                              mldf_error *err) {
     *tables = (struct table_builder){.schema = schema};
     mldf_status st = mldfi_spill_init(&tables->spill, target, err);
     if (st < 0)
         return st;
-    struct spill_stream *const streams[] = {&tables->rows,      &tables->allocations, &tables->checks,    &tables->page_map,
-                                            &tables->key_bytes, &tables->key_ends,    &tables->key_hashes};
+    struct spill_stream *const streams[] = {&tables->rows,      &tables->allocations, &tables->checks,
+                                            &tables->page_map,  &tables->key_bytes,   &tables->key_ends,
+                                            &tables->key_hashes};
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
         mldfi_stream_init(streams[i], &tables->spill);
     size_t nullable = schema->nullable_count;
@@ -35,8 +36,7 @@ mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *s
     return MLDF_OK;
 }
 
-void mldfi_tables_free(struct table_builder *tables)
-{
+void mldfi_tables_free(struct table_builder *tables) {
     mldfi_spill_free(&tables->spill);
     free(tables->validity);
     free(tables->validity_byte);
@@ -46,18 +46,17 @@ void mldfi_tables_free(struct table_builder *tables)
     tables->stats = NULL;
 }
 
-mldf_status mldfi_tables_add_rows(struct table_builder *tables, const uint8_t *rows, size_t count, mldf_error *err)
-{
+mldf_status mldfi_tables_add_rows(struct table_builder *tables, const uint8_t *rows, size_t count, mldf_error *err) {
     return mldfi_stream_push(&tables->rows, rows, count * tables->schema->row_bytes, err);
 }
 
-static mldf_status add_key(struct table_builder *tables, const char *key, size_t key_bytes, mldf_error *err)
-{
+static mldf_status add_key(struct table_builder *tables, const char *key, size_t key_bytes, mldf_error *err) {
     if (tables->keys == KEYS_UNDECIDED)
         tables->keys = key ? KEYS_ALL : KEYS_NONE;
     if ((tables->keys == KEYS_ALL) != (key != NULL))
-        return mldfi_fail(err, MLDF_E_KEY, key ? "has a key, but the samples before it have none"
-                                               : "has no key, but the samples before it have one");
+        return mldfi_fail(err, MLDF_E_KEY,
+                          key ? "has a key, but the samples before it have none"
+                              : "has no key, but the samples before it have one");
     if (!key)
         return MLDF_OK;
     if (key_bytes == 0 || key_bytes > FORMAT_MAX_KEY)
@@ -75,8 +74,7 @@ static mldf_status add_key(struct table_builder *tables, const char *key, size_t
     return mldfi_stream_push(&tables->key_hashes, word, sizeof word, err);
 }
 
-static mldf_status add_validity(struct table_builder *tables, const uint8_t *valid, mldf_error *err)
-{
+static mldf_status add_validity(struct table_builder *tables, const uint8_t *valid, mldf_error *err) {
     unsigned bit = (unsigned)(tables->samples & 7);
     for (size_t i = 0; i < tables->schema->nullable_count; i++) {
         tables->validity_byte[i] = (uint8_t)(tables->validity_byte[i] | (valid[i] != 0) << bit);
@@ -90,8 +88,8 @@ static mldf_status add_validity(struct table_builder *tables, const uint8_t *val
     return MLDF_OK;
 }
 
-static void add_stats(struct table_builder *tables, const uint8_t *row, const uint8_t *valid, const uint64_t *value_bytes)
-{
+static void add_stats(struct table_builder *tables, const uint8_t *row, const uint8_t *valid,
+                      const uint64_t *value_bytes) {
     const mldf_schema *schema = tables->schema;
     for (size_t f = 0; f < schema->field_count; f++) {
         const struct schema_field *field = &schema->fields[f];
@@ -115,8 +113,7 @@ static void add_stats(struct table_builder *tables, const uint8_t *row, const ui
 }
 
 mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t *row, const uint8_t *valid,
-                                    const uint64_t *value_bytes, const char *key, size_t key_bytes, mldf_error *err)
-{
+                                    const uint64_t *value_bytes, const char *key, size_t key_bytes, mldf_error *err) {
     mldf_status st = add_key(tables, key, key_bytes, err);
     if (st >= 0 && tables->schema->nullable_count)
         st = add_validity(tables, valid, err);
@@ -129,8 +126,7 @@ mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t 
     return MLDF_OK;
 }
 
-mldf_status mldfi_tables_fill_pages(struct table_builder *tables, uint64_t page, mldf_error *err)
-{
+mldf_status mldfi_tables_fill_pages(struct table_builder *tables, uint64_t page, mldf_error *err) {
     const uint64_t none = UINT64_MAX;
     mldf_status st = MLDF_OK;
     while (tables->pages < page && st >= 0) {
@@ -141,8 +137,7 @@ mldf_status mldfi_tables_fill_pages(struct table_builder *tables, uint64_t page,
 }
 
 mldf_status mldfi_tables_add_allocation(struct table_builder *tables, uint64_t ptr, uint64_t bytes, uint64_t sample,
-                                        mldf_error *err)
-{
+                                        mldf_error *err) {
     uint8_t entry[FORMAT_ALLOCATION_BYTES];
     mldfi_store_u64(entry, ptr);
     mldfi_store_u64(entry + 8, bytes);
@@ -164,8 +159,7 @@ mldf_status mldfi_tables_add_allocation(struct table_builder *tables, uint64_t p
     return st;
 }
 
-mldf_status mldfi_tables_end(struct table_builder *tables, mldf_error *err)
-{
+mldf_status mldfi_tables_end(struct table_builder *tables, mldf_error *err) {
     static const uint8_t zeros[8] = {0};
     for (size_t i = 0; i < tables->schema->nullable_count; i++) {
         mldf_status st = MLDF_OK;

@@ -12,17 +12,18 @@ struct table_builder {
     struct spill spill;
     struct spill_stream rows, allocations, checks, page_map;
     struct spill_stream key_bytes, key_ends, key_hashes; /* ends: u64, counted from the first key byte */
-    struct spill_stream *validity; /* one for each nullable field */
-    uint8_t *validity_byte;        /* the byte that is being filled, for each */
+    struct spill_stream *validity;                       /* one for each nullable field */
+    uint8_t *validity_byte;                              /* the byte that is being filled, for each */
     struct stats_accumulator *stats;
-    bool without_stats;            /* an append to a file that has none */
+    bool without_stats; /* an append to a file that has none */
     uint64_t samples;
-    uint64_t pages;                /* page map entries so far */
-    uint64_t data_ptr, page_size;  /* must be set before the first allocation */
+    uint64_t pages;               /* page map entries so far */
+    uint64_t data_ptr, page_size; /* must be set before the first allocation */
     enum { KEYS_UNDECIDED, KEYS_ALL, KEYS_NONE } keys;
 };
 
-mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *schema, const char *target, mldf_error *err);
+mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *schema, const char *target,
+                              mldf_error *err);
 void mldfi_tables_free(struct table_builder *tables);
 
 /* `count` rows, with their records complete but for payload pointers that finish.c may still move. */

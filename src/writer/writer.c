@@ -14,22 +14,23 @@ static const mldf_writer_options default_options = MLDF_WRITER_OPTIONS_INIT;
 
 /* ---- Opening -------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status take_options(const mldf_writer_options *given, mldf_writer_options *out, mldf_error *err)
-{
+static mldf_status take_options(const mldf_writer_options *given, mldf_writer_options *out, mldf_error *err) {
     *out = default_options;
     if (!given)
         return MLDF_OK;
     if (given->struct_bytes == 0 || given->struct_bytes > sizeof *out)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "options of %zu bytes; initialise them with MLDF_WRITER_OPTIONS_INIT", given->struct_bytes);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "options of %zu bytes; initialise them with MLDF_WRITER_OPTIONS_INIT",
+                          given->struct_bytes);
     memcpy(out, given, given->struct_bytes);
-    if (out->page_size && (!mldfi_is_power_of_two(out->page_size) || out->page_size < FORMAT_MIN_PAGE || out->page_size > FORMAT_MAX_PAGE))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a page size of %llu bytes; it must be a power of two from 4096 to 2^31",
+    if (out->page_size && (!mldfi_is_power_of_two(out->page_size) || out->page_size < FORMAT_MIN_PAGE ||
+                           out->page_size > FORMAT_MAX_PAGE))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "a page size of %llu bytes; it must be a power of two from 4096 to 2^31",
                           (unsigned long long)out->page_size);
     return MLDF_OK;
 }
 
-static mldf_status new_writer(const mldf_writer_options *options, mldf_writer **out, mldf_error *err)
-{
+static mldf_status new_writer(const mldf_writer_options *options, mldf_writer **out, mldf_error *err) {
     mldf_writer *writer = mldfi_alloc_zero(1, sizeof *writer, err);
     if (!writer)
         return MLDF_E_MEMORY;
@@ -47,8 +48,7 @@ static mldf_status new_writer(const mldf_writer_options *options, mldf_writer **
     return MLDF_OK;
 }
 
-static mldf_status take_card(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err)
-{
+static mldf_status take_card(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err) {
     if (!options->card)
         return MLDF_OK;
     mldf_buffer text = MLDF_BUFFER_INIT;
@@ -72,8 +72,7 @@ static mldf_status take_card(mldf_writer *writer, const mldf_writer_options *opt
 
 /* What a new file and a stream have in common. */
 static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, const char *spill_beside,
-                             const mldf_writer_options *options, mldf_error *err)
-{
+                             const mldf_writer_options *options, mldf_error *err) {
     if (!schema || schema->field_count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "a file needs at least one field");
     mldf_status st = mldfi_schema_copy(schema, &writer->schema, err);
@@ -86,13 +85,13 @@ static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, con
     if (st < 0)
         return st;
     for (size_t f = 0; f < writer->schema->field_count; f++)
-        writer->dictionary_pending |= options->dictionary && (writer->schema->fields[f].info.flags & MLDF_FIELD_COMPRESSED);
+        writer->dictionary_pending |=
+            options->dictionary && (writer->schema->fields[f].info.flags & MLDF_FIELD_COMPRESSED);
     mldfi_place_begin(writer, options->page_size);
     return MLDF_OK;
 }
 
-static mldf_status begin_jobs(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status begin_jobs(mldf_writer *writer, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
     size_t each = schema->row_bytes + schema->payload_count * sizeof(struct job_payload);
     writer->job_samples = JOB_BYTES / each < 1 ? 1 : JOB_BYTES / each > JOB_SAMPLES ? JOB_SAMPLES : JOB_BYTES / each;
@@ -103,8 +102,7 @@ static mldf_status begin_jobs(mldf_writer *writer, mldf_error *err)
     return mldfi_schedule_start(writer, err);
 }
 
-static mldf_status opened(mldf_writer *writer, mldf_status st, mldf_writer **out)
-{
+static mldf_status opened(mldf_writer *writer, mldf_status st, mldf_writer **out) {
     if (st < 0)
         mldf_writer_abort(writer);
     else
@@ -112,9 +110,8 @@ static mldf_status opened(mldf_writer *writer, mldf_status st, mldf_writer **out
     return st;
 }
 
-mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const mldf_writer_options *options, mldf_writer **out,
-                             mldf_error *err)
-{
+mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const mldf_writer_options *options,
+                             mldf_writer **out, mldf_error *err) {
     mldf_writer_options taken;
     mldf_writer *writer;
     *out = NULL;
@@ -138,9 +135,8 @@ mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const 
     return opened(writer, st, out);
 }
 
-mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mldf_writer_options *options, mldf_writer **out,
-                                    mldf_error *err)
-{
+mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mldf_writer_options *options,
+                                    mldf_writer **out, mldf_error *err) {
     mldf_writer_options taken;
     mldf_writer *writer;
     *out = NULL;
@@ -159,8 +155,8 @@ mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mld
     return opened(writer, st, out);
 }
 
-mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options *options, mldf_writer **out, mldf_error *err)
-{
+mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options *options, mldf_writer **out,
+                                    mldf_error *err) {
     mldf_writer_options taken;
     mldf_writer *writer;
     *out = NULL;
@@ -173,16 +169,21 @@ mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options 
     return opened(writer, st, out);
 }
 
-const mldf_schema *mldf_writer_schema(const mldf_writer *writer) { return writer->schema; }
+const mldf_schema *mldf_writer_schema(const mldf_writer *writer) {
+    return writer->schema;
+}
 
-uint64_t mldf_writer_sample_count(const mldf_writer *writer) { return writer->submitted; }
+uint64_t mldf_writer_sample_count(const mldf_writer *writer) {
+    return writer->submitted;
+}
 
-void mldf_writer_cancel(mldf_writer *writer) { atomic_store(&writer->cancelled, true); }
+void mldf_writer_cancel(mldf_writer *writer) {
+    atomic_store(&writer->cancelled, true);
+}
 
 /* ---- Samples ---------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status fail_writer(mldf_writer *writer, mldf_status st, const mldf_error *why, mldf_error *err)
-{
+static mldf_status fail_writer(mldf_writer *writer, mldf_status st, const mldf_error *why, mldf_error *err) {
     pthread_mutex_lock(&writer->lock);
     if (!writer->failed)
         writer->failure = *why;
@@ -194,8 +195,7 @@ static mldf_status fail_writer(mldf_writer *writer, mldf_status st, const mldf_e
     return st;
 }
 
-static mldf_status take_job(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status take_job(mldf_writer *writer, mldf_error *err) {
     pthread_mutex_lock(&writer->lock);
     writer->filling = writer->unused;
     if (writer->filling)
@@ -210,8 +210,7 @@ static mldf_status take_job(mldf_writer *writer, mldf_error *err)
 }
 
 /* A sample that cannot be taken: it holds its place in the job, so that skipped samples are told of in order. */
-static mldf_status add_bad_sample(mldf_writer *writer, const mldf_error *why, mldf_error *err)
-{
+static mldf_status add_bad_sample(mldf_writer *writer, const mldf_error *why, mldf_error *err) {
     struct job *job = writer->filling;
     const mldf_schema *schema = writer->schema;
     uint8_t *row;
@@ -227,9 +226,8 @@ static mldf_status add_bad_sample(mldf_writer *writer, const mldf_error *why, ml
     return MLDF_OK;
 }
 
-mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count, const char *key, size_t key_bytes,
-                               mldf_error *err)
-{
+mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count, const char *key,
+                               size_t key_bytes, mldf_error *err) {
     mldf_error why;
     mldf_status st = MLDF_OK;
     if (!writer->filling) {
@@ -253,8 +251,7 @@ mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, si
     return mldfi_job_full(writer, writer->filling) ? mldfi_submit(writer, err) : MLDF_OK;
 }
 
-mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value *value, mldf_error *err)
-{
+mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value *value, mldf_error *err) {
     if (field >= writer->schema->field_count)
         return mldfi_fail(err, MLDF_E_NO_FIELD, "field %zu of %zu", field, writer->schema->field_count);
     size_t record_bytes = value->kind == MLDF_KIND_STORED ? value->record_bytes : 0;
@@ -271,15 +268,13 @@ mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value 
     return MLDF_OK;
 }
 
-mldf_status mldf_writer_set_key(mldf_writer *writer, const char *key, size_t key_bytes, mldf_error *err)
-{
+mldf_status mldf_writer_set_key(mldf_writer *writer, const char *key, size_t key_bytes, mldf_error *err) {
     writer->staged_key.size = 0;
     writer->staged_has_key = true;
     return mldf_buffer_append(&writer->staged_key, key, key_bytes, err);
 }
 
-mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err)
-{
+mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err) {
     size_t count = writer->schema->field_count;
     for (size_t f = 0; f < count; f++) {
         mldf_value *value = &writer->staged[f];
@@ -301,8 +296,7 @@ mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err)
 
 /* ---- The end ---------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status add_history(mldf_writer *writer, mldf_error *err)
-{
+static mldf_status add_history(mldf_writer *writer, mldf_error *err) {
     uint8_t record[FORMAT_HISTORY_BYTES] = {0};
     mldfi_store_u32(record, writer->generation);
     mldfi_store_u64(record + 8, writer->old_samples);
@@ -310,8 +304,7 @@ static mldf_status add_history(mldf_writer *writer, mldf_error *err)
     return mldf_buffer_append(&writer->history, record, sizeof record, err);
 }
 
-static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err)
-{
+static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
     mldf_status st = mldfi_drain(writer, err);
     if (st >= 0)
         st = mldfi_place_end(&writer->workers[0], err);
@@ -335,15 +328,13 @@ static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_e
     return st;
 }
 
-mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err)
-{
+mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
     mldf_status st = finish(writer, result, err);
     mldf_writer_abort(writer); /* frees; removes only what is not finished */
     return st;
 }
 
-static void free_jobs(struct job *job)
-{
+static void free_jobs(struct job *job) {
     while (job) {
         struct job *next = job->next;
         mldfi_job_free(job);
@@ -351,8 +342,7 @@ static void free_jobs(struct job *job)
     }
 }
 
-static void undo(mldf_writer *writer)
-{
+static void undo(mldf_writer *writer) {
     if (writer->finished)
         return;
     mldf_error ignored;
@@ -365,14 +355,14 @@ static void undo(mldf_writer *writer)
         /* Where the old header cannot be put back, the new one stays, with all that it reaches. */
         mldf_status st = MLDF_OK;
         if (writer->header_touched)
-            st = mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, writer->old_header, FORMAT_HEADER_BYTES, &ignored);
+            st = mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, writer->old_header, FORMAT_HEADER_BYTES,
+                                  &ignored);
         if (st >= 0)
             mldfi_file_truncate(&writer->file, writer->old_end, &ignored);
     }
 }
 
-void mldf_writer_abort(mldf_writer *writer)
-{
+void mldf_writer_abort(mldf_writer *writer) {
     if (!writer)
         return;
     mldfi_schedule_stop(writer);

@@ -26,12 +26,13 @@
 #include "writer/tables.h"
 
 enum {
-    JOB_BYTES = 1 << 20,     /* value bytes after which a job is handed on */
+    JOB_BYTES = 1 << 20, /* value bytes after which a job is handed on */
     JOB_SAMPLES = 4096,
     RUN_BYTES = 1 << 20,     /* small payloads are gathered into writes of this size */
     DIRECT_BYTES = 64 << 10, /* larger ones are written from where they are */
     WRITEBACK_BYTES = 8 << 20,
-    DICTIONARY_SAMPLE_BYTES = 64 << 20
+    DICTIONARY_SAMPLE_BYTES = 64 << 20,
+    KEY_SLOTS_AT_ONCE = 1 << 21
 };
 
 enum job_state { JOB_FILLING, JOB_QUEUED, JOB_ENCODED, JOB_PLACED, JOB_WRITTEN };
@@ -44,6 +45,7 @@ struct job_payload {
     bool in_encoded;    /* data is in job->encoded, else in job->arena */
     bool viewable;      /* align its value on 64 */
     uint32_t crc;       /* of the bytes in the file */
+    uint64_t number;    /* value.as, for a user-defined type that takes one */
     size_t dims_offset; /* ARRAY: ndim u64 in the arena */
     size_t offset;      /* of the data */
     uint64_t bytes;     /* given; after encode: to be stored, before encryption */
@@ -61,18 +63,18 @@ struct job {
     enum job_state state;
     uint64_t first_submitted;
     size_t samples;
-    mldf_buffer rows;              /* samples × row_bytes */
-    struct job_payload *payloads;  /* samples × payload fields */
-    uint8_t *valid;                /* samples × nullable fields */
-    uint32_t *key_bytes;           /* for each sample; 0: none */
+    mldf_buffer rows;             /* samples × row_bytes */
+    struct job_payload *payloads; /* samples × payload fields */
+    uint8_t *valid;               /* samples × nullable fields */
+    uint32_t *key_bytes;          /* for each sample; 0: none */
     mldf_buffer keys;
-    mldf_buffer arena;             /* the caller's value bytes */
-    mldf_buffer encoded;           /* what encode made of them */
-    struct job_bad *bad;           /* ascending */
+    mldf_buffer arena;   /* the caller's value bytes */
+    mldf_buffer encoded; /* what encode made of them */
+    struct job_bad *bad; /* ascending */
     size_t bad_count, bad_capacity;
-    size_t emit_from;              /* samples that the prelude emitted already */
-    uint64_t first_sample;         /* index in the file of the sample at emit_from; set by place */
-    uint64_t end;                  /* of the data written so far, after place; 0 while all is in the prelude */
+    size_t emit_from;      /* samples that the prelude emitted already */
+    uint64_t first_sample; /* index in the file of the sample at emit_from; set by place */
+    uint64_t end;          /* of the data written so far, after place; 0 while all is in the prelude */
 };
 
 /* What a thread needs for itself. */
@@ -83,7 +85,7 @@ struct worker {
     const struct zstd_dictionary *compressor_dictionary;
     mldf_buffer scratch; /* of user-defined types */
     mldf_buffer sealed;
-    mldf_buffer run;     /* bytes on their way to run_offset */
+    mldf_buffer run; /* bytes on their way to run_offset */
     uint64_t run_offset;
     struct placement *placements; /* room for one sample */
     uint64_t *value_bytes;        /* the same */
@@ -92,15 +94,15 @@ struct worker {
 /* A payload laid out while the page size was undecided. */
 struct prelude_entry {
     uint64_t sample;
-    struct placement at;     /* in the layout with small pages */
-    uint64_t moved_ptr;      /* in the layout with large pages */
+    struct placement at; /* in the layout with small pages */
+    uint64_t moved_ptr;  /* in the layout with large pages */
 };
 
 struct prelude {
     bool active;
-    bool moved;              /* became large: rows[0, samples) still hold the old pointers */
+    bool moved; /* became large: rows[0, samples) still hold the old pointers */
     uint64_t samples;
-    mldf_buffer bytes;       /* the data region so far */
+    mldf_buffer bytes; /* the data region so far */
     struct prelude_entry *entries;
     size_t count, capacity;
 };
@@ -111,13 +113,13 @@ struct mldf_writer {
     mldf_writer_options options; /* strings and secrets are not kept */
     char *card;                  /* canonical */
     size_t card_bytes;
-    char *target;                /* NULL: a stream */
+    char *target; /* NULL: a stream */
     struct os_file file;
-    int stream_fd;               /* -1: a file */
+    int stream_fd; /* -1: a file */
     uint64_t stream_position;
     bool finished, published;
 
-    struct crypt *crypt;         /* NULL: not encrypted */
+    struct crypt *crypt; /* NULL: not encrypted */
     struct zstd_dictionary *dictionary;
     mldf_buffer dictionary_bytes;
 
@@ -128,28 +130,28 @@ struct mldf_writer {
     mldf_buffer taken_checks;
 
     /* resume */
-    bool resuming;               /* options.resume: the partial files stay when the writer ends early */
-    bool saved;                  /* a checkpoint exists */
-    uint64_t fingerprint;        /* of schema and options */
-    uint64_t checkpoints;        /* sequence number of the last one */
+    bool resuming;        /* options.resume: the partial files stay when the writer ends early */
+    bool saved;           /* a checkpoint exists */
+    uint64_t fingerprint; /* of schema and options */
+    uint64_t checkpoints; /* sequence number of the last one */
     mldf_buffer position;
 
     /* append: what stands before */
     bool appending;
-    uint64_t old_end;            /* cut back to it on failure */
+    uint64_t old_end; /* cut back to it on failure */
     uint64_t old_samples, old_descriptor_ptr;
     uint8_t old_header[FORMAT_HEADER_BYTES];
-    bool header_touched;         /* the new one may be in place: put the old one back on failure */
+    bool header_touched; /* the new one may be in place: put the old one back on failure */
     uint32_t generation;
     mldf_buffer history;
-    struct kept_section *kept;   /* private sections, carried over */
+    struct kept_section *kept; /* private sections, carried over */
     size_t kept_count;
 
     /* caller's */
     struct job *filling;
     size_t job_samples;
     uint64_t submitted;
-    mldf_value *staged;          /* mldf_writer_set */
+    mldf_value *staged; /* mldf_writer_set */
     size_t *staged_offset;
     mldf_buffer staged_bytes, staged_key;
     bool staged_has_key;
@@ -165,14 +167,14 @@ struct mldf_writer {
     size_t in_flight, max_in_flight;
     bool placing, retiring, stop, failed;
     mldf_error failure;
-    mldf_buffer pending_checks;  /* of retired jobs, until place's turn takes them */
-    struct job_bad *skipped;     /* sample: submitted index; to be told on the caller's thread */
+    mldf_buffer pending_checks; /* of retired jobs, until place's turn takes them */
+    struct job_bad *skipped;    /* sample: submitted index; to be told on the caller's thread */
     size_t skipped_count, skipped_capacity;
     uint64_t skipped_total, bytes_written, samples_done;
     uint64_t writeback_from;
     atomic_bool cancelled;
 
-    struct worker *workers;      /* workers[0] is the caller's own */
+    struct worker *workers; /* workers[0] is the caller's own */
     int thread_count;
 };
 
@@ -186,13 +188,13 @@ mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err
 void mldfi_job_reset(struct job *job);
 void mldfi_job_free(struct job *job);
 /* Copies one sample into the job; on error the job is as before. */
-mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value *values, const char *key, size_t key_bytes, mldf_error *err);
+mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value *values, const char *key,
+                          size_t key_bytes, mldf_error *err);
 bool mldfi_job_full(const mldf_writer *writer, const struct job *job);
 /* Marks the sample as one that cannot be written. */
 mldf_status mldfi_job_add_bad(struct job *job, size_t sample, const mldf_error *why, mldf_error *err);
 mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error *err);
-static inline const uint8_t *mldfi_payload_data(const struct job *job, const struct job_payload *payload)
-{
+static inline const uint8_t *mldfi_payload_data(const struct job *job, const struct job_payload *payload) {
     return (payload->in_encoded ? job->encoded.data : job->arena.data) + payload->offset;
 }
 
@@ -240,11 +242,13 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
 void mldfi_resume_remove(mldf_writer *writer, bool all);
 
 /* append.c */
-mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options, mldf_error *err);
+mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options,
+                               mldf_error *err);
 
 /* keyslots.c */
 typedef mldf_status (*mldfi_emit_fn)(void *user, const void *bytes, size_t count, mldf_error *err);
-mldf_status mldfi_key_slots(struct table_builder *tables, mldfi_emit_fn emit, void *user, mldf_error *err);
-
+/* slots_at_once: a power of two; the memory it takes is 16 bytes for each. */
+mldf_status mldfi_key_slots(struct table_builder *tables, uint64_t slots_at_once, mldfi_emit_fn emit, void *user,
+                            mldf_error *err);
 
 #endif

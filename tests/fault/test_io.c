@@ -9,14 +9,13 @@
 enum call { CALL_PWRITE, CALL_PREAD, CALL_FSYNC, CALL_FTRUNCATE, CALL_OPEN, CALL_RENAME, CALL_MMAP, CALL_KINDS };
 static const char *const call_names[] = {"pwrite", "pread", "fsync", "ftruncate", "open", "rename", "mmap"};
 
-static atomic_int faulty = -1;   /* the kind of call that fails */
-static atomic_long countdown;    /* which of them; 0: none */
+static atomic_int faulty = -1; /* the kind of call that fails */
+static atomic_long countdown;  /* which of them; 0: none */
 static atomic_int fault_errno;
-static atomic_bool shorten;      /* every transfer is cut, and every other call is interrupted */
+static atomic_bool shorten; /* every transfer is cut, and every other call is interrupted */
 static atomic_uint turn;
 
-static bool fails(enum call call)
-{
+static bool fails(enum call call) {
     if (atomic_load(&faulty) != (int)call || atomic_load(&countdown) <= 0)
         return false;
     if (atomic_fetch_sub(&countdown, 1) != 1)
@@ -25,8 +24,7 @@ static bool fails(enum call call)
     return true;
 }
 
-static bool interrupted(void)
-{
+static bool interrupted(void) {
     if (!atomic_load(&shorten) || atomic_fetch_add(&turn, 1) % 2)
         return false;
     errno = EINTR;
@@ -50,35 +48,36 @@ int __wrap_rename(const char *from, const char *to);
 int __wrap_renameat2(int a, const char *from, int b, const char *to, unsigned flags);
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
 
-ssize_t __wrap_pwrite(int fd, const void *data, size_t bytes, off_t offset)
-{
+ssize_t __wrap_pwrite(int fd, const void *data, size_t bytes, off_t offset) {
     if (fails(CALL_PWRITE) || interrupted())
         return -1;
     return __real_pwrite(fd, data, atomic_load(&shorten) && bytes > 7 ? bytes / 2 : bytes, offset);
 }
-ssize_t __wrap_pread(int fd, void *data, size_t bytes, off_t offset)
-{
+ssize_t __wrap_pread(int fd, void *data, size_t bytes, off_t offset) {
     if (fails(CALL_PREAD) || interrupted())
         return -1;
     return __real_pread(fd, data, atomic_load(&shorten) && bytes > 7 ? bytes / 2 : bytes, offset);
 }
-int __wrap_fsync(int fd) { return fails(CALL_FSYNC) || interrupted() ? -1 : __real_fsync(fd); }
-int __wrap_ftruncate(int fd, off_t bytes) { return fails(CALL_FTRUNCATE) || interrupted() ? -1 : __real_ftruncate(fd, bytes); }
-int __wrap_open(const char *path, int flags, ...)
-{
+int __wrap_fsync(int fd) {
+    return fails(CALL_FSYNC) || interrupted() ? -1 : __real_fsync(fd);
+}
+int __wrap_ftruncate(int fd, off_t bytes) {
+    return fails(CALL_FTRUNCATE) || interrupted() ? -1 : __real_ftruncate(fd, bytes);
+}
+int __wrap_open(const char *path, int flags, ...) {
     va_list more;
     va_start(more, flags);
     int mode = flags & O_CREAT ? va_arg(more, int) : 0;
     va_end(more);
     return fails(CALL_OPEN) ? -1 : __real_open(path, flags, mode);
 }
-int __wrap_rename(const char *from, const char *to) { return fails(CALL_RENAME) ? -1 : __real_rename(from, to); }
-int __wrap_renameat2(int a, const char *from, int b, const char *to, unsigned flags)
-{
+int __wrap_rename(const char *from, const char *to) {
+    return fails(CALL_RENAME) ? -1 : __real_rename(from, to);
+}
+int __wrap_renameat2(int a, const char *from, int b, const char *to, unsigned flags) {
     return fails(CALL_RENAME) ? -1 : __real_renameat2(a, from, b, to, flags);
 }
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
-{
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
     return fails(CALL_MMAP) ? (void *)-1 : __real_mmap(at, bytes, protection, flags, fd, offset);
 }
 
@@ -91,8 +90,7 @@ struct scene {
 };
 static uint64_t base_seed;
 
-static void begin(struct scene *scene, size_t samples, int threads)
-{
+static void begin(struct scene *scene, size_t samples, int threads) {
     uint64_t state = base_seed + samples;
     memset(scene, 0, sizeof *scene);
     scene->options = (mldf_writer_options)MLDF_WRITER_OPTIONS_INIT;
@@ -103,10 +101,11 @@ static void begin(struct scene *scene, size_t samples, int threads)
     while (scene->data.samples < samples / 2 && (dataset_free(&scene->data), true));
 }
 
-static mldf_status do_write(struct scene *scene, mldf_error *err) { return dataset_write(&scene->data, scene->path, &scene->options, err); }
+static mldf_status do_write(struct scene *scene, mldf_error *err) {
+    return dataset_write(&scene->data, scene->path, &scene->options, err);
+}
 
-static mldf_status do_append(struct scene *scene, mldf_error *err)
-{
+static mldf_status do_append(struct scene *scene, mldf_error *err) {
     mldf_writer *w;
     mldf_status st = mldf_writer_open_append(scene->path, &scene->options, &w, err);
     if (st < 0)
@@ -118,8 +117,7 @@ static mldf_status do_append(struct scene *scene, mldf_error *err)
     return st;
 }
 
-static mldf_status do_read(struct scene *scene, mldf_error *err)
-{
+static mldf_status do_read(struct scene *scene, mldf_error *err) {
     mldf_reader *r = NULL;
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
     options.backend = MLDF_BACKEND_READ;
@@ -134,10 +132,11 @@ static mldf_status do_read(struct scene *scene, mldf_error *err)
     return st;
 }
 
-static bool is_environment(mldf_status st) { return st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG; }
+static bool is_environment(mldf_status st) {
+    return st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG;
+}
 
-static size_t entries(void)
-{
+static size_t entries(void) {
     size_t count = 0;
     DIR *dir = opendir(check_tmpdir());
     for (struct dirent *e; dir && (e = readdir(dir));)
@@ -147,8 +146,7 @@ static size_t entries(void)
     return count;
 }
 
-static void put_back(const char *path, const uint8_t *old, size_t bytes)
-{
+static void put_back(const char *path, const uint8_t *old, size_t bytes) {
     unlink(path);
     FILE *file = old ? fopen(path, "wb") : NULL;
     if (!file)
@@ -158,8 +156,8 @@ static void put_back(const char *path, const uint8_t *old, size_t bytes)
 }
 
 /* The n-th call of one kind fails, for every n up to `most`, in steps that grow so that large scenes stay quick. */
-static void fail_each_up_to(struct scene *scene, mldf_status (*act)(struct scene *, mldf_error *), enum call call, int number, long most)
-{
+static void fail_each_up_to(struct scene *scene, mldf_status (*act)(struct scene *, mldf_error *), enum call call,
+                            int number, long most) {
     size_t old_bytes = 0;
     uint8_t *old = dataset_load(scene->path, &old_bytes);
     long failures = 0, unseen = 0;
@@ -197,16 +195,15 @@ static void fail_each_up_to(struct scene *scene, mldf_status (*act)(struct scene
     free(old);
 }
 
-static void fail_each(struct scene *scene, mldf_status (*act)(struct scene *, mldf_error *), enum call call, int number)
-{
+static void fail_each(struct scene *scene, mldf_status (*act)(struct scene *, mldf_error *), enum call call,
+                      int number) {
     fail_each_up_to(scene, act, call, number, LONG_MAX);
 }
 
 /* A new file is synced twice before it gets its name; the third sync is of the folder, when the file is already in place. */
 enum { SYNCS_BEFORE_NAME = 2 };
 
-static void a_failing_call_leaves_no_new_file(void)
-{
+static void a_failing_call_leaves_no_new_file(void) {
     struct scene scene;
     begin(&scene, 150, 0);
     fail_each(&scene, do_write, CALL_PWRITE, EIO);
@@ -216,8 +213,7 @@ static void a_failing_call_leaves_no_new_file(void)
     dataset_free(&scene.data);
 }
 
-static void a_failing_call_leaves_the_old_file(void)
-{
+static void a_failing_call_leaves_the_old_file(void) {
     struct scene scene;
     mldf_error err;
     begin(&scene, 150, 2);
@@ -233,8 +229,7 @@ static void a_failing_call_leaves_the_old_file(void)
     dataset_free(&scene.data);
 }
 
-static void a_failing_read_names_the_file(void)
-{
+static void a_failing_read_names_the_file(void) {
     struct scene scene;
     mldf_error err;
     begin(&scene, 40, 0);
@@ -244,8 +239,7 @@ static void a_failing_read_names_the_file(void)
     dataset_free(&scene.data);
 }
 
-static void short_transfers_and_interruptions_are_no_errors(void)
-{
+static void short_transfers_and_interruptions_are_no_errors(void) {
     struct scene scene;
     mldf_error err;
     char plain[512];
@@ -262,8 +256,7 @@ static void short_transfers_and_interruptions_are_no_errors(void)
     dataset_free(&scene.data);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(argc, argv);
     base_seed = check_seed();
     RUN(a_failing_call_leaves_no_new_file);

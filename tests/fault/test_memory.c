@@ -7,8 +7,7 @@
 static atomic_long countdown; /* the allocation that fails; 0: none */
 static atomic_long used;
 
-static bool fails(void)
-{
+static bool fails(void) {
     long left = atomic_load(&countdown);
     if (left <= 0)
         return false;
@@ -27,11 +26,21 @@ void *__wrap_realloc(void *old, size_t bytes);
 void *__wrap_aligned_alloc(size_t align, size_t bytes);
 int __wrap_posix_memalign(void **out, size_t align, size_t bytes);
 
-void *__wrap_malloc(size_t bytes) { return fails() ? (errno = ENOMEM, NULL) : __real_malloc(bytes); }
-void *__wrap_calloc(size_t count, size_t bytes) { return fails() ? (errno = ENOMEM, NULL) : __real_calloc(count, bytes); }
-void *__wrap_realloc(void *old, size_t bytes) { return fails() ? (errno = ENOMEM, NULL) : __real_realloc(old, bytes); }
-void *__wrap_aligned_alloc(size_t align, size_t bytes) { return fails() ? (errno = ENOMEM, NULL) : __real_aligned_alloc(align, bytes); }
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes) { return fails() ? ENOMEM : __real_posix_memalign(out, align, bytes); }
+void *__wrap_malloc(size_t bytes) {
+    return fails() ? (errno = ENOMEM, NULL) : __real_malloc(bytes);
+}
+void *__wrap_calloc(size_t count, size_t bytes) {
+    return fails() ? (errno = ENOMEM, NULL) : __real_calloc(count, bytes);
+}
+void *__wrap_realloc(void *old, size_t bytes) {
+    return fails() ? (errno = ENOMEM, NULL) : __real_realloc(old, bytes);
+}
+void *__wrap_aligned_alloc(size_t align, size_t bytes) {
+    return fails() ? (errno = ENOMEM, NULL) : __real_aligned_alloc(align, bytes);
+}
+int __wrap_posix_memalign(void **out, size_t align, size_t bytes) {
+    return fails() ? ENOMEM : __real_posix_memalign(out, align, bytes);
+}
 
 struct scene {
     struct dataset data;
@@ -39,10 +48,11 @@ struct scene {
     mldf_writer_options options;
 };
 
-static mldf_status do_write(struct scene *scene, mldf_error *err) { return dataset_write(&scene->data, scene->path, &scene->options, err); }
+static mldf_status do_write(struct scene *scene, mldf_error *err) {
+    return dataset_write(&scene->data, scene->path, &scene->options, err);
+}
 
-static mldf_status do_append(struct scene *scene, mldf_error *err)
-{
+static mldf_status do_append(struct scene *scene, mldf_error *err) {
     mldf_writer *w;
     mldf_status st = mldf_writer_open_append(scene->path, &scene->options, &w, err);
     if (st < 0)
@@ -55,8 +65,7 @@ static mldf_status do_append(struct scene *scene, mldf_error *err)
     return mldf_writer_finish(w, NULL, err);
 }
 
-static mldf_status do_read(struct scene *scene, mldf_error *err)
-{
+static mldf_status do_read(struct scene *scene, mldf_error *err) {
     mldf_reader *r;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
@@ -74,8 +83,7 @@ static mldf_status do_read(struct scene *scene, mldf_error *err)
     return st;
 }
 
-static mldf_status do_verify(struct scene *scene, mldf_error *err)
-{
+static mldf_status do_verify(struct scene *scene, mldf_error *err) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
     mldf_verify_result result;
     options.deep = true;
@@ -87,8 +95,7 @@ static mldf_status do_verify(struct scene *scene, mldf_error *err)
     return st;
 }
 
-static size_t files_in(const char *folder)
-{
+static size_t files_in(const char *folder) {
     size_t count = 0;
     DIR *dir = opendir(folder);
     for (struct dirent *e; dir && (e = readdir(dir));)
@@ -99,8 +106,7 @@ static size_t files_in(const char *folder)
 }
 
 /* Runs `act` with the 1st, 2nd, 3rd ... allocation failing until a run needs no more; `restore` puts the file back before each. */
-static void fail_each(struct scene *scene, mldf_status (*act)(struct scene *, mldf_error *), bool rewrite)
-{
+static void fail_each(struct scene *scene, mldf_status (*act)(struct scene *, mldf_error *), bool rewrite) {
     long n = 1;
     size_t old_bytes = 0;
     uint8_t *old = dataset_load(scene->path, &old_bytes);
@@ -141,8 +147,7 @@ static void fail_each(struct scene *scene, mldf_status (*act)(struct scene *, ml
 
 static uint64_t base_seed;
 
-static void begin(struct scene *scene, int threads, bool encrypt)
-{
+static void begin(struct scene *scene, int threads, bool encrypt) {
     static const uint8_t key[32] = {7};
     uint64_t state = base_seed;
     memset(scene, 0, sizeof *scene);
@@ -162,8 +167,7 @@ static void begin(struct scene *scene, int threads, bool encrypt)
     while (scene->data.samples < 5 && (dataset_free(&scene->data), true));
 }
 
-static void all_steps(int threads, bool encrypt)
-{
+static void all_steps(int threads, bool encrypt) {
     struct scene scene;
     begin(&scene, threads, encrypt);
     fail_each(&scene, do_write, true);
@@ -172,7 +176,7 @@ static void all_steps(int threads, bool encrypt)
     fail_each(&scene, do_write, true);
     fail_each(&scene, do_read, false);
     fail_each(&scene, do_verify, false);
-    char (*keys)[24] = scene.data.keys; /* the same keys again would be refused */
+    char(*keys)[24] = scene.data.keys; /* the same keys again would be refused */
     for (size_t i = 0; keys && i < scene.data.samples; i++)
         keys[i][0] = 'n';
     fail_each(&scene, do_append, true);
@@ -180,12 +184,17 @@ static void all_steps(int threads, bool encrypt)
     dataset_free(&scene.data);
 }
 
-static void each_allocation_fails_on_the_callers_thread(void) { all_steps(0, false); }
-static void each_allocation_fails_with_two_threads(void) { all_steps(2, false); }
-static void each_allocation_fails_in_an_encrypted_file(void) { all_steps(0, true); }
+static void each_allocation_fails_on_the_callers_thread(void) {
+    all_steps(0, false);
+}
+static void each_allocation_fails_with_two_threads(void) {
+    all_steps(2, false);
+}
+static void each_allocation_fails_in_an_encrypted_file(void) {
+    all_steps(0, true);
+}
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(argc, argv);
     base_seed = check_seed();
     RUN(each_allocation_fails_on_the_callers_thread);

@@ -23,8 +23,7 @@ static struct entry *entries;
 static size_t entry_count;
 static bool logging;
 
-static void add_entry(enum op op, int fd, uint64_t offset, const void *data, size_t bytes)
-{
+static void add_entry(enum op op, int fd, uint64_t offset, const void *data, size_t bytes) {
     struct stat info;
     if (!logging || fstat(fd, &info) != 0 || info.st_nlink == 0 || S_ISDIR(info.st_mode))
         return;
@@ -48,36 +47,30 @@ int __wrap_ftruncate(int fd, off_t bytes);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_renameat2(int a, const char *from, int b, const char *to, unsigned flags);
 
-ssize_t __wrap_pwrite(int fd, const void *data, size_t bytes, off_t offset)
-{
+ssize_t __wrap_pwrite(int fd, const void *data, size_t bytes, off_t offset) {
     add_entry(OP_WRITE, fd, (uint64_t)offset, data, bytes);
     return __real_pwrite(fd, data, bytes, offset);
 }
-int __wrap_fsync(int fd)
-{
+int __wrap_fsync(int fd) {
     add_entry(OP_SYNC, fd, 0, NULL, 0);
     return __real_fsync(fd);
 }
-int __wrap_ftruncate(int fd, off_t bytes)
-{
+int __wrap_ftruncate(int fd, off_t bytes) {
     add_entry(OP_TRUNCATE, fd, (uint64_t)bytes, NULL, 0);
     return __real_ftruncate(fd, bytes);
 }
-static void log_rename(const char *from)
-{
+static void log_rename(const char *from) {
     int fd = open(from, O_RDONLY);
     if (fd >= 0) {
         add_entry(OP_RENAME, fd, 0, NULL, 0);
         close(fd);
     }
 }
-int __wrap_rename(const char *from, const char *to)
-{
+int __wrap_rename(const char *from, const char *to) {
     log_rename(from);
     return __real_rename(from, to);
 }
-int __wrap_renameat2(int a, const char *from, int b, const char *to, unsigned flags)
-{
+int __wrap_renameat2(int a, const char *from, int b, const char *to, unsigned flags) {
     log_rename(from);
     return __real_renameat2(a, from, b, to, flags);
 }
@@ -89,8 +82,7 @@ struct image {
     size_t bytes, capacity;
 };
 
-static void image_put(struct image *image, uint64_t offset, const uint8_t *data, size_t bytes)
-{
+static void image_put(struct image *image, uint64_t offset, const uint8_t *data, size_t bytes) {
     size_t end = (size_t)offset + bytes;
     if (end > image->capacity) {
         image->data = realloc(image->data, end * 2);
@@ -102,8 +94,7 @@ static void image_put(struct image *image, uint64_t offset, const uint8_t *data,
         image->bytes = end;
 }
 
-static void image_cut(struct image *image, uint64_t bytes)
-{
+static void image_cut(struct image *image, uint64_t bytes) {
     if (bytes < image->bytes) {
         memset(image->data + bytes, 0, image->bytes - (size_t)bytes);
         image->bytes = (size_t)bytes;
@@ -111,8 +102,7 @@ static void image_cut(struct image *image, uint64_t bytes)
 }
 
 /* Sector by sector: each is there with a chance of `keep` in 8. */
-static void image_put_torn(struct image *image, const struct entry *entry, unsigned keep, uint64_t *state)
-{
+static void image_put_torn(struct image *image, const struct entry *entry, unsigned keep, uint64_t *state) {
     for (size_t at = 0; at < entry->bytes;) {
         size_t part = SECTOR - (size_t)(entry->offset + at) % SECTOR;
         if (part > entry->bytes - at)
@@ -124,8 +114,8 @@ static void image_put_torn(struct image *image, const struct entry *entry, unsig
 }
 
 /* The content of `file` when the power goes after `upto` entries. keep 8: everything reached the disk. */
-static void image_at(struct image *image, ino_t file, size_t upto, const struct image *start, unsigned keep, uint64_t *state)
-{
+static void image_at(struct image *image, ino_t file, size_t upto, const struct image *start, unsigned keep,
+                     uint64_t *state) {
     size_t synced = 0;
     for (size_t i = 0; i < upto; i++)
         if (entries[i].op == OP_SYNC && entries[i].file == file)
@@ -152,8 +142,7 @@ static uint64_t base_seed;
 static unsigned long states_checked, old_seen, new_seen;
 
 /* The file must open, verified, and hold exactly `before` or `after` samples of the data. */
-static void check_image(const struct image *image, struct dataset *d, size_t before, size_t after)
-{
+static void check_image(const struct image *image, struct dataset *d, size_t before, size_t after) {
     mldf_error err;
     mldf_reader *r;
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
@@ -176,15 +165,13 @@ static void check_image(const struct image *image, struct dataset *d, size_t bef
     mldf_reader_close(r);
 }
 
-static void load_image(struct image *image, const char *path)
-{
+static void load_image(struct image *image, const char *path) {
     image->data = dataset_load(path, &image->bytes);
     image->capacity = image->bytes;
     CHECK(image->data != NULL);
 }
 
-static void forget_log(void)
-{
+static void forget_log(void) {
     for (size_t i = 0; i < entry_count; i++)
         free(entries[i].data);
     free(entries);
@@ -192,8 +179,7 @@ static void forget_log(void)
     entry_count = 0;
 }
 
-static void an_append_is_there_or_not(void)
-{
+static void an_append_is_there_or_not(void) {
     for (uint64_t round = 0; round < 6; round++) {
         struct dataset d;
         mldf_error err;
@@ -239,8 +225,7 @@ static void an_append_is_there_or_not(void)
     CHECK(old_seen > 100 && new_seen > 10);
 }
 
-static void a_new_file_has_its_name_only_when_it_is_whole(void)
-{
+static void a_new_file_has_its_name_only_when_it_is_whole(void) {
     states_checked = old_seen = new_seen = 0;
     for (uint64_t round = 0; round < 6; round++) {
         struct dataset d;
@@ -286,8 +271,7 @@ static void a_new_file_has_its_name_only_when_it_is_whole(void)
     CHECK(new_seen > 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(argc, argv);
     base_seed = check_seed();
     RUN(an_append_is_there_or_not);

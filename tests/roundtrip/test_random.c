@@ -4,8 +4,7 @@
 
 static const uint8_t key[32] = "0123456789abcdef0123456789abcde";
 
-static void read_all_ways(const struct dataset *d, const char *path, const mldf_secret *secret)
-{
+static void read_all_ways(const struct dataset *d, const char *path, const mldf_secret *secret) {
     for (int way = 0; way < 4; way++) {
         mldf_error err;
         mldf_reader *r;
@@ -20,8 +19,7 @@ static void read_all_ways(const struct dataset *d, const char *path, const mldf_
     }
 }
 
-static void write_with_threads(const struct dataset *d, const char *dir, const mldf_writer_options *base)
-{
+static void write_with_threads(const struct dataset *d, const char *dir, const mldf_writer_options *base) {
     static const int threads[] = {0, 1, 2, 8};
     char path[4][512];
     for (int i = 0; i < 4; i++) {
@@ -39,8 +37,7 @@ static void write_with_threads(const struct dataset *d, const char *dir, const m
     dataset_check_verify(path[3], secret, d->samples);
 }
 
-static void round_trip(uint64_t seed, struct dataset_shape shape, const mldf_writer_options *options)
-{
+static void round_trip(uint64_t seed, struct dataset_shape shape, const mldf_writer_options *options) {
     struct dataset d;
     uint64_t state = seed;
     dataset_make(&d, &state, shape);
@@ -50,29 +47,25 @@ static void round_trip(uint64_t seed, struct dataset_shape shape, const mldf_wri
 
 static uint64_t base_seed;
 
-static void small_files_come_back_and_do_not_depend_on_threads(void)
-{
+static void small_files_come_back_and_do_not_depend_on_threads(void) {
     mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
     for (uint64_t i = 0; i < 60; i++)
         round_trip(base_seed + i, (struct dataset_shape){8, 40, 2000, i % 2, i % 3 == 0}, &options);
 }
 
-static void files_beyond_the_prelude_come_back(void)
-{
+static void files_beyond_the_prelude_come_back(void) {
     mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
     for (uint64_t i = 0; i < 6; i++)
         round_trip(base_seed + 1000 + i, (struct dataset_shape){5, 900, 30000, i % 2, i % 2 == 0}, &options);
 }
 
-static void many_small_samples_come_back(void)
-{
+static void many_small_samples_come_back(void) {
     mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
     for (uint64_t i = 0; i < 3; i++)
         round_trip(base_seed + 2000 + i, (struct dataset_shape){3, 20000, 40, i == 1, true}, &options);
 }
 
-static void given_page_sizes_and_no_checksums_work(void)
-{
+static void given_page_sizes_and_no_checksums_work(void) {
     mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
     options.no_checksums = true;
     for (uint64_t i = 0; i < 6; i++) {
@@ -81,8 +74,7 @@ static void given_page_sizes_and_no_checksums_work(void)
     }
 }
 
-static void dictionaries_and_cards_come_back(void)
-{
+static void dictionaries_and_cards_come_back(void) {
     mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
     options.dictionary = true;
     options.card = "{\"title\": \"x\", \"classes\": [\"a\", \"b\"]}";
@@ -91,8 +83,7 @@ static void dictionaries_and_cards_come_back(void)
         round_trip(base_seed + 4000 + i, (struct dataset_shape){6, 3000, 300, true, false}, &options);
 }
 
-static void encrypted_files_come_back(void)
-{
+static void encrypted_files_come_back(void) {
     mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
     options.secret.key = key;
     options.secret.key_bytes = sizeof key;
@@ -105,8 +96,7 @@ static void encrypted_files_come_back(void)
 }
 
 /* Append in pieces: the same samples, and every intermediate file is whole. */
-static void appended_files_hold_all_samples(void)
-{
+static void appended_files_hold_all_samples(void) {
     for (uint64_t i = 0; i < 24; i++) {
         struct dataset d;
         mldf_error err;
@@ -143,8 +133,7 @@ static void appended_files_hold_all_samples(void)
 }
 
 /* A stream has the bytes of a file but for its front header. */
-static void streamed_files_come_back(void)
-{
+static void streamed_files_come_back(void) {
     for (uint64_t i = 0; i < 10; i++) {
         struct dataset d;
         mldf_error err;
@@ -174,8 +163,7 @@ static void streamed_files_come_back(void)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(argc, argv);
     base_seed = check_seed();
     RUN(small_files_come_back_and_do_not_depend_on_threads);

@@ -5,11 +5,13 @@
 
 static uint64_t base_seed;
 
-static bool exists(const char *path) { return access(path, F_OK) == 0; }
+static bool exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
 
 /* One leg: goes on from where the last checkpoint was, saves now and then, and stops early unless `to_end`. Returns true when done. */
-static bool leg(struct dataset *d, const char *path, const mldf_writer_options *options, uint64_t *state, bool to_end, bool kill_it)
-{
+static bool leg(struct dataset *d, const char *path, const mldf_writer_options *options, uint64_t *state, bool to_end,
+                bool kill_it) {
     mldf_error err;
     mldf_writer *w = NULL;
     mldf_status st = mldf_writer_open(path, d->schema, options, &w, &err);
@@ -43,8 +45,7 @@ static bool leg(struct dataset *d, const char *path, const mldf_writer_options *
     return true;
 }
 
-static void resume_many_times(uint64_t seed, struct dataset_shape shape, mldf_writer_options options, bool fork_it)
-{
+static void resume_many_times(uint64_t seed, struct dataset_shape shape, mldf_writer_options options, bool fork_it) {
     struct dataset d;
     mldf_error err;
     uint64_t state = seed;
@@ -80,8 +81,7 @@ static void resume_many_times(uint64_t seed, struct dataset_shape shape, mldf_wr
     dataset_free(&d);
 }
 
-static void small_files_resume_to_the_same_bytes(void)
-{
+static void small_files_resume_to_the_same_bytes(void) {
     for (uint64_t i = 0; i < 30; i++) {
         mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
         options.threads = (int)(i % 3);
@@ -89,8 +89,7 @@ static void small_files_resume_to_the_same_bytes(void)
     }
 }
 
-static void larger_files_resume_to_the_same_bytes(void)
-{
+static void larger_files_resume_to_the_same_bytes(void) {
     for (uint64_t i = 0; i < 8; i++) {
         mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
         options.threads = (int)(i % 3);
@@ -100,8 +99,7 @@ static void larger_files_resume_to_the_same_bytes(void)
     }
 }
 
-static void killed_processes_resume_to_the_same_bytes(void)
-{
+static void killed_processes_resume_to_the_same_bytes(void) {
     for (uint64_t i = 0; i < 10; i++) {
         mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
         options.threads = (int)(i % 3);
@@ -109,8 +107,7 @@ static void killed_processes_resume_to_the_same_bytes(void)
     }
 }
 
-static void another_schema_is_refused_and_nothing_is_lost(void)
-{
+static void another_schema_is_refused_and_nothing_is_lost(void) {
     struct dataset d;
     mldf_error err;
     mldf_writer *w;
@@ -145,8 +142,7 @@ static void another_schema_is_refused_and_nothing_is_lost(void)
     dataset_free(&d);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(argc, argv);
     base_seed = check_seed();
     RUN(small_files_resume_to_the_same_bytes);
