@@ -154,12 +154,8 @@ static mldf_status open_file(struct verify *verify, const char *path, mldf_reade
     return mldf_reader_open(path, &options, out, err);
 }
 
-static mldf_status verify_file(struct verify *verify, const char *path, mldf_error *err) {
-    mldf_reader *reader = NULL;
+mldf_status mldfi_verify_reader(struct verify *verify, const mldf_reader *reader, mldf_error *err) {
     mldf_verify_result *result = verify->result;
-    mldf_status status = open_file(verify, path, &reader, err);
-    if (status != MLDF_OK)
-        return status == MLDF_END ? MLDF_OK : status;
     verify->reader = reader;
     result->num_samples = reader->header.num_samples;
     result->checksummed = (reader->header.flags & FORMAT_FLAG_CHECKSUMMED) && !reader->draft;
@@ -167,9 +163,18 @@ static mldf_status verify_file(struct verify *verify, const char *path, mldf_err
     result->authenticated = reader->crypt != NULL;
     verify->bad_blocks = mldfi_alloc_zero((size_t)mldfi_crc_blocks(reader->tables.metadata.bytes) + 1, 1, err);
     verify->maxima = mldfi_alloc_zero(reader->schema->field_count, sizeof *verify->maxima, err);
-    status = verify->bad_blocks && verify->maxima ? run_checks(verify, err) : MLDF_E_MEMORY;
+    mldf_status status = verify->bad_blocks && verify->maxima ? run_checks(verify, err) : MLDF_E_MEMORY;
     free(verify->bad_blocks);
     free(verify->maxima);
+    return status;
+}
+
+static mldf_status verify_file(struct verify *verify, const char *path, mldf_error *err) {
+    mldf_reader *reader = NULL;
+    mldf_status status = open_file(verify, path, &reader, err);
+    if (status != MLDF_OK)
+        return status == MLDF_END ? MLDF_OK : status;
+    status = mldfi_verify_reader(verify, reader, err);
     mldf_reader_close(reader);
     return status;
 }

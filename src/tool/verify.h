@@ -67,6 +67,8 @@ typedef mldf_status (*verify_work)(struct verify_worker *worker, struct verify_j
 static inline bool mldfi_is_problem(mldf_status status) {
     return status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT;
 }
+/* Every check on a reader that is open; verify has its options and result. */
+mldf_status mldfi_verify_reader(struct verify *verify, const mldf_reader *reader, mldf_error *err);
 /* Reports a problem; on the calling thread only. */
 void mldfi_verify_report(struct verify *verify, const mldf_error *problem);
 __attribute__((format(printf, 5, 6))) void mldfi_verify_problem(struct verify *verify, mldf_status status,
