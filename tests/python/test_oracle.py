@@ -333,3 +333,68 @@ def test_command_verifies_valid_vectors(tmp_path, entry):
         options += ["--passphrase-file", tmp_path / "pass"]
     result = json.loads(mldf("verify", "--deep", "--json", *options, VALID / entry["file"], expect=1 if entry["verify"] else 0))
     assert [{"status": p["status"], "offset": p["offset"]} for p in result["problems"]] == entry["verify"]
+
+
+def printed(x):
+    """A decoded value as `mldf cat --json` shows it; `|S` members as text, `|V` members in hex."""
+    if isinstance(x, dict):
+        return {k: printed(v) for k, v in x.items()}
+    if isinstance(x, list):
+        return [printed(v) for v in x]
+    return x if isinstance(x, bytes) else reader.plain(x)
+
+
+def agrees(shown, value):
+    if isinstance(value, bytes):
+        return shown in (value.decode("utf-8", "replace"), value.hex())
+    if isinstance(value, dict):
+        return shown.keys() == value.keys() and all(agrees(shown[k], v) for k, v in value.items())
+    if isinstance(value, list):
+        return len(shown) == len(value) and all(map(agrees, shown, value))
+    return shown == value
+
+
+@needs_command
+@pytest.mark.parametrize("entry", list(KEYS.values()), ids=lambda e: e["file"])
+def test_command_shows_the_samples_of_the_vector(tmp_path, entry):
+    options = []
+    if entry.get("key"):
+        (tmp_path / "key").write_bytes(bytes.fromhex(entry["key"]))
+        options += ["--key", tmp_path / "key"]
+    if entry.get("passphrase"):
+        (tmp_path / "pass").write_text(entry["passphrase"])
+        options += ["--passphrase-file", tmp_path / "pass"]
+    f = reader.read(VALID / entry["file"], **secrets(Path(entry["file"]).stem))
+    lines = mldf("cat", "--json", *options, VALID / entry["file"]).splitlines()
+    assert len(lines) == f.num_samples
+    for i, line in enumerate(map(json.loads, lines)):
+        assert (line["index"], line["key"]) == (i, f.key(i))
+        assert list(line["fields"]) == [x.name for x in f.fields]
+        for field in f.fields:
+            shown, where = line["fields"][field.name], (i, field.name)
+            if field.known and field.type_id == reader.INLINE:
+                value = f.value(i, field.name)
+                assert shown is None if value is None else agrees(shown, printed(value)), where
+                continue
+            expected = reader.value_json(f, i, field)
+            if isinstance(expected, dict) and "data" in expected and not isinstance(shown, dict):
+                expected = expected["data"]
+            elif isinstance(expected, dict) and isinstance(shown, dict) and field.type_id == reader.NDARRAY:
+                expected.pop("data", None)
+            assert shown == expected, where
+
+
+@needs_command
+def test_types_of_columns_are_found(tmp_path):
+    rng = random.Random(7)
+    rows = [{"i": rng.randint(-2**40, 2**40), "f": rng.randint(-99, 99) / 8, "t": rng.choice(WORDS), "b": rng.random() < 0.5,
+             "j": {"k": [i]}, "a": [i, i + 1, i + 2]} for i in range(50)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    mldf("pack", tmp_path / "in.jsonl", "-o", tmp_path / "out.mldf")
+    f = reader.read(tmp_path / "out.mldf")
+    assert f.verify(deep=True) == []
+    assert {x.name: x.type_id for x in f.fields if x.name != "a"} == {"i": 1, "f": 2, "t": 40, "b": 1, "j": 5}
+    for i, row in enumerate(rows):
+        got = {x.name: f.value(i, x.name) for x in f.fields}
+        got["a"] = got["a"].tolist() if isinstance(got["a"], np.ndarray) else got["a"]
+        assert got == row
