@@ -51,7 +51,7 @@ static uint64_t data_end(const mldf_file_info *info) {
     uint64_t end = info->file_bytes;
     const uint64_t others[] = {info->metadata_ptr, info->allocation_ptr, info->descriptor_ptr, info->directory_ptr};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (others[i] > info->data_ptr && others[i] < end)
+        if (others[i] >= info->data_ptr && others[i] < end)
             end = others[i];
     return end;
 }
