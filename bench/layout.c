@@ -13,7 +13,7 @@ enum { SOURCE = 16 << 20 };
 /* Sizes are `mean`, or spread evenly from half of it to one and a half. In percent of the payload bytes. */
 static double overhead(const struct settings *settings, const uint8_t *source, size_t mean, bool spread) {
     struct bench_random random = {mean};
-    uint64_t total = settings->quick ? UINT64_C(64) << 20 : UINT64_C(512) << 20, payload_bytes = 0;
+    uint64_t total = settings->quick ? UINT64_C(256) << 20 : UINT64_C(512) << 20, payload_bytes = 0;
     char path[BENCH_PATH];
     data_path(settings, "overhead.mldf", path);
     mldf_schema *schema = data_bytes_schema(0);

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -11,6 +13,46 @@ double bench_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double bench_cpu(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Jiffies of all CPUs, all processes; -1 where the system does not say. */
+static double busy_seconds(void) {
+    FILE *file = fopen("/proc/stat", "r");
+    unsigned long long user, nice, system, idle, wait, irq, softirq;
+    int got = file ? fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq,
+                            &softirq)
+                   : 0;
+    if (file)
+        fclose(file);
+    return got == 7 ? (double)(user + nice + system) / (double)sysconf(_SC_CLK_TCK) : -1;
+}
+
+static double own_seconds(void) {
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        struct rusage usage;
+        getrusage(i ? RUSAGE_CHILDREN : RUSAGE_SELF, &usage);
+        sum += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+               1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    }
+    return sum;
+}
+
+struct bench_others bench_others_begin(void) {
+    return (struct bench_others){bench_now(), busy_seconds(), own_seconds()};
+}
+
+double bench_others_end(const struct bench_others *begin) {
+    double busy = busy_seconds(), others = busy - begin->busy - (own_seconds() - begin->own);
+    if (busy < 0)
+        return -1;
+    return others < 0 ? 0 : others / (bench_now() - begin->wall);
 }
 
 static int by_value(const void *a, const void *b) {

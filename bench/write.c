@@ -132,7 +132,7 @@ void bench_zstd(const struct settings *settings) {
     enum { SOURCE = 64 << 20, EACH = 64 << 10, ROUNDS = 3 };
     static double speed[3][ROUNDS], ratio[ROUNDS];
     char path[BENCH_PATH], name[64], text[96];
-    uint64_t total = settings->quick ? UINT64_C(128) << 20 : UINT64_C(1) << 30, file_bytes = 0;
+    uint64_t total = settings->quick ? UINT64_C(128) << 20 : UINT64_C(512) << 20, file_bytes = 0;
     char *source = data_alloc(SOURCE);
     data_fill_text(source, SOURCE, 17);
     snprintf(text, sizeof text, "Writer: 64 KiB of text per payload, %.2f GB, zstd level 3; %d rounds",
