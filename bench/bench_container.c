@@ -27,7 +27,7 @@ static void usage(FILE *to) {
         fprintf(to, " %s", parts[i].name);
     fputs("\n"
           "  --mib      size of the throughput runs in MiB (4096, or what a sixth of the memory holds)\n"
-          "  --rounds   of the throughput runs (5)\n",
+          "  --rounds   of the throughput runs (3)\n",
           to);
 }
 
@@ -96,7 +96,7 @@ static void parse(int argc, char **argv, struct settings *settings) {
 }
 
 int main(int argc, char **argv) {
-    struct settings settings = {.rounds = 5};
+    struct settings settings = {.rounds = 3};
     parse(argc, argv, &settings);
     for (size_t i = 0; i < PARTS; i++)
         if (wanted(&settings, parts[i].name)) {

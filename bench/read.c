@@ -74,19 +74,17 @@ static double get_int(const mldf_reader *reader, const uint64_t *order) {
     return (bench_cpu() - start) / ACCESSES;
 }
 
-/* The same with each index made from the value before it: nothing overlaps, so this is the latency. */
-static double get_int_chained(const mldf_reader *reader, const uint64_t *order, uint64_t count) {
-    uint64_t sum = 0;
+/* The same with each index made from the value before it: nothing overlaps, so this is the latency. Every value is below 2^63. */
+static double get_int_chained(const mldf_reader *reader, const uint64_t *order) {
+    uint64_t last = 0;
     mldf_value value;
     mldf_error err;
     double start = bench_cpu();
     for (size_t i = 0; i < ACCESSES; i++) {
-        uint64_t sample = order[i] + (sum & 1);
-        bench_check(mldf_reader_get(reader, sample < count ? sample : 0, 0, NULL, &value, &err), &err,
-                    "reading an int");
-        sum += (uint64_t)value.as.i;
+        bench_check(mldf_reader_get(reader, order[i] + (last >> 63), 0, NULL, &value, &err), &err, "reading an int");
+        last = value.as.u;
     }
-    sink = sum;
+    sink = last;
     return (bench_cpu() - start) / ACCESSES;
 }
 
@@ -110,6 +108,15 @@ static double load_bare(const uint64_t *array, const uint64_t *order) {
     for (size_t i = 0; i < ACCESSES; i++)
         sum += array[2 * order[i]];
     sink = sum;
+    return (bench_cpu() - start) / ACCESSES;
+}
+
+static double load_bare_chained(const uint64_t *array, const uint64_t *order) {
+    uint64_t value = 0;
+    double start = bench_cpu();
+    for (size_t i = 0; i < ACCESSES; i++)
+        value = array[2 * (order[i] + (value >> 63))];
+    sink = value;
     return (bench_cpu() - start) / ACCESSES;
 }
 
@@ -139,7 +146,7 @@ static void touch_all(const mldf_reader *reader) {
 
 static void get_rows(const struct settings *settings, const char *path) {
     uint64_t count = settings->quick ? 1000000 : 10000000;
-    double each[ROUNDS], chained[ROUNDS], gathered[ROUNDS], bare[ROUNDS];
+    double each[ROUNDS], chained[ROUNDS], gathered[ROUNDS], bare[ROUNDS], bare_chained[ROUNDS];
     data_write_rows(path, count, 0);
     mldf_reader *reader = open_reader(path);
     uint64_t *order = random_order(count), *array = data_alloc(count * 16);
@@ -148,17 +155,20 @@ static void get_rows(const struct settings *settings, const char *path) {
         array[i] = i;
     for (size_t i = 0; i < ROUNDS; i++) {
         each[i] = get_int(reader, order) * 1e9;
-        chained[i] = get_int_chained(reader, order, count) * 1e9;
+        chained[i] = get_int_chained(reader, order) * 1e9;
         gathered[i] = gather_int(reader, order) * 1e9;
         bare[i] = load_bare(array, order) * 1e9;
+        bare_chained[i] = load_bare_chained(array, order) * 1e9;
     }
     report_goal("get.int", "int field", bench_median(each, ROUNDS), "ns", 1, GOAL_BELOW, 200);
-    report_goal("get.int_latency", "int field, each access waits for the one before", bench_median(chained, ROUNDS),
-                "ns", 1, GOAL_BELOW, 200);
     report_goal("get.gather", "int field, gather of 256, per item", bench_median(gathered, ROUNDS), "ns", 1, GOAL_BELOW,
                 200);
-    report_add("get.bare", "for comparison: load from an array of the table's size", bench_median(bare, ROUNDS), "ns",
+    report_add("get.bare", "  for comparison: load from an array of the table's size", bench_median(bare, ROUNDS), "ns",
                1);
+    report_add("get.int_latency", "int field, each access waits for the one before", bench_median(chained, ROUNDS),
+               "ns", 1);
+    report_add("get.bare_latency", "  for comparison: the same load, waiting too", bench_median(bare_chained, ROUNDS),
+               "ns", 1);
     free(array);
     free(order);
     mldf_reader_close(reader);
