@@ -27,6 +27,7 @@ struct settings {
 double bench_now(void); /* seconds */
 double bench_cpu(
     void); /* seconds that this thread ran: what waits for nothing is timed with it, so that other processes do not count */
+double bench_process_cpu(void); /* seconds that all threads of this process ran */
 /* How many CPUs other processes kept busy meanwhile, on average; -1 when that is not known. */
 struct bench_others {
     double wall, busy, own;
@@ -34,6 +35,7 @@ struct bench_others {
 struct bench_others bench_others_begin(void);
 double bench_others_end(const struct bench_others *begin);
 double bench_median(const double *values, size_t count);
+double bench_largest(const double *values, size_t count);
 double bench_spread(const double *values, size_t count); /* (largest - smallest) / median */
 
 /* xorshift64*: fast, and the same numbers everywhere. */

@@ -21,6 +21,12 @@ double bench_cpu(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double bench_process_cpu(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* Jiffies of all CPUs, all processes; -1 where the system does not say. */
 static double busy_seconds(void) {
     FILE *file = fopen("/proc/stat", "r");
@@ -74,6 +80,12 @@ double bench_median(const double *values, size_t count) {
     double middle = count % 2 ? copy[count / 2] : (copy[count / 2 - 1] + copy[count / 2]) / 2;
     free(copy);
     return middle;
+}
+
+double bench_largest(const double *values, size_t count) {
+    double *copy = sorted(values, count), largest = copy[count - 1];
+    free(copy);
+    return largest;
 }
 
 double bench_spread(const double *values, size_t count) {
