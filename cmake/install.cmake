@@ -12,9 +12,12 @@ if(TARGET mldf_cli)
     install(TARGETS mldf_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
-set(MLDF_PC_REQUIRES_PRIVATE "libzstd libxxhash")
+set(MLDF_PC_REQUIRES_PRIVATE "libzstd libxxhash zlib")
 if(MLDF_HAVE_SODIUM)
     string(APPEND MLDF_PC_REQUIRES_PRIVATE " libsodium")
+endif()
+if(MLDF_HAVE_LZ4)
+    string(APPEND MLDF_PC_REQUIRES_PRIVATE " liblz4")
 endif()
 # Relative to the file itself, so that the installed tree can be moved and `cmake --install --prefix` works.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")

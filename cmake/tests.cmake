@@ -1,6 +1,6 @@
 # Tests, fuzz targets, benchmarks and examples, all found by their place in the tree.
 #
-#   tests/unit/**/test_*.c, tests/{roundtrip,golden,stress}/test_*.c   one program each, linked with the static library
+#   tests/unit/**/test_*.c, tests/{roundtrip,golden,interop,stress}/test_*.c   one program each, linked with the static library
 #   tests/fault/test_*.c     the same, with system calls wrapped: test_name.wrap lists the symbols, one per line
 #   tests/support/*.c        shared by all of them
 #   fuzz/fuzz_*.c            libFuzzer programs with MLDF_FUZZ, else replay_* over fuzz/corpus/*/
@@ -44,7 +44,8 @@ endfunction()
 function(mldf_inner_program target)
     add_executable(${target} ${ARGN})
     target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/tests")
-    target_compile_definitions(${target} PRIVATE "$<$<BOOL:${MLDF_HAVE_SODIUM}>:MLDF_HAVE_SODIUM=1>")
+    target_compile_definitions(${target} PRIVATE "$<$<BOOL:${MLDF_HAVE_SODIUM}>:MLDF_HAVE_SODIUM=1>"
+        "$<$<BOOL:${MLDF_HAVE_LZ4}>:MLDF_HAVE_LZ4=1>")
     target_link_libraries(${target} PRIVATE mldf_static mldf_flags m)
 endfunction()
 
@@ -72,7 +73,7 @@ if(MLDF_BUILD_TESTS)
     endif()
 
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/test_*.c")
-    foreach(kind roundtrip golden stress)
+    foreach(kind roundtrip golden interop stress)
         file(GLOB more CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${kind}/test_*.c")
         list(APPEND sources ${more})
     endforeach()

@@ -11,10 +11,16 @@
 #endif
 
 #if defined(MLDF_HAVE_SODIUM)
-#define FEATURES_TEXT "zstd sodium"
+#define SODIUM_TEXT " sodium"
 #else
-#define FEATURES_TEXT "zstd"
+#define SODIUM_TEXT ""
 #endif
+#if defined(MLDF_HAVE_LZ4)
+#define LZ4_TEXT " lz4"
+#else
+#define LZ4_TEXT ""
+#endif
+#define FEATURES_TEXT "zstd" SODIUM_TEXT LZ4_TEXT
 
 const char *mldf_status_name(mldf_status status) {
     static const struct {

@@ -1,0 +1,308 @@
+/* Writing a .beton file as a stream: a row, the sample's blobs, and entries of the allocation table, each into a stage
+ * (stage.h). Rows stand before the blobs: with the number of samples known both go straight to their place, otherwise aside, and
+ * finish adds the place of the first page to every ptr.
+ *
+ * All blobs of a sample lie in one page. Pages only ever grow: what lies inside one page of 2 MiB lies inside one of 4 MiB.
+ * beton_write_field.c checks what FFCV can hold; beton_read.c reads it back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interop/beton_write.h"
+#include "interop/stage.h"
+#include "os/target.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+#define ULL(v) ((unsigned long long)(v))
+
+struct beton_writer {
+    struct beton_write_options options;
+    char *path;
+    struct os_file file;
+    struct beton_field *fields; /* as the reader will see them */
+    uint8_t *descriptors;
+    uint32_t field_count, row_bytes;
+    uint64_t page_size, rows_offset;
+    uint64_t base; /* of the first page; 0 while the number of samples is not known */
+    struct stage rows, blobs, table;
+    uint8_t *row;
+    struct beton_totals totals;
+    bool failed, finished;
+};
+
+/* ---- Opening ---------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status check_options(const struct beton_write_options *o, size_t field_count, mldf_error *err) {
+    if (field_count == 0 || field_count > BETON_FIELDS_MAX)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%zu fields; there are 1 to %d", field_count, BETON_FIELDS_MAX);
+    if (o->page_size &&
+        (!mldfi_is_power_of_two(o->page_size) || o->page_size < BETON_PAGE_MIN || o->page_size > BETON_PAGE_MAX))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "page size %llu is no power of two from 2^21 to 2^31",
+                          ULL(o->page_size));
+    if (!mldfi_is_power_of_two(o->align) || o->align > 4096)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "alignment %u is no power of two up to 4096", o->align);
+    return MLDF_OK;
+}
+
+static mldf_status set_fields(struct beton_writer *w, const struct beton_write_field *fields, mldf_error *err) {
+    w->fields = mldfi_alloc_zero(w->field_count, sizeof *w->fields, err);
+    w->descriptors = mldfi_alloc_zero(w->field_count, BETON_DESCRIPTOR, err);
+    if (!w->fields || !w->descriptors)
+        return MLDF_E_MEMORY;
+    mldf_status status = mldfi_beton_describe(fields, w->field_count, w->fields, w->descriptors, &w->row_bytes, err);
+    if (status < 0)
+        return status;
+    w->row = mldfi_alloc_zero(1, w->row_bytes, err);
+    return w->row ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+static mldf_status set_stages(struct beton_writer *w, mldf_error *err) {
+    mldfi_stage_beside(&w->table, w->path);
+    w->rows_offset = BETON_HEADER + (uint64_t)w->field_count * BETON_DESCRIPTOR;
+    if (w->options.count == MLDF_NONE) {
+        mldfi_stage_beside(&w->rows, w->path);
+        mldfi_stage_beside(&w->blobs, w->path);
+        return MLDF_OK;
+    }
+    uint64_t rows;
+    if (!mldfi_mul_u64(w->options.count, w->row_bytes, &rows) || rows > INT64_MAX)
+        return mldfi_fail(err, MLDF_E_LIMIT, "%llu samples: their rows would be larger than any file",
+                          ULL(w->options.count));
+    w->base = mldfi_align_up(w->rows_offset + rows, w->page_size);
+    mldfi_stage_into(&w->rows, &w->file, w->rows_offset);
+    mldfi_stage_into(&w->blobs, &w->file, w->base);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_beton_writer_open(struct beton_writer **out, const char *path, const struct beton_write_field *fields,
+                                    size_t field_count, const struct beton_write_options *options, mldf_error *err) {
+    *out = NULL;
+    mldf_status status = check_options(options, field_count, err);
+    if (status >= 0)
+        status = mldfi_target_check(path, options->overwrite, err);
+    if (status < 0)
+        return status;
+    struct beton_writer *w = mldfi_alloc_zero(1, sizeof *w, err);
+    if (!w)
+        return MLDF_E_MEMORY;
+    w->options = *options;
+    w->file = (struct os_file)OS_FILE_NONE;
+    w->rows = w->blobs = w->table = (struct stage)STAGE_NONE;
+    w->page_size = options->page_size ? options->page_size : BETON_PAGE_MIN;
+    w->field_count = (uint32_t)field_count;
+    w->path = mldfi_copy_text(path, strlen(path), err);
+    status = w->path ? set_fields(w, fields, err) : MLDF_E_MEMORY;
+    if (status >= 0)
+        status = set_stages(w, err);
+    if (status >= 0)
+        status = mldfi_file_create_beside(&w->file, path, err);
+    if (status < 0) {
+        mldfi_beton_writer_free(w);
+        return status;
+    }
+    *out = w;
+    return MLDF_OK;
+}
+
+void mldfi_beton_writer_free(struct beton_writer *w) {
+    if (!w)
+        return;
+    mldfi_stage_free(&w->rows);
+    mldfi_stage_free(&w->blobs);
+    mldfi_stage_free(&w->table);
+    if (w->finished)
+        mldfi_file_close(&w->file);
+    else if (w->file.fd >= 0)
+        mldfi_file_discard(&w->file);
+    free(w->row);
+    free(w->fields);
+    free(w->descriptors);
+    free(w->path);
+    free(w);
+}
+
+/* ---- Samples ---------------------------------------------------------------------------------------------------------------- */
+
+/* Where a blob that may begin at `at` begins, and *end where the next may. An empty one takes a byte, so that no two blobs are in
+ * one place. */
+static uint64_t next_blob(const struct beton_writer *w, uint64_t at, uint64_t bytes, uint64_t *end) {
+    uint64_t begin = mldfi_align_up(at, w->options.align);
+    *end = begin + (bytes ? bytes : 1);
+    return begin;
+}
+
+/* Room that the sample's blobs take when the first begins at a multiple of the alignment. */
+static mldf_status sample_bytes(const struct beton_writer *w, const struct beton_input *values, uint64_t *out,
+                                mldf_error *err) {
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < w->field_count; i++) {
+        mldf_status status = mldfi_beton_check_value(&w->fields[i], &values[i], err);
+        if (status < 0) {
+            mldfi_error_place(err, w->totals.samples, w->fields[i].name);
+            return status;
+        }
+        if (w->fields[i].has_blob)
+            (void)next_blob(w, at, mldfi_beton_blob_bytes(&w->fields[i], &values[i]), &at);
+        if (at > BETON_PAGE_MAX) {
+            mldfi_fail(err, MLDF_E_LIMIT, "the sample has more than 2 GiB; FFCV's pages end there");
+            mldfi_error_place(err, w->totals.samples, w->fields[i].name);
+            return MLDF_E_LIMIT;
+        }
+    }
+    *out = at;
+    return MLDF_OK;
+}
+
+/* Goes to where the sample's first blob may begin: here, or in the next page. */
+static mldf_status find_room(struct beton_writer *w, uint64_t bytes, mldf_error *err) {
+    while (bytes > w->page_size)
+        w->page_size *= 2;
+    uint64_t at = w->base + mldfi_stage_bytes(&w->blobs);
+    uint64_t begin = mldfi_align_up(at, w->options.align);
+    uint64_t page_end = (begin / w->page_size + 1) * w->page_size;
+    if (begin + bytes > page_end)
+        begin = page_end;
+    return begin > at ? mldfi_stage_skip(&w->blobs, begin - at, err) : MLDF_OK;
+}
+
+static mldf_status put_blob(struct beton_writer *w, const struct beton_field *f, const struct beton_input *value,
+                            uint64_t *ptr, mldf_error *err) {
+    static const uint8_t zero[1];
+    uint8_t entry[BETON_ENTRY];
+    uint64_t at = w->base + mldfi_stage_bytes(&w->blobs), bytes = mldfi_beton_blob_bytes(f, value), end;
+    *ptr = next_blob(w, at, bytes, &end);
+    mldf_status status = *ptr > at ? mldfi_stage_skip(&w->blobs, *ptr - at, err) : MLDF_OK;
+    if (status >= 0)
+        status = mldfi_stage_push(&w->blobs, value->data, value->bytes, err);
+    if (status >= 0 && value->bytes < end - *ptr) /* JSON's NUL, or the one byte of an empty blob */
+        status = mldfi_stage_push(&w->blobs, zero, 1, err);
+    mldfi_store_u64(entry, w->totals.samples);
+    mldfi_store_u64(entry + 8, *ptr);
+    mldfi_store_u64(entry + 16, bytes);
+    w->totals.blobs++;
+    w->totals.blob_bytes += bytes;
+    return status < 0 ? status : mldfi_stage_push(&w->table, entry, sizeof entry, err);
+}
+
+static mldf_status put_sample(struct beton_writer *w, const struct beton_input *values, uint64_t bytes,
+                              mldf_error *err) {
+    mldf_status status = bytes > 0 ? find_room(w, bytes, err) : MLDF_OK;
+    memset(w->row, 0, w->row_bytes);
+    for (uint32_t i = 0; status >= 0 && i < w->field_count; i++) {
+        uint64_t ptr = 0;
+        if (w->fields[i].has_blob)
+            status = put_blob(w, &w->fields[i], &values[i], &ptr, err);
+        mldfi_beton_fill_record(&w->fields[i], &values[i], ptr, w->row + w->fields[i].offset);
+    }
+    if (status >= 0)
+        status = mldfi_stage_push(&w->rows, w->row, w->row_bytes, err);
+    w->totals.samples++;
+    return status;
+}
+
+mldf_status mldfi_beton_writer_add(struct beton_writer *w, const struct beton_input *values, mldf_error *err) {
+    uint64_t bytes;
+    if (w->failed || w->finished)
+        return mldfi_fail(err, MLDF_E_STATE, "the writer has %s", w->failed ? "failed before" : "finished");
+    if (w->options.count != MLDF_NONE && w->totals.samples >= w->options.count)
+        return mldfi_fail(err, MLDF_E_STATE, "%llu samples were announced, and there is one more",
+                          ULL(w->options.count));
+    mldf_status status = sample_bytes(w, values, &bytes, err);
+    if (status < 0)
+        return status;
+    status = put_sample(w, values, bytes, err);
+    w->failed = status < 0;
+    return status;
+}
+
+/* ---- Finishing -------------------------------------------------------------------------------------------------------------- */
+
+static void shift(uint8_t *at, uint64_t by) {
+    mldfi_store_u64(at, mldfi_load_u64(at) + by);
+}
+
+/* Copies a table of records from its stage to the file, and adds the base to the pointers in each. */
+static mldf_status move(struct beton_writer *w, const struct stage *from, uint64_t offset, uint32_t record_bytes,
+                        bool rows, mldf_error *err) {
+    struct stage out;
+    mldfi_stage_into(&out, &w->file, offset);
+    uint8_t *record = mldfi_alloc(record_bytes, err);
+    mldf_status status = record ? MLDF_OK : MLDF_E_MEMORY;
+    uint64_t total = mldfi_stage_bytes(from);
+    for (uint64_t at = 0; status >= 0 && at < total; at += record_bytes) {
+        status = mldfi_stage_read(from, at, record, record_bytes, err);
+        if (status < 0)
+            break;
+        if (!rows)
+            shift(record + 8, w->base);
+        for (uint32_t i = 0; rows && i < w->field_count; i++)
+            if (w->fields[i].has_blob)
+                shift(record + w->fields[i].offset + w->fields[i].ptr_at, w->base);
+        status = mldfi_stage_push(&out, record, record_bytes, err);
+    }
+    if (status >= 0)
+        status = mldfi_stage_flush(&out, err);
+    mldfi_stage_free(&out);
+    free(record);
+    return status;
+}
+
+static mldf_status put_together(struct beton_writer *w, uint64_t table_offset, mldf_error *err) {
+    mldf_status status;
+    if (w->options.count != MLDF_NONE) {
+        status = mldfi_stage_flush(&w->rows, err);
+        if (status >= 0)
+            status = mldfi_stage_flush(&w->blobs, err);
+        return status < 0 ? status : mldfi_stage_copy(&w->table, &w->file, table_offset, err);
+    }
+    status = move(w, &w->rows, w->rows_offset, w->row_bytes, true, err);
+    if (status >= 0)
+        status = mldfi_stage_copy(&w->blobs, &w->file, w->base, err);
+    return status < 0 ? status : move(w, &w->table, table_offset, BETON_ENTRY, false, err);
+}
+
+static mldf_status put_front(struct beton_writer *w, uint64_t table_offset, mldf_error *err) {
+    uint8_t p[BETON_HEADER];
+    mldfi_store_u16(p, 2);
+    mldfi_store_u16(p + 2, (uint16_t)w->field_count);
+    mldfi_store_u32(p + 4, (uint32_t)w->page_size);
+    mldfi_store_u64(p + 8, w->totals.samples);
+    mldfi_store_u64(p + 16, table_offset);
+    mldf_status status = mldfi_file_write(&w->file, 0, p, sizeof p, err);
+    return status < 0 ? status
+                      : mldfi_file_write(&w->file, BETON_HEADER, w->descriptors,
+                                         (size_t)w->field_count * BETON_DESCRIPTOR, err);
+}
+
+static mldf_status finish(struct beton_writer *w, mldf_error *err) {
+    if (w->options.count != MLDF_NONE && w->totals.samples != w->options.count)
+        return mldfi_fail(err, MLDF_E_STATE, "%llu samples were announced, %llu came", ULL(w->options.count),
+                          ULL(w->totals.samples));
+    uint64_t rows_end = w->rows_offset + w->totals.samples * w->row_bytes, table = rows_end;
+    if (w->options.count == MLDF_NONE)
+        w->base = mldfi_align_up(rows_end, w->page_size);
+    if (w->totals.blobs > 0) /* without blobs there are no pages, and the table is where they would begin */
+        table = mldfi_align_up(w->base + mldfi_stage_bytes(&w->blobs), w->options.full_pages ? w->page_size : 8);
+    w->totals.page_size = w->page_size;
+    w->totals.file_bytes = table + mldfi_stage_bytes(&w->table);
+    mldf_status status = put_together(w, table, err);
+    if (status >= 0)
+        status = put_front(w, table, err);
+    if (status >= 0)
+        status = mldfi_file_truncate(&w->file, w->totals.file_bytes, err);
+    if (status >= 0)
+        status = mldfi_file_sync(&w->file, err);
+    return status < 0 ? status : mldfi_file_publish(&w->file, w->path, w->options.overwrite, err);
+}
+
+mldf_status mldfi_beton_writer_finish(struct beton_writer *w, struct beton_totals *totals, mldf_error *err) {
+    if (w->failed || w->finished)
+        return mldfi_fail(err, MLDF_E_STATE, "the writer has %s", w->failed ? "failed before" : "finished");
+    mldf_status status = finish(w, err);
+    w->failed = status < 0;
+    w->finished = status >= 0;
+    if (status >= 0 && totals)
+        *totals = w->totals;
+    return status;
+}

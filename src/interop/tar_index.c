@@ -1,0 +1,106 @@
+/* A plain archive in memory as an array of samples, so that any of them is found at once. Only headers are touched. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interop/name_set.h"
+#include "interop/tar.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* The number of an extension; a new one gets the next. */
+static mldf_status extension_number(struct tar_index *index, const char *text, uint32_t *out, mldf_error *err) {
+    uint64_t number = index->extension_count;
+    mldf_status status = mldfi_name_set_add(index->by_extension, text, strlen(text), &number, err);
+    *out = (uint32_t)number;
+    if (status != MLDF_OK)
+        return status == MLDF_END ? MLDF_OK : status;
+    status = mldfi_array_reserve(&index->extensions, &index->extension_capacity, index->extension_count + 1,
+                                 sizeof *index->extensions, err);
+    if (status < 0)
+        return status;
+    char *copy = mldfi_copy_text(text, strlen(text), err);
+    if (!copy)
+        return MLDF_E_MEMORY;
+    index->extensions[index->extension_count++] = copy;
+    return MLDF_OK;
+}
+
+static mldf_status keep(struct tar_index *index, const struct tar_sample *sample, mldf_error *err) {
+    mldf_status status = mldfi_array_reserve(&index->samples, &index->sample_capacity, index->sample_count + 1,
+                                             sizeof *index->samples, err);
+    if (status >= 0)
+        status = mldfi_array_reserve(&index->parts, &index->part_capacity, index->part_count + sample->part_count,
+                                     sizeof *index->parts, err);
+    if (status < 0)
+        return status;
+    struct tar_index_sample *entry = &index->samples[index->sample_count];
+    *entry = (struct tar_index_sample){.first_part = index->part_count,
+                                       .key_at = index->keys.size,
+                                       .part_count = (uint32_t)sample->part_count,
+                                       .key_bytes = (uint32_t)sample->key_bytes};
+    for (size_t i = 0; status >= 0 && i < sample->part_count; i++) {
+        struct tar_index_part *part = &index->parts[index->part_count++];
+        part->offset = sample->parts[i].offset;
+        part->bytes = sample->parts[i].bytes;
+        status = extension_number(index, sample->parts[i].extension, &part->extension, err);
+    }
+    uint64_t number = index->sample_count++;
+    if (status >= 0)
+        status = mldf_buffer_append(&index->keys, sample->key, sample->key_bytes + 1, err);
+    if (status >= 0)
+        status = mldfi_name_set_add(index->by_key, sample->key, sample->key_bytes, &number, err);
+    return status < 0 ? status : MLDF_OK;
+}
+
+static mldf_status keep_all(struct tar_index *index, struct tar_input *input, tar_warning_fn warn, void *user,
+                            mldf_error *err) {
+    struct tar_group_options options = {.warn = warn, .user = user};
+    struct tar_group *group = NULL;
+    struct tar_sample sample;
+    mldf_status status = mldfi_tar_group_new(&group, &options, err);
+    if (status >= 0)
+        status = mldfi_tar_group_begin(group, input, "the archive", err);
+    while (status == MLDF_OK) {
+        status = mldfi_tar_group_next(group, &sample, err);
+        if (status == MLDF_OK)
+            status = keep(index, &sample, err);
+    }
+    mldfi_tar_group_free(group);
+    return status == MLDF_END ? MLDF_OK : status;
+}
+
+mldf_status mldfi_tar_index_build(struct tar_index *index, const void *data, uint64_t bytes, tar_warning_fn warn,
+                                  void *user, mldf_error *err) {
+    *index = (struct tar_index){.data = data};
+    struct tar_input *input = NULL;
+    mldf_status status = mldfi_name_set_new(&index->by_key, err);
+    if (status >= 0)
+        status = mldfi_name_set_new(&index->by_extension, err);
+    if (status >= 0)
+        status = mldfi_tar_input_memory(&input, data, bytes, err);
+    if (status >= 0 && strcmp(mldfi_tar_input_kind(input), "tar") != 0)
+        status = mldfi_fail(err, MLDF_E_UNSUPPORTED, "a %s cannot be indexed: its samples can only be read in order",
+                            mldfi_tar_input_kind(input));
+    if (status >= 0)
+        status = keep_all(index, input, warn, user, err);
+    mldfi_tar_input_free(input);
+    if (status < 0)
+        mldfi_tar_index_free(index);
+    return status;
+}
+
+void mldfi_tar_index_free(struct tar_index *index) {
+    for (size_t i = 0; i < index->extension_count; i++)
+        free(index->extensions[i]);
+    free(index->extensions);
+    free(index->samples);
+    free(index->parts);
+    mldf_buffer_free(&index->keys);
+    mldfi_name_set_free(index->by_key);
+    mldfi_name_set_free(index->by_extension);
+    *index = (struct tar_index){0};
+}
+
+uint64_t mldfi_tar_index_find(const struct tar_index *index, const char *key, size_t bytes) {
+    return mldfi_name_set_find(index->by_key, key, bytes);
+}
