@@ -12,10 +12,7 @@ if(TARGET mldf_cli)
     install(TARGETS mldf_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
-set(MLDF_PC_REQUIRES_PRIVATE "libzstd libxxhash")
-if(MLDF_HAVE_SODIUM)
-    string(APPEND MLDF_PC_REQUIRES_PRIVATE " libsodium")
-endif()
+string(REGEX REPLACE ">=[0-9.]+" "" MLDF_PC_REQUIRES_PRIVATE "libzstd libxxhash libjpeg spng${MLDF_PC_OPTIONAL}")
 # Relative to the file itself, so that the installed tree can be moved and `cmake --install --prefix` works.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
     set(MLDF_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")

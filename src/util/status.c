@@ -10,11 +10,22 @@
 #define VERSION_TEXT "0.0.0"
 #endif
 
-#if defined(MLDF_HAVE_SODIUM)
-#define FEATURES_TEXT "zstd sodium"
+#ifdef MLDF_HAVE_SODIUM
+#define FEATURE_SODIUM " sodium"
 #else
-#define FEATURES_TEXT "zstd"
+#define FEATURE_SODIUM ""
 #endif
+#ifdef MLDF_HAVE_WEBP
+#define FEATURE_WEBP " webp"
+#else
+#define FEATURE_WEBP ""
+#endif
+#ifdef MLDF_HAVE_TIFF
+#define FEATURE_TIFF " tiff"
+#else
+#define FEATURE_TIFF ""
+#endif
+#define FEATURES_TEXT "zstd" FEATURE_SODIUM " jpeg png" FEATURE_WEBP FEATURE_TIFF
 
 const char *mldf_status_name(mldf_status status) {
     static const struct {
