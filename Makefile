@@ -17,6 +17,7 @@ PYTHON ?= python3
 VENV := .venv
 CTEST_ARGS ?=
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 SH_FILES = tools/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
 C_FILES = $(wildcard include/mldf/*.h src/*/*.[ch] cli/*.[ch] tests/*.h tests/*/*.[ch] tests/unit/*/*.[ch] \
@@ -96,8 +97,8 @@ fuzz-long: ## each fuzz target for an hour
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
 
 .PHONY: bench
-bench: release ## benchmarks, with the numbers that the documents quote
-	@bench/run.sh build/release
+bench: release ## the numbers that the documents quote; BENCH_ARGS=--quick for a minute
+	@bench/run.sh build/release $(BENCH_ARGS)
 
 # ---- Tidiness --------------------------------------------------------------------------------------------------------
 

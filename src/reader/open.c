@@ -301,6 +301,7 @@ static mldf_status open_source(struct opening *opening, const struct salvage *sa
     reader->promised_samples = reader->promised_samples ? reader->promised_samples : reader->header.num_samples;
     if (status >= 0)
         status = allocate_verification(reader, opening->err);
+    reader->plain = reader->mapped && !reader->verify && !reader->encrypted && !reader->draft && !salvage;
     free(opening->descriptors);
     mldf_buffer_free(&opening->scratch);
     return status < 0 ? status : MLDF_OK;

@@ -49,6 +49,7 @@ struct mldf_reader {
     struct zstd_dictionary *dictionary;
     struct crypt *crypt; /* NULL: not encrypted, or opened without key */
     bool encrypted;
+    bool plain; /* mapped, nothing to verify or decrypt: a value without prefix and validity bit takes the short way */
     bool salvage;              /* opened by descriptors and rows alone: what is nullable and all zero counts as null */
     bool doubt_validity;       /* repair: a validity bit 0 over a record that is not zero does not count */
     uint64_t promised_samples; /* repair: as the header says, rows that are cut off included */

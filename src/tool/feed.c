@@ -35,7 +35,7 @@ void mldfi_feed_free(struct feed *feed) {
         for (size_t i = 0; i < feed->source_count; i++)
             mldfi_rows_close(&feed->opened[i]);
     if (feed->converters)
-        for (size_t i = 0; i < mldf_schema_field_count(feed->schema); i++)
+        for (size_t i = 0; i < feed->field_count; i++)
             mldfi_converter_free(&feed->converters[i]);
     mldfi_columns_free(&feed->columns);
     free(feed->opened);
@@ -51,12 +51,13 @@ void mldfi_feed_free(struct feed *feed) {
 /* ---- The schema ---------------------------------------------------------------------------------------------------- */
 
 static mldf_status make_converters(struct feed *feed, mldf_error *err) {
-    size_t count = mldf_schema_field_count(feed->schema);
+    size_t count = feed->field_count = mldf_schema_field_count(feed->schema);
     feed->converters = mldfi_alloc_zero(count + 1, sizeof *feed->converters, err);
     feed->values = mldfi_alloc_zero(count + 1, sizeof *feed->values, err);
     feed->field_column = mldfi_alloc_zero(count + 1, sizeof *feed->field_column, err);
     if (!feed->converters || !feed->values || !feed->field_column)
         return MLDF_E_MEMORY;
+    feed->converter_count = count;
     for (size_t i = 0; i < count; i++) {
         const mldf_field *field = mldf_schema_field(feed->schema, i);
         const struct inferred *inferred = feed->inferred ? &feed->inferred[i] : NULL;
@@ -166,8 +167,7 @@ static void skip_row(struct feed *feed, const struct rows *rows, const mldf_erro
 static mldf_status convert_row(struct feed *feed, const struct rows *rows, const char **key, size_t *key_bytes,
                                mldf_error *err) {
     static const struct cell absent = {CELL_ABSENT, false, NULL, 0, NULL, 0, 0, 0};
-    size_t count = mldf_schema_field_count(feed->schema);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < feed->field_count; i++) {
         size_t column = feed->field_column[i];
         const struct cell *cell = column == SIZE_MAX ? &absent : &rows->cells[column];
         mldf_status status = mldfi_convert(&feed->converters[i], cell, &feed->values[i], err);
@@ -204,7 +204,7 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
     feed->ring_line[slot] = rows->line;
     feed->ring_source[slot] = (uint32_t)source;
     feed->submitted++;
-    status = mldf_writer_append(feed->writer, feed->values, mldf_schema_field_count(feed->schema), key, key_bytes, err);
+    status = mldf_writer_append(feed->writer, feed->values, feed->field_count, key, key_bytes, err);
     if (status < 0 && is_row_error(status))
         mldfi_feed_place(feed, err);
     return status;

@@ -26,9 +26,11 @@ struct feed {
     size_t key_column;   /* index in columns, or SIZE_MAX */
     struct rows *opened; /* one for each source; open only while in use, or when a pipe waits for its second look */
 
-    const mldf_schema *schema;
+    const mldf_schema *schema; /* the writer's own when appending: not to be used once the writer is gone */
+    size_t field_count;
     size_t *field_column; /* column of each field, or SIZE_MAX when the sources have none */
     struct converter *converters;
+    size_t converter_count;
     struct inferred *inferred; /* one for each field when the schema was inferred, else NULL */
     mldf_value *values;
 
