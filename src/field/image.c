@@ -81,7 +81,8 @@ static mldf_status check_record(const mldf_image_info *info, uint64_t payload_by
     if (info->orientation > 8)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_ORIENTATION, "orientation %u; 0 to 8 are known",
                              info->orientation);
-    if (!raw && !yuv)
+    /* No pixels at all are what a value that is missing in a 1.0 file looks like. */
+    if ((!raw && !yuv) || (payload_bytes == 0 && mldfi_image_raw_bytes(info) == 0))
         return MLDF_OK;
     if (raw && (info->channels < 1 || info->channels > 4))
         return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_CHANNELS, "a raw picture of %u channels", info->channels);
