@@ -45,7 +45,8 @@ function(mldf_inner_program target)
     add_executable(${target} ${ARGN})
     target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/tests")
     target_compile_definitions(${target} PRIVATE "$<$<BOOL:${MLDF_HAVE_SODIUM}>:MLDF_HAVE_SODIUM=1>"
-        "$<$<BOOL:${MLDF_HAVE_LZ4}>:MLDF_HAVE_LZ4=1>")
+        "$<$<BOOL:${MLDF_HAVE_LZ4}>:MLDF_HAVE_LZ4=1>"
+        "$<$<BOOL:${MLDF_HAVE_WEBP}>:MLDF_HAVE_WEBP=1>" "$<$<BOOL:${MLDF_HAVE_TIFF}>:MLDF_HAVE_TIFF=1>")
     target_link_libraries(${target} PRIVATE mldf_static mldf_flags m)
 endfunction()
 

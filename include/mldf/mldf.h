@@ -1,9 +1,10 @@
 /* mldf/mldf.h: all of libmldf's public interface. Read base.h for the conventions, then schema.h, writer.h and reader.h,
- * then tool.h for operations on whole files. */
+ * then tool.h for operations on whole files; image.h has the pictures. */
 #ifndef MLDF_MLDF_H
 #define MLDF_MLDF_H
 
 #include "base.h"
+#include "image.h"
 #include "reader.h"
 #include "schema.h"
 #include "tool.h"

@@ -29,6 +29,10 @@ enum {
     MLDF_NDARRAY = 4,
     MLDF_JSON = 5,
     MLDF_INLINE = 6,
+    MLDF_IMAGE_RAW = 10,
+    MLDF_IMAGE_JPEG = 11,
+    MLDF_IMAGE_PNG = 12,
+    MLDF_IMAGE = 13, /* any mode, row by row; see image.h */
     MLDF_TEXT = 40,
     MLDF_PRIVATE = 0x8000
 };

@@ -1,5 +1,5 @@
 /* Looking types up by id and name, and what is done with a value whatever its type: decode, check, copy. The types
- * themselves are in scalar.c, bytes.c, ndarray.c and inline.c. */
+ * themselves are in scalar.c, bytes.c, ndarray.c, inline.c and image.c. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,6 +21,14 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_json;
     case MLDF_INLINE:
         return &mldfi_type_inline;
+    case MLDF_IMAGE_RAW:
+        return &mldfi_type_image_raw;
+    case MLDF_IMAGE_JPEG:
+        return &mldfi_type_image_jpeg;
+    case MLDF_IMAGE_PNG:
+        return &mldfi_type_image_png;
+    case MLDF_IMAGE:
+        return &mldfi_type_image;
     case MLDF_TEXT:
         return &mldfi_type_text;
     default:

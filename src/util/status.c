@@ -10,17 +10,27 @@
 #define VERSION_TEXT "0.0.0"
 #endif
 
-#if defined(MLDF_HAVE_SODIUM)
-#define SODIUM_TEXT " sodium"
+#ifdef MLDF_HAVE_SODIUM
+#define FEATURE_SODIUM " sodium"
 #else
-#define SODIUM_TEXT ""
+#define FEATURE_SODIUM ""
 #endif
-#if defined(MLDF_HAVE_LZ4)
-#define LZ4_TEXT " lz4"
+#ifdef MLDF_HAVE_LZ4
+#define FEATURE_LZ4 " lz4"
 #else
-#define LZ4_TEXT ""
+#define FEATURE_LZ4 ""
 #endif
-#define FEATURES_TEXT "zstd" SODIUM_TEXT LZ4_TEXT
+#ifdef MLDF_HAVE_WEBP
+#define FEATURE_WEBP " webp"
+#else
+#define FEATURE_WEBP ""
+#endif
+#ifdef MLDF_HAVE_TIFF
+#define FEATURE_TIFF " tiff"
+#else
+#define FEATURE_TIFF ""
+#endif
+#define FEATURES_TEXT "zstd" FEATURE_SODIUM FEATURE_LZ4 " jpeg png" FEATURE_WEBP FEATURE_TIFF
 
 const char *mldf_status_name(mldf_status status) {
     static const struct {

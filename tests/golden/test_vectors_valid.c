@@ -141,6 +141,11 @@ static bool value_is(const mldf_field *field, const struct json *json, uint32_t 
         return value->kind == MLDF_KIND_TEXT && text_is(json, at, value->data, value->bytes);
     case MLDF_INLINE: /* the reference reader compares the members; here the record is looked at */
         return value->kind == MLDF_KIND_STRUCT || value->kind == MLDF_KIND_ARRAY;
+    case MLDF_IMAGE_RAW:
+    case MLDF_IMAGE_JPEG:
+    case MLDF_IMAGE_PNG:
+    case MLDF_IMAGE:
+        return bytes_are(json, at, value->data, value->bytes) && record_is(json, at, value->record, value->record_bytes);
     default:
         return false;
     }

@@ -1,0 +1,141 @@
+/* Decoding JPEG with libjpeg-turbo: whole or a region, at 1/1 to 1/8.
+ *
+ * A region skips rows above it, stops after its last row, and decodes only the blocks that its columns touch. At the edge of such a
+ * strip the upsampling of the chroma planes lacks its neighbours, so two pixels more on each side are asked for and discarded:
+ * then every pixel equals that of the whole picture (tests/unit/codec/test_image_jpeg.c tries every region). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/image.h"
+#include "codec/jpeg_error.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+enum { MARGIN = 2 }; /* pixels; fancy upsampling looks one chroma sample to each side */
+
+struct jpeg_reader {
+    struct jpeg_decompress_struct cinfo;
+    struct jpeg_trap trap;
+    struct jpeg_memory source;
+    struct jpeg_progress_mgr progress;
+    uint32_t max_scans;
+};
+
+void mldfi_jpeg_decoder_free(void *jpeg) {
+    struct jpeg_reader *reader = jpeg;
+    if (!reader)
+        return;
+    jpeg_destroy_decompress(&reader->cinfo);
+    free(reader);
+}
+
+static mldf_status get_reader(mldf_image_decoder *decoder, struct jpeg_reader **out, mldf_error *err) {
+    struct jpeg_reader *reader = decoder->jpeg;
+    if (!reader) {
+        reader = mldfi_alloc_zero(1, sizeof *reader, err);
+        if (!reader)
+            return MLDF_E_MEMORY;
+        reader->cinfo.err = mldfi_jpeg_trap(&reader->trap, false);
+        if (setjmp(reader->trap.back)) {
+            mldf_status status = mldfi_fail(err, MLDF_E_MEMORY, "no memory for a JPEG decoder");
+            jpeg_destroy_decompress(&reader->cinfo);
+            free(reader);
+            return status;
+        }
+        jpeg_create_decompress(&reader->cinfo);
+        decoder->jpeg = reader;
+    }
+    *out = reader;
+    return MLDF_OK;
+}
+
+/* A progressive file may repeat scans for ever; each costs a pass over the picture. */
+static void watch_scans(j_common_ptr common) {
+    j_decompress_ptr cinfo = (j_decompress_ptr)common;
+    const struct jpeg_reader *reader =
+        (const struct jpeg_reader *)(const void *)((const char *)cinfo - offsetof(struct jpeg_reader, cinfo));
+    if (cinfo->input_scan_number > (int)reader->max_scans)
+        mldfi_jpeg_throw(common, MLDF_E_LIMIT, "more scans than the limit allows");
+}
+
+static J_COLOR_SPACE output_space(const struct image_job *job) {
+    if (job->info->channels == 4)
+        return JCS_CMYK;
+    return job->sink.channels == 1 ? JCS_GRAYSCALE : job->sink.channels == 4 ? JCS_EXT_RGBA : JCS_RGB;
+}
+
+/* Header, parameters, start. Runs under the trap. */
+static void start(struct jpeg_reader *reader, const struct image_job *job) {
+    j_decompress_ptr cinfo = &reader->cinfo;
+    mldfi_jpeg_source(cinfo, &reader->source, job->data, job->bytes, job->options.tolerant);
+    reader->progress.progress_monitor = watch_scans;
+    cinfo->progress = &reader->progress;
+    reader->max_scans = job->options.max_scans;
+    jpeg_read_header(cinfo, TRUE);
+    if (cinfo->image_width != job->info->width || cinfo->image_height != job->info->height ||
+        cinfo->num_components != job->info->channels)
+        mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_CORRUPT, "its headers contradict each other");
+    cinfo->mem->max_memory_to_use =
+        (long)(job->options.max_bytes > INT64_MAX / 2 ? INT64_MAX / 2 : job->options.max_bytes);
+    cinfo->out_color_space = output_space(job);
+    cinfo->dct_method = job->options.fast_dct ? JDCT_IFAST : JDCT_ISLOW;
+    cinfo->scale_num = 1;
+    cinfo->scale_denom = (unsigned)job->options.scale;
+    jpeg_start_decompress(cinfo);
+    if (cinfo->output_width != job->full_width || cinfo->output_height != job->full_height)
+        mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_CORRUPT, "its size at this scale is not what it should be");
+}
+
+/* Narrows the decoder to the region's columns; returns how many pixels of a row come before it. */
+static uint32_t narrow(j_decompress_ptr cinfo, const struct image_job *job) {
+    JDIMENSION left = job->x < MARGIN ? 0 : job->x - MARGIN;
+    JDIMENSION right = job->x + job->width;
+    right = job->full_width - right < MARGIN ? job->full_width : right + MARGIN;
+    if (left == 0 && right == job->full_width)
+        return job->x;
+    JDIMENSION width = right - left;
+    jpeg_crop_scanline(cinfo, &left, &width);
+    return job->x - left;
+}
+
+static void read_rows(j_decompress_ptr cinfo, const struct image_job *job, uint8_t *row, uint32_t before) {
+    const struct image_sink *sink = &job->sink;
+    bool inks = cinfo->out_color_space == JCS_CMYK;
+    size_t pixel = inks ? 4 : sink->channels;
+    bool direct = sink->direct && !inks && before == 0 && cinfo->output_width == job->width;
+    if (job->y > 0)
+        (void)jpeg_skip_scanlines(cinfo, job->y);
+    for (uint32_t y = 0; y < job->height; y++) {
+        JSAMPROW target = direct ? mldfi_sink_place(sink, y) : row;
+        if (jpeg_read_scanlines(cinfo, &target, 1) != 1)
+            mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_CORRUPT, "no more rows");
+        if (direct)
+            continue;
+        const uint8_t *from = row + before * pixel;
+        if (inks) {
+            mldfi_cmyk_to_rgb(from, row, job->width, true);
+            from = row;
+        }
+        mldfi_sink_row(sink, y, from);
+    }
+}
+
+mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err) {
+    struct jpeg_reader *reader;
+    uint8_t *row;
+    /* The strip may be wider than the region by its margins and by what is left of a block. */
+    mldf_status status = mldfi_image_work(job, (uint64_t)job->full_width * 4, &row, err);
+    if (status == MLDF_OK)
+        status = get_reader(job->decoder, &reader, err);
+    if (status < 0)
+        return status;
+    reader->cinfo.err = mldfi_jpeg_trap(&reader->trap, job->options.tolerant);
+    if (setjmp(reader->trap.back)) {
+        jpeg_abort_decompress(&reader->cinfo);
+        return mldfi_jpeg_failed(&reader->trap, &reader->source, err);
+    }
+    start(reader, job);
+    read_rows(&reader->cinfo, job, row, narrow(&reader->cinfo, job));
+    jpeg_abort_decompress(&reader->cinfo); /* what follows the last row is of no interest */
+    return MLDF_OK;
+}

@@ -1,0 +1,111 @@
+/* Decoding the value of an image field whatever its mode: files through their codec, raw and YUV pixels through the same sink, so
+ * that region, channels, bits and orientation mean one thing everywhere. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "codec/image.h"
+#include "field/image.h"
+#include "kernel/yuv.h"
+#include "util/error.h"
+
+mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mldf_error *err) {
+    if (!value || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_record: %s is NULL", value ? "out" : "value");
+    if (!value->record || value->record_bytes != IMAGE_RECORD)
+        return mldfi_fail(err, MLDF_E_TYPE, "a value without an image record: it was not read from an image field");
+    mldfi_image_record_info(value->record, out);
+    return MLDF_OK;
+}
+
+/* The record's orientation is the one that counts: pixels of a re-encoded picture have none of their own. */
+static mldf_status begin(const mldf_value *value, const mldf_image_options *given, mldf_image_info *info,
+                         mldf_image_options *options, bool *encoded, mldf_error *err) {
+    mldf_status status = mldf_image_record(value, info, err);
+    if (status == MLDF_OK)
+        status = mldfi_image_options(given, options, err);
+    if (status < 0)
+        return status;
+    if (info->orientation > 8)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "orientation %u in the record; 0 to 8 are known", info->orientation);
+    if (options->orientation == 0)
+        options->orientation = info->orientation;
+    *encoded = info->mode != MLDF_IMAGE_MODE_RAW && info->mode != MLDF_IMAGE_MODE_YUV420;
+    if (!*encoded && mldfi_image_raw_bytes(info) != value->bytes)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes of pixels, and the record needs %" PRIu64,
+                          value->bytes, mldfi_image_raw_bytes(info));
+    return MLDF_OK;
+}
+
+static mldf_status plan(const mldf_image_info *info, const mldf_image_options *options, struct image_job *job,
+                        mldf_image_shape *shape, mldf_error *err) {
+    memset(job, 0, sizeof *job);
+    if (info->channels < 1 || info->channels > 4 || (info->bits != 8 && info->bits != 16))
+        return mldfi_fail(err, MLDF_E_CORRUPT, "raw pixels of %u channels and %u bits", info->channels, info->bits);
+    uint32_t channels = info->mode == MLDF_IMAGE_MODE_YUV420 ? 3 : info->channels;
+    return mldfi_image_plan(info, channels, info->bits, options, job, shape, err);
+}
+
+mldf_status mldf_image_value_shape(const mldf_value *value, const mldf_image_options *options, mldf_image_shape *out,
+                                   mldf_error *err) {
+    mldf_image_info info;
+    mldf_image_options o;
+    struct image_job job;
+    bool encoded;
+    if (!out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_value_shape: out is NULL");
+    mldf_status status = begin(value, options, &info, &o, &encoded, err);
+    if (status < 0)
+        return status;
+    return encoded ? mldf_image_decoded_shape(value->data, (size_t)value->bytes, &o, out, err)
+                   : plan(&info, &o, &job, out, err);
+}
+
+static mldf_status decode_raw(struct image_job *job, const uint8_t *data, mldf_error *err) {
+    const mldf_image_info *info = job->info;
+    size_t pixel = (size_t)info->channels * (info->bits / 8);
+    uint8_t *row = NULL;
+    bool yuv = info->mode == MLDF_IMAGE_MODE_YUV420, aligned = (uintptr_t)data % 2 == 0 || info->bits == 8;
+    mldf_status status = mldfi_image_work(job, (uint64_t)job->width * 8, &row, err);
+    for (uint32_t y = 0; status == MLDF_OK && y < job->height; y++) {
+        const uint8_t *from = row;
+        if (yuv) {
+            mldfi_yuv420_row(data, info->width, info->height, job->y + y, job->x, job->width, row);
+        } else {
+            from = data + ((size_t)(job->y + y) * info->width + job->x) * pixel;
+            if (!aligned)
+                from = memcpy(row, from, job->width * pixel);
+        }
+        mldfi_sink_row(&job->sink, y, from);
+    }
+    return status;
+}
+
+mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_value *value,
+                                    const mldf_image_options *options, void *pixels, size_t pixels_bytes,
+                                    mldf_error *err) {
+    mldf_image_info info;
+    mldf_image_options o;
+    mldf_image_shape shape;
+    struct image_job job;
+    mldf_image_decoder *own = NULL;
+    bool encoded;
+    if (!pixels)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_value_decode: pixels is NULL");
+    mldf_status status = begin(value, options, &info, &o, &encoded, err);
+    if (status == MLDF_OK && encoded)
+        return mldf_image_decode(decoder, value->data, (size_t)value->bytes, &o, pixels, pixels_bytes, err);
+    if (status == MLDF_OK)
+        status = plan(&info, &o, &job, &shape, err);
+    if (status == MLDF_OK && shape.bytes != pixels_bytes)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "%zu bytes for pixels that need %" PRIu64, pixels_bytes, shape.bytes);
+    if (status == MLDF_OK && !decoder)
+        status = mldf_image_decoder_new(&own, err);
+    if (status < 0)
+        return status;
+    job.decoder = decoder ? decoder : own;
+    status = mldfi_sink_begin(&job, pixels, err);
+    if (status == MLDF_OK)
+        status = decode_raw(&job, value->data, err);
+    mldf_image_decoder_free(own);
+    return status;
+}

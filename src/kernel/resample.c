@@ -1,0 +1,172 @@
+/* Resizing in two passes of integer sums: along the rows into an intermediate picture of the same depth, then along the columns.
+ * Only the rows that the second pass uses are made. resample_table.c has the weights. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernel/resample.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+enum { HALF = 1 << (MLDFI_RESAMPLE_BITS - 1) };
+
+static inline uint8_t clip8(int32_t sum) {
+    int32_t v = sum >> MLDFI_RESAMPLE_BITS;
+    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+static inline uint16_t clip16(int64_t sum) {
+    int64_t v = sum >> MLDFI_RESAMPLE_BITS;
+    return (uint16_t)(v < 0 ? 0 : v > 65535 ? 65535 : v);
+}
+
+/* One row, N channels known to the compiler. */
+#define ACROSS(NAME, PIXEL, SUM, CLIP, N) \
+    static void NAME(const struct resample_table *t, const PIXEL *in, PIXEL *out) { \
+        for (uint32_t i = 0; i < t->count; i++, out += N) { \
+            const int32_t *w = t->weights + (size_t)i * t->taps; \
+            const PIXEL *p = in + (size_t)t->first[i] * N; \
+            SUM sum[N]; \
+            for (int c = 0; c < N; c++) \
+                sum[c] = HALF; \
+            for (uint32_t k = 0; k < t->used[i]; k++, p += N) \
+                for (int c = 0; c < N; c++) \
+                    sum[c] += (SUM)p[c] * w[k]; \
+            for (int c = 0; c < N; c++) \
+                out[c] = CLIP(sum[c]); \
+        } \
+    }
+ACROSS(across_8_1, uint8_t, int32_t, clip8, 1)
+ACROSS(across_8_2, uint8_t, int32_t, clip8, 2)
+ACROSS(across_8_3, uint8_t, int32_t, clip8, 3)
+ACROSS(across_8_4, uint8_t, int32_t, clip8, 4)
+ACROSS(across_16_1, uint16_t, int64_t, clip16, 1)
+ACROSS(across_16_2, uint16_t, int64_t, clip16, 2)
+ACROSS(across_16_3, uint16_t, int64_t, clip16, 3)
+ACROSS(across_16_4, uint16_t, int64_t, clip16, 4)
+
+/* One target row: sums of whole source rows, kept in a strip that stays in the cache. */
+enum { STRIP = 256 };
+#define DOWN(NAME, PIXEL, SUM, CLIP) \
+    static void NAME(const PIXEL *rows, size_t stride, const int32_t *w, uint32_t used, PIXEL *out, size_t samples) { \
+        SUM sum[STRIP]; \
+        for (size_t from = 0; from < samples; from += STRIP) { \
+            size_t n = samples - from < STRIP ? samples - from : STRIP; \
+            for (size_t x = 0; x < n; x++) \
+                sum[x] = HALF; \
+            for (uint32_t k = 0; k < used; k++) { \
+                const PIXEL *p = rows + k * stride + from; \
+                for (size_t x = 0; x < n; x++) \
+                    sum[x] += (SUM)p[x] * w[k]; \
+            } \
+            for (size_t x = 0; x < n; x++) \
+                out[from + x] = CLIP(sum[x]); \
+        } \
+    }
+DOWN(down_8, uint8_t, int32_t, clip8)
+DOWN(down_16, uint16_t, int64_t, clip16)
+
+static void across(const struct resample_table *t, uint32_t channels, uint32_t bits, const void *in, void *out) {
+    static void (*const narrow[])(const struct resample_table *, const uint8_t *, uint8_t *) = {across_8_1, across_8_2,
+                                                                                                across_8_3, across_8_4};
+    static void (*const wide[])(const struct resample_table *, const uint16_t *,
+                                uint16_t *) = {across_16_1, across_16_2, across_16_3, across_16_4};
+    if (bits == 8)
+        narrow[channels - 1](t, in, out);
+    else
+        wide[channels - 1](t, in, out);
+}
+
+struct resize {
+    const mldf_image_pixels *source;
+    uint32_t width, height;
+    struct resample_table x, y;
+    uint8_t *middle;
+    uint32_t top, rows; /* source rows in `middle` */
+};
+
+static void run(const struct resize *r, uint8_t *pixels) {
+    const mldf_image_pixels *s = r->source;
+    size_t sample = s->bits / 8, samples = (size_t)r->width * s->channels;
+    size_t in_row = (size_t)s->width * s->channels * sample, out_row = samples * sample;
+    const uint8_t *in = (const uint8_t *)s->data + r->top * in_row;
+    bool same_width = r->width == s->width;
+    for (uint32_t y = 0; !same_width && y < r->rows; y++)
+        across(&r->x, s->channels, s->bits, in + y * in_row, r->middle + y * out_row);
+    const uint8_t *middle = same_width ? in : r->middle;
+    for (uint32_t y = 0; y < r->height; y++) {
+        const uint8_t *from = middle + (r->y.first[y] - r->top) * out_row;
+        const int32_t *w = r->y.weights + (size_t)y * r->y.taps;
+        if (s->bits == 8)
+            down_8(from, samples, w, r->y.used[y], pixels + y * out_row, samples);
+        else
+            down_16((const uint16_t *)(const void *)from, samples, w, r->y.used[y],
+                    (uint16_t *)(void *)(pixels + y * out_row), samples);
+    }
+}
+
+static mldf_status prepare(struct resize *r, mldf_image_filter filter, mldf_buffer *scratch, mldf_error *err) {
+    const mldf_image_pixels *s = r->source;
+    size_t x_bytes = mldfi_resample_table_bytes(s->width, r->width, filter);
+    size_t y_bytes = mldfi_resample_table_bytes(s->height, r->height, filter);
+    uint64_t row = (uint64_t)r->width * s->channels * (s->bits / 8), middle;
+    if (x_bytes == 0 || y_bytes == 0 || !mldfi_mul_u64(row, s->height, &middle) || middle > SIZE_MAX / 4)
+        return mldfi_fail(err, MLDF_E_LIMIT,
+                          "resizing %" PRIu32 " x %" PRIu32 " to %" PRIu32 " x %" PRIu32 " needs too much memory",
+                          s->width, s->height, r->width, r->height);
+    mldf_status status = mldfi_buffer_resize(scratch, x_bytes + y_bytes, err);
+    if (status < 0)
+        return status;
+    mldfi_resample_table(&r->y, scratch->data, s->height, r->height, filter);
+    uint32_t last = r->height - 1;
+    r->top = r->y.first[0];
+    uint32_t end = r->y.first[last] + r->y.used[last];
+    r->rows = end - r->top;
+    middle = r->width == s->width ? 0 : row * r->rows;
+    status = mldfi_buffer_resize(scratch, x_bytes + y_bytes + (size_t)middle, err);
+    if (status < 0)
+        return status;
+    mldfi_resample_table(&r->y, scratch->data, s->height, r->height, filter); /* the buffer may have moved */
+    mldfi_resample_table(&r->x, scratch->data + y_bytes, s->width, r->width, filter);
+    r->middle = scratch->data + y_bytes + x_bytes;
+    return MLDF_OK;
+}
+
+static mldf_status check(const mldf_image_pixels *s, uint32_t width, uint32_t height, mldf_image_filter filter,
+                         const void *pixels, size_t pixels_bytes, mldf_error *err) {
+    if (!s || !s->data || !pixels)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_resize: the source or the pixels are NULL");
+    if (s->width == 0 || s->height == 0 || width == 0 || height == 0 || s->channels < 1 || s->channels > 4 ||
+        (s->bits != 8 && s->bits != 16) || (unsigned)filter > MLDF_IMAGE_AREA)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "mldf_image_resize: %" PRIu32 " x %" PRIu32 " pixels of %" PRIu32 " channels and %" PRIu32
+                          " bits to %" PRIu32 " x %" PRIu32 " with filter %d",
+                          s->width, s->height, s->channels, s->bits, width, height, (int)filter);
+    uint64_t need = (uint64_t)width * height;
+    if (!mldfi_mul_u64(need, s->channels * (s->bits / 8), &need) || need != pixels_bytes)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "%zu bytes for %" PRIu32 " x %" PRIu32 " pixels of %" PRIu32 " channels and %" PRIu32 " bits",
+                          pixels_bytes, width, height, s->channels, s->bits);
+    if (s->bits == 16 && ((uintptr_t)s->data % 2 || (uintptr_t)pixels % 2))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "16-bit pixels at an odd address");
+    return MLDF_OK;
+}
+
+mldf_status mldf_image_resize(const mldf_image_pixels *source, uint32_t width, uint32_t height,
+                              mldf_image_filter filter, mldf_buffer *scratch, void *pixels, size_t pixels_bytes,
+                              mldf_error *err) {
+    mldf_buffer own = MLDF_BUFFER_INIT;
+    mldf_status status = check(source, width, height, filter, pixels, pixels_bytes, err);
+    if (status < 0)
+        return status;
+    if (width == source->width && height == source->height) {
+        memmove(pixels, source->data, pixels_bytes);
+        return MLDF_OK;
+    }
+    struct resize r = {.source = source, .width = width, .height = height};
+    status = prepare(&r, filter, scratch ? scratch : &own, err);
+    if (status == MLDF_OK)
+        run(&r, pixels);
+    mldf_buffer_free(&own);
+    return status;
+}
