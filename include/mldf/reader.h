@@ -59,6 +59,9 @@ MLDF_API void mldf_reader_close(mldf_reader *reader);
 
 MLDF_API uint64_t mldf_reader_sample_count(const mldf_reader *reader);
 MLDF_API const mldf_schema *mldf_reader_schema(const mldf_reader *reader);
+/* "mldf", "tbl1", "tbl2", "beton" or "tar": the file's own format. All of them open and read alike; what a format does not
+ * have (sections, statistics, rows) is not there. */
+MLDF_API const char *mldf_reader_format(const mldf_reader *reader);
 MLDF_API bool mldf_reader_is_mapped(const mldf_reader *reader);
 
 /* ---- Values ------------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * many samples; payload.c has the steps that compressed, encrypted and checked payloads take. */
 #include <inttypes.h>
 
+#include "reader/foreign.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -236,6 +237,8 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
     const struct schema_field *f = &reader->schema->fields[field];
     uint64_t payload_ptr = 0;
     mldf_status status;
+    if (reader->foreign.ops)
+        return mldfi_foreign_get(reader, sample, field, stored, scratch, out, err);
     if (f->info.flags & MLDF_FIELD_NULLABLE) {
         bool valid;
         if ((status = mldfi_reader_is_valid(reader, sample, field, &valid, err)) < 0) {

@@ -2,6 +2,7 @@
  * pointer, found in the allocation table by binary search. */
 #include <inttypes.h>
 
+#include "reader/foreign.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -21,8 +22,19 @@ bool mldf_reader_is_mapped(const mldf_reader *reader) {
     return reader->mapped;
 }
 
+const char *mldf_reader_format(const mldf_reader *reader) {
+    return reader->foreign.ops ? reader->foreign.ops->format : "mldf";
+}
+
 void mldf_reader_info(const mldf_reader *reader, mldf_file_info *out) {
     const struct header *header = &reader->header;
+    if (reader->foreign.ops) {
+        *out = (mldf_file_info){.version_major = reader->foreign.version,
+                                .num_samples = header->num_samples,
+                                .page_size = reader->foreign.page_size,
+                                .file_bytes = reader->physical_bytes};
+        return;
+    }
     *out = (mldf_file_info){
         .version_major = header->version_major,
         .version_minor = header->version_minor,
@@ -110,9 +122,11 @@ mldf_status mldf_reader_section_bytes(const mldf_reader *reader, size_t index, m
 mldf_status mldf_reader_card(const mldf_reader *reader, mldf_buffer *out, mldf_error *err) {
     const struct section *s = reader->card;
     struct json json = {0};
-    if (!s)
+    if (!s && !reader->foreign.card)
         return MLDF_END;
     out->size = 0;
+    if (!s)
+        return mldf_buffer_append(out, reader->foreign.card, strlen(reader->foreign.card), err);
     mldf_status status = mldfi_buffer_resize(out, (size_t)s->size, err);
     if (status < 0 || (status = mldfi_reader_copy(reader, s->ptr, out->data, out->size, err)) < 0)
         return status;
@@ -138,7 +152,7 @@ mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_fiel
 
 mldf_status mldf_reader_rows(const mldf_reader *reader, const void **rows, uint64_t *bytes, mldf_error *err) {
     const uint8_t *view;
-    if (!reader->mapped)
+    if (!reader->mapped || reader->foreign.ops)
         return mldfi_fail(err, MLDF_E_STATE, "the table of rows can be seen in a mapped file only");
     uint64_t size = reader->tables.metadata.bytes;
     mldf_status status = mldfi_reader_view(reader, size ? reader->tables.metadata.ptr : 0, size, NULL, &view, err);

@@ -5,6 +5,7 @@
  *        ▲ 0                                       ▲ keys_bytes_end */
 #include <inttypes.h>
 
+#include "reader/foreign.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -13,12 +14,18 @@
 enum { SLOTS_AT_ONCE = 64, COMPARE_BYTES = 512 };
 
 bool mldf_reader_has_keys(const mldf_reader *reader) {
-    return reader && reader->keys;
+    return reader && (reader->keys || (reader->foreign.ops && reader->foreign.ops->key));
 }
 
 static mldf_status no_keys(const mldf_reader *reader, mldf_error *err) {
     mldfi_fail(err, MLDF_E_KEY, "the file has no sample keys");
     return mldfi_reader_name_error(reader, err, MLDF_E_KEY);
+}
+
+static mldf_status no_such_key(const mldf_reader *reader, const char *key, size_t key_bytes, mldf_error *err) {
+    mldfi_fail(err, MLDF_E_NO_SAMPLE, "no sample has the key \"%.*s\"", key_bytes < 200 ? (int)key_bytes : 200,
+               key ? key : "");
+    return mldfi_reader_name_error(reader, err, MLDF_E_NO_SAMPLE);
 }
 
 /* With verify: the section's CRC, once. */
@@ -65,10 +72,12 @@ mldf_status mldf_reader_key(const mldf_reader *reader, uint64_t sample, mldf_buf
     uint64_t at;
     if (!reader || !key || !key_bytes)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "getting a key needs a reader and a place for the key");
-    if (!reader->keys)
+    if (!mldf_reader_has_keys(reader))
         return no_keys(reader, err);
     if (sample >= reader->header.num_samples)
         return mldfi_reader_no_sample(reader, sample, err);
+    if (reader->foreign.ops)
+        return reader->foreign.ops->key(reader->foreign.state, sample, key, key_bytes, err);
     if (scratch)
         scratch->size = 0;
     mldf_status status = verify_keys(reader, err);
@@ -125,8 +134,12 @@ mldf_status mldf_reader_find_key(const mldf_reader *reader, const char *key, siz
                                  mldf_error *err) {
     if (!reader || !sample || (!key && key_bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "looking a key up needs a reader, the key and a place for the sample");
-    if (!reader->keys)
+    if (!mldf_reader_has_keys(reader))
         return no_keys(reader, err);
+    if (reader->foreign.ops) {
+        *sample = reader->foreign.ops->find_key(reader->foreign.state, key, key_bytes);
+        return *sample == MLDF_NONE ? no_such_key(reader, key, key_bytes, err) : MLDF_OK;
+    }
     mldf_status status = verify_keys(reader, err);
     if (status < 0)
         return status;
@@ -147,7 +160,5 @@ mldf_status mldf_reader_find_key(const mldf_reader *reader, const char *key, siz
         slot = (slot + count) & (slots - 1);
         step = step < SLOTS_AT_ONCE ? step * 2 : (size_t)SLOTS_AT_ONCE;
     }
-    mldfi_fail(err, MLDF_E_NO_SAMPLE, "no sample has the key \"%.*s\"", key_bytes < 200 ? (int)key_bytes : 200,
-               key ? key : "");
-    return mldfi_reader_name_error(reader, err, MLDF_E_NO_SAMPLE);
+    return no_such_key(reader, key, key_bytes, err);
 }

@@ -75,7 +75,8 @@ static uint64_t fixed_item_bytes(const struct schema_field *f) {
 static bool records_are_items(const mldf_reader *reader, const struct schema_field *f) {
     bool any_record = f->info.type_id == MLDF_FLOAT || f->info.type_id == MLDF_INLINE ||
                       (f->info.type_id == MLDF_INT && (f->info.dtype == MLDF_I64 || f->info.dtype == MLDF_U64));
-    return any_record && reader->mapped && !reader->verified_blocks && !(f->info.flags & MLDF_FIELD_NULLABLE);
+    return any_record && reader->mapped && !reader->foreign.ops && !reader->verified_blocks &&
+           !(f->info.flags & MLDF_FIELD_NULLABLE);
 }
 
 static mldf_status gather_records(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,

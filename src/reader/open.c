@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "reader/foreign.h"
 #include "reader/open.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -419,8 +420,28 @@ static mldf_status open_path(const char *path, const mldf_reader_options *given,
     return mldfi_fail(err, MLDF_E_CHANGED, "%s: the file keeps changing while it is opened", path);
 }
 
-mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err) {
+mldf_status mldfi_reader_open_native(const char *path, const mldf_reader_options *options, mldf_reader **out,
+                                     mldf_error *err) {
     return open_path(path, options, NULL, out, err);
+}
+
+mldf_status mldfi_reader_map(const char *path, const mldf_reader_options *given, mldf_reader **out, mldf_error *err) {
+    mldf_reader_options options;
+    *out = NULL;
+    mldf_status status = take_options(given, &options, err);
+    if (status < 0)
+        return status;
+    options.backend = MLDF_BACKEND_MAP;
+    mldf_reader *reader = new_reader(&options, path, err);
+    if (!reader)
+        return MLDF_E_MEMORY;
+    status = attach_file(reader, path, err);
+    reader->end = reader->physical_bytes;
+    if (status < 0)
+        mldf_reader_close(reader);
+    else
+        *out = reader;
+    return status;
 }
 
 mldf_status mldfi_reader_open_salvage(const char *path, const mldf_reader_options *options,
@@ -460,6 +481,9 @@ mldf_status mldf_reader_open_memory(const void *data, size_t bytes, const mldf_r
 void mldf_reader_close(mldf_reader *reader) {
     if (!reader)
         return;
+    if (reader->foreign.ops)
+        reader->foreign.ops->close(reader->foreign.state);
+    free(reader->foreign.card);
     mldfi_reader_free_pool(reader);
     mldfi_zstd_dictionary_free(reader->dictionary);
     mldfi_crypt_free(reader->crypt);

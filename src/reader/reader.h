@@ -22,6 +22,16 @@ enum {
     READER_CHUNK = 1 << 20          /* long ranges are checked in pieces of this size */
 };
 
+struct foreign_ops;
+/* Set when the file is of another format; see foreign.h. */
+struct foreign {
+    const struct foreign_ops *ops; /* NULL: an MLDF file */
+    void *state;
+    uint16_t version;
+    uint64_t page_size; /* 0: the format has none */
+    char *card;         /* canonical JSON, or NULL */
+};
+
 struct mldf_reader {
     const mldf_context *context;
     struct os_file file; /* fd -1 for memory */
@@ -38,6 +48,7 @@ struct mldf_reader {
     uint64_t footer_ptr;     /* 0: a 1.0 file */
     uint32_t generation;
     bool header_recovered, draft;
+    struct foreign foreign;
     bool streamed; /* recovered because its pointers are zero: written to a pipe, as it should be */
     struct tables tables;
     uint64_t row_bytes;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "reader/foreign.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
 #include "util/error.h"
@@ -63,7 +64,7 @@ static mldf_status opens(const struct repair *repair, mldf_error *err) {
     mldf_reader_options options = mldfi_repair_reader_options(repair->options);
     mldf_reader *reader;
     options.secret = (mldf_secret){0};
-    mldf_status status = mldf_reader_open(repair->path, &options, &reader, err);
+    mldf_status status = mldfi_reader_open_native(repair->path, &options, &reader, err);
     mldf_reader_close(reader);
     return status;
 }
@@ -235,7 +236,7 @@ static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
     mldf_error why;
     bool done = false;
     options.secret = (mldf_secret){0};
-    mldf_status first = mldf_reader_open(repair->path, &options, &reader, &why), status = first;
+    mldf_status first = mldfi_reader_open_native(repair->path, &options, &reader, &why), status = first;
     if (first < 0 && first > MLDF_E_MAGIC && first != MLDF_E_LIMIT) {
         if (err)
             *err = why;
@@ -250,7 +251,7 @@ static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
             mldfi_error_prefix(err, "cannot be repaired in place (try -o OUT)");
             return first;
         }
-        if ((status = mldf_reader_open(repair->path, &options, &reader, err)) < 0)
+        if ((status = mldfi_reader_open_native(repair->path, &options, &reader, err)) < 0)
             return status;
     }
     status = tidy(repair, reader, err);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "reader/foreign.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -118,7 +119,7 @@ static mldf_status open_damaged(struct rescue *rescue, const char *path, mldf_er
     options.context = rescue->options->context;
     options.verify = true;
     options.without_key = false; /* payloads are needed */
-    mldf_status first = mldf_reader_open(path, &options, &rescue->reader, &why);
+    mldf_status first = mldfi_reader_open_native(path, &options, &rescue->reader, &why);
     if (first >= 0)
         return MLDF_OK;
     rescue->damaged = true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/foreign.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -256,7 +257,7 @@ mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf
     if (st >= 0)
         st = mldfi_file_lock(&writer->file, err);
     if (st >= 0)
-        st = mldf_reader_open(path, &how, &reader, err);
+        st = mldfi_reader_open_native(path, &how, &reader, err);
     if (st >= 0)
         st = check_appendable(reader, err);
     if (st >= 0)

@@ -1,0 +1,135 @@
+/* .beton as a dataset: each of FFCV's fields becomes ours of the same kind. What has no counterpart (a tensor is an array, a custom
+ * field plain bytes) is noted in the card under "beton", so that a way back exists. beton.h reads the bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interop/beton.h"
+#include "interop/foreign.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+#include "util/json.h"
+
+static void beton_close(void *state) {
+    mldfi_beton_close(state);
+}
+
+static mldf_status beton_get(void *state, uint64_t sample, size_t field, bool verify, mldf_buffer *scratch,
+                             mldf_value *out, mldf_error *err) {
+    const struct beton_field *f = mldfi_beton_field(state, (uint32_t)field);
+    struct beton_value value;
+    uint8_t record[IMAGE_RECORD_BYTES] = {0};
+    (void)verify; /* the format has no checksums */
+    mldf_status status = mldfi_beton_value(state, sample, (uint32_t)field, &value, err);
+    if (status < 0)
+        return status;
+    uint64_t ptr = value.bytes ? value.ptr : 0;
+    switch (f->type) {
+    case BETON_INT:
+        mldfi_store_u64(record, (uint64_t)value.integer);
+        return mldfi_foreign_value(scratch, record, 8, NULL, 0, false, out, err);
+    case BETON_FLOAT:
+        mldfi_store_f64(record, value.real);
+        return mldfi_foreign_value(scratch, record, 8, NULL, 0, false, out, err);
+    case BETON_IMAGE:
+        if (value.mode == BETON_IMAGE_RAW)
+            mldfi_image_record_raw(record, ptr, value.bytes, value.width, value.height, 3);
+        else
+            mldfi_image_record_make(record, ptr, value.data, value.bytes);
+        return mldfi_foreign_value(scratch, record, sizeof record, value.data, value.bytes, false, out, err);
+    default:
+        mldfi_store_u64(record, ptr);
+        mldfi_store_u64(record + 8, value.bytes);
+        return mldfi_foreign_value(scratch, record, 16, value.data, value.bytes, false, out, err);
+    }
+}
+
+static mldf_status beton_verify(void *state, bool (*report)(void *, const mldf_error *), void *user, mldf_error *err) {
+    uint64_t problems;
+    return mldfi_beton_verify(state, report, user, &problems, err);
+}
+
+static const struct foreign_ops ops = {"beton", beton_close, beton_get, NULL, NULL, beton_verify};
+
+/* The dtype of `[["", "<f4"]]`; NONE for structs and what we do not store. */
+static mldf_dtype simple_dtype(const struct beton_field *f) {
+    struct json json = {0};
+    mldf_dtype dtype = MLDF_DTYPE_NONE;
+    if (mldfi_json_parse(&json, f->descr, f->descr_bytes, NULL) == MLDF_OK && json.nodes[0].kind == MLDFI_JSON_ARRAY &&
+        json.nodes[0].count == 1 && json.nodes[1].kind == MLDFI_JSON_ARRAY && json.nodes[1].count == 2 &&
+        json.nodes[2].text_bytes == 0 && json.nodes[3].kind == MLDFI_JSON_STRING)
+        dtype = mldf_dtype_parse(json.nodes[3].text, (size_t)json.nodes[3].text_bytes);
+    mldfi_json_free(&json);
+    return dtype;
+}
+
+/* Arrays of a plain type and at most 8 dimensions stay arrays; others are their bytes. */
+static mldf_status array_arguments(const struct beton_field *f, mldf_buffer *out, mldf_error *err) {
+    mldf_dtype dtype = simple_dtype(f);
+    out->size = 0;
+    if (dtype == MLDF_DTYPE_NONE || f->ndim > MLDF_MAX_DIMS)
+        return MLDF_END;
+    mldf_status status = mldfi_buffer_printf(out, err, "{\"dtype\":\"%s\",\"shape\":[", mldf_dtype_name(dtype));
+    for (uint32_t i = 0; i < f->ndim && status >= 0; i++) {
+        if (f->shape[i] > UINT32_MAX)
+            return MLDF_END;
+        status = mldfi_buffer_printf(out, err, "%s%llu", i ? "," : "", (unsigned long long)f->shape[i]);
+    }
+    return status < 0 ? status : mldf_buffer_append(out, "]}", 3, err);
+}
+
+static mldf_status add_field(mldf_reader *reader, const struct beton_field *f, mldf_error *err) {
+    static const uint16_t types[] = {MLDF_FLOAT,   MLDF_INT,  MLDF_IMAGE,  MLDF_BYTES,
+                                     MLDF_NDARRAY, MLDF_JSON, MLDF_NDARRAY};
+    uint16_t type = f->type < sizeof types / sizeof *types ? types[f->type] : MLDF_BYTES;
+    mldf_buffer arguments = MLDF_BUFFER_INIT;
+    mldf_status status = MLDF_OK;
+    if (type == MLDF_NDARRAY) {
+        status = array_arguments(f, &arguments, err);
+        if (status == MLDF_END)
+            type = MLDF_BYTES;
+    }
+    if (status >= 0)
+        status = mldf_schema_add(reader->schema, f->name, type,
+                                 type == MLDF_NDARRAY ? (const char *)arguments.data : NULL, 0, err);
+    mldf_buffer_free(&arguments);
+    return status;
+}
+
+/* {"beton":{"fields":{"x":"tensor"},"page_size":...}} */
+static mldf_status make_card(mldf_reader *reader, const struct beton *beton, mldf_error *err) {
+    const struct beton_info *info = mldfi_beton_info(beton);
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_buffer_printf(&text, err, "{\"beton\":{\"fields\":{");
+    for (uint32_t i = 0; i < info->field_count && status >= 0; i++) {
+        const struct beton_field *f = mldfi_beton_field(beton, i);
+        status = i ? mldf_buffer_append(&text, ",", 1, err) : MLDF_OK;
+        if (status >= 0)
+            status = mldfi_json_append_string(&text, f->name, strlen(f->name), err);
+        if (status >= 0)
+            status = mldfi_buffer_printf(&text, err, ":\"%s\"", mldfi_beton_type_name(f->type));
+    }
+    if (status >= 0)
+        status = mldfi_buffer_printf(&text, err, "},\"page_size\":%llu}}", (unsigned long long)info->page_size);
+    if (status >= 0 && !(reader->foreign.card = mldfi_copy_text((const char *)text.data, text.size, err)))
+        status = MLDF_E_MEMORY;
+    mldf_buffer_free(&text);
+    return status;
+}
+
+mldf_status mldfi_foreign_open_beton(mldf_reader *reader, mldf_error *err) {
+    struct beton *beton;
+    mldf_status status = mldfi_beton_open(&beton, reader->map.data, reader->map.bytes, NULL, err);
+    if (status < 0)
+        return status;
+    const struct beton_info *info = mldfi_beton_info(beton);
+    reader->foreign.ops = &ops;
+    reader->foreign.state = beton;
+    reader->foreign.version = 2;
+    reader->foreign.page_size = info->page_size;
+    reader->header.num_samples = info->count;
+    status = mldf_schema_new(reader->context, &reader->schema, err);
+    for (uint32_t i = 0; i < info->field_count && status >= 0; i++)
+        status = add_field(reader, mldfi_beton_field(beton, i), err);
+    return status < 0 ? status : make_card(reader, beton, err);
+}

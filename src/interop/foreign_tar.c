@@ -1,0 +1,178 @@
+/* tar as a dataset: a sample for each key, a field for each extension, typed by the extension as WebDataset does. A plain archive is
+ * indexed once and read in place; a compressed one is unpacked into an unlinked temporary file first. tar.h reads the bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interop/foreign.h"
+#include "interop/tar.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+#include "util/number.h"
+#include "util/utf8.h"
+
+struct tar_state {
+    struct tar_index index;
+    struct os_file unpacked; /* of a compressed archive */
+    struct os_map map;
+    const mldf_schema *schema;
+};
+
+static void tar_close(void *state) {
+    struct tar_state *tar = state;
+    mldfi_tar_index_free(&tar->index);
+    mldfi_map_close(&tar->map);
+    mldfi_file_close(&tar->unpacked);
+    free(tar);
+}
+
+static bool one_of(const char *text, const char *const *list) {
+    while (*list && strcmp(*list, text) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* By what stands behind the last dot: "seg.png" is a picture too. */
+static uint16_t type_of(const char *extension) {
+    static const char *const images[] = {"jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "ppm", "pgm", "gif", NULL};
+    static const char *const integers[] = {"cls", "cls2", "class", "count", "index", "inx", "id", NULL};
+    static const char *const texts[] = {"txt", "text", "transcript", NULL};
+    const char *dot = strrchr(extension, '.'), *last = dot ? dot + 1 : extension;
+    if (one_of(last, images))
+        return MLDF_IMAGE;
+    if (one_of(last, integers))
+        return MLDF_INT;
+    if (one_of(last, texts))
+        return MLDF_TEXT;
+    return strcmp(last, "json") == 0 ? MLDF_JSON : MLDF_BYTES;
+}
+
+static const struct tar_index_part *find_part(const struct tar_index *index, uint64_t sample, size_t field) {
+    const struct tar_index_sample *s = &index->samples[sample];
+    for (uint32_t i = 0; i < s->part_count; i++)
+        if (index->parts[s->first_part + i].extension == field)
+            return &index->parts[s->first_part + i];
+    return NULL;
+}
+
+static mldf_status get_integer(const uint8_t *data, uint64_t bytes, uint64_t offset, mldf_buffer *scratch,
+                               mldf_value *out, mldf_error *err) {
+    int64_t number;
+    uint8_t record[8];
+    while (bytes && (data[bytes - 1] == '\n' || data[bytes - 1] == '\r' || data[bytes - 1] == ' '))
+        bytes--;
+    while (bytes && *data == ' ')
+        data++, bytes--;
+    if (!mldfi_parse_i64((const char *)data, (size_t)bytes, &number))
+        return mldfi_fail_at(err, MLDF_E_TYPE, offset, "not an integer: '%.*s'", (int)(bytes < 40 ? bytes : 40),
+                             (const char *)data);
+    mldfi_store_u64(record, (uint64_t)number);
+    return mldfi_foreign_value(scratch, record, sizeof record, NULL, 0, false, out, err);
+}
+
+static mldf_status tar_get(void *state, uint64_t sample, size_t field, bool verify, mldf_buffer *scratch,
+                           mldf_value *out, mldf_error *err) {
+    struct tar_state *tar = state;
+    const struct tar_index_part *part = find_part(&tar->index, sample, field);
+    uint16_t type = mldf_schema_field(tar->schema, field)->type_id;
+    uint8_t record[IMAGE_RECORD_BYTES] = {0};
+    (void)verify; /* only headers have a checksum, and that was checked */
+    if (!part) {
+        memset(out, 0, sizeof *out);
+        return MLDF_OK;
+    }
+    const uint8_t *data = tar->index.data + part->offset;
+    uint64_t ptr = part->bytes ? part->offset : 0;
+    if (type == MLDF_INT)
+        return get_integer(data, part->bytes, part->offset, scratch, out, err);
+    if ((type == MLDF_IMAGE || type == MLDF_TEXT) && part->bytes > UINT32_MAX)
+        return mldfi_fail_at(err, MLDF_E_LIMIT, part->offset, "a member of %llu bytes: at most 4 GiB for this kind",
+                             (unsigned long long)part->bytes);
+    if (type == MLDF_IMAGE) {
+        mldfi_image_record_make(record, ptr, data, part->bytes);
+        return mldfi_foreign_value(scratch, record, sizeof record, data, part->bytes, false, out, err);
+    }
+    mldfi_store_u64(record, ptr);
+    mldfi_store_u64(record + 8, part->bytes); /* text has 4 bytes of size, then zeros: the same bytes */
+    return mldfi_foreign_value(scratch, record, 16, data, part->bytes, false, out, err);
+}
+
+static mldf_status tar_key(void *state, uint64_t sample, const char **key, size_t *bytes, mldf_error *err) {
+    const struct tar_index *index = &((struct tar_state *)state)->index;
+    (void)err;
+    *key = (const char *)index->keys.data + index->samples[sample].key_at;
+    *bytes = index->samples[sample].key_bytes;
+    return MLDF_OK;
+}
+
+static uint64_t tar_find_key(void *state, const char *key, size_t bytes) {
+    return mldfi_tar_index_find(&((struct tar_state *)state)->index, key, bytes);
+}
+
+static const struct foreign_ops ops = {"tar", tar_close, tar_get, tar_key, tar_find_key, NULL};
+
+/* ---- Opening ------------------------------------------------------------------------------------------------------------ */
+
+static mldf_status unpack(struct tar_input *input, struct tar_state *tar, mldf_error *err) {
+    uint8_t chunk[65536];
+    uint64_t at = 0;
+    size_t got = 1;
+    mldf_status status = mldfi_file_create_unlinked(&tar->unpacked, "/tmp/mldf-tar", err);
+    while (status >= 0 && got > 0) {
+        status = mldfi_tar_input_read(input, chunk, sizeof chunk, &got, err);
+        if (status >= 0 && got)
+            status = mldfi_file_write(&tar->unpacked, at, chunk, got, err);
+        at += status >= 0 ? got : 0;
+    }
+    return status < 0 ? status : mldfi_map_open(&tar->map, &tar->unpacked, at, err);
+}
+
+static void on_warning(void *user, const char *message) {
+    const mldf_reader *reader = user;
+    mldfi_warn(reader->context, "%s: %s", reader->path, message);
+}
+
+/* A field that some sample lacks is nullable. */
+static mldf_status make_schema(mldf_reader *reader, const struct tar_index *index, mldf_error *err) {
+    uint64_t *counts = mldfi_alloc_zero(index->extension_count + 1, sizeof *counts, err);
+    mldf_status status = counts ? mldf_schema_new(reader->context, &reader->schema, err) : MLDF_E_MEMORY;
+    for (size_t i = 0; i < index->part_count && status >= 0; i++)
+        counts[index->parts[i].extension]++;
+    for (size_t i = 0; i < index->extension_count && status >= 0; i++) {
+        const char *name = index->extensions[i];
+        uint16_t flags = counts[i] < index->sample_count ? MLDF_FIELD_NULLABLE : 0;
+        status = mldf_schema_add(reader->schema, name, type_of(name), NULL, flags, err);
+    }
+    free(counts);
+    if (status >= 0 && index->extension_count == 0)
+        status = mldfi_fail(err, MLDF_E_TYPE, "the archive holds no samples (files with a name and an extension)");
+    return status;
+}
+
+mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
+    struct tar_state *tar = mldfi_alloc_zero(1, sizeof *tar, err);
+    if (!tar)
+        return MLDF_E_MEMORY;
+    tar->unpacked = (struct os_file)OS_FILE_NONE;
+    reader->foreign.ops = &ops;
+    reader->foreign.state = tar;
+    const uint8_t *data = reader->map.data;
+    uint64_t bytes = reader->map.bytes;
+    struct tar_input *input;
+    mldf_status status = mldfi_tar_input_memory(&input, data, bytes, err);
+    if (status < 0)
+        return status;
+    if (strcmp(mldfi_tar_input_kind(input), "tar") != 0) {
+        status = unpack(input, tar, err);
+        data = tar->map.data;
+        bytes = tar->map.bytes;
+    }
+    mldfi_tar_input_free(input);
+    if (status >= 0)
+        status = mldfi_tar_index_build(&tar->index, data, bytes, on_warning, reader, err);
+    if (status >= 0)
+        status = make_schema(reader, &tar->index, err);
+    tar->schema = reader->schema;
+    reader->header.num_samples = tar->index.sample_count;
+    return status;
+}

@@ -1,0 +1,76 @@
+/* mldf_reader_open: which format is it? MLDF first, because that is the common case and costs nothing more; what is not MLDF is looked
+ * at again: TBL by its magic, tar by its first header (or gzip and zstd before it), .beton, which has no magic, last. */
+#include <string.h>
+
+#include "interop/beton.h"
+#include "interop/foreign.h"
+#include "interop/tar.h"
+#include "interop/tbl.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+enum { TAR_MAGIC_AT = 257, TAR_SUM_AT = 148, TAR_SUM_BYTES = 8 };
+
+/* "ustar", or an old archive whose first header has the right checksum. */
+static bool is_tar(const uint8_t *data, uint64_t bytes) {
+    if (bytes < TAR_BLOCK)
+        return false;
+    if (memcmp(data + TAR_MAGIC_AT, "ustar", 5) == 0)
+        return true;
+    uint64_t sum = 0, stored = 0;
+    for (size_t i = 0; i < TAR_BLOCK; i++)
+        sum += i >= TAR_SUM_AT && i < TAR_SUM_AT + TAR_SUM_BYTES ? ' ' : data[i];
+    for (size_t i = TAR_SUM_AT; i < TAR_SUM_AT + TAR_SUM_BYTES; i++)
+        if (data[i] >= '0' && data[i] <= '7')
+            stored = stored * 8 + (uint64_t)(data[i] - '0');
+    return data[0] != 0 && sum == stored;
+}
+
+static bool is_compressed(const uint8_t *data, uint64_t bytes) {
+    static const uint8_t gzip[] = {0x1f, 0x8b, 0x08}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+    return (bytes > sizeof gzip && memcmp(data, gzip, sizeof gzip) == 0) ||
+           (bytes > sizeof zstd && memcmp(data, zstd, sizeof zstd) == 0);
+}
+
+/* MLDF_END: none of them. */
+static mldf_status open_foreign(mldf_reader *reader, mldf_error *err) {
+    const uint8_t *data = reader->map.data;
+    uint64_t bytes = reader->map.bytes;
+    if (bytes == 0)
+        return MLDF_END;
+    if (mldfi_tbl_is(data, bytes))
+        return mldfi_foreign_open_tbl(reader, err);
+    if (is_tar(data, bytes) || is_compressed(data, bytes))
+        return mldfi_foreign_open_tar(reader, err);
+    if (mldfi_beton_is(data, bytes))
+        return mldfi_foreign_open_beton(reader, err);
+    return MLDF_END;
+}
+
+mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err) {
+    mldf_error why;
+    mldf_status native = mldfi_reader_open_native(path, options, out, &why);
+    if (native != MLDF_E_MAGIC && native != MLDF_E_TRUNCATED) {
+        if (native < 0 && err)
+            *err = why;
+        return native;
+    }
+    mldf_reader *reader = NULL;
+    mldf_status status = mldfi_reader_map(path, options, &reader, err);
+    if (status >= 0)
+        status = open_foreign(reader, err);
+    if (status == MLDF_OK) {
+        reader->row_bytes = reader->schema->row_bytes;
+        *out = reader;
+        return MLDF_OK;
+    }
+    if (status < 0 && reader)
+        mldfi_reader_name_error(reader, err, status);
+    mldf_reader_close(reader);
+    if (status == MLDF_END) {
+        status = native;
+        if (err)
+            *err = why;
+    }
+    return status;
+}

@@ -1,0 +1,39 @@
+/* Another format behind an mldf_reader: its samples have MLDF's fields and records, made up when they are asked for. So all that stands
+ * on mldf_reader_get (head, cat, diff, convert, the loader) works on every format. The formats themselves are in src/interop;
+ * mldf_reader_open there looks at the first bytes and chooses. */
+#ifndef MLDF_READER_FOREIGN_H
+#define MLDF_READER_FOREIGN_H
+
+#include "mldf/reader.h"
+#include "reader/reader.h"
+
+/* Everything but `format`, `close` and `get` may be NULL. State is immutable and shared by threads. */
+struct foreign_ops {
+    const char *format; /* "tbl1", "tbl2", "beton", "tar" */
+    void (*close)(void *state);
+    /* The stored form of a value: kind NULL, or STORED with record (record_bytes of the field; ptr and size as far as they make
+     * sense) and value bytes. What is not in the file itself is placed behind scratch->size. */
+    mldf_status (*get)(void *state, uint64_t sample, size_t field, bool verify, mldf_buffer *scratch, mldf_value *out,
+                       mldf_error *err);
+    mldf_status (*key)(void *state, uint64_t sample, const char **key, size_t *bytes, mldf_error *err);
+    /* MLDF_NONE: there is none. */
+    uint64_t (*find_key)(void *state, const char *key, size_t bytes);
+    /* Every defect of the file, in order; false from `report` stops. */
+    mldf_status (*verify)(void *state, bool (*report)(void *user, const mldf_error *problem), void *user,
+                          mldf_error *err);
+};
+
+/* A reader without content: its file is open and mapped. Used by src/interop, which then sets `foreign`, the schema and the count. */
+mldf_status mldfi_reader_map(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err);
+/* MLDF files only. */
+mldf_status mldfi_reader_open_native(const char *path, const mldf_reader_options *options, mldf_reader **out,
+                                     mldf_error *err);
+
+/* Record and, with `copy`, data into scratch; the pointers of `out` are set when scratch no longer moves. */
+mldf_status mldfi_foreign_value(mldf_buffer *scratch, const void *record, uint32_t record_bytes, const void *data,
+                                uint64_t bytes, bool copy, mldf_value *out, mldf_error *err);
+/* mldfi_reader_get_appended for a foreign reader. */
+mldf_status mldfi_foreign_get(const mldf_reader *reader, uint64_t sample, size_t field, bool stored,
+                              mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+
+#endif
