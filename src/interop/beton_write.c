@@ -16,6 +16,8 @@
 
 #define ULL(v) ((unsigned long long)(v))
 
+enum { MOVE_BYTES = 256 << 10 };
+
 struct beton_writer {
     struct beton_write_options options;
     char *path;
@@ -222,29 +224,31 @@ static void shift(uint8_t *at, uint64_t by) {
     mldfi_store_u64(at, mldfi_load_u64(at) + by);
 }
 
-/* Copies a table of records from its stage to the file, and adds the base to the pointers in each. */
+/* Adds the base to the pointers of one record. */
+static void shift_record(const struct beton_writer *w, uint8_t *record, bool is_row) {
+    if (!is_row)
+        shift(record + 8, w->base);
+    for (uint32_t i = 0; is_row && i < w->field_count; i++)
+        if (w->fields[i].has_blob)
+            shift(record + w->fields[i].offset + w->fields[i].ptr_at, w->base);
+}
+
+/* Copies a table of records from its stage to the file, with their pointers made absolute. */
 static mldf_status move(struct beton_writer *w, const struct stage *from, uint64_t offset, uint32_t record_bytes,
                         bool rows, mldf_error *err) {
-    struct stage out;
-    mldfi_stage_into(&out, &w->file, offset);
-    uint8_t *record = mldfi_alloc(record_bytes, err);
-    mldf_status status = record ? MLDF_OK : MLDF_E_MEMORY;
+    size_t piece = record_bytes < MOVE_BYTES ? MOVE_BYTES / record_bytes * record_bytes : record_bytes;
+    uint8_t *memory = mldfi_alloc(piece, err);
+    mldf_status status = memory ? MLDF_OK : MLDF_E_MEMORY;
     uint64_t total = mldfi_stage_bytes(from);
-    for (uint64_t at = 0; status >= 0 && at < total; at += record_bytes) {
-        status = mldfi_stage_read(from, at, record, record_bytes, err);
-        if (status < 0)
-            break;
-        if (!rows)
-            shift(record + 8, w->base);
-        for (uint32_t i = 0; rows && i < w->field_count; i++)
-            if (w->fields[i].has_blob)
-                shift(record + w->fields[i].offset + w->fields[i].ptr_at, w->base);
-        status = mldfi_stage_push(&out, record, record_bytes, err);
+    for (uint64_t at = 0; status >= 0 && at < total; at += piece) {
+        size_t now = total - at < piece ? (size_t)(total - at) : piece;
+        status = mldfi_stage_read(from, at, memory, now, err);
+        for (size_t i = 0; status >= 0 && i < now; i += record_bytes)
+            shift_record(w, memory + i, rows);
+        if (status >= 0)
+            status = mldfi_file_write(&w->file, offset + at, memory, now, err);
     }
-    if (status >= 0)
-        status = mldfi_stage_flush(&out, err);
-    mldfi_stage_free(&out);
-    free(record);
+    free(memory);
     return status;
 }
 
