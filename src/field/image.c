@@ -126,7 +126,8 @@ static void image_observe(const void *state, const uint8_t *record, struct obser
     out->dims[2] = record[IMAGE_CHANNELS];
 }
 
-/* A file's own header against the record. What this build cannot judge passes. */
+/* A file's own header against the record. What cannot be judged passes: bytes of no format that is known here (1.0 files hold
+ * such), and features that this build lacks. */
 static mldf_status image_check_deep(const void *state, const uint8_t *record, const void *payload,
                                     uint64_t payload_bytes, mldf_error *err) {
     mldf_image_info info, found;
@@ -136,7 +137,7 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
     if (info.mode < MLDF_IMAGE_MODE_JPEG || info.mode > MLDF_IMAGE_MODE_TIFF)
         return MLDF_OK;
     mldf_status status = mldf_image_probe(payload, (size_t)payload_bytes, &found, &why);
-    if (status == MLDF_E_UNSUPPORTED)
+    if (status == MLDF_E_UNSUPPORTED || status == MLDF_E_TYPE)
         return MLDF_OK;
     if (status < 0)
         return mldfi_fail(err, MLDF_E_CORRUPT, "the record says %s: %s", mldf_image_mode_name(info.mode), why.message);

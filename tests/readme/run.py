@@ -48,10 +48,11 @@ def run_document(path, mldf, build, compiler):
         for line, body in programs:
             source, program = pathlib.Path(folder, "example.c"), pathlib.Path(folder, "example")
             source.write_text(f'#line {line} "{path.name}"\n{body}', encoding="utf-8")
-            libraries = subprocess.run(["pkg-config", "--libs", "libzstd", "libxxhash"], check=True,
+            libraries = subprocess.run(["pkg-config", "--libs", "libzstd", "libxxhash", "libjpeg", "spng"], check=True,
                                        capture_output=True, text=True).stdout.split()
-            sodium = subprocess.run(["pkg-config", "--libs", "libsodium"], capture_output=True, text=True)
-            libraries += sodium.stdout.split() if sodium.returncode == 0 else []
+            for optional in ("libsodium", "libwebp", "libtiff-4"):
+                found = subprocess.run(["pkg-config", "--libs", optional], capture_output=True, text=True)
+                libraries += found.stdout.split() if found.returncode == 0 else []
             subprocess.run([*compiler.split(), "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-DMLDF_STATIC",
                             f"-I{ROOT}/include", str(source), f"{build}/lib/libmldf.a", *libraries, "-pthread", "-lm",
                             *os.environ.get("LDFLAGS", "").split(), "-o", str(program)], check=True)

@@ -1,0 +1,140 @@
+/* Image fields: canonical arguments, records against payloads, values of every mode decode alike. */
+#include "check.h"
+#include "field/image.h"
+#include "util/bytes.h"
+
+static void what_is_default_is_left_out_of_the_arguments(void) {
+    static const struct {
+        const char *given, *kept;
+    } cases[] = {
+        {"{}", "{}"},
+        {"{\"encode\":\"keep\",\"quality\":90,\"icc\":\"keep\",\"baseline\":false,\"orientation\":\"record\"}", "{}"},
+        {"{\"subsampling\":\"420\",\"compress_probability\":0.50}", "{}"},
+        {"{\"quality\":75,\"encode\":\"jpeg\"}", "{\"encode\":\"jpeg\",\"quality\":75}"},
+        {"{\"smart_threshold\":90,\"max_resolution\":90}", "{\"max_resolution\":90,\"smart_threshold\":90}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        mldf_schema *s;
+        mldf_error err;
+        REQUIRE_OK(mldf_schema_new(NULL, &s, &err), &err);
+        CHECK_OK(mldf_schema_add(s, "image", MLDF_IMAGE, cases[i].given, 0, &err), &err);
+        CHECK_EQ_STR(cases[i].kept, mldf_schema_field(s, 0)->arguments);
+        mldf_schema_free(s);
+    }
+}
+
+static mldf_status decode(const uint8_t *record, const void *payload, uint64_t bytes, mldf_value *out,
+                          mldf_error *err) {
+    const mldf_type *type = &mldfi_builtin_type(MLDF_IMAGE)->type;
+    mldf_status status = type->decode(NULL, NULL, record, payload, bytes, NULL, out, err);
+    out->record = record;
+    out->record_bytes = IMAGE_RECORD;
+    return status;
+}
+
+static void set(uint8_t *record, unsigned height, unsigned width, uint8_t channels, uint8_t mode, uint8_t bits) {
+    memset(record, 0, IMAGE_RECORD);
+    mldfi_store_u16(record + IMAGE_HEIGHT, (uint16_t)height);
+    mldfi_store_u16(record + IMAGE_WIDTH, (uint16_t)width);
+    record[IMAGE_CHANNELS] = channels;
+    record[IMAGE_MODE] = mode;
+    record[IMAGE_BITS] = bits;
+}
+
+static void a_record_that_contradicts_its_payload_is_corrupt(void) {
+    static const struct {
+        unsigned height, width;
+        uint8_t channels, mode, bits;
+        uint64_t bytes;
+        mldf_status status;
+        uint64_t offset;
+    } cases[] = {
+        {2, 3, 3, 0, 8, 18, MLDF_OK, 0},
+        {2, 3, 3, 0, 0, 18, MLDF_OK, 0}, /* 1.0 */
+        {2, 3, 3, 0, 16, 36, MLDF_OK, 0},
+        {2, 3, 3, 0, 8, 17, MLDF_E_CORRUPT, IMAGE_SIZE},
+        {2, 3, 5, 0, 8, 30, MLDF_E_CORRUPT, IMAGE_CHANNELS},
+        {2, 3, 3, 0, 12, 18, MLDF_E_CORRUPT, IMAGE_BITS},
+        {3, 3, 3, 6, 8, 17, MLDF_OK, 0},
+        {3, 3, 3, 6, 8, 18, MLDF_E_CORRUPT, IMAGE_SIZE},
+        {3, 3, 3, 6, 16, 17, MLDF_E_CORRUPT, IMAGE_BITS},
+        {0, 0, 0, 0, 0, 0, MLDF_OK, 0},
+        {9, 9, 3, 1, 8, 5, MLDF_OK, 0},
+        {9, 9, 3, 255, 8, 5, MLDF_OK, 0},
+        {9, 9, 3, 7, 8, 5, MLDF_E_FEATURE, IMAGE_MODE},
+        {65535, 65535, 4, 0, 16, 12, MLDF_E_CORRUPT, IMAGE_SIZE},
+    };
+    uint8_t record[IMAGE_RECORD], payload[64] = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        mldf_value value;
+        mldf_error err;
+        set(record, cases[i].height, cases[i].width, cases[i].channels, cases[i].mode, cases[i].bits);
+        CHECK_STATUS(cases[i].status, decode(record, payload, cases[i].bytes, &value, &err), &err);
+        if (cases[i].status < 0)
+            CHECK_EQ_U64(cases[i].offset, err.offset);
+        else
+            CHECK_EQ_INT(cases[i].mode ? MLDF_KIND_BYTES : MLDF_KIND_ARRAY, value.kind);
+    }
+}
+
+static void raw_and_png_values_decode_alike(void) {
+    uint8_t pixels[5 * 4 * 3], record[IMAGE_RECORD], a[5 * 4 * 4], b[5 * 4 * 4];
+    uint64_t seed = 3;
+    mldf_buffer png = MLDF_BUFFER_INIT;
+    mldf_image_pixels p = {pixels, 5, 4, 3, 8};
+    mldf_image_shape shape, other;
+    mldf_value raw, file;
+    mldf_error err;
+    check_rand_bytes(&seed, pixels, sizeof pixels);
+    REQUIRE_OK(mldf_image_encode_png(&p, -1, &png, &err), &err);
+    for (uint8_t orientation = 0; orientation <= 8; orientation++) {
+        mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
+        o.channels = 4, o.orient = o.region = true, o.x = 1, o.y = 1, o.width = 2, o.height = 3;
+        uint8_t png_record[IMAGE_RECORD];
+        set(record, 4, 5, 3, MLDF_IMAGE_MODE_RAW, 8);
+        set(png_record, 4, 5, 3, MLDF_IMAGE_MODE_PNG, 8);
+        record[IMAGE_ORIENTATION] = png_record[IMAGE_ORIENTATION] = orientation;
+        REQUIRE_OK(decode(record, pixels, sizeof pixels, &raw, &err), &err);
+        REQUIRE_OK(decode(png_record, png.data, png.size, &file, &err), &err);
+        CHECK_OK(mldf_image_value_shape(&raw, &o, &shape, &err), &err);
+        CHECK_OK(mldf_image_value_shape(&file, &o, &other, &err), &err);
+        CHECK_EQ_U64(shape.bytes, other.bytes);
+        CHECK_OK(mldf_image_value_decode(NULL, &raw, &o, a, shape.bytes, &err), &err);
+        CHECK_OK(mldf_image_value_decode(NULL, &file, &o, b, shape.bytes, &err), &err);
+        CHECK_MEM_EQ(a, b, shape.bytes);
+    }
+    mldf_image_info info;
+    raw.record = NULL;
+    CHECK_STATUS(MLDF_E_TYPE, mldf_image_record(&raw, &info, &err), &err);
+    mldf_buffer_free(&png);
+}
+
+static void a_deep_check_compares_record_and_file(void) {
+    static const uint8_t gray[4] = {1, 2, 3, 4};
+    mldf_buffer png = MLDF_BUFFER_INIT;
+    mldf_image_pixels p = {gray, 2, 2, 1, 8};
+    uint8_t record[IMAGE_RECORD];
+    mldf_error err;
+    const struct field_type *type = mldfi_builtin_type(MLDF_IMAGE);
+    REQUIRE_OK(mldf_image_encode_png(&p, -1, &png, &err), &err);
+    set(record, 2, 2, 1, MLDF_IMAGE_MODE_PNG, 8);
+    CHECK_OK(type->check_deep(NULL, record, png.data, png.size, &err), &err);
+    set(record, 2, 3, 1, MLDF_IMAGE_MODE_PNG, 8);
+    CHECK_STATUS(MLDF_E_CORRUPT, type->check_deep(NULL, record, png.data, png.size, &err), &err);
+    set(record, 2, 2, 3, MLDF_IMAGE_MODE_PNG, 8);
+    CHECK_STATUS(MLDF_E_CORRUPT, type->check_deep(NULL, record, png.data, png.size, &err), &err);
+    set(record, 2, 2, 1, MLDF_IMAGE_MODE_JPEG, 8);
+    CHECK_STATUS(MLDF_E_CORRUPT, type->check_deep(NULL, record, png.data, png.size, &err), &err);
+    set(record, 2, 2, 1, MLDF_IMAGE_MODE_PNG, 8);
+    CHECK_STATUS(MLDF_E_CORRUPT, type->check_deep(NULL, record, png.data, 20, &err), &err);
+    mldf_buffer_free(&png);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(what_is_default_is_left_out_of_the_arguments);
+    RUN(a_record_that_contradicts_its_payload_is_corrupt);
+    RUN(raw_and_png_values_decode_alike);
+    RUN(a_deep_check_compares_record_and_file);
+    return check_end();
+}
