@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -270,6 +271,30 @@ def test_png_palette_and_transparency(lib):
     key = tuple(int(v) for v in np.asarray(colour)[3, 4])
     data = saved(colour, "PNG", transparency=key)
     check_lossless(lib, data, np.asarray(Image.open(io.BytesIO(data)).convert("RGBA")), "png")
+
+
+def interlaced(array):
+    """Adam7, filter 0, by hand: Pillow reads such files and does not write them."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    height, width, channels = array.shape
+    raw = b""
+    for x, y, dx, dy in ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)):
+        part = array[y::dy, x::dx]
+        raw += b"".join(b"\0" + row.tobytes() for row in part) if part.size else b""
+    header = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 1)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA"])
+def test_png_interlaced(lib, mode):
+    for size in ((1, 1), (3, 2), (37, 29)):
+        array = array_of(photo(*size, mode))
+        data = interlaced(array)
+        assert lib.probe(data).progressive
+        np.testing.assert_array_equal(array_of(Image.open(io.BytesIO(data))), array)
+        check_lossless(lib, data, array, "png")
 
 
 def test_png_truncated_and_damaged(lib):
