@@ -40,6 +40,7 @@ TABLES, CHECKS, CARD, STATISTICS, VALIDITY, KEYS, PAGE_MAP, DICTIONARY, ENCRYPTI
 HISTORY = 12
 KNOWN_KINDS = {*range(1, 11), HISTORY}
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
+IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
 FORM_1_0 = {**{t: SIZE64 for t in (3, 4, 5, 32, 44)},
@@ -301,6 +302,48 @@ def leaf_bytes(kind):
     if kind[:2] in ("|S", "<U", "|V") and digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) < 5:
         return int(digits) * (4 if kind[1] == "U" else 1)
     raise ValueError(f"{kind!r} is not a type")
+
+
+def check_image_arguments(type_id, a):
+    """ValueError when the arguments of an image field are wrong; unknown ones are left alone. See fields.md."""
+    def integer(name, least, most):
+        if name in a and (type(a[name]) is not int or not least <= a[name] <= most):
+            raise ValueError(name)
+
+    for name, choices in (("encode", ("keep", "jpeg", "raw", "smart", "proportion", "yuv420")), ("icc", ("keep", "drop")),
+                          ("subsampling", ("420", "444", "422")), ("orientation", ("record", "apply"))):
+        if name in a and a[name] not in choices:
+            raise ValueError(name)
+    integer("quality", 1, 100)
+    integer("max_resolution", 1, 65535)
+    integer("min_resolution", 1, 65535)
+    integer("smart_threshold", 0, 2**64 - 2)
+    probability = a.get("compress_probability", 0)
+    if type(probability) not in (int, float) or not 0 <= probability <= 1:
+        raise ValueError("compress_probability")
+    if type(a.get("baseline", False)) is not bool:
+        raise ValueError("baseline")
+    allowed = {10: ("keep", "raw", "yuv420"), 11: ("keep", "jpeg"), 12: ("keep",)}
+    if type_id in allowed and a.get("encode", "keep") not in allowed[type_id]:
+        raise ValueError("encode")
+
+
+def image_fault(record, size):
+    """(status, byte of the record, message) when an image record contradicts its payload of `size` bytes, else None."""
+    height, width, channels, mode, bits, _, orientation = struct.unpack_from("<HHBBBBB", record, 12)
+    if 6 < mode < 255:
+        return "feature", 17, f"image mode {mode}"
+    if orientation > 8:
+        return "corrupt", 20, f"orientation {orientation}"
+    need = width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2) if mode == 6 else \
+        width * height * channels * ((bits or 8) // 8)
+    if mode not in (0, 6) or size == need == 0:
+        return None
+    if mode == 0 and not 1 <= channels <= 4:
+        return "corrupt", 16, f"{channels} channels"
+    if bits not in ((0, 8) if mode == 6 else (0, 8, 16)):
+        return "corrupt", 18, f"{bits} bits"
+    return ("corrupt", 8, f"{size} bytes of pixels, {need} are needed") if size != need else None
 
 
 def parse_descr(descr, depth=1, dims=0, path=0, count=None):
@@ -695,6 +738,9 @@ class File:
             if any(n is not None and (type(n) is not int or not 0 <= n < 2**32) for n in shape):
                 raise ValueError("shape")
             return SIZE64, align_up(16 + 4 * len(shape), 8) if None in shape else 16
+        if f.type_id in IMAGES:
+            check_image_arguments(f.type_id, a)
+            return SIZE32, 24
         if f.type_id == INLINE:
             f.members, size = parse_descr(a.get("descr"))
             return 0, size
@@ -769,7 +815,8 @@ class File:
                 f.row_align = max(a for a in (1, 2, 4, 8) if f.record_bytes % a == 0)
             f.row_offset = align_up(self.row_bytes, f.row_align)
             self.row_bytes, row_align = f.row_offset + f.record_bytes, max(row_align, f.row_align)
-            f.known = (f.type_id, f.record_bytes) in ((INT, 8), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16))
+            f.known = (f.type_id, f.record_bytes) in ((INT, 8), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16),
+                                                      *((t, 24) for t in IMAGES))
         self.row_bytes = align_up(self.row_bytes, row_align)
         if self.row_bytes > 16 * MIB:
             raise SpecError("corrupt", fields[-1].at + 68, f"a row has {self.row_bytes} bytes")
@@ -860,12 +907,16 @@ class File:
         return Stored(record, bytes(data))
 
     def shape(self, f, record):
+        if f.type_id in IMAGES:
+            return list(struct.unpack_from("<HHB", record, 12))
+        if f.type_id != NDARRAY:
+            return []
         shape = f.arguments["shape"]
         return list(struct.unpack_from(f"<{len(shape)}I", record, 16)) if None in shape else list(shape)
 
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
-        Stored for types that are not known here, None for a null."""
+        Stored for pictures and for types that are not known here, None for a null."""
         f = self._field(sample, name)
         s = self.stored(sample, name)
         if s is None or not f.known:
@@ -892,6 +943,11 @@ class File:
             if math.prod(shape) * ITEM_BYTES[dtype] != len(s.data):
                 raise bad("corrupt", r + 8, f"{len(s.data)} bytes for shape {shape}")
             return np.frombuffer(s.data, "<u2" if dtype == "bfloat16" else dtype).reshape(shape)
+        if f.type_id in IMAGES:
+            wrong = image_fault(s.record, len(s.data))
+            if wrong:
+                raise bad(wrong[0], r + wrong[1], wrong[2])
+            return s
         ptr = struct.unpack_from("<Q", s.record)[0] if f.form else r
         if f.type_id == JSON:
             if not s.data and self.legacy:
@@ -1027,7 +1083,7 @@ class File:
                         continue
                     ptr, size = self.location(sample, f.name)
                     payloads += size > 0
-                    dims = self.shape(f, self.data[r:r + f.record_bytes]) if f.known and f.type_id == NDARRAY else []
+                    dims = self.shape(f, self.data[r:r + f.record_bytes]) if f.known else []
                     before, most = largest[f.name]
                     largest[f.name] = max(before, size), [max(pair) for pair in zip(dims, most or dims)]
                     if size and PAGE_MAP in self.by_kind:

@@ -52,12 +52,12 @@ MLDF_API const char *mldf_image_mode_name(mldf_image_mode mode);
 typedef struct mldf_image_info {
     mldf_image_mode mode;
     mldf_image_color color;
-    uint32_t width, height;           /* as stored, before orientation */
-    uint8_t channels;                 /* as stored, a palette and transparent colours expanded; 4 for CMYK */
-    uint8_t bits;                     /* of one channel after decoding: 8 or 16 */
-    uint8_t orientation;              /* EXIF's 1 to 8; 0: the file does not say */
-    bool progressive;                 /* progressive JPEG, interlaced PNG */
-    uint32_t frames;                  /* pages of a TIFF; 2 for an animated WebP or PNG, whose frames are not counted */
+    uint32_t width, height; /* as stored, before orientation */
+    uint8_t channels;       /* as stored, a palette and transparent colours expanded; 4 for CMYK */
+    uint8_t bits;           /* of one channel after decoding: 8 or 16 */
+    uint8_t orientation;    /* EXIF's 1 to 8; 0: the file does not say */
+    bool progressive;       /* progressive JPEG, interlaced PNG */
+    uint32_t frames;        /* pages of a TIFF, frames of an animated WebP or PNG; else 1. Only the first is decoded */
     uint64_t exif_offset, exif_bytes; /* the TIFF structure inside the file; MLDF_NONE and 0 without */
     uint64_t icc_offset,
         icc_bytes; /* first byte of the profile as stored, its size without framing; compressed in PNG */

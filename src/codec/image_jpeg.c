@@ -29,23 +29,29 @@ void mldfi_jpeg_decoder_free(void *jpeg) {
     free(reader);
 }
 
+/* Apart, so that nothing changes between setjmp and longjmp. */
+static bool create(struct jpeg_reader *reader) {
+    reader->cinfo.err = mldfi_jpeg_trap(&reader->trap, false);
+    if (setjmp(reader->trap.back)) {
+        jpeg_destroy_decompress(&reader->cinfo);
+        return false;
+    }
+    jpeg_create_decompress(&reader->cinfo);
+    return true;
+}
+
 static mldf_status get_reader(mldf_image_decoder *decoder, struct jpeg_reader **out, mldf_error *err) {
-    struct jpeg_reader *reader = decoder->jpeg;
-    if (!reader) {
-        reader = mldfi_alloc_zero(1, sizeof *reader, err);
+    if (!decoder->jpeg) {
+        struct jpeg_reader *reader = mldfi_alloc_zero(1, sizeof *reader, err);
         if (!reader)
             return MLDF_E_MEMORY;
-        reader->cinfo.err = mldfi_jpeg_trap(&reader->trap, false);
-        if (setjmp(reader->trap.back)) {
-            mldf_status status = mldfi_fail(err, MLDF_E_MEMORY, "no memory for a JPEG decoder");
-            jpeg_destroy_decompress(&reader->cinfo);
+        if (!create(reader)) {
             free(reader);
-            return status;
+            return mldfi_fail(err, MLDF_E_MEMORY, "no memory for a JPEG decoder");
         }
-        jpeg_create_decompress(&reader->cinfo);
         decoder->jpeg = reader;
     }
-    *out = reader;
+    *out = decoder->jpeg;
     return MLDF_OK;
 }
 
@@ -120,15 +126,7 @@ static void read_rows(j_decompress_ptr cinfo, const struct image_job *job, uint8
     }
 }
 
-mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err) {
-    struct jpeg_reader *reader;
-    uint8_t *row;
-    /* The strip may be wider than the region by its margins and by what is left of a block. */
-    mldf_status status = mldfi_image_work(job, (uint64_t)job->full_width * 4, &row, err);
-    if (status == MLDF_OK)
-        status = get_reader(job->decoder, &reader, err);
-    if (status < 0)
-        return status;
+static mldf_status run(struct jpeg_reader *reader, const struct image_job *job, uint8_t *row, mldf_error *err) {
     reader->cinfo.err = mldfi_jpeg_trap(&reader->trap, job->options.tolerant);
     if (setjmp(reader->trap.back)) {
         jpeg_abort_decompress(&reader->cinfo);
@@ -138,4 +136,14 @@ mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err) {
     read_rows(&reader->cinfo, job, row, narrow(&reader->cinfo, job));
     jpeg_abort_decompress(&reader->cinfo); /* what follows the last row is of no interest */
     return MLDF_OK;
+}
+
+mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err) {
+    struct jpeg_reader *reader = NULL;
+    uint8_t *row;
+    /* The strip may be wider than the region by its margins and by what is left of a block. */
+    mldf_status status = mldfi_image_work(job, (uint64_t)job->full_width * 4, &row, err);
+    if (status == MLDF_OK)
+        status = get_reader(job->decoder, &reader, err);
+    return status < 0 ? status : run(reader, job, row, err);
 }

@@ -18,7 +18,10 @@ static void throw_error(j_common_ptr cinfo) {
     char text[JMSG_LENGTH_MAX];
     int code = cinfo->err->msg_code;
     cinfo->err->format_message(cinfo, text);
-    mldfi_jpeg_throw(cinfo, code == JERR_OUT_OF_MEMORY ? MLDF_E_MEMORY : MLDF_E_CORRUPT, text);
+    mldf_status status = code == JERR_OUT_OF_MEMORY      ? MLDF_E_MEMORY
+                         : code == JERR_NO_BACKING_STORE ? MLDF_E_LIMIT /* what max_memory_to_use leads to */
+                                                         : MLDF_E_CORRUPT;
+    mldfi_jpeg_throw(cinfo, status, text);
 }
 
 /* Warnings of libjpeg that cost pixels are errors here; those that cost none are left alone. */

@@ -74,6 +74,7 @@ static bool bitstream(const struct webp_chunk *chunk, uint32_t *width, uint32_t 
 struct webp_layout {
     bool extended, animated, alpha;
     struct webp_chunk pixels; /* VP8, VP8L, or the first ANMF */
+    uint32_t frames;          /* of an animation */
 };
 
 static void take_extended(const uint8_t *b, struct webp_layout *layout, mldf_image_info *out) {
@@ -108,9 +109,11 @@ static mldf_status walk(const uint8_t *data, size_t bytes, struct webp_layout *l
         uint32_t width = 0, height = 0;
         if (is(&chunk, "VP8X") && chunk.bytes >= 10 && !layout->extended && !found) {
             take_extended(chunk.body, layout, out);
-        } else if (is(&chunk, "ANMF") && layout->animated && !found) {
+        } else if (is(&chunk, "ANMF") && layout->animated) {
+            if (!found)
+                layout->pixels = chunk;
             found = true;
-            layout->pixels = chunk;
+            layout->frames++;
         } else if ((is(&chunk, "VP8 ") || is(&chunk, "VP8L")) && !layout->animated && !found) {
             if (!bitstream(&chunk, &width, &height, &alpha))
                 return chunk.whole ? mldfi_fail_at(err, MLDF_E_CORRUPT, (uint64_t)(chunk.body - data),
@@ -140,7 +143,7 @@ static mldf_status webp_probe(const uint8_t *data, size_t bytes, mldf_image_info
     struct webp_layout layout;
     mldf_status status = walk(data, bytes, &layout, out, err);
     out->channels = layout.alpha ? 4 : 3;
-    out->frames = layout.animated ? 2 : 1;
+    out->frames = layout.frames ? layout.frames : 1;
     return status;
 }
 

@@ -10,6 +10,10 @@
 
 #include "mldf/base.h"
 
+#ifndef LIBJPEG_TURBO_VERSION
+#error "mldf needs libjpeg-turbo: other libjpegs cannot decode a region"
+#endif
+
 struct jpeg_trap {
     struct jpeg_error_mgr manager; /* first: libjpeg's pointer to it is ours */
     jmp_buf back;

@@ -286,6 +286,10 @@ static mldf_status convert_json(struct converter *c, const struct cell *cell, ml
     case MLDF_TEXT:
         return json_string(c, n, out, err);
     case MLDF_BYTES:
+    case MLDF_IMAGE_RAW: /* a picture file's bytes */
+    case MLDF_IMAGE_JPEG:
+    case MLDF_IMAGE_PNG:
+    case MLDF_IMAGE:
         return json_bytes(c, cell->json, cell->node, out, err);
     case MLDF_JSON:
         return node_text(c, cell->json, cell->node, out, err);
