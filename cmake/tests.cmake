@@ -81,6 +81,12 @@ if(MLDF_BUILD_TESTS)
         mldf_c_test("${source}")
     endforeach()
 
+    # Files for the real programs to read: tools/interop/run.sh.
+    if(EXISTS "${CMAKE_SOURCE_DIR}/tests/interop/interop_files.c")
+        mldf_inner_program(interop_files "${CMAKE_SOURCE_DIR}/tests/interop/interop_files.c")
+        set_target_properties(interop_files PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    endif()
+
     # Fault tests replace these calls by their own __wrap_ functions; every symbol that is listed must be defined there.
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fault/*.c")
     set(helpers ${sources})
