@@ -17,6 +17,7 @@ PYTHON ?= python3
 VENV := .venv
 CTEST_ARGS ?=
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 SH_FILES = tools/*.sh tools/interop/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
 C_FILES = $(wildcard include/mldf/*.h src/*/*.[ch] cli/*.[ch] tests/*.h tests/*/*.[ch] tests/unit/*/*.[ch] \
@@ -101,8 +102,8 @@ interop: release ## our files before the real TurboLoader and the real FFCV (ins
 	@tools/interop/run.sh build/release build/interop
 
 .PHONY: bench
-bench: release ## benchmarks, with the numbers that the documents quote
-	@bench/run.sh build/release
+bench: release ## the numbers that the documents quote; BENCH_ARGS=--quick for a minute
+	@bench/run.sh build/release $(BENCH_ARGS)
 
 # ---- Tidiness --------------------------------------------------------------------------------------------------------
 

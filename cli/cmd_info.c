@@ -47,12 +47,18 @@ static uint64_t sum_rows(const mldf_reader *reader) {
 }
 
 /* The data region ends where the next thing begins. */
-static uint64_t data_end(const mldf_file_info *info) {
+static uint64_t data_end(const mldf_reader *reader, const mldf_file_info *info) {
     uint64_t end = info->file_bytes;
     const uint64_t others[] = {info->metadata_ptr, info->allocation_ptr, info->descriptor_ptr, info->directory_ptr};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (others[i] > info->data_ptr && others[i] < end)
+        if (others[i] >= info->data_ptr && others[i] < end)
             end = others[i];
+    for (size_t i = 0; i < mldf_reader_section_count(reader); i++) {
+        mldf_section section;
+        if (mldf_reader_section(reader, i, &section, NULL) == MLDF_OK && section.ptr >= info->data_ptr &&
+            section.ptr < end)
+            end = section.ptr;
+    }
     return end;
 }
 
@@ -60,7 +66,7 @@ static struct sizes measure(const mldf_reader *reader, const mldf_file_info *inf
     struct sizes sizes = {sum_statistics(reader), MLDF_NONE};
     if (sizes.data_bytes == MLDF_NONE)
         sizes.data_bytes = sum_rows(reader);
-    uint64_t region = info->data_ptr < info->file_bytes ? data_end(info) - info->data_ptr : 0;
+    uint64_t region = info->data_ptr < info->file_bytes ? data_end(reader, info) - info->data_ptr : 0;
     if (sizes.data_bytes != MLDF_NONE && region >= sizes.data_bytes)
         sizes.padding_bytes = region - sizes.data_bytes;
     return sizes;

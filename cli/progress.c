@@ -2,7 +2,6 @@
  * a cancel: the hook returns false. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -10,8 +9,7 @@
 static struct {
     const char *command;
     bool quiet, terminal, drawn;
-    double started, phase_started, last;
-    char phase[32];
+    double started, last;
 } bar;
 
 void format_count(char out[32], uint64_t count) {
@@ -60,7 +58,7 @@ static double fraction(const mldf_progress *p) {
 
 static void describe(char *out, size_t size, const mldf_progress *p, double now) {
     char count[32], bytes[32], rate[32];
-    double seconds = now - bar.phase_started, done = fraction(p);
+    double seconds = now - bar.started, done = fraction(p);
     format_count(count, p->samples_done);
     format_bytes(bytes, p->bytes_done);
     format_count(rate, seconds > 0 ? (uint64_t)((double)p->samples_done / seconds) : 0);
@@ -83,11 +81,6 @@ bool progress_hook(void *user, const mldf_progress *p) {
     if (bar.quiet)
         return true;
     double now = seconds_now();
-    const char *phase = p->phase ? p->phase : "";
-    if (strncmp(bar.phase, phase, sizeof bar.phase - 1) != 0) {
-        snprintf(bar.phase, sizeof bar.phase, "%s", phase);
-        bar.phase_started = now;
-    }
     /* Work that ends at once needs no bar. */
     if (now - bar.started < 0.5 || now - bar.last < (bar.terminal ? 0.1 : 5.0))
         return true;

@@ -121,8 +121,8 @@ if(MLDF_BUILD_TESTS)
     endif()
 
     find_package(Python3 3.9 COMPONENTS Interpreter)
-    if(Python3_Interpreter_FOUND AND TARGET mldf_cli AND NOT mldf_sanitize)
-        # The commands and the C program of README.md, run and compiled as they stand there.
+    if(Python3_Interpreter_FOUND AND TARGET mldf_cli AND MLDF_HAVE_SODIUM AND NOT mldf_sanitize)
+        # The commands and C programs of README.md and the guides, as they stand there; encryption is among them.
         mldf_add_test(docs/readme docs "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tests/readme/run.py")
         set_property(TEST docs/readme APPEND PROPERTY ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
     endif()

@@ -44,6 +44,12 @@ static mldf_status is_not_zero(const mldf_reader *reader, uint64_t sample, const
     return MLDF_OK;
 }
 
+/* Byte of the file that holds the bit. The file has section 5. */
+static inline uint64_t validity_byte(const mldf_reader *reader, uint64_t sample, const struct schema_field *f) {
+    uint64_t n = reader->header.num_samples, bitmap = 8 * (n / 64 + (n % 64 != 0));
+    return reader->validity->ptr + f->nullable_index * bitmap + sample / 8;
+}
+
 mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, size_t field, bool *out,
                                   mldf_error *err) {
     const struct schema_field *f = &reader->schema->fields[field];
@@ -53,11 +59,9 @@ mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, si
         return MLDF_OK;
     if (!reader->validity)
         return is_not_zero(reader, sample, f, out, err);
-    uint64_t n = reader->header.num_samples, bitmap = 8 * (n / 64 + (n % 64 != 0));
-    uint64_t at = reader->validity->ptr + f->nullable_index * bitmap + sample / 8;
     mldf_status status = reader->verify ? verify_validity(reader, err) : MLDF_OK;
     if (status >= 0)
-        status = mldfi_reader_copy(reader, at, &byte, 1, err);
+        status = mldfi_reader_copy(reader, validity_byte(reader, sample, f), &byte, 1, err);
     if (status < 0)
         return status;
     *out = byte >> (sample % 8) & 1;
@@ -278,9 +282,38 @@ static inline mldf_status get(const mldf_reader *reader, uint64_t sample, size_t
     return mldfi_reader_get_appended(reader, sample, field, stored, scratch, out, err);
 }
 
+/* The short way: a built-in type, raw in the mapping. Rows and validity bits were found inside the file at open. */
+static inline bool takes_short_way(const mldf_reader *reader, const struct schema_field *f) {
+    return reader->plain && f->type && f->info.type_id < MLDF_PRIVATE && !(f->info.flags & MLDF_FIELD_COMPRESSED);
+}
+
+static inline bool bit_is_set(const mldf_reader *reader, uint64_t sample, const struct schema_field *f) {
+    return reader->map.data[validity_byte(reader, sample, f)] >> (sample % 8) & 1;
+}
+
 mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                             mldf_value *out, mldf_error *err) {
-    return get(reader, sample, field, false, scratch, out, err);
+    if (!reader || !out || sample >= reader->header.num_samples || field >= reader->schema->field_count)
+        return get(reader, sample, field, false, scratch, out, err);
+    const struct schema_field *f = &reader->schema->fields[field];
+    if (!takes_short_way(reader, f))
+        return get(reader, sample, field, false, scratch, out, err);
+    const uint8_t *record = reader->map.data + mldfi_record_at(reader, sample, f), *data = NULL;
+    uint64_t ptr = 0, bytes = 0;
+    if ((f->info.flags & MLDF_FIELD_NULLABLE) && !bit_is_set(reader, sample, f)) {
+        set_null(out);
+        return MLDF_OK;
+    }
+    if (mldfi_field_has_payload(f)) {
+        mldfi_record_payload(f, record, &ptr, &bytes);
+        if (bytes == 0 ? ptr != 0 : ptr < reader->header.data_ptr || !mldfi_range_inside(ptr, bytes, reader->end))
+            return mldfi_reader_check_payload(reader, sample, f, mldfi_record_at(reader, sample, f), ptr, bytes, err);
+        data = bytes ? reader->map.data + ptr : NULL;
+    }
+    out->record = record;
+    out->data = data;
+    out->bytes = bytes;
+    return decode(reader, sample, f, ptr, scratch, out, err);
 }
 
 mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,

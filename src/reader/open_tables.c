@@ -112,7 +112,8 @@ struct expected_table {
     const char *name;
     const struct table_ref *table;
     uint64_t ptr;
-    uint64_t entries;     /* MLDF_NONE: any */
+    bool counted; /* the header says how many entries */
+    uint64_t entries;
     uint64_t entry_bytes; /* 0: not known yet */
 };
 
@@ -126,7 +127,7 @@ static mldf_status check_table(struct opening *opening, const struct expected_ta
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at,
                                  "%s: section 1 says byte %" PRIu64 ", the header says %" PRIu64, want->name,
                                  table->ptr, want->ptr);
-    if (want->entries != MLDF_NONE && table->entries != want->entries)
+    if (want->counted && table->entries != want->entries)
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 16,
                                  "%s: section 1 says %" PRIu64 " entries, the header says %" PRIu64, want->name,
                                  table->entries, want->entries);
@@ -181,10 +182,10 @@ mldf_status mldfi_open_tables(struct opening *opening) {
                                  "section 1 (tables) at byte %" PRIu64 " is damaged", section->ptr);
     mldfi_tables_decode(bytes, tables);
     const struct expected_table want[3] = {
-        {"field descriptors", &tables->descriptors, header->field_desc_ptr, header->num_fields,
+        {"field descriptors", &tables->descriptors, header->field_desc_ptr, true, header->num_fields,
          FORMAT_DESCRIPTOR_BYTES},
-        {"metadata table", &tables->metadata, header->metadata_ptr, header->num_samples, 0},
-        {"allocation table", &tables->allocation, header->alloc_table_ptr, MLDF_NONE, FORMAT_ALLOCATION_BYTES}};
+        {"metadata table", &tables->metadata, header->metadata_ptr, true, header->num_samples, 0},
+        {"allocation table", &tables->allocation, header->alloc_table_ptr, false, 0, FORMAT_ALLOCATION_BYTES}};
     for (size_t k = 0; k < 3; k++)
         if ((status = check_table(opening, &want[k], section->ptr + 24 * k)) < 0)
             return status;

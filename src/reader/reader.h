@@ -38,6 +38,7 @@ struct mldf_reader {
     uint64_t footer_ptr;     /* 0: a 1.0 file */
     uint32_t generation;
     bool header_recovered, draft;
+    bool streamed; /* recovered because its pointers are zero: written to a pipe, as it should be */
     struct tables tables;
     uint64_t row_bytes;
     struct section *sections;
@@ -49,6 +50,7 @@ struct mldf_reader {
     struct zstd_dictionary *dictionary;
     struct crypt *crypt; /* NULL: not encrypted, or opened without key */
     bool encrypted;
+    bool plain; /* mapped, nothing to verify or decrypt: a value without prefix and validity bit takes the short way */
     bool salvage;              /* opened by descriptors and rows alone: what is nullable and all zero counts as null */
     bool doubt_validity;       /* repair: a validity bit 0 over a record that is not zero does not count */
     uint64_t promised_samples; /* repair: as the header says, rows that are cut off included */

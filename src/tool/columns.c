@@ -21,7 +21,7 @@ size_t mldfi_columns_find(const struct columns *columns, const char *name, size_
         if (slot == 0)
             return SIZE_MAX;
         const char *have = columns->names[slot - 1];
-        if (strncmp(have, name, bytes) == 0 && have[bytes] == 0)
+        if (strlen(have) == bytes && memcmp(have, name, bytes) == 0)
             return slot - 1;
     }
 }

@@ -12,6 +12,7 @@ struct copy {
     mldf_writer *writer;
     size_t count;
     size_t *from; /* the reader's field for each of the writer's */
+    bool *is_json;
     mldf_value *values;
     mldf_buffer *scratch; /* one for each field */
     mldf_buffer key_scratch;
@@ -25,7 +26,9 @@ static mldf_status match_field(const mldf_schema *source, const mldf_field *want
     if (have->type_id != wanted->type_id)
         return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' is %s, not %s", wanted->name, have->type_name,
                           wanted->type_name);
-    if (strcmp(have->arguments, wanted->arguments) != 0)
+    /* A private type of a 1.0 file has no name. */
+    bool unnamed = have->type_id >= MLDF_PRIVATE && strcmp(have->arguments, "{}") == 0;
+    if (strcmp(have->arguments, wanted->arguments) != 0 && !unnamed)
         return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' has the arguments %.150s, not %.150s", wanted->name,
                           have->arguments, wanted->arguments);
     if (have->record_bytes != wanted->record_bytes)
@@ -37,8 +40,10 @@ static mldf_status match_field(const mldf_schema *source, const mldf_field *want
 static mldf_status match_fields(struct copy *c, mldf_error *err) {
     const mldf_schema *source = mldf_reader_schema(c->reader), *target = mldf_writer_schema(c->writer);
     mldf_status status = MLDF_OK;
-    for (size_t i = 0; status == MLDF_OK && i < c->count; i++)
+    for (size_t i = 0; status == MLDF_OK && i < c->count; i++) {
+        c->is_json[i] = mldf_schema_field(target, i)->type_id == MLDF_JSON;
         status = match_field(source, mldf_schema_field(target, i), &c->from[i], err);
+    }
     if (status < 0)
         return status;
     /* Names are unique on both sides, so equal counts mean equal sets. */
@@ -57,6 +62,9 @@ static mldf_status copy_one(struct copy *c, uint64_t sample, bool keys, uint64_t
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK && i < c->count; i++) {
         status = mldf_reader_get_stored(c->reader, sample, c->from[i], &c->scratch[i], &c->values[i], err);
+        /* JSON of no bytes is how a 1.0 file says that there is no value. */
+        if (status == MLDF_OK && c->is_json[i] && c->values[i].bytes == 0)
+            c->values[i].kind = MLDF_KIND_NULL;
         *bytes += c->values[i].bytes + c->values[i].record_bytes;
     }
     if (status == MLDF_OK && keys)
@@ -71,20 +79,25 @@ static void free_copy(struct copy *c) {
         mldf_buffer_free(&c->scratch[i]);
     mldf_buffer_free(&c->key_scratch);
     free(c->from);
+    free(c->is_json);
     free(c->values);
     free(c->scratch);
 }
 
 mldf_status mldfi_copy_samples(const mldf_reader *reader, mldf_writer *writer, bool keys, struct input_watch *watch,
                                mldf_error *err) {
-    struct copy c = {reader, writer,          mldf_schema_field_count(mldf_writer_schema(writer)), NULL, NULL,
-                     NULL,   MLDF_BUFFER_INIT};
+    struct copy c;
+    memset(&c, 0, sizeof c);
+    c.reader = reader;
+    c.writer = writer;
+    c.count = mldf_schema_field_count(mldf_writer_schema(writer));
     uint64_t samples = mldf_reader_sample_count(reader);
     mldf_status status = MLDF_OK;
     c.from = mldfi_alloc_zero(c.count + 1, sizeof *c.from, err);
+    c.is_json = mldfi_alloc_zero(c.count + 1, sizeof *c.is_json, err);
     c.values = mldfi_alloc_zero(c.count + 1, sizeof *c.values, err);
     c.scratch = mldfi_alloc_zero(c.count + 1, sizeof *c.scratch, err);
-    if (!c.from || !c.values || !c.scratch)
+    if (!c.from || !c.is_json || !c.values || !c.scratch)
         status = MLDF_E_MEMORY;
     if (status == MLDF_OK)
         status = match_fields(&c, err);

@@ -18,6 +18,7 @@ void mldfi_csv_begin(struct csv *csv, struct input *input, char separator) {
 
 void mldfi_csv_free(struct csv *csv) {
     free(csv->cells);
+    mldf_buffer_free(&csv->plain);
     memset(csv, 0, sizeof *csv);
 }
 
@@ -48,7 +49,7 @@ static mldf_status bad_row(struct csv *csv, uint64_t line, uint64_t column, cons
     for (;;) {
         int c = peek(csv, csv->at, err);
         if (c == -2)
-            return err ? err->status : MLDF_E_IO;
+            return err->status;
         if (c == -1)
             break;
         csv->at++;
@@ -86,7 +87,7 @@ static mldf_status scan_quoted(struct csv *csv, mldf_error *err) {
     for (;;) {
         int c = peek(csv, csv->at, err);
         if (c == -2)
-            return err ? err->status : MLDF_E_IO;
+            return err->status;
         if (c == -1)
             return bad_row(csv, line, column, "a quote that is not closed before the end of the file", err);
         csv->at++;
@@ -95,7 +96,7 @@ static mldf_status scan_quoted(struct csv *csv, mldf_error *err) {
         } else if (c == '"') {
             int next = peek(csv, csv->at, err);
             if (next == -2)
-                return err ? err->status : MLDF_E_IO;
+                return err->status;
             if (next != '"')
                 return add_cell(csv, begin, csv->at - 1, true, line, column, err);
             csv->at++;
@@ -109,7 +110,7 @@ static mldf_status scan_plain(struct csv *csv, mldf_error *err) {
     for (;;) {
         int c = peek(csv, csv->at, err);
         if (c == -2)
-            return err ? err->status : MLDF_E_IO;
+            return err->status;
         if (c >= 0 && c != csv->separator && c != '\n' && c != '\r') {
             /* the fast lane: no function call while the window lasts */
             const char *p = row_text(csv) + csv->at + 1, *end = csv->input->data + csv->input->end;
@@ -149,7 +150,7 @@ static int end_of_cell(struct csv *csv, mldf_error *err) {
     if (c == -1)
         return 0;
     if (c == -2)
-        return err ? err->status : MLDF_E_IO;
+        return err->status;
     return bad_row(csv, csv->scan_line, csv->at - csv->line_start + 1, "text after a closing quote", err);
 }
 
@@ -168,36 +169,46 @@ static mldf_status fail_at_offset(struct csv *csv, size_t offset, const char *wh
                       (unsigned long long)(offset - start + 1), what);
 }
 
-/* "" becomes ", in place. */
-static size_t unescape(char *text, size_t bytes) {
-    char *quote = memchr(text, '"', bytes);
-    if (!quote)
-        return bytes;
-    size_t to = (size_t)(quote - text);
-    for (size_t from = to; from < bytes; from++) {
-        text[to++] = text[from];
-        if (text[from] == '"')
-            from++; /* the scanner saw to it that quotes come in pairs */
+/* A quoted cell with "" in it, copied to `to` with single quotes. Returns its length. */
+static size_t unescape(char *to, const char *from, size_t bytes) {
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        to[n++] = from[i];
+        if (from[i] == '"')
+            i++; /* the scanner saw to it that quotes come in pairs */
     }
-    return to;
+    return n;
 }
 
-static mldf_status finish_row(struct csv *csv, mldf_error *err) {
-    char *text = csv->input->data + csv->input->begin;
+static mldf_status check_text(struct csv *csv, const char *text, mldf_error *err) {
     size_t good = mldfi_utf8_valid_prefix(text, csv->at);
     const char *nul = memchr(text, 0, csv->at);
     if (nul && (size_t)(nul - text) < good)
         return fail_at_offset(csv, (size_t)(nul - text), "a NUL byte", err);
     if (good < csv->at)
         return fail_at_offset(csv, good, "bytes that are not UTF-8", err);
-    for (size_t i = 0; i < csv->cell_count; i++) {
-        struct csv_cell *cell = &csv->cells[i];
-        char *begin = text + cell->offset;
-        if (cell->quoted)
-            cell->bytes = unescape(begin, cell->bytes);
-        cell->text = begin;
-    }
     return MLDF_OK;
+}
+
+static mldf_status finish_row(struct csv *csv, mldf_error *err) {
+    const char *text = row_text(csv);
+    mldf_status status = check_text(csv, text, err);
+    csv->plain.size = 0;
+    for (size_t i = 0; status == MLDF_OK && i < csv->cell_count; i++) {
+        struct csv_cell *cell = &csv->cells[i];
+        cell->text = text + cell->offset;
+        if (!cell->quoted || !memchr(cell->text, '"', cell->bytes))
+            continue;
+        /* Unescaped cells are never longer than the row, so this reserves once and no pointer moves. */
+        status = mldf_buffer_reserve(&csv->plain, csv->at, err);
+        if (status < 0)
+            break;
+        char *to = (char *)csv->plain.data + csv->plain.size;
+        cell->bytes = unescape(to, cell->text, cell->bytes);
+        cell->text = to;
+        csv->plain.size += cell->bytes;
+    }
+    return status;
 }
 
 static mldf_status skip_mark(struct csv *csv, mldf_error *err) {
@@ -206,7 +217,7 @@ static mldf_status skip_mark(struct csv *csv, mldf_error *err) {
     for (size_t i = 0; i < 3; i++) {
         int c = peek(csv, i, err);
         if (c == -2)
-            return err ? err->status : MLDF_E_IO;
+            return err->status;
         if (c != mark[i])
             return MLDF_OK;
     }
@@ -220,12 +231,14 @@ static mldf_status scan_row(struct csv *csv, mldf_error *err) {
     csv->at = csv->line_start = 0;
     csv->row_line = csv->scan_line = csv->line;
     int c = peek(csv, 0, err);
+    if (c == -2)
+        return err->status;
     if (c == -1)
         return MLDF_END;
     for (int more = 1; more != 0;) {
         c = peek(csv, csv->at, err);
         if (c == -2)
-            return err ? err->status : MLDF_E_IO;
+            return err->status;
         mldf_status status = c == '"' ? scan_quoted(csv, err) : scan_plain(csv, err);
         if (status < 0)
             return status;

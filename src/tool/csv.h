@@ -1,5 +1,5 @@
 /* CSV and TSV: RFC 4180 with the tolerance that real files need. Its one idea: a row is first found whole in the input's window,
- * then checked (UTF-8, NUL), and only then are quoted cells unescaped in place; so every error has its exact line and column.
+ * then checked (UTF-8, NUL), and only then are quoted cells unescaped; so every error has its exact line and column.
  *
  * Accepted: LF and CRLF line ends, a byte-order mark, quoted cells with separators, line ends and "" in them, a quote inside an
  * unquoted cell, blank lines (skipped), a last line without its line end. Refused: bytes that are not UTF-8, NUL, a lone carriage
@@ -27,6 +27,7 @@ struct csv {
     size_t cell_count, cell_capacity;
     uint64_t row_line; /* first line of the row in cells */
     size_t pending;    /* bytes of the row that is given up at the next call */
+    mldf_buffer plain; /* cells that had "" in them: the window itself is never changed, it may be read again */
     /* while a row is scanned */
     size_t at;         /* offset from input->begin */
     size_t line_start; /* of the line that `at` is in */

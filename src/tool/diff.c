@@ -50,7 +50,9 @@ static bool compare_types(struct diff *d, const mldf_field *a, const mldf_field 
         report(d, MLDF_NONE, a->name, "type", "%s in the first file, %s in the second", a->type_name, b->type_name);
         return false;
     }
-    if (strcmp(a->arguments, b->arguments) == 0)
+    /* A private type of a 1.0 file has no name to compare. */
+    bool unnamed = a->type_id >= MLDF_PRIVATE && (strcmp(a->arguments, "{}") == 0 || strcmp(b->arguments, "{}") == 0);
+    if (strcmp(a->arguments, b->arguments) == 0 || unnamed)
         return true;
     report(d, MLDF_NONE, a->name, "type", "%s %.200s in the first file, %.200s in the second", a->type_name,
            a->arguments, b->arguments);

@@ -35,7 +35,7 @@ void mldfi_feed_free(struct feed *feed) {
         for (size_t i = 0; i < feed->source_count; i++)
             mldfi_rows_close(&feed->opened[i]);
     if (feed->converters)
-        for (size_t i = 0; i < mldf_schema_field_count(feed->schema); i++)
+        for (size_t i = 0; i < feed->field_count; i++)
             mldfi_converter_free(&feed->converters[i]);
     mldfi_columns_free(&feed->columns);
     free(feed->opened);
@@ -51,12 +51,13 @@ void mldfi_feed_free(struct feed *feed) {
 /* ---- The schema ---------------------------------------------------------------------------------------------------- */
 
 static mldf_status make_converters(struct feed *feed, mldf_error *err) {
-    size_t count = mldf_schema_field_count(feed->schema);
+    size_t count = feed->field_count = mldf_schema_field_count(feed->schema);
     feed->converters = mldfi_alloc_zero(count + 1, sizeof *feed->converters, err);
     feed->values = mldfi_alloc_zero(count + 1, sizeof *feed->values, err);
     feed->field_column = mldfi_alloc_zero(count + 1, sizeof *feed->field_column, err);
     if (!feed->converters || !feed->values || !feed->field_column)
         return MLDF_E_MEMORY;
+    feed->converter_count = count;
     for (size_t i = 0; i < count; i++) {
         const mldf_field *field = mldf_schema_field(feed->schema, i);
         const struct inferred *inferred = feed->inferred ? &feed->inferred[i] : NULL;
@@ -141,10 +142,23 @@ static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
         feed->options->skip(feed->options->skip_user, &skip);
 }
 
+/* A writer that is cancelled while it waits drops the rows in hand. A run that can be resumed stops between two rows instead. */
+static bool on_progress(void *user, const mldf_progress *progress) {
+    struct feed *feed = user;
+    bool go_on = feed->watch.progress(feed->watch.user, progress);
+    if (!go_on && !feed->finishing)
+        feed->interrupted = true;
+    return go_on || !feed->finishing;
+}
+
 void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer) {
     writer->skip_bad_samples = feed->options->skip_bad_rows;
     writer->skipped = on_skipped;
     writer->skipped_user = feed;
+    if (feed->options->resume && feed->watch.progress) {
+        writer->progress = on_progress;
+        writer->progress_user = feed;
+    }
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------------------- */
@@ -166,8 +180,7 @@ static void skip_row(struct feed *feed, const struct rows *rows, const mldf_erro
 static mldf_status convert_row(struct feed *feed, const struct rows *rows, const char **key, size_t *key_bytes,
                                mldf_error *err) {
     static const struct cell absent = {CELL_ABSENT, false, NULL, 0, NULL, 0, 0, 0};
-    size_t count = mldf_schema_field_count(feed->schema);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < feed->field_count; i++) {
         size_t column = feed->field_column[i];
         const struct cell *cell = column == SIZE_MAX ? &absent : &rows->cells[column];
         mldf_status status = mldfi_convert(&feed->converters[i], cell, &feed->values[i], err);
@@ -204,7 +217,7 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
     feed->ring_line[slot] = rows->line;
     feed->ring_source[slot] = (uint32_t)source;
     feed->submitted++;
-    status = mldf_writer_append(feed->writer, feed->values, mldf_schema_field_count(feed->schema), key, key_bytes, err);
+    status = mldf_writer_append(feed->writer, feed->values, feed->field_count, key, key_bytes, err);
     if (status < 0 && is_row_error(status))
         mldfi_feed_place(feed, err);
     return status;
@@ -223,15 +236,22 @@ mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err)
     uint64_t before = feed->watch.now.bytes_done;
     if (status == MLDF_OK && source == feed->start.source && feed->start.offset)
         status = mldfi_rows_seek(rows, feed->start.offset, feed->start.line, err);
+    mldfi_rows_tell(rows, &feed->row_end, &feed->row_end_line);
     for (uint64_t n = 0; status == MLDF_OK; n++) {
         status = feed_row(feed, rows, source, err);
+        if (status == MLDF_OK)
+            mldfi_rows_tell(rows, &feed->row_end, &feed->row_end_line);
         feed->watch.now.samples_done = feed->submitted;
         feed->watch.now.bytes_done = before + rows->input.consumed;
         if (status == MLDF_OK && n % 64 == 0)
             status = mldfi_watch(&feed->watch, false, err);
+        if (status == MLDF_OK && feed->interrupted)
+            status = mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
         if (status == MLDF_OK && n % 64 == 0 && feed->options->resume)
-            status = mldfi_feed_checkpoint(feed, rows, source, err);
+            status = mldfi_feed_checkpoint(feed, source, false, err);
     }
+    if (status == MLDF_E_CANCELLED && feed->options->resume)
+        (void)mldfi_feed_checkpoint(feed, source, true, NULL);
     mldfi_rows_close(rows);
     return status == MLDF_END ? MLDF_OK : status;
 }

@@ -244,7 +244,7 @@ static mldf_status next_csv(struct rows *rows, const struct columns *columns, ml
 static size_t member_column(const struct columns *columns, const struct json_node *node, size_t guess) {
     if (guess < columns->count) {
         const char *name = columns->names[guess];
-        if (strncmp(name, node->key, node->key_bytes) == 0 && name[node->key_bytes] == 0)
+        if (strlen(name) == node->key_bytes && memcmp(name, node->key, node->key_bytes) == 0)
             return guess;
     }
     return mldfi_columns_find(columns, node->key, node->key_bytes);

@@ -35,8 +35,9 @@ void mldfi_verify_problem(struct verify *verify, mldf_status status, uint64_t of
 
 mldf_status mldfi_verify_tick(struct verify *verify, mldf_error *err) {
     double now = mldfi_time();
+    uint64_t total = verify->reader ? verify->reader->end : MLDF_NONE, done = atomic_load(&verify->bytes_done);
     mldf_progress progress = {"verify", atomic_load(&verify->samples_done), verify->result->num_samples,
-                              atomic_load(&verify->bytes_done), verify->reader ? verify->reader->end : MLDF_NONE};
+                              done < total ? done : total /* some tables are read twice */, total};
     if (!verify->options.progress || now - verify->last_report < 0.05)
         return MLDF_OK;
     verify->last_report = now;

@@ -22,16 +22,18 @@ static mldf_status read_section(const mldf_reader *reader, const struct section 
     return st;
 }
 
-/* A large section goes straight into a stream. */
-static mldf_status replay_section(const mldf_reader *reader, const struct section *section, struct spill_stream *to,
-                                  mldf_error *err) {
+/* A large section goes straight into `take`, 64 KiB at a time. */
+typedef mldf_status (*take_fn)(struct table_builder *tables, const uint8_t *bytes, size_t count, mldf_error *err);
+
+static mldf_status replay_section(const mldf_reader *reader, const struct section *section,
+                                  struct table_builder *tables, take_fn take, mldf_error *err) {
     uint8_t chunk[65536];
     uint32_t crc = 0;
     for (uint64_t at = 0; at < section->size;) {
         size_t part = section->size - at < sizeof chunk ? (size_t)(section->size - at) : sizeof chunk;
         mldf_status st = mldfi_file_read(&reader->file, section->ptr + at, chunk, part, err);
         crc = mldfi_crc32c(crc, chunk, part);
-        if (st < 0 || (st = mldfi_stream_push(to, chunk, part, err)) < 0)
+        if (st < 0 || (st = take(tables, chunk, part, err)) < 0)
             return st;
         at += part;
     }
@@ -39,6 +41,24 @@ static mldf_status replay_section(const mldf_reader *reader, const struct sectio
         return mldfi_fail_at(err, MLDF_E_CHECKSUM, section->ptr, "section %s is damaged; see mldf verify",
                              mldfi_section_name(section->kind));
     return MLDF_OK;
+}
+
+static mldf_status take_checks(struct table_builder *tables, const uint8_t *bytes, size_t count, mldf_error *err) {
+    return mldfi_stream_push(&tables->checks, bytes, count, err);
+}
+
+/* Pages without a sample at the end of the map are left out: the next payload may begin in one of them. */
+static mldf_status take_page_map(struct table_builder *tables, const uint8_t *bytes, size_t count, mldf_error *err) {
+    mldf_status st = MLDF_OK;
+    for (size_t at = 0; at + 8 <= count && st >= 0; at += 8, tables->pages_seen++) {
+        if (mldfi_load_u64(bytes + at) == UINT64_MAX)
+            continue;
+        st = mldfi_tables_fill_pages(tables, tables->pages_seen, err);
+        if (st >= 0)
+            st = mldfi_stream_push(&tables->page_map, bytes + at, 8, err);
+        tables->pages++;
+    }
+    return st;
 }
 
 static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
@@ -158,11 +178,9 @@ static mldf_status replay(mldf_writer *writer, const mldf_reader *reader, mldf_e
     if (st >= 0)
         st = replay_allocation(writer, reader, err);
     if (st >= 0 && reader->checks)
-        st = replay_section(reader, reader->checks, &tables->checks, err);
-    if (st >= 0 && reader->page_map) {
-        st = replay_section(reader, reader->page_map, &tables->page_map, err);
-        tables->pages = mldfi_stream_bytes(&tables->page_map) / 8;
-    }
+        st = replay_section(reader, reader->checks, tables, take_checks, err);
+    if (st >= 0 && reader->page_map)
+        st = replay_section(reader, reader->page_map, tables, take_page_map, err);
     return st;
 }
 

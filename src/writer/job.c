@@ -190,7 +190,7 @@ static void rebuild_value(const struct job *job, const struct job_payload *paylo
                           uint32_t record_bytes, mldf_value *out) {
     *out = (mldf_value){.kind = payload->kind, .dtype = payload->dtype, .ndim = payload->ndim, .bytes = payload->bytes};
     out->as.u = payload->number;
-    out->data = job->arena.data + payload->offset;
+    out->data = payload->bytes ? job->arena.data + payload->offset : NULL;
     out->record = record;
     out->record_bytes = record_bytes;
     if (payload->ndim)

@@ -17,6 +17,7 @@ struct table_builder {
     struct stats_accumulator *stats;
     bool without_stats; /* an append to a file that has none */
     uint64_t samples;
+    uint64_t pages_seen;          /* append: entries of the old page map so far */
     uint64_t pages;               /* page map entries so far */
     uint64_t data_ptr, page_size; /* must be set before the first allocation */
     enum { KEYS_UNDECIDED, KEYS_ALL, KEYS_NONE } keys;

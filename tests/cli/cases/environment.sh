@@ -1,0 +1,47 @@
+# What the environment refuses: exit code 3, nothing left over, the old file intact.
+printf 'a\n1\n' >a.csv
+mldf pack a.csv -o a.mldf -q
+cp a.mldf before.mldf
+expect 3 mldf info nosuch.mldf <<'END'
+--- stderr
+mldf info: nosuch.mldf: cannot be opened: No such file or directory
+END
+mkdir folder
+expect_error 3 'folder' mldf info folder
+expect 1 mldf info a.csv <<'END'
+--- stderr
+mldf info: a.csv: not an MLDF file: its first bytes are not the magic number
+END
+expect 3 mldf pack a.csv -o a.mldf <<'END'
+--- stderr
+mldf pack: a.mldf: exists already
+END
+check cmp -s a.mldf before.mldf
+expect_error 0 '' mldf pack a.csv -o a.mldf -f
+expect_error 3 'nosuch.csv' mldf pack nosuch.csv -o b.mldf
+expect_error 3 'nosuch/b.mldf' mldf pack a.csv -o nosuch/b.mldf
+expect_error 3 'a.csv/b.mldf' mldf pack a.csv -o a.csv/b.mldf
+expect_error 3 'nosuch.json' mldf pack a.csv -o b.mldf --schema nosuch.json
+check test ! -e b.mldf
+# Results that cannot be written.
+expect_error 3 'standard output' bash -c '"$0" info a.mldf >&-' "$MLDF"
+if [ -e /dev/full ]; then
+    expect_error 3 'No space left on device' bash -c '"$0" cat a.mldf >/dev/full' "$MLDF"
+fi
+# A reader that has seen enough is no error to talk about.
+seq 200000 | sed '1i n' >many.csv
+mldf pack many.csv -o many.mldf -q
+mldf cat many.mldf 2>pipe.err | head -n 1 >pipe.out
+check test ! -s pipe.err
+check grep -q 'sample 0' pipe.out
+# A folder that may not be written.
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir locked && chmod 555 locked
+    expect_error 3 'locked' mldf pack a.csv -o locked/b.mldf
+elif command -v setpriv >/dev/null && setpriv --reuid=65534 --regid=65534 --clear-groups test -r a.csv -a -x "$MLDF" 2>/dev/null; then
+    mkdir locked && chmod 555 locked
+    expect_error 3 'locked' setpriv --reuid=65534 --regid=65534 --clear-groups "$MLDF" pack a.csv -o locked/b.mldf
+else
+    skip "a read-only folder: root may write everywhere, and another user cannot be used here"
+fi
+check test -z "$(ls -A | grep -F .tmp)"

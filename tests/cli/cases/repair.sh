@@ -1,0 +1,20 @@
+# Damage that repair mends in place, and what it saves into a new file.
+printf 'a,t\n1,one\n2,two\n3,three\n' >a.csv
+mldf pack a.csv -o a.mldf -q
+expect_error 0 '' mldf repair a.mldf
+cp a.mldf torn.mldf
+python3 -c 'd=bytearray(open("torn.mldf","rb").read()); d[17]^=1; open("torn.mldf","wb").write(d)'
+mldf repair torn.mldf --json | json 'd["changed"] and d["lost"] == 0 and d["action"]'
+check cmp -s a.mldf torn.mldf
+cp a.mldf hit.mldf
+python3 -c 'd=bytearray(open("hit.mldf","rb").read()); i=d.index(b"two"); d[i]^=1; open("hit.mldf","wb").write(d)'
+mldf verify --json hit.mldf | json 'd["good_samples"] == 2 and d["problems"][0]["sample"] == 1 and d["problems"][0]["field"] == "t"'
+mldf repair hit.mldf -o saved.mldf --json >report.json
+check test $? -eq 1
+json 'd["written"] == 2 and d["lost"] == 1 and d["skipped"][0]["sample"] == 1' <report.json
+expect 0 mldf cat --json saved.mldf <<'END'
+{"index":0,"key":null,"fields":{"a":1,"t":"one"}}
+{"index":1,"key":null,"fields":{"a":3,"t":"three"}}
+END
+expect_error 3 'exists' mldf repair hit.mldf -o saved.mldf
+expect_error 3 'nosuch' mldf repair nosuch

@@ -1,0 +1,85 @@
+# Wrong usage: exit code 2, one line on stderr, a suggestion where one is near.
+expect 2 mldf <<'END'
+--- stderr
+mldf: a command is missing; mldf --help lists them
+END
+expect 2 mldf inof x <<'END'
+--- stderr
+mldf: no command is named 'inof': did you mean 'info'?
+END
+expect 2 mldf zzzzzz <<'END'
+--- stderr
+mldf: no command is named 'zzzzzz'; mldf --help lists them
+END
+expect 2 mldf info <<'END'
+--- stderr
+mldf info: a file is missing: usage: mldf info [options] FILE
+END
+expect 2 mldf info a b <<'END'
+--- stderr
+mldf info: 'b' is one argument too many: usage: mldf info [options] FILE
+END
+expect 2 mldf head --feilds a x <<'END'
+--- stderr
+mldf head: no option is named --feilds: did you mean --fields?
+END
+expect 2 mldf head -z x <<'END'
+--- stderr
+mldf head: no option is named -z
+END
+expect 2 mldf head -n <<'END'
+--- stderr
+mldf head: -n needs a value: -n COUNT
+END
+expect 2 mldf head --json=1 x <<'END'
+--- stderr
+mldf head: --json takes no value
+END
+expect 2 mldf verify -j 99999 x <<'END'
+--- stderr
+mldf verify: -j: 99999 threads are too many; the limit is 1024
+END
+expect 2 mldf pack a.csv <<'END'
+--- stderr
+mldf pack: -o OUT is missing
+END
+expect 2 mldf pack a.csv -o x --on-error=maybe <<'END'
+--- stderr
+mldf pack: --on-error: 'maybe' is neither stop nor skip
+END
+expect 2 mldf pack a.csv -o x --page-size 1000 <<'END'
+--- stderr
+mldf pack: --page-size: '1000' is not a power of two from 4096 to 2G
+END
+printf '[1]' >card.json
+expect 2 mldf pack a.csv -o x --card card.json <<'END'
+--- stderr
+mldf pack: card.json: a card is one JSON object
+END
+mkdir folder
+expect 2 mldf pack folder -o x <<'END'
+--- stderr
+mldf pack: folder: folders are not packed by this version
+END
+expect 2 mldf plan --samples 1 <<'END'
+--- stderr
+mldf plan: --schema FILE is missing
+END
+expect 2 mldf info --key k --passphrase-file p x <<'END'
+--- stderr
+mldf info: --key and --passphrase-file cannot be given together
+END
+# Help is no error, and every command has it.
+for command in info head cat verify diff plan pack append repack repair; do
+    expect_error 0 '' mldf $command --help
+    check grep -q "^Usage: mldf $command " "$work/got.out"
+    mldf help $command >help.txt
+    check cmp -s help.txt "$work/got.out"
+done
+expect_error 0 '' mldf --help
+expect_error 0 '' mldf --version
+check grep -q '^mldf [0-9]' "$work/got.out"
+# "--" ends the options; options may stand behind the files.
+printf 'a\n1\n' >-x.csv
+expect_error 0 '' mldf pack -o out.mldf -- -x.csv
+expect_error 0 '' mldf info out.mldf --json
