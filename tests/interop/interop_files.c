@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interop/beton.h"
+#include "interop/tar.h"
 #include "interop/tbl.h"
 #include "os/file.h"
 
@@ -75,6 +76,29 @@ static void write_raw_tbl(const char *folder) {
     }
     must(mldfi_tbl_writer_finish(w, NULL, &err), &err);
     mldfi_tbl_writer_free(w);
+}
+
+/* ---- tar -------------------------------------------------------------------------------------------------------------------- */
+
+/* Names of every length up to 400, so that each way of writing a name is met. */
+static void write_tar(const char *folder) {
+    char path[1000], key[500];
+    uint8_t data[2000];
+    struct tar_writer *w;
+    mldf_error err;
+    snprintf(path, sizeof path, "%s/names.tar", folder);
+    must(mldfi_tar_writer_open(&w, path, true, &err), &err);
+    for (unsigned i = 1; i <= 400; i++) {
+        memset(key, 'k', i);
+        for (unsigned j = 60; j + 8 < i; j += 61)
+            key[j] = '/';
+        snprintf(key + i, sizeof key - i, i % 7 ? "%u" : "\xc3\xa4%u", i);
+        fill(data, i * 5 % 2000, i);
+        must(mldfi_tar_writer_part(w, key, "bin", data, i * 5 % 2000, &err), &err);
+        must(mldfi_tar_writer_part(w, key, "cls", "7", 1, &err), &err);
+    }
+    must(mldfi_tar_writer_finish(w, &err), &err);
+    mldfi_tar_writer_free(w);
 }
 
 /* ---- .beton ------------------------------------------------------------------------------------------------------------------ */
@@ -172,6 +196,7 @@ int main(int argc, char **argv) {
         write_tbl(argv[1], "lz4.tbl", true, false, 2);
     write_raw_tbl(argv[1]);
     write_large_beton(argv[1]);
+    write_tar(argv[1]);
     for (int i = 2; i < argc; i++)
         copy_beton(argv[1], argv[i], i % 2);
     return 0;
