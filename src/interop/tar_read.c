@@ -342,7 +342,8 @@ static mldf_status skip_rest(struct tar_reader *r, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* A block of zeros: the second makes the end. What is behind is read off a pipe, so that its writer is not surprised. */
+/* A block of zeros: the second makes the end. The rest of the last record is read too, so that a program that writes whole
+ * records into a pipe is not stopped by its closing. */
 static mldf_status end_mark(struct tar_reader *r, mldf_error *err) {
     uint8_t block[TAR_BLOCK];
     size_t got;
@@ -350,10 +351,11 @@ static mldf_status end_mark(struct tar_reader *r, mldf_error *err) {
     mldf_status status = mldfi_tar_input_read(r->input, block, sizeof block, &got, err);
     if (status < 0)
         return status;
+    uint64_t at = mldfi_tar_input_position(r->input);
     if (got < sizeof block || !is_zero(block))
         warning(r, "the archive's end mark after this member is one block of zeros instead of two");
     else
-        (void)mldfi_tar_input_skip(r->input, 1 << 20, &ignored, NULL);
+        (void)mldfi_tar_input_skip(r->input, TAR_RECORD - 1 - (at - 1) % TAR_RECORD, &ignored, NULL);
     r->ended = true;
     return MLDF_END;
 }

@@ -363,6 +363,46 @@ static void sparse_members_are_refused_in_words(void) {
     }
 }
 
+/* Nine gibibytes: beyond the eleven octal digits. Only the headers are there, the content is cut off. */
+static void check_huge(const char *name) {
+    size_t bytes;
+    uint8_t *data = check_read_file(check_tmp(name), &bytes);
+    struct tar_input *input;
+    struct tar_reader *reader;
+    struct tar_member m;
+    mldf_error err;
+    REQUIRE_OK(mldfi_tar_input_memory(&input, data, bytes, &err), &err);
+    REQUIRE_OK(mldfi_tar_reader_new(&reader, input, NULL, NULL, &err), &err);
+    CHECK_OK(mldfi_tar_next(reader, &m, &err), &err);
+    CHECK_EQ_U64((uint64_t)9 << 30, m.size);
+    CHECK_EQ_STR("huge.bin", m.name);
+    CHECK_STATUS(MLDF_E_TRUNCATED, mldfi_tar_next(reader, &m, &err), &err);
+    mldfi_tar_reader_free(reader);
+    mldfi_tar_input_free(input);
+    free(data);
+}
+
+static void sizes_beyond_eight_gibibytes_read_and_are_written(void) {
+    if (shell("truncate -s 9G huge.bin")) {
+        CHECK(shell("tar --format=gnu -cf - huge.bin 2> err | head -c 4096 > huge1.tar"));
+        check_huge("huge1.tar");
+        CHECK(shell("tar --format=pax -cf - huge.bin 2> err | head -c 4096 > huge2.tar"));
+        check_huge("huge2.tar");
+        CHECK(shell("rm huge.bin"));
+    }
+    static uint8_t zeros[2 << 20];
+    struct tar_writer *w;
+    mldf_error err;
+    int fd = open(check_tmp("huge3.tar"), O_WRONLY | O_CREAT, 0666);
+    REQUIRE_OK(mldfi_tar_writer_fd(&w, fd, &err), &err);
+    CHECK_OK(mldfi_tar_writer_begin(w, "huge.bin", (uint64_t)9 << 30, &err), &err);
+    CHECK_OK(mldfi_tar_writer_write(w, zeros, sizeof zeros, &err), &err);
+    mldfi_tar_writer_free(w);
+    close(fd);
+    check_huge("huge3.tar");
+    CHECK(shell("tar -tvf huge3.tar 2> err | grep -q 9663676416"));
+}
+
 /* ---- Headers made by hand -------------------------------------------------------------------------------------------------------- */
 
 static void fix_checksum(uint8_t *h) {
@@ -551,6 +591,7 @@ int main(int argc, char **argv) {
     RUN(writer_streams_to_a_pipe);
     RUN(archives_of_gnu_tar_read);
     RUN(sparse_members_are_refused_in_words);
+    RUN(sizes_beyond_eight_gibibytes_read_and_are_written);
     RUN(base_256_sizes_and_signed_checksums_read);
     RUN(sizes_that_lie_take_no_memory);
     RUN(cut_archives_name_the_last_whole_sample);

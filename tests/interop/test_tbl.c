@@ -471,10 +471,61 @@ static void entries_that_lie_give_errors_with_their_place(void) {
     CHECK_STATUS(MLDF_E_CORRUPT, mldfi_tbl_find_metadata(tbl, 0, &m, &err), &err);
     CHECK_EQ_U64(0x97 + 8, err.offset);
     uint64_t problems;
+#if defined(MLDF_HAVE_LZ4)
     CHECK_OK(mldfi_tbl_verify(tbl, NULL, NULL, &problems, &err), &err);
     CHECK_EQ_U64(1, problems);
+#else
+    CHECK_STATUS(MLDF_E_UNSUPPORTED, mldfi_tbl_verify(tbl, NULL, NULL, &problems, &err), &err);
+    CHECK_CONTAINS("this build has no liblz4", err.message);
+#endif
     mldfi_tbl_close(tbl);
     free(copy);
+    free(data);
+}
+
+struct seen {
+    unsigned count, stop_at;
+    uint64_t samples[10], offsets[10];
+};
+static bool see(void *user, const mldf_error *problem) {
+    struct seen *seen = user;
+    if (seen->count < 10) {
+        seen->samples[seen->count] = problem->sample;
+        seen->offsets[seen->count] = problem->offset;
+    }
+    return ++seen->count != seen->stop_at;
+}
+
+static void verify_goes_on_after_each_problem_until_told_to_stop(void) {
+    size_t bytes;
+    uint8_t *data = golden("v2_raw_nocomp", &bytes);
+    data[112] ^= 1;                    /* the first sample's pixels */
+    data[64 + 24 + 16] = 9;            /* the second one's width */
+    mldfi_store_u32(data + 40, 4 | 2); /* metadata: one block, for sample 77 */
+    mldfi_store_u64(data + 24, bytes);
+    mldfi_store_u64(data + 32, 16);
+    uint8_t *more = calloc(1, bytes + 16);
+    memcpy(more, data, bytes);
+    mldfi_store_u64(more + bytes, 77);
+    fix_header(more);
+    struct tbl *tbl = open_bytes(more, bytes + 16);
+    REQUIRE(tbl != NULL);
+    struct seen seen = {0};
+    uint64_t problems;
+    mldf_error err;
+    CHECK_OK(mldfi_tbl_verify(tbl, see, &seen, &problems, &err), &err);
+    REQUIRE_EQ_U64(3, problems);
+    CHECK_EQ_U64(0, seen.samples[0]);
+    CHECK_EQ_U64(112, seen.offsets[0]);
+    CHECK_EQ_U64(1, seen.samples[1]);
+    CHECK_EQ_U64(64 + 24 + 20, seen.offsets[1]);
+    CHECK_EQ_U64(MLDF_NONE, seen.samples[2]);
+    CHECK_EQ_U64(bytes, seen.offsets[2]);
+    seen = (struct seen){.stop_at = 2};
+    CHECK_STATUS(MLDF_E_CANCELLED, mldfi_tbl_verify(tbl, see, &seen, &problems, &err), &err);
+    CHECK_EQ_U64(2, problems);
+    mldfi_tbl_close(tbl);
+    free(more);
     free(data);
 }
 
@@ -494,7 +545,8 @@ static void read_all(const uint8_t *data, size_t bytes) {
             CHECK(m.data[0] + m.data[m.bytes - 1] >= 0);
     }
     mldf_error err;
-    CHECK_OK(mldfi_tbl_verify(tbl, NULL, NULL, NULL, &err), &err);
+    mldf_status status = mldfi_tbl_verify(tbl, NULL, NULL, NULL, &err);
+    CHECK(status == MLDF_OK || status == MLDF_E_UNSUPPORTED);
     mldfi_tbl_close(tbl);
     mldf_buffer_free(&scratch);
 }
@@ -540,6 +592,7 @@ int main(int argc, char **argv) {
     RUN(writer_refuses_what_the_format_cannot_hold);
     RUN(open_refuses_headers_that_lie);
     RUN(entries_that_lie_give_errors_with_their_place);
+    RUN(verify_goes_on_after_each_problem_until_told_to_stop);
     RUN(damaged_files_are_read_without_harm);
     return check_end();
 }
