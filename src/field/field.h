@@ -18,6 +18,8 @@ struct field_type {
     const char *name;
     /* What statistics want to know of a present value; NULL: nothing. record is the whole record. */
     void (*observe)(const void *state, const uint8_t *record, struct observation *out);
+    /* Is this value an array that a user may view in place? NULL: as the layout says. */
+    bool (*is_viewable)(const uint8_t *record);
     /* Fills info->dtype, ndim, dims; NULL: nothing to say. */
     void (*describe)(const void *state, mldf_field *info);
     /* Names of the arguments that a caller may give, NULL at the end; NULL: any. A file may hold others: kept. */

@@ -155,11 +155,17 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
     return MLDF_OK;
 }
 
+/* A raw picture is an array; a file is read from its first byte to its last. */
+static bool image_is_viewable(const uint8_t *record) {
+    return record[IMAGE_MODE] == MLDF_IMAGE_MODE_RAW;
+}
+
 #define IMAGE_TYPE(VARIABLE, ID, NAME, BIND_FN) \
     const struct field_type VARIABLE = { \
         .type = {sizeof(mldf_type), ID, NAME, NULL, BIND_FN, image_unbind, mldfi_image_encode, image_decode}, \
         .name = NAME, \
         .observe = image_observe, \
+        .is_viewable = image_is_viewable, \
         .argument_names = mldfi_image_argument_names, \
         .canonical = mldfi_image_canonical, \
         .check_deep = image_check_deep, \

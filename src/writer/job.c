@@ -249,7 +249,9 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, const 
     if (st < 0)
         return st;
     payload->value_bytes = bytes;
-    payload->viewable = field->layout.viewable && bytes >= 1024 && !worker->writer->crypt;
+    bool array =
+        field->layout.viewable && (!field->type || !field->type->is_viewable || field->type->is_viewable(record));
+    payload->viewable = array && bytes >= 1024 && !worker->writer->crypt;
     if (bytes == 0) {
         payload->bytes = 0;
     } else if (field->info.flags & MLDF_FIELD_COMPRESSED) {
