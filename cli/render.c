@@ -175,7 +175,9 @@ static void render_payload(const mldf_value *v, bool with_record, bool full) {
 
 /* A picture: its bytes and what its record says. */
 static bool render_picture(const mldf_field *field, const mldf_value *v, bool full) {
-    static const char *const colors[] = {"by_channels", "cmyk", "ycck", "palette"};
+    static const char *const colors[] = {NULL, "cmyk", "ycck", "palette"}, *const by_channels[] = {NULL, "gray",
+                                                                                                   "gray_alpha", "rgb",
+                                                                                                   "rgba"};
     mldf_image_info info;
     if (field->type_id < MLDF_IMAGE_RAW || field->type_id > MLDF_IMAGE || v->kind == MLDF_KIND_NULL ||
         (full && v->kind == MLDF_KIND_ARRAY) || mldf_image_record(v, &info, NULL) < 0)
@@ -195,7 +197,12 @@ static bool render_picture(const mldf_field *field, const mldf_value *v, bool fu
     json_key("bits");
     json_u64(info.bits);
     json_key("color");
-    json_string((unsigned)info.color < 4 ? colors[info.color] : "unknown");
+    const char *color = info.color ? ((unsigned)info.color < 4 ? colors[info.color] : NULL)
+                                   : (info.channels <= 4 ? by_channels[info.channels] : NULL);
+    if (color)
+        json_string(color);
+    else
+        json_null();
     json_key("orientation");
     json_u64(info.orientation);
     if (full)

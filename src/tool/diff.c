@@ -103,10 +103,10 @@ static mldf_status match_fields(struct diff *d, mldf_error *err) {
 
 /* ---- The whole file ------------------------------------------------------------------------------------------------ */
 
-/* Other formats have no card; what stands for one tells how the file is stored, and counts between two of a kind alone. */
+/* Other formats have no card: what stands for one tells how the file is stored. TBL version 1 has the dataset's version in it. */
 static bool cards_count(const struct diff *d) {
-    bool foreign = is_foreign(d->a) || is_foreign(d->b);
-    return !foreign || strcmp(mldf_reader_format(d->a), mldf_reader_format(d->b)) == 0;
+    const char *a = mldf_reader_format(d->a), *b = mldf_reader_format(d->b);
+    return strcmp(a, b) == 0 && (strcmp(a, "mldf") == 0 || strcmp(a, "tbl1") == 0);
 }
 
 static mldf_status compare_cards(struct diff *d, mldf_error *err) {
