@@ -19,7 +19,7 @@ CTEST_ARGS ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
-SH_FILES = tools/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
+SH_FILES = tools/*.sh tools/interop/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
 C_FILES = $(wildcard include/mldf/*.h src/*/*.[ch] cli/*.[ch] tests/*.h tests/*/*.[ch] tests/unit/*/*.[ch] \
 	fuzz/*.[ch] bench/*.[ch] examples/*.c)
 PYTEST_DIRS = $(wildcard tests/python docs/spec)
@@ -95,6 +95,11 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (120)
 
 fuzz-long: ## each fuzz target for an hour
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
+
+.PHONY: interop
+interop: release ## our files before the real TurboLoader and the real FFCV (installs both, once)
+	@tools/setup.sh interop
+	@tools/interop/run.sh build/release build/interop
 
 .PHONY: bench
 bench: release ## the numbers that the documents quote; BENCH_ARGS=--quick for a minute

@@ -19,7 +19,7 @@ enum { PARTS = sizeof parts / sizeof *parts };
 static void usage(FILE *to) {
     fputs("usage: bench_container --dir FOLDER [--quick] [--json] [--only PART,PART] [--mib N] [--rounds N]\n"
           "  --dir      where to write files: on the disk to be measured\n"
-          "  --quick    a tenth of every size\n"
+          "  --quick    a tenth of most sizes\n"
           "  --json     JSON instead of a table\n"
           "  --only     some parts:",
           to);

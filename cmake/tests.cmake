@@ -82,6 +82,12 @@ if(MLDF_BUILD_TESTS)
         mldf_c_test("${source}")
     endforeach()
 
+    # Programs, not tests: files for the real programs to read (tools/interop/run.sh), and what our readers see as JSON.
+    foreach(program interop_files interop_dump)
+        mldf_inner_program(${program} "${CMAKE_SOURCE_DIR}/tests/interop/${program}.c")
+        set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    endforeach()
+
     # Fault tests replace these calls by their own __wrap_ functions; every symbol that is listed must be defined there.
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fault/*.c")
     set(helpers ${sources})

@@ -55,15 +55,16 @@ bool mldfi_beton_layout(struct beton_field *fields, uint32_t count, const struct
 }
 
 /* The dtype's size, or 0 when the descr is one that we do not know (dates, objects): the file is not wrong for that. */
-static uint32_t itemsize(const char *text, uint32_t bytes) {
+static mldf_status itemsize(const char *text, uint32_t bytes, uint32_t *size, mldf_error *err) {
     struct json json = {0};
     struct descr descr = {0};
-    uint32_t size = 0;
-    if (mldfi_json_parse(&json, text, bytes, NULL) >= 0 && mldfi_descr_parse(&json, 0, true, &descr, NULL) >= 0)
-        size = descr.itemsize;
+    mldf_status status = mldfi_json_parse(&json, text, bytes, err);
+    if (status >= 0)
+        status = mldfi_descr_parse(&json, 0, true, &descr, err);
+    *size = status >= 0 ? descr.itemsize : 0;
     mldfi_descr_free(&descr);
     mldfi_json_free(&json);
-    return size;
+    return status == MLDF_E_MEMORY ? status : MLDF_OK;
 }
 
 mldf_status mldfi_beton_parse_array(struct beton_field *field, mldf_error *err) {
@@ -83,8 +84,10 @@ mldf_status mldfi_beton_parse_array(struct beton_field *field, mldf_error *err) 
                           (unsigned long long)length, BETON_ARGUMENTS - BETON_DESCR_AT);
     field->descr = (const char *)p + BETON_DESCR_AT;
     field->descr_bytes = (uint32_t)length;
-    field->itemsize = itemsize(field->descr, field->descr_bytes);
     field->array_bytes = 0;
+    mldf_status status = itemsize(field->descr, field->descr_bytes, &field->itemsize, err);
+    if (status < 0)
+        return status;
     if (field->ndim > 0 && !mldfi_mul_u64(elements, field->itemsize, &field->array_bytes))
         return mldfi_fail(err, MLDF_E_CORRUPT, "its elements have more bytes than 64 bits can count");
     return MLDF_OK;

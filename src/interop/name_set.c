@@ -8,8 +8,7 @@
 
 struct entry {
     uint64_t low, high;
-    uint64_t number;
-    uint64_t used;
+    uint64_t number_1; /* its number + 1; 0: the entry is empty */
 };
 
 struct name_set {
@@ -32,7 +31,7 @@ void mldfi_name_set_free(struct name_set *set) {
 /* The entry with this hash, or the empty one where it belongs. */
 static struct entry *locate(struct entry *entries, size_t capacity, XXH128_hash_t hash) {
     size_t at = (size_t)hash.low64 & (capacity - 1);
-    while (entries[at].used && (entries[at].low != hash.low64 || entries[at].high != hash.high64))
+    while (entries[at].number_1 && (entries[at].low != hash.low64 || entries[at].high != hash.high64))
         at = (at + 1) & (capacity - 1);
     return &entries[at];
 }
@@ -43,7 +42,7 @@ static mldf_status grow(struct name_set *set, mldf_error *err) {
     if (!entries)
         return MLDF_E_MEMORY;
     for (size_t i = 0; i < set->capacity; i++)
-        if (set->entries[i].used) {
+        if (set->entries[i].number_1) {
             XXH128_hash_t hash = {.low64 = set->entries[i].low, .high64 = set->entries[i].high};
             *locate(entries, capacity, hash) = set->entries[i];
         }
@@ -62,11 +61,11 @@ mldf_status mldfi_name_set_add(struct name_set *set, const void *name, size_t by
     }
     XXH128_hash_t hash = XXH3_128bits(name, bytes);
     struct entry *entry = locate(set->entries, set->capacity, hash);
-    if (entry->used) {
-        *number = entry->number;
+    if (entry->number_1) {
+        *number = entry->number_1 - 1;
         return MLDF_END;
     }
-    *entry = (struct entry){.low = hash.low64, .high = hash.high64, .number = *number, .used = 1};
+    *entry = (struct entry){.low = hash.low64, .high = hash.high64, .number_1 = *number + 1};
     set->count++;
     return MLDF_OK;
 }
@@ -75,5 +74,5 @@ uint64_t mldfi_name_set_find(const struct name_set *set, const void *name, size_
     if (set->capacity == 0)
         return MLDF_NONE;
     const struct entry *entry = locate(set->entries, set->capacity, XXH3_128bits(name, bytes));
-    return entry->used ? entry->number : MLDF_NONE;
+    return entry->number_1 ? entry->number_1 - 1 : MLDF_NONE;
 }

@@ -1,4 +1,4 @@
-/* A set of names, each with a number, that keeps 128-bit hashes instead of the names: 32 bytes for each, and no two different
+/* A set of names, each with a number, that keeps 128-bit hashes instead of the names: 32 to 64 bytes for each, and no two different
  * names are ever taken for the same in practice (XXH3; a billion names collide with a chance of 10^-21). */
 #ifndef MLDF_INTEROP_NAME_SET_H
 #define MLDF_INTEROP_NAME_SET_H

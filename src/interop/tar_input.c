@@ -1,13 +1,12 @@
 /* Where an archive's bytes come from (see tar.h): a window on raw bytes that is refilled by a function, and a decoder, if the
  * first bytes say gzip or zstd. tar_read.c makes members of them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "interop/tar.h"
+#include "os/copy.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -37,15 +36,8 @@ struct tar_input {
 /* ---- Raw bytes ---------------------------------------------------------------------------------------------------------- */
 
 static mldf_status pull_fd(void *user, void *dst, size_t room, size_t *got, mldf_error *err) {
-    struct tar_input *input = user;
-    ssize_t n;
-    do
-        n = read(input->fd, dst, room);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return mldfi_fail_errno(err, errno, "cannot read the archive");
-    *got = (size_t)n;
-    return MLDF_OK;
+    const struct tar_input *input = user;
+    return mldfi_fd_read(input->fd, dst, room, got, err);
 }
 
 /* At least `want` bytes in the window, unless there are no more. */

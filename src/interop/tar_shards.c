@@ -99,7 +99,7 @@ static mldf_status expand_range(struct tar_shards *out, mldf_buffer *made, const
 
 static mldf_status expand(struct tar_shards *out, mldf_buffer *made, const char *rest, int depth, mldf_error *err) {
     const char *begin, *end;
-    struct range range;
+    struct range range = {0};
     bool is_list;
     if (!find_group(rest, &begin, &end, &range, &is_list))
         return emit(out, made, rest, err);

@@ -55,3 +55,12 @@ mldf_status mldfi_file_copy(const struct os_file *from, uint64_t from_offset, co
     free(memory);
     return status;
 }
+
+mldf_status mldfi_fd_read(int fd, void *dst, size_t room, size_t *got, mldf_error *err) {
+    ssize_t n;
+    do
+        n = read(fd, dst, room);
+    while (n < 0 && errno == EINTR);
+    *got = n > 0 ? (size_t)n : 0;
+    return n < 0 ? mldfi_fail_errno(err, errno, "cannot read from descriptor %d", fd) : MLDF_OK;
+}

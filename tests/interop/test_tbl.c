@@ -471,8 +471,13 @@ static void entries_that_lie_give_errors_with_their_place(void) {
     CHECK_STATUS(MLDF_E_CORRUPT, mldfi_tbl_find_metadata(tbl, 0, &m, &err), &err);
     CHECK_EQ_U64(0x97 + 8, err.offset);
     uint64_t problems;
+#if defined(MLDF_HAVE_LZ4)
     CHECK_OK(mldfi_tbl_verify(tbl, NULL, NULL, &problems, &err), &err);
     CHECK_EQ_U64(1, problems);
+#else
+    CHECK_STATUS(MLDF_E_UNSUPPORTED, mldfi_tbl_verify(tbl, NULL, NULL, &problems, &err), &err);
+    CHECK_CONTAINS("this build has no liblz4", err.message);
+#endif
     mldfi_tbl_close(tbl);
     free(copy);
     free(data);
@@ -494,7 +499,8 @@ static void read_all(const uint8_t *data, size_t bytes) {
             CHECK(m.data[0] + m.data[m.bytes - 1] >= 0);
     }
     mldf_error err;
-    CHECK_OK(mldfi_tbl_verify(tbl, NULL, NULL, NULL, &err), &err);
+    mldf_status status = mldfi_tbl_verify(tbl, NULL, NULL, NULL, &err);
+    CHECK(status == MLDF_OK || status == MLDF_E_UNSUPPORTED);
     mldfi_tbl_close(tbl);
     mldf_buffer_free(&scratch);
 }

@@ -1,0 +1,326 @@
+/* Every allocation, read and write of the neighbours' formats fails once: each gives the status that says so or succeeds all the
+ * same, leaves no temporary file, leaves the old target alone and, under the address sanitizer, leaks nothing. */
+#include <errno.h>
+#include <sys/types.h>
+
+#include "check.h"
+#include "interop/beton.h"
+#include "interop/tar.h"
+#include "interop/tbl.h"
+
+static atomic_long memory_countdown, io_countdown; /* the call that fails; 0: none */
+
+static bool fails(atomic_long *countdown) {
+    return atomic_load(countdown) > 0 && atomic_fetch_sub(countdown, 1) == 1;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__real_aligned_alloc(size_t align, size_t bytes);
+int __real_posix_memalign(void **out, size_t align, size_t bytes);
+ssize_t __real_pread(int fd, void *dst, size_t bytes, off_t offset);
+ssize_t __real_pwrite(int fd, const void *src, size_t bytes, off_t offset);
+ssize_t __real_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t bytes, unsigned flags);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void *__wrap_aligned_alloc(size_t align, size_t bytes);
+int __wrap_posix_memalign(void **out, size_t align, size_t bytes);
+ssize_t __wrap_pread(int fd, void *dst, size_t bytes, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *src, size_t bytes, off_t offset);
+ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t bytes, unsigned flags);
+
+void *__wrap_malloc(size_t bytes) {
+    return fails(&memory_countdown) ? (errno = ENOMEM, NULL) : __real_malloc(bytes);
+}
+void *__wrap_calloc(size_t count, size_t bytes) {
+    return fails(&memory_countdown) ? (errno = ENOMEM, NULL) : __real_calloc(count, bytes);
+}
+void *__wrap_realloc(void *old, size_t bytes) {
+    return fails(&memory_countdown) ? (errno = ENOMEM, NULL) : __real_realloc(old, bytes);
+}
+void *__wrap_aligned_alloc(size_t align, size_t bytes) {
+    return fails(&memory_countdown) ? (errno = ENOMEM, NULL) : __real_aligned_alloc(align, bytes);
+}
+int __wrap_posix_memalign(void **out, size_t align, size_t bytes) {
+    return fails(&memory_countdown) ? ENOMEM : __real_posix_memalign(out, align, bytes);
+}
+ssize_t __wrap_pread(int fd, void *dst, size_t bytes, off_t offset) {
+    return fails(&io_countdown) ? (errno = EIO, -1) : __real_pread(fd, dst, bytes, offset);
+}
+ssize_t __wrap_pwrite(int fd, const void *src, size_t bytes, off_t offset) {
+    return fails(&io_countdown) ? (errno = ENOSPC, -1) : __real_pwrite(fd, src, bytes, offset);
+}
+ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t bytes, unsigned flags) {
+    /* One failure that ends the copy, then one that makes it go through memory. */
+    if (fails(&io_countdown))
+        return errno = ENOSPC, -1;
+    if (fails(&io_countdown))
+        return errno = EXDEV, -1;
+    return __real_copy_file_range(in, in_at, out, out_at, bytes, flags);
+}
+
+/* ---- What is done ----------------------------------------------------------------------------------------------------------- */
+
+enum { BIG = 1300000 }; /* more than a stage keeps in memory */
+static uint8_t big[BIG];
+static char target[600];
+
+static mldf_status write_tbl(bool compress, unsigned threads, uint64_t count, mldf_error *err) {
+    struct tbl_write_options options = TBL_WRITE_OPTIONS_INIT;
+    struct tbl_writer *w;
+    struct tbl_metadata m = {TBL_META_JSON, (const uint8_t *)"{}", 2};
+    options.compress = compress;
+    options.threads = threads;
+    options.overwrite = true;
+    options.count = count;
+    mldf_status status = mldfi_tbl_writer_open(&w, target, &options, err);
+    if (status < 0)
+        return status;
+    for (int i = 0; i < 6 && status >= 0; i++) {
+        struct tbl_sample s = {.data = big, .bytes = i % 2 ? BIG : 1000, .format = TBL_JPEG, .metadata = &m};
+        status = mldfi_tbl_writer_add(w, &s, err);
+    }
+    if (status >= 0)
+        status = mldfi_tbl_writer_metadata(w, 0, &m, err);
+    if (status >= 0)
+        status = mldfi_tbl_writer_finish(w, NULL, err);
+    mldfi_tbl_writer_free(w);
+    return status;
+}
+
+static bool lz4(void) {
+    return strstr(mldf_build_features(), "lz4") != NULL;
+}
+static mldf_status tbl_streamed(mldf_error *err) {
+    return write_tbl(false, 0, MLDF_NONE, err);
+}
+static mldf_status tbl_counted(mldf_error *err) {
+    return write_tbl(lz4(), 0, 6, err);
+}
+static mldf_status tbl_threaded(mldf_error *err) {
+    return write_tbl(lz4(), 2, MLDF_NONE, err);
+}
+
+static uint8_t *input;
+static size_t input_bytes;
+
+static mldf_status tbl_read(mldf_error *err) {
+    struct tbl *tbl;
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_tbl_open(&tbl, input, input_bytes, err);
+    if (status < 0)
+        return status;
+    for (uint64_t i = 0; i < mldfi_tbl_info(tbl)->count && status >= 0; i++) {
+        const uint8_t *data;
+        uint64_t bytes;
+        struct tbl_metadata m;
+        status = mldfi_tbl_payload(tbl, i, true, &scratch, &data, &bytes, err);
+        if (status >= 0)
+            status = mldfi_tbl_find_metadata(tbl, i, &m, err);
+    }
+    mldf_buffer_free(&scratch);
+    mldfi_tbl_close(tbl);
+    return status;
+}
+
+static mldf_status write_beton(uint64_t count, mldf_error *err) {
+    static const uint64_t shape[] = {2};
+    static const struct beton_write_field fields[] = {
+        {.type = BETON_BYTES, .name = "b"},
+        {.type = BETON_NDARRAY, .name = "a", .ndim = 1, .shape = shape, .descr = "[[\"\", \"<f4\"]]"},
+        {.type = BETON_JSON, .name = "j"}};
+    struct beton_write_options options = BETON_WRITE_OPTIONS_INIT;
+    struct beton_writer *w;
+    options.overwrite = true;
+    options.count = count;
+    mldf_status status = mldfi_beton_writer_open(&w, target, fields, 3, &options, err);
+    if (status < 0)
+        return status;
+    for (int i = 0; i < 4 && status >= 0; i++) {
+        struct beton_input v[3] = {{.data = big, .bytes = BIG}, {.data = big, .bytes = 8}, {.data = "{}", .bytes = 2}};
+        status = mldfi_beton_writer_add(w, v, err);
+    }
+    if (status >= 0)
+        status = mldfi_beton_writer_finish(w, NULL, err);
+    mldfi_beton_writer_free(w);
+    return status;
+}
+static mldf_status beton_streamed(mldf_error *err) {
+    return write_beton(MLDF_NONE, err);
+}
+static mldf_status beton_counted(mldf_error *err) {
+    return write_beton(4, err);
+}
+
+static mldf_status beton_read(mldf_error *err) {
+    struct beton *b;
+    mldf_status status = mldfi_beton_open(&b, input, input_bytes, NULL, err);
+    if (status < 0)
+        return status;
+    CHECK_EQ_U64(8, mldfi_beton_field(b, 1)->bytes);
+    for (uint64_t s = 0; s < 4 && status >= 0; s++) {
+        struct beton_value v;
+        status = mldfi_beton_value(b, s, 0, &v, err);
+    }
+    mldfi_beton_close(b);
+    return status;
+}
+
+static mldf_status tar_written(mldf_error *err) {
+    struct tar_writer *w;
+    char long_key[400];
+    snprintf(long_key, sizeof long_key, "%0300d", 1);
+    mldf_status status = mldfi_tar_writer_open(&w, target, true, err);
+    if (status < 0)
+        return status;
+    status = mldfi_tar_writer_part(w, "k", "bin", big, BIG, err);
+    if (status >= 0)
+        status = mldfi_tar_writer_part(w, "k", "txt", "text", 4, err);
+    if (status >= 0)
+        status = mldfi_tar_writer_part(w, long_key, "bin", big, 100000, err);
+    if (status >= 0)
+        status = mldfi_tar_writer_finish(w, err);
+    mldfi_tar_writer_free(w);
+    return status;
+}
+
+struct drip {
+    size_t at;
+};
+static mldf_status pull(void *user, void *dst, size_t room, size_t *got, mldf_error *err) {
+    struct drip *drip = user;
+    (void)err;
+    *got = room < input_bytes - drip->at ? room : input_bytes - drip->at;
+    memcpy(dst, input + drip->at, *got);
+    drip->at += *got;
+    return MLDF_OK;
+}
+
+static mldf_status tar_streamed(mldf_error *err) {
+    struct drip drip = {0};
+    struct tar_input *from;
+    struct tar_group *group = NULL;
+    struct tar_sample s;
+    mldf_status status = mldfi_tar_input_pull(&from, pull, &drip, err);
+    if (status >= 0)
+        status = mldfi_tar_group_new(&group, NULL, err);
+    if (status >= 0)
+        status = mldfi_tar_group_begin(group, from, "x.tar", err);
+    while (status == MLDF_OK)
+        status = mldfi_tar_group_next(group, &s, err);
+    mldfi_tar_group_free(group);
+    mldfi_tar_input_free(from);
+    return status;
+}
+
+static mldf_status tar_indexed(mldf_error *err) {
+    struct tar_index index;
+    mldf_status status = mldfi_tar_index_build(&index, input, input_bytes, NULL, NULL, err);
+    if (status >= 0)
+        mldfi_tar_index_free(&index);
+    return status;
+}
+
+static mldf_status shards_expanded(mldf_error *err) {
+    struct tar_shards shards;
+    mldf_status status = mldfi_tar_shards_expand(&shards, "{a,b}-{000..020}.tar", err);
+    if (status >= 0)
+        mldfi_tar_shards_free(&shards);
+    return status;
+}
+
+/* ---- Every failure ----------------------------------------------------------------------------------------------------------- */
+
+static size_t files_in(const char *folder) {
+    size_t count = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        count += e->d_name[0] != '.' || strlen(e->d_name) > 2;
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+static void fail_each(mldf_status (*act)(mldf_error *), atomic_long *countdown, bool writes) {
+    long n = 1;
+    bool ran_out = false;
+    for (; !ran_out && n < 5000; n++) {
+        mldf_error err;
+        if (writes)
+            CHECK(check_write_file(target, "old", 3));
+        atomic_store(countdown, n);
+        mldf_status status = act(&err);
+        ran_out = atomic_exchange(countdown, 0) > 0;
+        if (status < 0) {
+            if (countdown == &memory_countdown)
+                CHECK_STATUS(MLDF_E_MEMORY, status, &err);
+            else
+                CHECK(status == MLDF_E_IO || status == MLDF_E_NO_SPACE);
+            CHECK(err.message[0] != 0);
+            size_t bytes = 0;
+            uint8_t *now = writes ? check_read_file(target, &bytes) : NULL;
+            if (writes)
+                CHECK_BYTES_EQ("old", 3, now, bytes);
+            free(now);
+        }
+        if (writes)
+            CHECK_EQ_U64(1, files_in(check_tmpdir()));
+        if (ran_out)
+            CHECK(status >= 0);
+    }
+    CHECK(ran_out);
+}
+
+static void writing_survives(mldf_status (*act)(mldf_error *)) {
+    fail_each(act, &memory_countdown, true);
+    fail_each(act, &io_countdown, true);
+}
+
+static void load(mldf_status (*make)(mldf_error *)) {
+    mldf_error err;
+    CHECK_OK(make(&err), &err);
+    free(input);
+    input = check_read_file(target, &input_bytes);
+}
+
+static void tbl_writing_survives_every_failure(void) {
+    writing_survives(tbl_streamed);
+    writing_survives(tbl_counted);
+    writing_survives(tbl_threaded);
+}
+
+static void beton_writing_survives_every_failure(void) {
+    writing_survives(beton_streamed);
+    writing_survives(beton_counted);
+}
+
+static void tar_writing_survives_every_failure(void) {
+    writing_survives(tar_written);
+}
+
+static void reading_survives_every_failure(void) {
+    load(tbl_counted);
+    fail_each(tbl_read, &memory_countdown, false);
+    load(beton_counted);
+    fail_each(beton_read, &memory_countdown, false);
+    load(tar_written);
+    fail_each(tar_streamed, &memory_countdown, false);
+    fail_each(tar_indexed, &memory_countdown, false);
+    fail_each(shards_expanded, &memory_countdown, false);
+    free(input);
+    input = NULL;
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    snprintf(target, sizeof target, "%s", check_tmp("target"));
+    for (size_t i = 0; i < BIG; i++)
+        big[i] = (uint8_t)(i >> 5);
+    RUN(tbl_writing_survives_every_failure);
+    RUN(beton_writing_survives_every_failure);
+    RUN(tar_writing_survives_every_failure);
+    RUN(reading_survives_every_failure);
+    return check_end();
+}
