@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "field/field.h"
 #include "interop/name_set.h"
 #include "interop/sink.h"
 #include "interop/tar.h"
@@ -168,7 +169,7 @@ static mldf_status append(struct sample_sink *sink, const mldf_value *values, co
     mldf_status status = make_key(s, key, key_bytes, err);
     for (size_t i = 0; i < s->count && status >= 0; i++) {
         const mldf_field *field = mldf_schema_field(s->schema, i);
-        if (values[i].kind == MLDF_KIND_NULL)
+        if (values[i].kind == MLDF_KIND_NULL || !field->known)
             continue;
         any = true;
         status = put(s, field, &values[i], err);
@@ -195,7 +196,8 @@ static void give_up(struct sample_sink *sink) {
 
 static const struct sink_ops ops = {append, finish, give_up};
 
-static mldf_status check_fields(const mldf_schema *schema, mldf_error *err) {
+static mldf_status check_fields(const struct sink_options *options, mldf_error *err) {
+    const mldf_schema *schema = options->schema;
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++) {
         const mldf_field *field = mldf_schema_field(schema, i);
         if (strchr(field->name, '/'))
@@ -203,7 +205,9 @@ static mldf_status check_fields(const mldf_schema *schema, mldf_error *err) {
                               "field %s: a name with a slash cannot be an extension in a tar "
                               "archive",
                               field->name);
-        if (!field->known)
+        if (!field->known && options->drop_fields)
+            mldfi_warn(options->writer->context, "field %s is left out: its type is not known here", field->name);
+        else if (!field->known)
             return mldfi_fail(err, MLDF_E_SCHEMA, "field %s is of type %u, which is not known here", field->name,
                               field->type_id);
     }
@@ -211,7 +215,7 @@ static mldf_status check_fields(const mldf_schema *schema, mldf_error *err) {
 }
 
 mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
-    mldf_status status = check_fields(options->schema, err);
+    mldf_status status = check_fields(options, err);
     if (status < 0)
         return status;
     struct tar_sink *s = mldfi_alloc_zero(1, sizeof *s, err);

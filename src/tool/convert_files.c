@@ -91,7 +91,8 @@ static mldf_status get_value(struct convert *c, const mldf_reader *reader, uint6
         memset(value, 0, sizeof *value);
         return MLDF_OK;
     }
-    if (!c->sink->stored)
+    /* A type that is not known here can only be copied; a sink that leaves it out does not look. */
+    if (!c->sink->stored && mldf_schema_field(c->schema, i)->known)
         return mldf_reader_get(reader, sample, c->from[i], &c->scratch[i], value, err);
     mldf_status status = mldf_reader_get_stored(reader, sample, c->from[i], &c->scratch[i], value, err);
     /* JSON of no bytes is how a 1.0 file says that there is no value. */
@@ -165,11 +166,8 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
 static mldf_status run(struct convert *c, mldf_pack_result *result, mldf_error *err) {
     struct sink_result written = {0, 0};
     mldf_status status = MLDF_OK;
-    c->watch.progress = c->options->writer.progress;
-    c->watch.user = c->options->writer.progress_user;
-    c->watch.now.phase = "convert";
+    c->watch.now.bytes_done = 0;
     c->watch.now.samples_total = c->sources.samples;
-    c->watch.now.bytes_total = MLDF_NONE;
     for (size_t i = 0; i < c->sources.count && status >= 0; i++)
         status = take_source(c, i, err);
     if (status >= 0)
@@ -211,11 +209,14 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     reading.context = c.options->writer.context;
     reading.secret = c.options->source_secret;
     reading.verify = true;
+    c.watch.progress = c.options->writer.progress;
+    c.watch.user = c.options->writer.progress_user;
+    c.watch.now = (mldf_progress){"convert", 0, MLDF_NONE, 0, MLDF_NONE};
     mldf_status status = choose_format(out, c.options->format, &format, err);
     if (status >= 0 && strcmp(out, "-") != 0)
         status = mldfi_target_check(out, c.options->writer.overwrite, err);
     if (status >= 0)
-        status = mldfi_sources_open(&c.sources, sources, source_count, out, &reading, err);
+        status = mldfi_sources_open(&c.sources, sources, source_count, out, &reading, &c.watch, err);
     if (status >= 0)
         status = choose_fields(&c, err);
     if (status >= 0)

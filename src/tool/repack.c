@@ -101,9 +101,15 @@ static mldf_status repack_open(const char *path, const char *out, const mldf_rep
     mldf_status status = mldf_reader_open(path, &reading, &reader, err);
     if (status < 0)
         return status;
+    if (!out && strcmp(mldf_reader_format(reader), "mldf") != 0)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT,
+                            "%s is a %s file: only an MLDF file is repacked in place; name another "
+                            "for the result (-o)",
+                            path, mldf_reader_format(reader));
     if (!out)
         writing.overwrite = true;
-    status = make_schema(reader, options, &schema, err);
+    if (status == MLDF_OK)
+        status = make_schema(reader, options, &schema, err);
     if (status == MLDF_OK)
         status = fill_options(reader, options, &writing, &card, err);
     if (status == MLDF_OK)

@@ -41,7 +41,7 @@ static mldf_status add_name(struct sources *s, const char *name, mldf_error *err
 }
 
 /* Samples are read at random, a pipe is not: its bytes go to a file without a name first. */
-static mldf_status add_input(struct sources *s, const char *out, mldf_error *err) {
+static mldf_status add_input(struct sources *s, const char *out, struct input_watch *watch, mldf_error *err) {
     char path[48];
     uint64_t at = 0;
     if (s->spool.fd >= 0)
@@ -54,13 +54,14 @@ static mldf_status add_input(struct sources *s, const char *out, mldf_error *err
         ssize_t got = read(STDIN_FILENO, chunk, SPOOL_CHUNK);
         if (got == 0)
             break;
-        if (got < 0 && errno == EINTR)
-            status = mldfi_fail(err, MLDF_E_CANCELLED, "interrupted");
-        else if (got < 0)
+        if (got < 0 && errno != EINTR)
             status = mldfi_fail_errno(err, errno, "(standard input): cannot read");
-        else
+        else if (got > 0)
             status = mldfi_file_write(&s->spool, at, chunk, (size_t)got, err);
         at += got > 0 ? (uint64_t)got : 0;
+        watch->now.bytes_done = at;
+        if (status >= 0)
+            status = mldfi_watch(watch, got < 0, err);
     }
     free(chunk);
     snprintf(path, sizeof path, "/dev/fd/%d", s->spool.fd);
@@ -140,7 +141,7 @@ static mldf_status look_at(struct sources *s, size_t i, mldf_error *err) {
 }
 
 mldf_status mldfi_sources_open(struct sources *s, const char *const *names, size_t count, const char *out,
-                               const mldf_reader_options *options, mldf_error *err) {
+                               const mldf_reader_options *options, struct input_watch *watch, mldf_error *err) {
     mldf_status status = MLDF_OK;
     memset(s, 0, sizeof *s);
     s->spool = (struct os_file)OS_FILE_NONE;
@@ -149,7 +150,7 @@ mldf_status mldfi_sources_open(struct sources *s, const char *const *names, size
     if (count == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no source was given");
     for (size_t i = 0; i < count && status >= 0; i++)
-        status = strcmp(names[i], "-") == 0 ? add_input(s, out, err) : add_name(s, names[i], err);
+        status = strcmp(names[i], "-") == 0 ? add_input(s, out, watch, err) : add_name(s, names[i], err);
     if (status >= 0)
         status = mldf_schema_new(options->context, &s->schema, err);
     for (size_t i = 0; i < s->count && status >= 0; i++)

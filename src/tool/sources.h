@@ -4,6 +4,7 @@
 
 #include "mldf/reader.h"
 #include "os/file.h"
+#include "tool/input.h"
 
 struct source {
     char *path;          /* owned */
@@ -24,7 +25,7 @@ struct sources {
 
 /* Expands patterns and keeps standard input in an unlinked file beside `out`. */
 mldf_status mldfi_sources_open(struct sources *sources, const char *const *names, size_t count, const char *out,
-                               const mldf_reader_options *options, mldf_error *err);
+                               const mldf_reader_options *options, struct input_watch *watch, mldf_error *err);
 void mldfi_sources_close(struct sources *sources);
 /* Field of a source for a field of the common schema, or SIZE_MAX. */
 size_t mldfi_sources_field(const struct sources *sources, const mldf_reader *reader, size_t field);

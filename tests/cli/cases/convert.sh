@@ -151,3 +151,18 @@ mldf info --json historic1.tbl | json 'd["format"] == "tbl1" and d["num_samples"
 expect_error 3 'exists' tar_to_tbl samples.tar historic.tbl
 expect_error 2 'tar_to_tbl: more files are needed: usage: tar_to_tbl [options] IN.tar OUT.tbl' tar_to_tbl samples.tar
 check [ -n "$(tar_to_tbl --help | grep 'TurboLoader reads version 1 up to 1.4')" ]
+
+# ---- Files that are no longer or not yet understood ---------------------------------------------------------------------------
+media=$golden/draft/media_208.mldf
+mldf convert "$media" -o media.mldf -q
+expect 0 mldf diff "$media" media.mldf <<'END'
+END
+expect_error 1 'field sound' mldf convert "$media" -o x.tar
+for to in tar beton; do
+    mldf convert "$media" -o "dropped.$to" --drop-fields -q
+    mldf info --json "dropped.$to" | json '"sound" not in [f["name"] for f in d["fields"]]'
+done
+expect_error 2 'only an MLDF file is repacked in place' mldf repack samples.tbl
+mldf repack samples.tbl -o repacked.mldf -q
+expect 0 mldf diff samples.tbl repacked.mldf <<'END'
+END
