@@ -18,7 +18,7 @@ struct foreign_ops {
     mldf_status (*key)(void *state, uint64_t sample, const char **key, size_t *bytes, mldf_error *err);
     /* MLDF_NONE: there is none. */
     uint64_t (*find_key)(void *state, const char *key, size_t bytes);
-    /* Every defect of the file, in order; false from `report` stops. */
+    /* Every defect of the file, in order, and NULL after each sample; false from `report` stops. */
     mldf_status (*verify)(void *state, bool (*report)(void *user, const mldf_error *problem), void *user,
                           mldf_error *err);
     /* Of all samples, as they stand in the file. */

@@ -29,7 +29,10 @@ static void report(struct foreign_check *c, const mldf_error *found) {
 
 static bool on_problem(void *user, const mldf_error *problem) {
     struct foreign_check *c = user;
-    report(c, problem);
+    if (problem)
+        report(c, problem);
+    else
+        atomic_fetch_add(&c->verify->samples_done, 1);
     c->cancelled = mldfi_verify_tick(c->verify, c->err) < 0;
     return !c->no_memory && !c->cancelled;
 }
@@ -75,6 +78,7 @@ static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t 
 static mldf_status check_values(struct foreign_check *c, mldf_error *err) {
     mldf_error problem;
     mldf_status status = MLDF_OK;
+    atomic_store(&c->verify->samples_done, 0);
     for (uint64_t i = 0; i < c->verify->result->num_samples && status >= 0; i++) {
         for (size_t f = 0; f < c->verify->reader->schema->field_count && status >= 0; f++) {
             status = check_value(c, i, f, &problem);
