@@ -13,7 +13,7 @@ static const struct option_spec options[] = {
     {'f', NULL, NULL, "replace an existing OUT"},
     {0, "to", "FORMAT", "mldf, tbl (tbl2), tbl1, tbl2, beton or tar (default: by OUT's ending)"},
     {0, "fields", "a,b", "these fields alone, in this order"},
-    {0, "drop-fields", NULL, "leave out fields that the format has no place for, instead of an error"},
+    {0, "drop-fields", NULL, "leave out fields that the format has no place for, and samples without a picture in tbl"},
     {0, "lz4", NULL, "tbl2: compress the samples that get smaller"},
     {0, "dataset-version", "N", "tbl1: the dataset's version (default: as in IN, else 0)"},
     {0, "created", "SECONDS", "tbl1: time of creation, seconds since 1970 (default: as in IN, else 0)"},
@@ -70,15 +70,19 @@ static int split_fields(const struct invocation *v, const char *list, char **tex
     return EXIT_FINE;
 }
 
-static int convert(const struct invocation *v, const char *out, const mldf_convert_options *converting) {
+static int convert(const struct invocation *v, const char *out, mldf_convert_options *converting) {
     struct pack_report report;
     mldf_pack_result result;
     mldf_error err;
     pack_report_begin(&report, v);
-    if (mldf_convert(v->files, v->file_count, out, converting, &result, &err) < 0)
+    converting->skip = pack_report_skip;
+    converting->skip_user = &report;
+    if (mldf_convert(v->files, v->file_count, out, converting, &result, &err) < 0) {
+        pack_report_failed(&report);
         return report_error(
             v, v->file_count == 1 && strcmp(v->files[0], "-") != 0 && !strstr(err.message, out) ? v->files[0] : NULL,
             &err);
+    }
     pack_report_end(&report, &result, "written", strcmp(out, "-") == 0 ? "(standard output)" : out);
     return EXIT_FINE;
 }

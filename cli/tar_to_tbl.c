@@ -44,26 +44,12 @@ static void say_sizes(const struct invocation *v, const mldf_pack_result *result
     out_printf(")\nRate:    %s samples/s, %s/s\nSeconds: %.2f\n", rate, speed, seconds);
 }
 
-static void json_sizes(const mldf_pack_result *result, double seconds) {
-    json_begin('{');
-    json_key("written");
-    json_u64(result->written);
-    json_key("skipped");
-    json_begin('[');
-    json_end(']');
-    json_key("bytes");
-    json_u64(result->bytes);
-    json_key("seconds");
-    json_double(seconds);
-    json_end('}');
-    json_line_end();
-}
-
 static int run(struct invocation *v) {
     mldf_convert_options converting = MLDF_CONVERT_OPTIONS_INIT;
     mldf_pack_result result;
     mldf_error err;
     struct writer_extras extras;
+    struct pack_report report;
     const char *version = option_value(v, "dataset-version"), *created = option_value(v, "created");
     if (option_given(v, "v1") && option_given(v, "v2"))
         return usage_error(v, "--v1 and --v2 cannot be given together");
@@ -77,14 +63,18 @@ static int run(struct invocation *v) {
     converting.drop_fields = true;
     converting.lz4 = option_given(v, "lz4");
     converting.source_secret = v->secret;
-    double started = seconds_now();
-    if (mldf_convert(v->files, 1, v->files[1], &converting, &result, &err) < 0)
+    converting.skip = pack_report_skip;
+    converting.skip_user = &report;
+    pack_report_begin(&report, v);
+    if (mldf_convert(v->files, 1, v->files[1], &converting, &result, &err) < 0) {
+        pack_report_failed(&report);
         return report_error(v, strstr(err.message, v->files[1]) ? NULL : v->files[0], &err);
+    }
     progress_clear();
     if (v->json)
-        json_sizes(&result, seconds_since(started));
+        pack_report_end(&report, &result, "written", v->files[1]);
     else if (!v->quiet)
-        say_sizes(v, &result, seconds_since(started));
+        say_sizes(v, &result, seconds_since(report.started));
     return EXIT_FINE;
 }
 

@@ -141,11 +141,13 @@ typedef struct mldf_convert_options {
     bool lz4;                 /* TBL version 2: compress the samples that get smaller */
     uint64_t dataset_version; /* TBL version 1; MLDF_NONE: as the source's card says, else 0 */
     uint64_t created;         /* the same: seconds since 1970 */
+    mldf_skip_fn skip;        /* with drop_fields: a sample without a picture has no place in a TBL file */
+    void *skip_user;
 } mldf_convert_options;
 #define MLDF_CONVERT_OPTIONS_INIT \
     { \
         sizeof(mldf_convert_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, \
-            MLDF_NONE \
+            MLDF_NONE, 0, 0 \
     }
 
 /* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar

@@ -19,6 +19,7 @@ struct sink_result {
 };
 
 struct sink_ops {
+    /* MLDF_END: left out, because it has nothing that the format holds (with drop_fields); the error says what. */
     mldf_status (*append)(struct sample_sink *sink, const mldf_value *values, const char *key, size_t key_bytes,
                           mldf_error *err);
     /* Durable under its name when this returns. Frees the sink in either case. */

@@ -24,6 +24,7 @@ struct tbl_sink {
     const mldf_schema *schema;
     uint32_t version;
     size_t count;
+    bool may_skip;  /* samples without a picture are left out */
     uint8_t *roles; /* of each field */
     struct picture_maker maker;
     mldf_buffer metadata;
@@ -123,6 +124,8 @@ static mldf_status append(struct sample_sink *sink, const mldf_value *values, co
     size_t field;
     (void)key, (void)key_bytes;
     mldf_status status = find_picture(s, values, &field, err);
+    if (status == MLDF_E_NULL && s->may_skip)
+        return MLDF_END;
     if (status < 0)
         return status;
     status = mldfi_picture_make(&s->maker, mldf_schema_field(s->schema, field), &values[field],
@@ -217,6 +220,14 @@ static mldf_status choose_pictures(struct tbl_sink *s, mldf_error *err) {
     return MLDF_OK;
 }
 
+static bool pictures_are_nullable(const struct tbl_sink *s) {
+    bool nullable = true;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->roles[i] == ROLE_PICTURE)
+            nullable = nullable && (mldf_schema_field(s->schema, i)->flags & MLDF_FIELD_NULLABLE);
+    return nullable;
+}
+
 /* Numbers, text and JSON can be members of the metadata. */
 static bool fits(const struct tbl_sink *s, const mldf_field *field) {
     return s->version == 2 && (field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT ||
@@ -283,7 +294,7 @@ static mldf_status open_writer(struct tbl_sink *s, const struct sink_options *op
     int threads = options->writer->threads < 0 ? mldfi_cpu_count() : options->writer->threads;
     uint64_t version = options->dataset_version, created = options->created;
     writing.version = s->version;
-    writing.count = options->count;
+    writing.count = s->may_skip ? MLDF_NONE : options->count;
     writing.compress = options->lz4;
     writing.overwrite = options->writer->overwrite;
     writing.threads = options->lz4 && threads > 1 ? (unsigned)threads : 0;
@@ -309,6 +320,8 @@ mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_opti
     mldf_status status = s->roles ? choose_pictures(s, err) : MLDF_E_MEMORY;
     if (status >= 0)
         status = choose_rest(s, options, err);
+    if (status >= 0)
+        s->may_skip = options->drop_fields && pictures_are_nullable(s);
     if (status >= 0)
         status = open_writer(s, options, err);
     if (status >= 0 && options->keys)

@@ -1,6 +1,7 @@
 /* mldf_convert: samples of files of any format into one new file of any format. sources.c makes one row of samples of the sources, a sink
  * (src/interop/sink.h) takes them. convert.c beside this file is about cells of text and has nothing to do with it. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,6 +28,7 @@ struct convert {
     mldf_buffer *scratch;
     mldf_buffer key;
     struct sample_sink *sink;
+    uint64_t skipped;
     struct input_watch watch;
 };
 
@@ -101,7 +103,21 @@ static mldf_status get_value(struct convert *c, const mldf_reader *reader, uint6
     return status;
 }
 
-static mldf_status take_sample(struct convert *c, const mldf_reader *reader, uint64_t sample, mldf_error *err) {
+/* A sample that the sink left out. */
+static void skip(struct convert *c, const char *path, uint64_t sample, const char *key, size_t key_bytes) {
+    char source[600];
+    mldf_skip skipped = {source, "nothing in it has a place in this format"};
+    c->skipped++;
+    if (key)
+        snprintf(source, sizeof source, "%.300s: %.*s", path, (int)(key_bytes < 200 ? key_bytes : 200), key);
+    else
+        snprintf(source, sizeof source, "%.300s: sample %" PRIu64, path, sample);
+    if (c->options->skip)
+        c->options->skip(c->options->skip_user, &skipped);
+}
+
+static mldf_status take_sample(struct convert *c, const mldf_reader *reader, const char *path, uint64_t sample,
+                               mldf_error *err) {
     const char *key = NULL;
     size_t key_bytes = 0;
     mldf_status status = MLDF_OK;
@@ -115,6 +131,8 @@ static mldf_status take_sample(struct convert *c, const mldf_reader *reader, uin
     if (status < 0)
         return status;
     status = c->sink->ops->append(c->sink, c->values, key, key_bytes, err);
+    if (status == MLDF_END)
+        skip(c, path, sample, key, key_bytes);
     if (status < 0 && err && err->sample == MLDF_NONE) {
         char field[MLDF_NAME_MAX + 1];
         memcpy(field, err->field, sizeof field);
@@ -133,7 +151,7 @@ static mldf_status take_source(struct convert *c, size_t index, mldf_error *err)
         c->from[i] = mldfi_sources_field(&c->sources, reader, c->chosen[i]);
     uint64_t samples = mldf_reader_sample_count(reader);
     for (uint64_t i = 0; i < samples && status >= 0; i++) {
-        status = take_sample(c, reader, i, err);
+        status = take_sample(c, reader, c->sources.list[index].path, i, err);
         c->watch.now.samples_done++;
         if (status >= 0 && i % 16 == 0)
             status = mldfi_watch(&c->watch, false, err);
@@ -179,6 +197,7 @@ static mldf_status run(struct convert *c, mldf_pack_result *result, mldf_error *
     status = c->sink->ops->finish(c->sink, &written, err);
     result->written = written.samples;
     result->bytes = written.bytes;
+    result->skipped = c->skipped;
     return status;
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Archives and pictures for tests/cli/cases, into the present folder: samples.tar, mixed.tar, pairs.tar, shard-0.tar, shard-1.tar.
+"""Archives and pictures for tests/cli/cases, into the present folder: samples.tar, mixed.tar, pairs.tar, notes.tar,
+shard-0.tar, shard-1.tar.
 
 Nothing but the standard library, so that the cases run anywhere. A picture is a small PNG."""
 import io
@@ -39,3 +40,4 @@ archive("mixed.tar", [("a.png", png(2, 2, 1)), ("b.jpg", b"no picture"), ("b.cls
 archive("pairs.tar", [("a.png", png(2, 2, 1)), ("a.seg.png", png(2, 2, 2))])
 archive("shard-0.tar", sample("s0", 0))
 archive("shard-1.tar", sample("s1", 1) + [("s2.jpg", b"another")])
+archive("notes.tar", [("README.txt", b"read me"), ("a.png", png(2, 2, 1)), ("a.txt", b"a")])

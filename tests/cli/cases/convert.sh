@@ -166,3 +166,11 @@ expect_error 2 'only an MLDF file is repacked in place' mldf repack samples.tbl
 mldf repack samples.tbl -o repacked.mldf -q
 expect 0 mldf diff samples.tbl repacked.mldf <<'END'
 END
+
+# ---- Samples without a picture --------------------------------------------------------------------------------------------------
+expect_error 1 'sample 0: there is no picture' mldf convert notes.tar -o x.tbl
+mldf convert notes.tar -o notes.tbl --drop-fields --json -q | json 'd["written"] == 1 and
+    d["skipped"] == [{"source": "notes.tar: README", "message": "nothing in it has a place in this format"}]'
+tar_to_tbl notes.tar notes2.tbl --json -q | json 'd["written"] == 1 and len(d["skipped"]) == 1'
+check cmp notes.tbl notes2.tbl
+check [ "$(mldf cat --json notes.tbl | wc -l)" = 1 ]
