@@ -34,7 +34,7 @@ struct command {
     int (*run)(struct invocation *invocation);
 };
 extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
-    command_pack, command_append, command_repack, command_repair;
+    command_pack, command_append, command_repack, command_repair, command_convert, command_tar_to_tbl;
 extern const struct command *const commands[]; /* NULL at the end */
 
 struct option_use {
@@ -57,6 +57,8 @@ struct invocation {
 int options_parse(struct invocation *invocation, int argc, char **argv, bool *help);
 void options_free(struct invocation *invocation);
 void options_help(const struct command *command);
+/* What stands before a command's name: "mldf ", or nothing for one that is a program of its own. */
+const char *command_prefix(const struct command *command);
 bool option_given(const struct invocation *invocation, const char *name);
 /* The last value given, or NULL. name is the long name, or the letter as a string. */
 const char *option_value(const struct invocation *invocation, const char *name);

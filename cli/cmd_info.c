@@ -1,4 +1,4 @@
-/* mldf info: what is in a file. Reads the structure only, never a payload, so an encrypted file needs no key. */
+/* mldf info: what is in a file of any format. Reads the structure only, never a payload, so an encrypted file needs no key. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -62,8 +62,18 @@ static uint64_t data_end(const mldf_reader *reader, const mldf_file_info *info) 
     return end;
 }
 
+static bool is_foreign(const mldf_reader *reader) {
+    return strcmp(mldf_reader_format(reader), "mldf") != 0;
+}
+
 static struct sizes measure(const mldf_reader *reader, const mldf_file_info *info) {
-    struct sizes sizes = {sum_statistics(reader), MLDF_NONE};
+    struct sizes sizes = {MLDF_NONE, MLDF_NONE};
+    if (is_foreign(reader)) {
+        if (mldf_reader_payload_bytes(reader, &sizes.data_bytes, NULL) != MLDF_OK)
+            sizes.data_bytes = MLDF_NONE;
+        return sizes;
+    }
+    sizes.data_bytes = sum_statistics(reader);
     if (sizes.data_bytes == MLDF_NONE)
         sizes.data_bytes = sum_rows(reader);
     uint64_t region = info->data_ptr < info->file_bytes ? data_end(reader, info) - info->data_ptr : 0;
@@ -190,16 +200,28 @@ static void json_sections(const mldf_reader *reader) {
     json_end(']');
 }
 
+/* "1.1"; "2" for TBL and .beton, null for tar, which has none. */
+static void json_version(const mldf_reader *reader, const mldf_file_info *info) {
+    if (is_foreign(reader) && info->version_major == 0) {
+        json_null();
+        return;
+    }
+    json_separate();
+    if (is_foreign(reader))
+        out_printf("\"%u\"", info->version_major);
+    else
+        out_printf("\"%u.%u\"", info->version_major, info->version_minor);
+}
+
 static void json_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card) {
     struct sizes sizes = measure(reader, info);
     const char *flags[4];
     size_t flag_count = flag_names(info->flags, flags);
     json_begin('{');
     json_key("format");
-    json_string("mldf");
+    json_string(mldf_reader_format(reader));
     json_key("version");
-    json_separate();
-    out_printf("\"%u.%u\"", info->version_major, info->version_minor);
+    json_version(reader, info);
     json_key("num_samples");
     json_u64(info->num_samples);
     json_key("file_bytes");
@@ -209,7 +231,7 @@ static void json_info(const mldf_reader *reader, const mldf_file_info *info, con
     json_key("padding_bytes");
     json_u64_or_null(sizes.padding_bytes);
     json_key("page_size");
-    json_u64(info->page_size);
+    json_u64_or_null(is_foreign(reader) && info->page_size == 0 ? MLDF_NONE : info->page_size);
     json_key("flags");
     json_begin('[');
     for (size_t i = 0; i < flag_count; i++)
@@ -310,22 +332,36 @@ static void text_sections(const mldf_reader *reader) {
     }
 }
 
+static void text_format(const mldf_reader *reader, const mldf_file_info *info, const char *path) {
+    const char *format = mldf_reader_format(reader);
+    if (!is_foreign(reader))
+        out_printf("%s: MLDF %u.%u\n", path, info->version_major, info->version_minor);
+    else if (info->version_major == 0)
+        out_printf("%s: %s\n", path, format);
+    else
+        out_printf("%s: %s %u\n", path, strncmp(format, "tbl", 3) == 0 ? "TBL" : format, info->version_major);
+}
+
 static void text_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card,
                       const char *path) {
     struct sizes sizes = measure(reader, info);
     const char *flags[4];
     size_t flag_count = flag_names(info->flags, flags);
-    out_printf("%s: MLDF %u.%u\n", path, info->version_major, info->version_minor);
+    text_format(reader, info, path);
     out_printf("%-10s %" PRIu64 "%s\n", "samples", info->num_samples,
                mldf_reader_has_keys(reader) ? ", with keys" : "");
     text_size("file", info->file_bytes);
     text_size("data", sizes.data_bytes);
-    text_size("padding", sizes.padding_bytes);
-    text_size("page size", info->page_size);
-    out_printf("%-10s", "flags");
-    for (size_t i = 0; i < flag_count; i++)
-        out_printf(" %s", flags[i]);
-    out_char('\n');
+    if (!is_foreign(reader))
+        text_size("padding", sizes.padding_bytes);
+    if (info->page_size)
+        text_size("page size", info->page_size);
+    if (!is_foreign(reader)) {
+        out_printf("%-10s", "flags");
+        for (size_t i = 0; i < flag_count; i++)
+            out_printf(" %s", flags[i]);
+        out_char('\n');
+    }
     if (info->generation)
         out_printf("%-10s %u\n", "appends", info->generation);
     if (info->ignored_bytes)
@@ -375,7 +411,7 @@ const struct command command_info = {
     "info",
     "FILE",
     "what is in a file",
-    "Shows the version, the number of samples, sizes, flags, fields with their types and statistics, sections and the\n"
+    "FILE may be MLDF, TBL, .beton or tar. Shows the version, the number of samples, sizes, flags, fields with their types and statistics, sections and the\n"
     "card. No payload is read. An encrypted file is shown without its key too, unauthenticated, and the output says so.\n"
     "\n"
     "With --json, one object: format, version, num_samples, file_bytes, data_bytes, padding_bytes, page_size, flags,\n"

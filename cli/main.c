@@ -4,9 +4,9 @@
 
 #include "cli.h"
 
-const struct command *const commands[] = {&command_info,   &command_head,   &command_cat,  &command_verify,
-                                          &command_diff,   &command_plan,   &command_pack, &command_append,
-                                          &command_repack, &command_repair, NULL};
+const struct command *const commands[] = {&command_info,   &command_head,   &command_cat,     &command_verify,
+                                          &command_diff,   &command_plan,   &command_pack,    &command_append,
+                                          &command_repack, &command_repair, &command_convert, NULL};
 
 static const struct command *find_command(const char *name) {
     for (size_t i = 0; commands[i]; i++)
@@ -18,7 +18,7 @@ static const struct command *find_command(const char *name) {
 static void print_usage(void) {
     out_text("Usage: mldf COMMAND [options] FILE...\n"
              "\n"
-             "Make, inspect and check MLDF dataset files.\n"
+             "Make, inspect, convert and check dataset files: MLDF, and TBL, .beton and tar.\n"
              "\n"
              "Commands:\n");
     for (size_t i = 0; commands[i]; i++)
@@ -105,8 +105,21 @@ static int run_command(const struct command *command, int argc, char **argv) {
     return code;
 }
 
+/* One program under two names: called as tar_to_tbl it is that command. */
+static bool is_called(const char *path, const char *name) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return path && strcmp(slash ? slash + 1 : path, name) == 0;
+}
+
 int main(int argc, char **argv) {
     signals_install();
+    if (argc > 0 && is_called(argv[0], command_tar_to_tbl.name)) {
+        if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+            print_version();
+            return out_finish(NULL, EXIT_FINE);
+        }
+        return run_command(&command_tar_to_tbl, argc - 1, argv + 1);
+    }
     if (argc < 2) {
         fprintf(stderr, "mldf: a command is missing; mldf --help lists them\n");
         return EXIT_USAGE;

@@ -139,12 +139,13 @@ static int parse_letters(struct invocation *v, int argc, char **argv, int *at) {
 
 static int check_files(const struct invocation *v) {
     if ((int)v->file_count < v->command->min_files)
-        return usage_error(v, "%s: usage: mldf %s [options] %s",
-                           v->file_count == 0 ? "a file is missing" : "more files are needed", v->command->name,
-                           v->command->arguments);
+        return usage_error(v, "%s: usage: %s%s [options] %s",
+                           v->file_count == 0 ? "a file is missing" : "more files are needed",
+                           command_prefix(v->command), v->command->name, v->command->arguments);
     if (v->command->max_files >= 0 && (int)v->file_count > v->command->max_files)
-        return usage_error(v, "'%s' is one argument too many: usage: mldf %s [options] %s",
-                           v->files[v->command->max_files], v->command->name, v->command->arguments);
+        return usage_error(v, "'%s' is one argument too many: usage: %s%s [options] %s",
+                           v->files[v->command->max_files], command_prefix(v->command), v->command->name,
+                           v->command->arguments);
     return EXIT_FINE;
 }
 
@@ -237,9 +238,13 @@ static void help_spec(const struct option_spec *spec) {
     help_option(form, spec->help);
 }
 
+const char *command_prefix(const struct command *command) {
+    return command == &command_tar_to_tbl ? "" : "mldf ";
+}
+
 void options_help(const struct command *command) {
-    out_printf("Usage: mldf %s [options] %s\n\n%s\n\nOptions:\n", command->name, command->arguments,
-               command->description);
+    out_printf("Usage: %s%s [options] %s\n\n%s\n\nOptions:\n", command_prefix(command), command->name,
+               command->arguments, command->description);
     for (const struct option_spec *o = command->options; !is_end(o); o++)
         help_spec(o);
     for (const struct option_spec *o = common_options; !is_end(o); o++)

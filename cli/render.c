@@ -173,7 +173,47 @@ static void render_payload(const mldf_value *v, bool with_record, bool full) {
     json_end('}');
 }
 
+/* A picture: its bytes and what its record says. */
+static bool render_picture(const mldf_field *field, const mldf_value *v, bool full) {
+    static const char *const colors[] = {NULL, "cmyk", "ycck", "palette"}, *const by_channels[] = {NULL, "gray",
+                                                                                                   "gray_alpha", "rgb",
+                                                                                                   "rgba"};
+    mldf_image_info info;
+    if (field->type_id < MLDF_IMAGE_RAW || field->type_id > MLDF_IMAGE || v->kind == MLDF_KIND_NULL ||
+        (full && v->kind == MLDF_KIND_ARRAY) || mldf_image_record(v, &info, NULL) < 0)
+        return false;
+    json_begin('{');
+    json_key("bytes");
+    json_u64(v->bytes);
+    render_sha256(v->data, v->bytes);
+    json_key("height");
+    json_u64(info.height);
+    json_key("width");
+    json_u64(info.width);
+    json_key("channels");
+    json_u64(info.channels);
+    json_key("mode");
+    json_string(mldf_image_mode_name(info.mode));
+    json_key("bits");
+    json_u64(info.bits);
+    json_key("color");
+    const char *color = info.color ? ((unsigned)info.color < 4 ? colors[info.color] : NULL)
+                                   : (info.channels <= 4 ? by_channels[info.channels] : NULL);
+    if (color)
+        json_string(color);
+    else
+        json_null();
+    json_key("orientation");
+    json_u64(info.orientation);
+    if (full)
+        render_base64(v->data, v->bytes);
+    json_end('}');
+    return true;
+}
+
 void render_value(const mldf_field *field, const mldf_value *v, bool full) {
+    if (render_picture(field, v, full))
+        return;
     switch (v->kind) {
     case MLDF_KIND_NULL:
         json_null();

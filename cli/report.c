@@ -21,10 +21,14 @@ static const char *command_name(const struct invocation *v) {
     return v && v->command ? v->command->name : "";
 }
 
+static const char *prefix(const struct invocation *v) {
+    return v && v->command ? command_prefix(v->command) : "mldf ";
+}
+
 int usage_error(const struct invocation *v, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "mldf %s: ", command_name(v));
+    fprintf(stderr, "%s%s: ", prefix(v), command_name(v));
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
@@ -35,13 +39,13 @@ int usage_error(const struct invocation *v, const char *format, ...) {
 int report_error(const struct invocation *v, const char *file, const mldf_error *err) {
     progress_clear();
     if (err->status == MLDF_E_CANCELLED && interrupted())
-        fprintf(stderr, "mldf %s: interrupted\n", command_name(v));
+        fprintf(stderr, "%s%s: interrupted\n", prefix(v), command_name(v));
     else if (file && strncmp(err->message, file, strlen(file)) == 0 && err->message[strlen(file)] == ' ')
-        fprintf(stderr, "mldf %s: %s:%s\n", command_name(v), file, err->message + strlen(file));
+        fprintf(stderr, "%s%s: %s:%s\n", prefix(v), command_name(v), file, err->message + strlen(file));
     else if (file && !strstr(err->message, file))
-        fprintf(stderr, "mldf %s: %s: %s\n", command_name(v), file, err->message);
+        fprintf(stderr, "%s%s: %s: %s\n", prefix(v), command_name(v), file, err->message);
     else
-        fprintf(stderr, "mldf %s: %s\n", command_name(v), err->message);
+        fprintf(stderr, "%s%s: %s\n", prefix(v), command_name(v), err->message);
     return exit_code_of(err->status);
 }
 
@@ -51,7 +55,7 @@ void note(const struct invocation *v, const char *format, ...) {
         return;
     progress_clear();
     va_start(args, format);
-    fprintf(stderr, "mldf %s: ", command_name(v));
+    fprintf(stderr, "%s%s: ", prefix(v), command_name(v));
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);

@@ -10,6 +10,7 @@ install(TARGETS mldf_static EXPORT mldfStaticTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET mldf_cli)
     install(TARGETS mldf_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    install(FILES "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tar_to_tbl" DESTINATION "${CMAKE_INSTALL_BINDIR}") # a link to mldf
 endif()
 
 string(REGEX REPLACE ">=[0-9.]+" "" MLDF_PC_REQUIRES_PRIVATE "libzstd libxxhash zlib libjpeg spng${MLDF_PC_OPTIONAL}")

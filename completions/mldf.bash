@@ -14,11 +14,13 @@ _mldf_options() { # command
     append) echo "$common -j --workers --format --key-column --on-error=" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
+    convert) echo "$common $writing --to --fields --drop-fields --lz4 --dataset-version --created" ;;
+    tar_to_tbl) echo "$common --v1 --v2 --lz4 --dataset-version --created -f -j --workers" ;;
     esac
 }
 
 _mldf() {
-    local commands="info head cat verify diff plan pack append repack repair"
+    local commands="info head cat verify diff plan pack append repack repair convert"
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" word i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -46,8 +48,12 @@ _mldf() {
         mapfile -t COMPREPLY < <(compgen -W "csv tsv jsonl" -- "$current")
         return
         ;;
+    --to)
+        mapfile -t COMPREPLY < <(compgen -W "mldf tbl tbl1 tbl2 beton tar" -- "$current")
+        return
+        ;;
     -n | -j | --workers | --range | --samples | --keys | --page-size | --fields | --raw | --compress | --payload-bytes | \
-        --key-column | --max)
+        --key-column | --max | --dataset-version | --created)
         return
         ;;
     esac
@@ -60,4 +66,15 @@ _mldf() {
     fi
 }
 
+_tar_to_tbl() {
+    local current=${COMP_WORDS[COMP_CWORD]}
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_mldf_options tar_to_tbl)" -- "$current")
+    else
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+}
+
 complete -F _mldf mldf
+complete -F _tar_to_tbl tar_to_tbl

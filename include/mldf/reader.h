@@ -113,6 +113,10 @@ typedef struct mldf_file_info {
 } mldf_file_info;
 MLDF_API void mldf_reader_info(const mldf_reader *reader, mldf_file_info *out);
 
+/* Bytes that the payloads of all samples take in a file of another format; its index is walked. MLDF_END for an MLDF file: its
+ * statistics say so. */
+MLDF_API mldf_status mldf_reader_payload_bytes(const mldf_reader *reader, uint64_t *out, mldf_error *err);
+
 typedef struct mldf_section {
     uint32_t kind, flags;
     uint64_t ptr, bytes, param;

@@ -125,6 +125,37 @@ MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, 
 MLDF_API mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
                                  const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
 
+/* ---- convert -------------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_convert_options {
+    size_t struct_bytes;
+    mldf_writer_options writer; /* threads, overwrite and progress for every format; the rest for MLDF files */
+    mldf_secret source_secret;
+    const char
+        *format; /* "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar"; NULL: by the name's ending */
+    const char *const *fields; /* these alone, in this order; NULL: all */
+    size_t field_count;
+    const char *const *compress_fields; /* MLDF: names; "FIELD" or "FIELD=LEVEL" */
+    size_t compress_count;
+    bool drop_fields;         /* leave out, with a warning, fields that the format has no place for */
+    bool lz4;                 /* TBL version 2: compress the samples that get smaller */
+    uint64_t dataset_version; /* TBL version 1; MLDF_NONE: as the source's card says, else 0 */
+    uint64_t created;         /* the same: seconds since 1970 */
+    mldf_skip_fn skip;        /* with drop_fields: a sample without a picture has no place in a TBL file */
+    void *skip_user;
+} mldf_convert_options;
+#define MLDF_CONVERT_OPTIONS_INIT \
+    { \
+        sizeof(mldf_convert_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, \
+            MLDF_NONE, 0, 0 \
+    }
+
+/* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar
+ * archives may lack some. A source may be a pattern ("data-{000..009}.tar") or "-", standard input; out may be "-" for MLDF and tar.
+ * What the format cannot hold is refused: nulls in .beton, a second picture in TBL ... docs/guides/interop.md has the rules. */
+MLDF_API mldf_status mldf_convert(const char *const *sources, size_t source_count, const char *out,
+                                  const mldf_convert_options *options, mldf_pack_result *result, mldf_error *err);
+
 /* ---- repack and repair -------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_repack_options {

@@ -98,7 +98,7 @@ const struct beton_field *mldfi_beton_field(const struct beton *beton, uint32_t 
 mldf_status mldfi_beton_value(const struct beton *beton, uint64_t sample, uint32_t field, struct beton_value *out,
                               mldf_error *err);
 
-/* One defect, with sample, field and byte. Return false to stop. */
+/* One defect, with sample, field and byte. NULL: one more sample was looked at. Return false to stop. */
 typedef bool (*beton_problem_fn)(void *user, const mldf_error *problem);
 /* Every value, every entry of the table, and the rule that all blobs of a sample lie in one page. */
 mldf_status mldfi_beton_verify(const struct beton *beton, beton_problem_fn report, void *user, uint64_t *problems,

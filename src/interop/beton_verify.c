@@ -85,8 +85,11 @@ static void check_table(struct verify *v) {
 mldf_status mldfi_beton_verify(const struct beton *b, beton_problem_fn report, void *user, uint64_t *problems,
                                mldf_error *err) {
     struct verify v = {.b = b, .report = report, .user = user};
-    for (uint64_t i = 0; i < b->info.count && !v.stopped; i++)
+    for (uint64_t i = 0; i < b->info.count && !v.stopped; i++) {
         check_sample(&v, i);
+        if (report && !v.stopped)
+            v.stopped = !report(user, NULL);
+    }
     if (!v.stopped)
         check_table(&v);
     if (problems)

@@ -15,5 +15,7 @@ enum { IMAGE_RECORD_BYTES = 24 };
 void mldfi_image_record_make(uint8_t record[IMAGE_RECORD_BYTES], uint64_t ptr, const void *data, uint64_t bytes);
 void mldfi_image_record_raw(uint8_t record[IMAGE_RECORD_BYTES], uint64_t ptr, uint64_t bytes, uint32_t width,
                             uint32_t height, uint8_t channels);
+/* Bytes that are no picture known here get the sides that the file's own index says they have. */
+void mldfi_image_record_sides(uint8_t record[IMAGE_RECORD_BYTES], uint16_t width, uint16_t height);
 
 #endif

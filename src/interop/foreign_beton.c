@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interop/beton.h"
+#include "interop/beton_inner.h"
 #include "interop/foreign.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -49,7 +49,18 @@ static mldf_status beton_verify(void *state, bool (*report)(void *, const mldf_e
     return mldfi_beton_verify(state, report, user, &problems, err);
 }
 
-static const struct foreign_ops ops = {"beton", beton_close, beton_get, NULL, NULL, beton_verify};
+static mldf_status beton_payload_bytes(void *state, uint64_t *out, mldf_error *err) {
+    const struct beton *beton = state;
+    (void)err;
+    *out = 0;
+    for (uint64_t i = 0; i < beton->info.entry_count; i++)
+        if (!mldfi_add_u64(*out, mldfi_beton_entry(beton, i).size, out))
+            *out = UINT64_MAX - 1;
+    return MLDF_OK;
+}
+
+static const struct foreign_ops ops = {"beton", beton_close,  beton_get,           NULL,
+                                       NULL,    beton_verify, beton_payload_bytes, false};
 
 /* The dtype of `[["", "<f4"]]`; NONE for structs and what we do not store. */
 static mldf_dtype simple_dtype(const struct beton_field *f) {

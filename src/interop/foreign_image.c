@@ -35,3 +35,10 @@ void mldfi_image_record_make(uint8_t record[IMAGE_RECORD_BYTES], uint64_t ptr, c
     record[AT_COLOR] = (uint8_t)info.color;
     record[AT_ORIENTATION] = info.orientation;
 }
+
+void mldfi_image_record_sides(uint8_t record[IMAGE_RECORD_BYTES], uint16_t width, uint16_t height) {
+    if (record[AT_MODE] != MLDF_IMAGE_MODE_OTHER)
+        return;
+    mldfi_store_u16(record + AT_HEIGHT, height);
+    mldfi_store_u16(record + AT_WIDTH, width);
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interop/foreign.h"
+#include "interop/sink.h"
 #include "interop/tar.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -33,7 +34,7 @@ static bool one_of(const char *text, const char *const *list) {
 }
 
 /* By what stands behind the last dot: "seg.png" is a picture too. */
-static uint16_t type_of(const char *extension) {
+uint16_t mldfi_tar_field_type(const char *extension) {
     static const char *const images[] = {"jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "ppm", "pgm", "gif", NULL};
     static const char *const integers[] = {"cls", "cls2", "class", "count", "index", "inx", "id", NULL};
     static const char *const texts[] = {"txt", "text", "transcript", NULL};
@@ -109,7 +110,17 @@ static uint64_t tar_find_key(void *state, const char *key, size_t bytes) {
     return mldfi_tar_index_find(&((struct tar_state *)state)->index, key, bytes);
 }
 
-static const struct foreign_ops ops = {"tar", tar_close, tar_get, tar_key, tar_find_key, NULL};
+static mldf_status tar_payload_bytes(void *state, uint64_t *out, mldf_error *err) {
+    const struct tar_index *index = &((struct tar_state *)state)->index;
+    (void)err;
+    *out = 0;
+    for (size_t i = 0; i < index->part_count; i++)
+        *out += index->parts[i].bytes;
+    return MLDF_OK;
+}
+
+static const struct foreign_ops ops = {"tar",        tar_close, tar_get,           tar_key,
+                                       tar_find_key, NULL,      tar_payload_bytes, false};
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 
@@ -141,7 +152,7 @@ static mldf_status make_schema(mldf_reader *reader, const struct tar_index *inde
     for (size_t i = 0; i < index->extension_count && status >= 0; i++) {
         const char *name = index->extensions[i];
         uint16_t flags = counts[i] < index->sample_count ? MLDF_FIELD_NULLABLE : 0;
-        status = mldf_schema_add(reader->schema, name, type_of(name), NULL, flags, err);
+        status = mldf_schema_add(reader->schema, name, mldfi_tar_field_type(name), NULL, flags, err);
     }
     free(counts);
     if (status >= 0 && index->extension_count == 0)

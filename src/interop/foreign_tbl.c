@@ -30,6 +30,7 @@ static mldf_status get_image(struct tbl *tbl, uint64_t sample, bool verify, mldf
             mldfi_image_record_raw(record, entry.offset, bytes, entry.width, entry.height, 3);
         else
             mldfi_image_record_make(record, entry.offset, data, bytes);
+        mldfi_image_record_sides(record, entry.width, entry.height);
         if (bytes == 0)
             mldfi_store_u64(record, 0);
         status =
@@ -71,8 +72,20 @@ static mldf_status tbl_verify(void *state, bool (*report)(void *, const mldf_err
     return mldfi_tbl_verify(state, report, user, &problems, err);
 }
 
-static const struct foreign_ops ops1 = {"tbl1", tbl_close, tbl_get, NULL, NULL, tbl_verify};
-static const struct foreign_ops ops2 = {"tbl2", tbl_close, tbl_get, NULL, NULL, tbl_verify};
+static mldf_status tbl_payload_bytes(void *state, uint64_t *out, mldf_error *err) {
+    const struct tbl_info *info = mldfi_tbl_info(state);
+    struct tbl_entry entry;
+    mldf_status status = MLDF_OK;
+    *out = 0;
+    for (uint64_t i = 0; i < info->count && status >= 0; i++) {
+        status = mldfi_tbl_entry(state, i, &entry, err);
+        *out += status >= 0 ? entry.stored : 0;
+    }
+    return status;
+}
+
+static const struct foreign_ops ops1 = {"tbl1", tbl_close, tbl_get, NULL, NULL, tbl_verify, tbl_payload_bytes, false};
+static const struct foreign_ops ops2 = {"tbl2", tbl_close, tbl_get, NULL, NULL, tbl_verify, tbl_payload_bytes, true};
 
 /* JSON when every block says so and holds some; otherwise plain bytes. */
 static mldf_status metadata_type(struct tbl *tbl, uint64_t count, uint16_t *type, mldf_error *err) {

@@ -158,6 +158,8 @@ mldf_status mldfi_tar_writer_write(struct tar_writer *writer, const void *data, 
 /* The member key.extension. A key that would be cut elsewhere when read back (a dot after its last slash) is refused. */
 mldf_status mldfi_tar_writer_part(struct tar_writer *writer, const char *key, const char *extension, const void *data,
                                   uint64_t bytes, mldf_error *err);
+/* Of the archive so far. */
+uint64_t mldfi_tar_writer_bytes(const struct tar_writer *writer);
 mldf_status mldfi_tar_writer_finish(struct tar_writer *writer, mldf_error *err);
 void mldfi_tar_writer_free(struct tar_writer *writer);
 

@@ -267,6 +267,10 @@ mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const c
     return mldfi_tar_writer_add(w, name, data, bytes, err);
 }
 
+uint64_t mldfi_tar_writer_bytes(const struct tar_writer *w) {
+    return w->position;
+}
+
 static mldf_status finish(struct tar_writer *w, mldf_error *err) {
     static const uint8_t zeros[2 * TAR_BLOCK];
     mldf_status status = put(w, zeros, sizeof zeros, err);

@@ -67,7 +67,7 @@ mldf_status mldfi_tbl_payload(const struct tbl *tbl, uint64_t sample, bool verif
 /* The sample's first block, or MLDF_END. The first call looks through all blocks once (16 bytes of memory for each). */
 mldf_status mldfi_tbl_find_metadata(struct tbl *tbl, uint64_t sample, struct tbl_metadata *out, mldf_error *err);
 
-/* One defect: the sample (MLDF_NONE: the file) and byte are in the error. Return false to stop. */
+/* One defect: the sample (MLDF_NONE: the file) and byte are in the error. NULL: one more sample was looked at. Return false to stop. */
 typedef bool (*tbl_problem_fn)(void *user, const mldf_error *problem);
 /* Every entry, payload, CRC and metadata block. *problems counts them; MLDF_E_CANCELLED when the hook stopped it. */
 mldf_status mldfi_tbl_verify(struct tbl *tbl, tbl_problem_fn report, void *user, uint64_t *problems, mldf_error *err);

@@ -74,6 +74,8 @@ mldf_status mldfi_tbl_verify(struct tbl *tbl, tbl_problem_fn report, void *user,
         }
         if (!v.stopped && status >= 0)
             check_kind(&v, i);
+        if (report && !v.stopped)
+            v.stopped = !report(user, NULL);
     }
     if (!v.stopped && status >= 0)
         check_metadata(&v);

@@ -7,7 +7,7 @@
 #include "mldf/reader.h"
 #include "reader/reader.h"
 
-/* Everything but `format`, `close` and `get` may be NULL. State is immutable and shared by threads. */
+/* Everything but `format`, `close`, `get` and `payload_bytes` may be NULL. State is immutable and shared by threads. */
 struct foreign_ops {
     const char *format; /* "tbl1", "tbl2", "beton", "tar" */
     void (*close)(void *state);
@@ -18,9 +18,12 @@ struct foreign_ops {
     mldf_status (*key)(void *state, uint64_t sample, const char **key, size_t *bytes, mldf_error *err);
     /* MLDF_NONE: there is none. */
     uint64_t (*find_key)(void *state, const char *key, size_t bytes);
-    /* Every defect of the file, in order; false from `report` stops. */
+    /* Every defect of the file, in order, and NULL after each sample; false from `report` stops. */
     mldf_status (*verify)(void *state, bool (*report)(void *user, const mldf_error *problem), void *user,
                           mldf_error *err);
+    /* Of all samples, as they stand in the file. */
+    mldf_status (*payload_bytes)(void *state, uint64_t *out, mldf_error *err);
+    bool checksummed; /* verify compares checksums of payloads */
 };
 
 /* A reader without content: its file is open and mapped. Used by src/interop, which then sets `foreign`, the schema and the count. */

@@ -59,6 +59,13 @@ void mldf_reader_info(const mldf_reader *reader, mldf_file_info *out) {
     };
 }
 
+mldf_status mldf_reader_payload_bytes(const mldf_reader *reader, uint64_t *out, mldf_error *err) {
+    if (!reader->foreign.ops)
+        return MLDF_END;
+    mldf_status status = reader->foreign.ops->payload_bytes(reader->foreign.state, out, err);
+    return status < 0 ? mldfi_reader_name_error(reader, err, status) : status;
+}
+
 /* ---- Sections ------------------------------------------------------------------------------------------------------------ */
 
 const struct section *mldfi_reader_find_section(const mldf_reader *reader, uint32_t kind) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mldf/image.h"
 #include "tool/convert.h"
 #include "util/bytes.h"
 #include "util/json.h"
@@ -123,6 +124,12 @@ static bool is_int(const mldf_value *v) {
     return v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT;
 }
 
+/* The same bytes may be a picture in one file and bytes of no known kind in the other. */
+static bool modes_equal(const mldf_value *x, const mldf_value *y) {
+    mldf_image_info a, b;
+    return mldf_image_record(x, &a, NULL) < 0 || mldf_image_record(y, &b, NULL) < 0 || a.mode == b.mode;
+}
+
 mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, const mldf_value *y, bool *equal,
                                mldf_error *err) {
     const mldf_field *field = mldf_schema_field(c->schema, c->field);
@@ -152,6 +159,11 @@ mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, con
         if (field->type_id == MLDF_JSON)
             return mldfi_json_equal(x->data, (size_t)x->bytes, y->data, (size_t)y->bytes, &c->a, &c->b, equal, err);
         break;
+    case MLDF_KIND_BYTES:
+        *equal = bytes_equal(x, y);
+        if (*equal && field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE)
+            *equal = modes_equal(x, y);
+        return MLDF_OK;
     default:
         break;
     }

@@ -8,42 +8,11 @@
 #include "tool/pack.h"
 #include "util/error.h"
 
-/* Does a field of a 1.0 file have values that are missing? Such a file has no nulls; JSON of no bytes stands for them. */
-static mldf_status has_missing(const mldf_reader *reader, size_t field, bool *out, mldf_error *err) {
-    mldf_buffer scratch = MLDF_BUFFER_INIT;
-    mldf_value value;
-    mldf_status status = MLDF_OK;
-    *out = false;
-    for (uint64_t i = 0; status == MLDF_OK && !*out && i < mldf_reader_sample_count(reader); i++) {
-        status = mldf_reader_get_stored(reader, i, field, &scratch, &value, err);
-        *out = status == MLDF_OK && value.bytes == 0;
-    }
-    mldf_buffer_free(&scratch);
-    return status;
-}
-
-/* A field of a 1.0 file under the rules of 1.1: missing JSON makes it nullable, and a private type needs a name. */
-static mldf_status add_draft_field(const mldf_reader *reader, size_t index, mldf_schema *schema, mldf_error *err) {
-    const mldf_field *field = mldf_schema_field(mldf_reader_schema(reader), index);
-    struct descriptor descriptor;
-    const char *arguments = field->arguments;
-    bool is_long, missing = false;
-    mldf_status status = field->type_id == MLDF_JSON ? has_missing(reader, index, &missing, err) : MLDF_OK;
-    if (status < 0)
-        return status;
-    mldfi_schema_descriptor(mldf_reader_schema(reader), index, &descriptor, &is_long);
-    if (missing)
-        descriptor.flags |= MLDF_FIELD_NULLABLE;
-    if (field->type_id >= MLDF_PRIVATE && strcmp(arguments, "{}") == 0)
-        arguments = "{\"type\":\"unnamed\"}";
-    return mldfi_schema_add_descriptor(schema, &descriptor, arguments, strlen(arguments), false, 0, err);
-}
-
 static mldf_status draft_schema(const mldf_reader *reader, const mldf_context *context, mldf_schema **out,
                                 mldf_error *err) {
     mldf_status status = mldf_schema_new(context, out, err);
     for (size_t i = 0; status == MLDF_OK && i < mldf_schema_field_count(mldf_reader_schema(reader)); i++)
-        status = add_draft_field(reader, i, *out, err);
+        status = mldfi_copy_field(reader, i, 0, *out, err);
     return status;
 }
 
@@ -132,9 +101,15 @@ static mldf_status repack_open(const char *path, const char *out, const mldf_rep
     mldf_status status = mldf_reader_open(path, &reading, &reader, err);
     if (status < 0)
         return status;
+    if (!out && strcmp(mldf_reader_format(reader), "mldf") != 0)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT,
+                            "%s is a %s file: only an MLDF file is repacked in place; name another "
+                            "for the result (-o)",
+                            path, mldf_reader_format(reader));
     if (!out)
         writing.overwrite = true;
-    status = make_schema(reader, options, &schema, err);
+    if (status == MLDF_OK)
+        status = make_schema(reader, options, &schema, err);
     if (status == MLDF_OK)
         status = fill_options(reader, options, &writing, &card, err);
     if (status == MLDF_OK)

@@ -35,7 +35,8 @@ void mldfi_verify_problem(struct verify *verify, mldf_status status, uint64_t of
 
 mldf_status mldfi_verify_tick(struct verify *verify, mldf_error *err) {
     double now = mldfi_time();
-    uint64_t total = verify->reader ? verify->reader->end : MLDF_NONE, done = atomic_load(&verify->bytes_done);
+    uint64_t total = verify->reader && !verify->reader->foreign.ops ? verify->reader->end : MLDF_NONE,
+             done = atomic_load(&verify->bytes_done);
     mldf_progress progress = {"verify", atomic_load(&verify->samples_done), verify->result->num_samples,
                               done < total ? done : total /* some tables are read twice */, total};
     if (!verify->options.progress || now - verify->last_report < 0.05)
@@ -175,7 +176,7 @@ static mldf_status verify_file(struct verify *verify, const char *path, mldf_err
     mldf_status status = open_file(verify, path, &reader, err);
     if (status != MLDF_OK)
         return status == MLDF_END ? MLDF_OK : status;
-    status = mldfi_verify_reader(verify, reader, err);
+    status = reader->foreign.ops ? mldfi_verify_foreign(verify, reader, err) : mldfi_verify_reader(verify, reader, err);
     mldf_reader_close(reader);
     return status;
 }

@@ -4,7 +4,8 @@
  *   verify.c         the order of the checks, reports, progress
  *   verify_ranges.c  ranges of samples on threads, results in order
  *   verify_tables.c  sections, tables, validity, keys, page map, history (V1-V7)
- *   verify_samples.c rows and payloads, values when deep (V8, V9, V11) */
+ *   verify_samples.c rows and payloads, values when deep (V8, V9, V11)
+ *   verify_foreign.c files of other formats */
 #ifndef MLDF_TOOL_VERIFY_H
 #define MLDF_TOOL_VERIFY_H
 
@@ -69,6 +70,8 @@ static inline bool mldfi_is_problem(mldf_status status) {
 }
 /* Every check on a reader that is open; verify has its options and result. */
 mldf_status mldfi_verify_reader(struct verify *verify, const mldf_reader *reader, mldf_error *err);
+/* The same for a file of another format. verify_foreign.c */
+mldf_status mldfi_verify_foreign(struct verify *verify, const mldf_reader *reader, mldf_error *err);
 /* Reports a problem; on the calling thread only. */
 void mldfi_verify_report(struct verify *verify, const mldf_error *problem);
 __attribute__((format(printf, 5, 6))) void mldfi_verify_problem(struct verify *verify, mldf_status status,

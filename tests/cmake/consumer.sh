@@ -15,7 +15,7 @@ env -u DESTDIR "$cmake" --install "$build" --prefix "$work/first" >"$work/instal
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 for wanted in "include/mldf/mldf.h" "$libdir/libmldf.so" "$libdir/libmldf.a" "$libdir/pkgconfig/mldf.pc" \
-    "$libdir/cmake/mldf/mldfConfig.cmake" bin/mldf share/man/man1/mldf.1 share/bash-completion/completions/mldf \
+    "$libdir/cmake/mldf/mldfConfig.cmake" bin/mldf bin/tar_to_tbl share/man/man1/mldf.1 share/bash-completion/completions/mldf \
     share/zsh/site-functions/_mldf share/mldf/mldf.magic; do
     if [ ! -e "$prefix/$wanted" ]; then
         echo "consumer: $wanted was not installed" >&2

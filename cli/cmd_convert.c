@@ -1,0 +1,149 @@
+/* mldf convert: samples of files of any format into one new file of any format. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const struct option_spec options[] = {
+    {'o', "output", "OUT", NULL},
+    {'o', NULL, "OUT",
+     "the file to write, or - for standard output (mldf, tar); refused when it exists, unless -f is given"},
+    {'f', "force", NULL, NULL},
+    {'f', NULL, NULL, "replace an existing OUT"},
+    {0, "to", "FORMAT", "mldf, tbl (tbl2), tbl1, tbl2, beton or tar (default: by OUT's ending)"},
+    {0, "fields", "a,b", "these fields alone, in this order"},
+    {0, "drop-fields", NULL, "leave out fields that the format has no place for, and samples without a picture in tbl"},
+    {0, "lz4", NULL, "tbl2: compress the samples that get smaller"},
+    {0, "dataset-version", "N", "tbl1: the dataset's version (default: as in IN, else 0)"},
+    {0, "created", "SECONDS", "tbl1: time of creation, seconds since 1970 (default: as in IN, else 0)"},
+    {0, "compress", "FIELD[=LEVEL]", "mldf: compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
+    {0, "dictionary", NULL, "mldf: train one zstd dictionary for the compressed fields"},
+    {0, "encrypt", "KEYFILE", "mldf: encrypt OUT with this key; --key opens IN"},
+    {0, "card", "FILE", "mldf: another card: a JSON object that describes the dataset"},
+    {0, "page-size", "N", "mldf, beton: a power of two; K, M and G may follow (default: automatic)"},
+    {0, "no-checksums", NULL, "mldf: leave the checksums out"},
+    {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
+    {0, NULL, NULL, NULL},
+};
+
+static int check_output(const struct invocation *v, const char *out, const char *to) {
+    if (!out)
+        return usage_error(v, "-o OUT is missing");
+    if (strcmp(out, "-") != 0)
+        return EXIT_FINE;
+    if (!to)
+        return usage_error(v, "-o -: --to mldf or --to tar says what to write");
+    if (v->json)
+        return usage_error(v, "--json and -o - would both write to standard output");
+    if (isatty(STDOUT_FILENO))
+        return usage_error(v, "standard output is a terminal: binary data is not written to it");
+    return EXIT_FINE;
+}
+
+static int check_format(const struct invocation *v, const char *to) {
+    static const char *const formats[] = {"mldf", "tbl", "tbl1", "tbl2", "beton", "tar"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (!to || strcmp(to, formats[i]) == 0)
+            return EXIT_FINE;
+    return usage_error(v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton and tar", to);
+}
+
+/* "a,b" as a list; the text and the list are the caller's to free. */
+static int split_fields(const struct invocation *v, const char *list, char **text, const char ***names, size_t *count) {
+    size_t room = 2;
+    for (const char *p = list; *p; p++)
+        room += *p == ',';
+    *text = strdup(list);
+    *names = calloc(room, sizeof **names);
+    if (!*text || !*names)
+        return EXIT_ENVIRONMENT;
+    for (char *p = *text; p;) {
+        char *comma = strchr(p, ',');
+        if (comma)
+            *comma = 0;
+        if (!*p)
+            return usage_error(v, "--fields: '%s' has an empty name", list);
+        (*names)[(*count)++] = p;
+        p = comma ? comma + 1 : NULL;
+    }
+    return EXIT_FINE;
+}
+
+static int convert(const struct invocation *v, const char *out, mldf_convert_options *converting) {
+    struct pack_report report;
+    mldf_pack_result result;
+    mldf_error err;
+    pack_report_begin(&report, v);
+    converting->skip = pack_report_skip;
+    converting->skip_user = &report;
+    if (mldf_convert(v->files, v->file_count, out, converting, &result, &err) < 0) {
+        pack_report_failed(&report);
+        return report_error(
+            v, v->file_count == 1 && strcmp(v->files[0], "-") != 0 && !strstr(err.message, out) ? v->files[0] : NULL,
+            &err);
+    }
+    pack_report_end(&report, &result, "written", strcmp(out, "-") == 0 ? "(standard output)" : out);
+    return EXIT_FINE;
+}
+
+static int run(struct invocation *v) {
+    mldf_convert_options converting = MLDF_CONVERT_OPTIONS_INIT;
+    struct writer_extras extras;
+    const char *out = option_value(v, "o"), *to = option_value(v, "to"), *list = option_value(v, "fields");
+    const char *version = option_value(v, "dataset-version"), *created = option_value(v, "created");
+    const char **names = NULL, **compress = NULL;
+    char *text = NULL;
+    memset(&extras, 0, sizeof extras);
+    int code = check_output(v, out, to);
+    if (code == EXIT_FINE)
+        code = check_format(v, to);
+    if (code == EXIT_FINE && ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||
+                              (created && !parse_count(v, "--created", created, &converting.created))))
+        code = EXIT_USAGE;
+    if (code == EXIT_FINE)
+        code = fill_writer_options(v, &converting.writer, &extras);
+    if (code == EXIT_FINE && list)
+        code = split_fields(v, list, &text, &names, &converting.field_count);
+    if (code == EXIT_FINE) {
+        compress = collect(v, "compress", &converting.compress_count);
+        converting.compress_fields = compress;
+        converting.source_secret = v->secret;
+        converting.format = to;
+        converting.fields = names;
+        converting.drop_fields = option_given(v, "drop-fields");
+        converting.lz4 = option_given(v, "lz4");
+        code = convert(v, out, &converting);
+    }
+    free(text);
+    free(names);
+    free(compress);
+    free_writer_extras(&extras);
+    return code;
+}
+
+const struct command command_convert = {
+    "convert",
+    "IN... -o OUT",
+    "from and to MLDF, TBL, .beton and tar",
+    "Writes the samples of the files IN, one file after the other, into one new file. Each IN may be MLDF, TBL version 1 or 2,\n"
+    ".beton or tar (plain, gzip or zstd), told by its bytes; a pattern such as data-{000..009}.tar; or - for standard input.\n"
+    "All must have the same fields; tar archives may lack some.\n"
+    "\n"
+    "  mldf   fields, keys and card as they are\n"
+    "  tbl    one picture for each sample: the field image, or the only one there is; the field format, else the picture's own;\n"
+    "         the field metadata, a single JSON field, or numbers, text and JSON together as {\"label\":7,...} (version 2)\n"
+    "  beton  integers, floats, pictures (JPEG and raw RGB stay, others are decoded), bytes, text as bytes, JSON, arrays of one\n"
+    "         shape; no nulls, no keys\n"
+    "  tar    a member KEY.FIELD for each value; without keys, the sample's number\n"
+    "\n"
+    "What does not fit is an error that names the field or the sample. With --json, one object: written, skipped, bytes,\n"
+    "seconds.",
+    options,
+    "  mldf convert train.tbl -o train.mldf\n"
+    "  mldf convert 'shards/data-{000..009}.tar' -o train.beton --fields jpg,cls\n"
+    "  curl -s https://example.org/data.tar | mldf convert - -o data.tbl --lz4\n",
+    1,
+    -1,
+    run,
+};

@@ -1,0 +1,77 @@
+/* Chooses a sink by the name of its format, and what the sinks share. See sink.h. */
+#include "interop/sink.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/json.h"
+#include "util/number.h"
+
+bool mldfi_is_image_type(uint16_t type_id) {
+    return type_id >= MLDF_IMAGE_RAW && type_id <= MLDF_IMAGE;
+}
+
+mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
+    static const struct {
+        const char *format;
+        mldf_status (*open)(struct sample_sink **, const struct sink_options *, mldf_error *);
+        bool streams;
+    } sinks[] = {
+        {"mldf", mldfi_sink_open_mldf, true}, {"tbl1", mldfi_sink_open_tbl, false},
+        {"tbl2", mldfi_sink_open_tbl, false}, {"beton", mldfi_sink_open_beton, false},
+        {"tar", mldfi_sink_open_tar, true},
+    };
+    for (size_t i = 0; i < sizeof sinks / sizeof sinks[0]; i++) {
+        if (strcmp(options->format, sinks[i].format) != 0)
+            continue;
+        if (!sinks[i].streams && strcmp(options->path, "-") == 0)
+            return mldfi_fail(err, MLDF_E_ARGUMENT,
+                              "%s cannot be written to a pipe: its index stands before its data; mldf and tar can",
+                              options->format);
+        if (options->lz4 && strcmp(options->format, "tbl2") != 0)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "LZ4 is for TBL version 2; %s has none", options->format);
+        if ((options->dataset_version != MLDF_NONE || options->created != MLDF_NONE) &&
+            strcmp(options->format, "tbl1") != 0)
+            return mldfi_fail(err, MLDF_E_ARGUMENT,
+                              "only TBL version 1 (tbl1) has a dataset version and a time of "
+                              "creation");
+        return sinks[i].open(out, options, err);
+    }
+    return mldfi_fail(err, MLDF_E_ARGUMENT, "no format is named '%s': mldf, tbl, tbl1, tbl2, beton and tar are",
+                      options->format);
+}
+
+static mldf_status append_float(mldf_buffer *out, double value, mldf_error *err) {
+    char text[32];
+    if (!isfinite(value))
+        return mldfi_buffer_append_text(out,
+                                        isnan(value) ? "\"NaN\""
+                                        : value > 0  ? "\"Infinity\""
+                                                     : "\"-Infinity\"",
+                                        err);
+    return mldf_buffer_append(out, text, mldfi_format_double(text, value), err);
+}
+
+mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err) {
+    switch (value->kind) {
+    case MLDF_KIND_INT:
+        if (field->dtype == MLDF_BOOL)
+            return mldfi_buffer_append_text(out, value->as.i ? "true" : "false", err);
+        return mldfi_buffer_printf(out, err, "%" PRId64, value->as.i);
+    case MLDF_KIND_UINT:
+        if (field->dtype == MLDF_BOOL)
+            return mldfi_buffer_append_text(out, value->as.u ? "true" : "false", err);
+        return mldfi_buffer_printf(out, err, "%" PRIu64, value->as.u);
+    case MLDF_KIND_FLOAT:
+        return append_float(out, value->as.f, err);
+    case MLDF_KIND_TEXT:
+        if (field->type_id == MLDF_JSON)
+            return mldf_buffer_append(out, value->data, (size_t)value->bytes, err);
+        return mldfi_json_append_string(out, value->data, (size_t)value->bytes, err);
+    default:
+        return mldfi_fail(err, MLDF_E_TYPE, "a value of this kind has no JSON form");
+    }
+}

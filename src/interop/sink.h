@@ -1,0 +1,93 @@
+/* Where converted samples go: one small interface over the writers of MLDF, TBL, .beton and tar.
+ *
+ *     sink.c        chooses by format            sink_image.c  pictures in the form that a format has
+ *     sink_mldf.c   fields as they are           sink_tbl.c    one picture, the rest as metadata
+ *     sink_beton.c  FFCV's field types           sink_tar.c    one member for each field
+ *
+ * Values come in the order of the schema, as mldf_reader_get gives them, or mldf_reader_get_stored where `stored` is set. What a
+ * format cannot hold is refused with the field's name when the sink is opened, if the schema says it, else at its sample. */
+#ifndef MLDF_INTEROP_SINK_H
+#define MLDF_INTEROP_SINK_H
+
+#include "mldf/image.h"
+#include "mldf/writer.h"
+
+struct sample_sink;
+
+struct sink_result {
+    uint64_t samples, bytes;
+};
+
+struct sink_ops {
+    /* MLDF_END: left out, because it has nothing that the format holds (with drop_fields); the error says what. */
+    mldf_status (*append)(struct sample_sink *sink, const mldf_value *values, const char *key, size_t key_bytes,
+                          mldf_error *err);
+    /* Durable under its name when this returns. Frees the sink in either case. */
+    mldf_status (*finish)(struct sample_sink *sink, struct sink_result *result, mldf_error *err);
+    /* Frees the sink and leaves nothing behind. */
+    void (*abort)(struct sample_sink *sink);
+};
+
+/* The first member of every sink. */
+struct sample_sink {
+    const struct sink_ops *ops;
+    bool stored; /* wants values undecoded */
+};
+
+struct sink_options {
+    const char *format;        /* "mldf", "tbl1", "tbl2", "beton" or "tar" */
+    const char *path;          /* "-": standard output, for mldf and tar */
+    const mldf_schema *schema; /* outlives the sink */
+    uint64_t count;            /* of samples, or MLDF_NONE */
+    const mldf_writer_options *writer;
+    const char *card; /* of the source, or NULL: notes on how it was stored */
+    size_t card_bytes;
+    bool keys;        /* every sample comes with its key */
+    bool drop_fields; /* leave out, with a warning, what the format has no place for */
+    bool lz4;
+    uint64_t dataset_version, created; /* TBL version 1; MLDF_NONE: as the card says */
+};
+
+mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
+
+/* ---- One for each format; used by sink.c ------------------------------------------------------------------------------- */
+
+mldf_status mldfi_sink_open_mldf(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
+mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
+mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
+mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
+
+/* ---- What they share --------------------------------------------------------------------------------------------------- */
+
+bool mldfi_is_image_type(uint16_t type_id);
+
+/* The pictures that a format can hold; others are decoded, or encoded as PNG, which loses nothing. */
+enum picture_form {
+    PICTURE_FILE,  /* files only: tar, TBL version 1 */
+    PICTURE_TBL2,  /* files, and raw RGB of 8 bits */
+    PICTURE_BETON, /* JPEG, and raw RGB of 8 bits; everything else becomes raw RGB */
+};
+
+struct picture_maker {
+    mldf_buffer pixels, file;
+    mldf_image_decoder *decoder;
+};
+void mldfi_picture_maker_free(struct picture_maker *maker);
+
+struct picture {
+    const void *data;
+    uint64_t bytes;
+    mldf_image_info info; /* mode, width, height of what `data` is */
+    bool made;            /* not the bytes of the source */
+};
+/* value: of an image field, or bytes, which are looked at. The result is valid until the next call. */
+mldf_status mldfi_picture_make(struct picture_maker *maker, const mldf_field *field, const mldf_value *value,
+                               enum picture_form form, struct picture *out, mldf_error *err);
+
+/* A number, text or JSON as JSON, appended: what cannot be a number of JSON (an infinity) is a string. */
+mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err);
+
+/* How a tar archive is read: the type of the field that an extension becomes. foreign_tar.c */
+uint16_t mldfi_tar_field_type(const char *extension);
+
+#endif

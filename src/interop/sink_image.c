@@ -1,0 +1,109 @@
+/* Pictures in the form that a format can hold (see sink.h). Files stay what they are wherever the format takes files; pixels that have no place
+ * become a PNG file, and for .beton, which knows JPEG and raw RGB alone, what is neither is decoded. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "interop/sink.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+void mldfi_picture_maker_free(struct picture_maker *maker) {
+    mldf_buffer_free(&maker->pixels);
+    mldf_buffer_free(&maker->file);
+    mldf_image_decoder_free(maker->decoder);
+    memset(maker, 0, sizeof *maker);
+}
+
+static bool is_rgb8(const mldf_image_info *info) {
+    return info->mode == MLDF_IMAGE_MODE_RAW && info->channels == 3 && info->bits == 8;
+}
+
+/* Decodes into maker->pixels; channels and bits 0: as stored. */
+static mldf_status decode(struct picture_maker *maker, const mldf_value *value, int channels, int bits,
+                          mldf_image_pixels *out, mldf_error *err) {
+    mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
+    mldf_image_shape shape;
+    options.channels = channels;
+    options.bits = bits;
+    mldf_status status = maker->decoder ? MLDF_OK : mldf_image_decoder_new(&maker->decoder, err);
+    if (status >= 0)
+        status = mldf_image_value_shape(value, &options, &shape, err);
+    if (status >= 0)
+        status = mldfi_buffer_resize(&maker->pixels, (size_t)shape.bytes, err);
+    if (status >= 0)
+        status = mldf_image_value_decode(maker->decoder, value, &options, maker->pixels.data, maker->pixels.size, err);
+    if (status >= 0)
+        *out = (mldf_image_pixels){maker->pixels.data, shape.width, shape.height, shape.channels, shape.bits};
+    return status;
+}
+
+static mldf_status make_rgb(struct picture_maker *maker, const mldf_value *value, struct picture *out,
+                            mldf_error *err) {
+    mldf_image_pixels pixels;
+    mldf_status status = decode(maker, value, 3, 8, &pixels, err);
+    if (status < 0)
+        return status;
+    out->data = maker->pixels.data;
+    out->bytes = maker->pixels.size;
+    out->info.mode = MLDF_IMAGE_MODE_RAW;
+    out->info.width = pixels.width;
+    out->info.height = pixels.height;
+    out->info.channels = 3;
+    out->info.bits = 8;
+    out->made = true;
+    return MLDF_OK;
+}
+
+static mldf_status make_png(struct picture_maker *maker, const mldf_value *value, struct picture *out,
+                            mldf_error *err) {
+    mldf_image_pixels pixels;
+    mldf_status status = decode(maker, value, 0, 0, &pixels, err);
+    maker->file.size = 0;
+    if (status >= 0)
+        status = mldf_image_encode_png(&pixels, -1, &maker->file, err);
+    out->data = maker->file.data;
+    out->bytes = maker->file.size;
+    out->info.mode = MLDF_IMAGE_MODE_PNG;
+    out->made = true;
+    return status;
+}
+
+static mldf_status describe(const mldf_field *field, const mldf_value *value, mldf_image_info *out, mldf_error *err) {
+    memset(out, 0, sizeof *out);
+    if (mldfi_is_image_type(field->type_id))
+        return mldf_image_record(value, out, err);
+    if (mldf_image_probe(value->data, (size_t)value->bytes, out, NULL) < 0) {
+        memset(out, 0, sizeof *out);
+        out->mode = MLDF_IMAGE_MODE_OTHER;
+    }
+    return MLDF_OK;
+}
+
+/* JPEG of CMYK is none that FFCV decodes. */
+static bool beton_takes(const mldf_image_info *info) {
+    return is_rgb8(info) || (info->mode == MLDF_IMAGE_MODE_JPEG && info->color == MLDF_IMAGE_BY_CHANNELS);
+}
+
+mldf_status mldfi_picture_make(struct picture_maker *maker, const mldf_field *field, const mldf_value *value,
+                               enum picture_form form, struct picture *out, mldf_error *err) {
+    mldf_status status = describe(field, value, &out->info, err);
+    if (status < 0)
+        return status;
+    out->data = value->data;
+    out->bytes = value->bytes;
+    out->made = false;
+    bool raw = out->info.mode == MLDF_IMAGE_MODE_RAW, yuv = out->info.mode == MLDF_IMAGE_MODE_YUV420;
+    if (form == PICTURE_BETON && !beton_takes(&out->info)) {
+        if (out->info.mode == MLDF_IMAGE_MODE_OTHER)
+            return mldfi_fail(err, MLDF_E_TYPE,
+                              "%" PRIu64 " bytes that are no picture known here; .beton holds JPEG "
+                              "and raw RGB",
+                              value->bytes);
+        return make_rgb(maker, value, out, err);
+    }
+    if (form == PICTURE_BETON || (!raw && !yuv) || value->bytes == 0)
+        return MLDF_OK;
+    if (form == PICTURE_TBL2 && is_rgb8(&out->info))
+        return MLDF_OK;
+    return form == PICTURE_TBL2 && yuv ? make_rgb(maker, value, out, err) : make_png(maker, value, out, err);
+}

@@ -1,0 +1,237 @@
+/* Samples into a tar archive as WebDataset reads it: the member KEY.FIELD for each value. A field whose name is an extension that reads
+ * back as its type ("jpg", "cls", "seg.png") keeps it; others get one: image.jpg, label.cls, text.txt, meta.json, array.npy. Nulls have no
+ * member. See sink.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "field/field.h"
+#include "interop/name_set.h"
+#include "interop/sink.h"
+#include "interop/tar.h"
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/number.h"
+
+struct tar_sink {
+    struct sample_sink base;
+    struct tar_writer *writer;
+    const mldf_schema *schema;
+    size_t count;
+    uint64_t samples;
+    struct name_set *seen; /* a key that comes twice would be one sample when read back */
+    mldf_buffer key, extension, text;
+    struct picture_maker maker;
+};
+
+static void free_sink(struct tar_sink *s) {
+    mldfi_tar_writer_free(s->writer);
+    mldfi_name_set_free(s->seen);
+    mldf_buffer_free(&s->key);
+    mldf_buffer_free(&s->extension);
+    mldf_buffer_free(&s->text);
+    mldfi_picture_maker_free(&s->maker);
+    free(s);
+}
+
+/* ---- Values as files ---------------------------------------------------------------------------------------------------- */
+
+struct part {
+    const void *data;
+    uint64_t bytes;
+    const char *extension; /* where the field's name is none of its own */
+    bool made;             /* not what the field's name says: the extension is needed */
+};
+
+/* NumPy's file: magic, version 1.0, a header padded to a multiple of 64, the elements. */
+static mldf_status make_npy(struct tar_sink *s, const mldf_value *value, struct part *out, mldf_error *err) {
+    static const uint8_t magic[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+    mldf_buffer *text = &s->text;
+    mldf_status status = mldf_buffer_append(text, magic, sizeof magic, err);
+    if (status >= 0)
+        status = mldfi_buffer_printf(text, err, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                                     mldf_dtype_name(value->dtype));
+    for (uint32_t i = 0; i < value->ndim && status >= 0; i++)
+        status = mldfi_buffer_printf(text, err, "%s%" PRIu64 "%s", i ? " " : "", value->dims[i],
+                                     i + 1 < value->ndim || value->ndim == 1 ? "," : "");
+    if (status >= 0)
+        status = mldfi_buffer_append_text(text, "), }", err);
+    while (status >= 0 && text->size % 64 != 63)
+        status = mldf_buffer_append(text, " ", 1, err);
+    if (status >= 0)
+        status = mldf_buffer_append(text, "\n", 1, err);
+    if (status < 0)
+        return status;
+    text->data[8] = (uint8_t)(text->size - sizeof magic);
+    text->data[9] = (uint8_t)((text->size - sizeof magic) >> 8);
+    status = mldf_buffer_append(text, value->data, (size_t)value->bytes, err);
+    *out = (struct part){text->data, text->size, "npy", true};
+    return status;
+}
+
+static mldf_status make_picture(struct tar_sink *s, const mldf_field *field, const mldf_value *value, struct part *out,
+                                mldf_error *err) {
+    static const char *const extensions[] = {"bin", "jpg", "png", "webp", "bmp", "tif"};
+    struct picture picture;
+    mldf_status status = mldfi_picture_make(&s->maker, field, value, PICTURE_FILE, &picture, err);
+    if (status < 0)
+        return status;
+    unsigned mode = picture.info.mode;
+    *out = (struct part){picture.data, picture.bytes,
+                         mode < sizeof extensions / sizeof extensions[0] ? extensions[mode] : "bin", picture.made};
+    return MLDF_OK;
+}
+
+static mldf_status make_number(struct tar_sink *s, const mldf_value *value, struct part *out, mldf_error *err) {
+    char number[48];
+    if (value->kind == MLDF_KIND_INT)
+        snprintf(number, sizeof number, "%" PRId64, value->as.i);
+    else if (value->kind == MLDF_KIND_UINT)
+        snprintf(number, sizeof number, "%" PRIu64, value->as.u);
+    else if (value->as.f - value->as.f != 0)
+        snprintf(number, sizeof number, "%f", value->as.f); /* nan, inf: no number of JSON */
+    else
+        mldfi_format_double(number, value->as.f);
+    mldf_status status = mldfi_buffer_append_text(&s->text, number, err);
+    *out = (struct part){s->text.data, s->text.size, value->kind == MLDF_KIND_FLOAT ? "txt" : "cls", false};
+    return status;
+}
+
+static mldf_status make_part(struct tar_sink *s, const mldf_field *field, const mldf_value *value, struct part *out,
+                             mldf_error *err) {
+    s->text.size = 0;
+    if (mldfi_is_image_type(field->type_id))
+        return make_picture(s, field, value, out, err);
+    switch (value->kind) {
+    case MLDF_KIND_INT:
+    case MLDF_KIND_UINT:
+    case MLDF_KIND_FLOAT:
+        return make_number(s, value, out, err);
+    case MLDF_KIND_ARRAY:
+        if (value->dtype != MLDF_BF16 && value->dtype != MLDF_DTYPE_NONE)
+            return make_npy(s, value, out, err);
+        break;
+    case MLDF_KIND_TEXT:
+        *out = (struct part){value->data, value->bytes, field->type_id == MLDF_JSON ? "json" : "txt", false};
+        return MLDF_OK;
+    default:
+        break;
+    }
+    *out = (struct part){value->data, value->bytes, "bin", false};
+    return MLDF_OK;
+}
+
+/* ---- One sample --------------------------------------------------------------------------------------------------------- */
+
+static mldf_status make_key(struct tar_sink *s, const char *key, size_t key_bytes, mldf_error *err) {
+    s->key.size = 0;
+    if (!key) {
+        mldf_status status = mldfi_buffer_printf(&s->key, err, "%09" PRIu64, s->samples);
+        return status < 0 ? status : mldf_buffer_append(&s->key, "", 1, err);
+    }
+    if (memchr(key, 0, key_bytes))
+        return mldfi_fail(err, MLDF_E_KEY, "a key with a NUL byte cannot be a name in a tar archive");
+    uint64_t number = s->samples;
+    mldf_status status = mldfi_name_set_add(s->seen, key, key_bytes, &number, err);
+    if (status == MLDF_END)
+        return mldfi_fail(err, MLDF_E_KEY, "the key %.*s is that of sample %" PRIu64 " too",
+                          (int)(key_bytes < 200 ? key_bytes : 200), key, number);
+    if (status >= 0)
+        status = mldf_buffer_append(&s->key, key, key_bytes, err);
+    return status < 0 ? status : mldf_buffer_append(&s->key, "", 1, err);
+}
+
+static mldf_status put(struct tar_sink *s, const mldf_field *field, const mldf_value *value, mldf_error *err) {
+    struct part part;
+    mldf_status status = make_part(s, field, value, &part, err);
+    if (status < 0)
+        return status;
+    bool named = !part.made && field->type_id != MLDF_FLOAT && field->type_id != MLDF_INLINE &&
+                 (mldfi_tar_field_type(field->name) == field->type_id ||
+                  (mldfi_is_image_type(field->type_id) && mldfi_tar_field_type(field->name) == MLDF_IMAGE));
+    s->extension.size = 0;
+    status = named ? mldfi_buffer_append_text(&s->extension, field->name, err)
+                   : mldfi_buffer_printf(&s->extension, err, "%s.%s", field->name, part.extension);
+    if (status >= 0)
+        status = mldf_buffer_append(&s->extension, "", 1, err);
+    if (status >= 0)
+        status = mldfi_tar_writer_part(s->writer, (const char *)s->key.data, (const char *)s->extension.data, part.data,
+                                       part.bytes, err);
+    return status;
+}
+
+static mldf_status append(struct sample_sink *sink, const mldf_value *values, const char *key, size_t key_bytes,
+                          mldf_error *err) {
+    struct tar_sink *s = (struct tar_sink *)sink;
+    bool any = false;
+    mldf_status status = make_key(s, key, key_bytes, err);
+    for (size_t i = 0; i < s->count && status >= 0; i++) {
+        const mldf_field *field = mldf_schema_field(s->schema, i);
+        if (values[i].kind == MLDF_KIND_NULL || !field->known)
+            continue;
+        any = true;
+        status = put(s, field, &values[i], err);
+        if (status < 0)
+            mldfi_error_place(err, MLDF_NONE, field->name);
+    }
+    if (status >= 0 && !any)
+        return mldfi_fail(err, MLDF_E_NULL, "every value is null: the sample would have no member in the archive");
+    s->samples++;
+    return status;
+}
+
+static mldf_status finish(struct sample_sink *sink, struct sink_result *result, mldf_error *err) {
+    struct tar_sink *s = (struct tar_sink *)sink;
+    mldf_status status = mldfi_tar_writer_finish(s->writer, err);
+    *result = (struct sink_result){s->samples, mldfi_tar_writer_bytes(s->writer)};
+    free_sink(s);
+    return status;
+}
+
+static void give_up(struct sample_sink *sink) {
+    free_sink((struct tar_sink *)sink);
+}
+
+static const struct sink_ops ops = {append, finish, give_up};
+
+static mldf_status check_fields(const struct sink_options *options, mldf_error *err) {
+    const mldf_schema *schema = options->schema;
+    for (size_t i = 0; i < mldf_schema_field_count(schema); i++) {
+        const mldf_field *field = mldf_schema_field(schema, i);
+        if (strchr(field->name, '/'))
+            return mldfi_fail(err, MLDF_E_SCHEMA,
+                              "field %s: a name with a slash cannot be an extension in a tar "
+                              "archive",
+                              field->name);
+        if (!field->known && options->drop_fields)
+            mldfi_warn(options->writer->context, "field %s is left out: its type is not known here", field->name);
+        else if (!field->known)
+            return mldfi_fail(err, MLDF_E_SCHEMA, "field %s is of type %u, which is not known here", field->name,
+                              field->type_id);
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
+    mldf_status status = check_fields(options, err);
+    if (status < 0)
+        return status;
+    struct tar_sink *s = mldfi_alloc_zero(1, sizeof *s, err);
+    if (!s)
+        return MLDF_E_MEMORY;
+    s->base.ops = &ops;
+    s->schema = options->schema;
+    s->count = mldf_schema_field_count(options->schema);
+    status = mldfi_name_set_new(&s->seen, err);
+    if (status >= 0)
+        status = strcmp(options->path, "-") == 0
+                     ? mldfi_tar_writer_fd(&s->writer, STDOUT_FILENO, err)
+                     : mldfi_tar_writer_open(&s->writer, options->path, options->writer->overwrite, err);
+    if (status < 0)
+        free_sink(s);
+    else
+        *out = &s->base;
+    return status;
+}

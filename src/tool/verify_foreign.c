@@ -1,0 +1,129 @@
+/* verify for TBL, .beton and tar: what the format's own reader finds (structure, CRCs), then, when deep, every value decoded. The structure
+ * of a tar archive was checked when it was opened. verify.c comes before. */
+#include <stdlib.h>
+
+#include "mldf/image.h"
+#include "reader/foreign.h"
+#include "tool/verify.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct foreign_check {
+    struct verify *verify;
+    uint8_t *bad; /* one byte for each sample */
+    bool no_memory, cancelled;
+    mldf_error *err;
+    mldf_buffer scratch, pixels;
+    mldf_image_decoder *decoder;
+};
+
+static void report(struct foreign_check *c, const mldf_error *found) {
+    mldf_error problem = *found;
+    uint64_t count = c->verify->result->num_samples;
+    if (!c->bad && !c->no_memory)
+        c->no_memory = !(c->bad = mldfi_alloc_zero((size_t)count + 1, 1, c->err));
+    if (c->bad && problem.sample < count)
+        c->bad[problem.sample] = 1;
+    mldfi_verify_report(c->verify, &problem);
+}
+
+static bool on_problem(void *user, const mldf_error *problem) {
+    struct foreign_check *c = user;
+    if (problem)
+        report(c, problem);
+    else
+        atomic_fetch_add(&c->verify->samples_done, 1);
+    c->cancelled = mldfi_verify_tick(c->verify, c->err) < 0;
+    return !c->no_memory && !c->cancelled;
+}
+
+/* ---- Values ------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status decode_picture(struct foreign_check *c, const mldf_value *value, mldf_error *err) {
+    mldf_image_info info;
+    mldf_image_shape shape;
+    mldf_status status = mldf_image_record(value, &info, err);
+    if (status < 0 || info.mode == MLDF_IMAGE_MODE_OTHER)
+        return status;
+    if (!c->decoder)
+        status = mldf_image_decoder_new(&c->decoder, err);
+    if (status >= 0)
+        status = mldf_image_value_shape(value, NULL, &shape, err);
+    if (status >= 0)
+        status = mldfi_buffer_resize(&c->pixels, (size_t)shape.bytes, err);
+    if (status >= 0)
+        status = mldf_image_value_decode(c->decoder, value, NULL, c->pixels.data, c->pixels.size, err);
+    return status;
+}
+
+static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t field, mldf_error *err) {
+    const mldf_reader *reader = c->verify->reader;
+    const struct schema_field *f = &reader->schema->fields[field];
+    mldf_value value;
+    mldf_status status = mldf_reader_get(reader, sample, field, &c->scratch, &value, err);
+    if (status < 0 || value.kind == MLDF_KIND_NULL)
+        return status;
+    atomic_fetch_add(&c->verify->bytes_done, value.bytes);
+    status = mldfi_field_check_deep(f, value.record, 0, value.data, value.bytes, 0, err);
+    if (status >= 0 && f->info.type_id >= MLDF_IMAGE_RAW && f->info.type_id <= MLDF_IMAGE)
+        status = decode_picture(c, &value, err);
+    if (status < 0) {
+        mldfi_error_prefix(err, "sample %llu, field %s", (unsigned long long)sample, f->info.name);
+        mldfi_reader_name_error(reader, err, status);
+        mldfi_error_place(err, sample, f->info.name);
+    }
+    return status;
+}
+
+static mldf_status check_values(struct foreign_check *c, mldf_error *err) {
+    mldf_error problem;
+    mldf_status status = MLDF_OK;
+    atomic_store(&c->verify->samples_done, 0);
+    for (uint64_t i = 0; i < c->verify->result->num_samples && status >= 0; i++) {
+        for (size_t f = 0; f < c->verify->reader->schema->field_count && status >= 0; f++) {
+            status = check_value(c, i, f, &problem);
+            if (status >= 0)
+                continue;
+            if (!mldfi_is_problem(status)) {
+                if (err)
+                    *err = problem;
+                return status;
+            }
+            /* What the format's own check has found already is not said twice. */
+            if (!(c->bad && c->bad[i]))
+                report(c, &problem);
+            status = c->no_memory ? MLDF_E_MEMORY : MLDF_OK;
+        }
+        atomic_fetch_add(&c->verify->samples_done, 1);
+        if (status >= 0)
+            status = mldfi_verify_tick(c->verify, err);
+    }
+    return status;
+}
+
+mldf_status mldfi_verify_foreign(struct verify *verify, const mldf_reader *reader, mldf_error *err) {
+    struct foreign_check c = {.verify = verify, .err = err};
+    const struct foreign_ops *ops = reader->foreign.ops;
+    mldf_verify_result *result = verify->result;
+    mldf_status status = MLDF_OK;
+    verify->reader = reader;
+    result->num_samples = mldf_reader_sample_count(reader);
+    result->checksummed = ops->checksummed;
+    if (ops->verify) {
+        status = ops->verify(reader->foreign.state, on_problem, &c, err);
+        if (c.cancelled)
+            status = mldfi_fail(err, MLDF_E_CANCELLED, "verify was cancelled");
+    }
+    if (status >= 0 && c.no_memory)
+        status = MLDF_E_MEMORY;
+    if (status >= 0 && verify->options.deep)
+        status = check_values(&c, err);
+    result->good_samples = result->num_samples;
+    for (uint64_t i = 0; c.bad && i < result->num_samples; i++)
+        result->good_samples -= c.bad[i];
+    free(c.bad);
+    mldf_buffer_free(&c.scratch);
+    mldf_buffer_free(&c.pixels);
+    mldf_image_decoder_free(c.decoder);
+    return status;
+}

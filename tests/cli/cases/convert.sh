@@ -1,0 +1,176 @@
+# convert: round trips, rules of each format, and what is refused.
+golden=$source_dir/tests/golden
+python3 "$source_dir/tests/cli/make_archives.py"
+
+# ---- Round trips ----------------------------------------------------------------------------------------------------------
+expect 0 mldf convert samples.tar -o samples.mldf -q <<'END'
+END
+expect 0 mldf diff samples.tar samples.mldf <<'END'
+END
+check mldf verify -q --deep samples.mldf >/dev/null
+mldf convert samples.mldf -o back.tar -q
+mkdir one two
+tar xf samples.tar -C one
+tar xf back.tar -C two
+check diff -r one two
+check cmp <(tar tf samples.tar) <(tar tf back.tar)
+mldf convert samples.tar -o samples.tbl -q --lz4
+mldf convert samples.tbl -o t.mldf -q
+expect 0 mldf diff samples.tbl t.mldf <<'END'
+END
+mldf convert t.mldf -o t.tbl -q --lz4
+check cmp samples.tbl t.tbl
+for file in "$golden"/tbl/*.tbl; do
+    to=$(mldf info --json "$file" | sed 's/^{"format":"\([a-z0-9]*\)".*/\1/')
+    mldf convert "$file" -o g.mldf -q -f
+    mldf convert g.mldf -o g.tbl --to "$to" -q -f
+    for other in g.mldf g.tbl; do
+        expect 0 mldf diff "$file" $other <<'END'
+END
+    done
+done
+check cmp "$golden/tbl/v1_4samples.tbl" <(mldf convert "$golden/tbl/v1_4samples.tbl" -o v1.tbl --to tbl1 -q; cat v1.tbl)
+if command -v zstd >/dev/null; then
+    for packed in "$golden"/beton/*.beton.zst; do
+        name=$(basename "$packed" .zst)
+        zstd -dqf "$packed" -o "$name"
+        mldf convert "$name" -o b.mldf -q -f
+        mldf convert b.mldf -o b.beton -q -f
+        expect 0 mldf diff "$name" b.mldf <<'END'
+END
+        expect 0 mldf diff "$name" b.beton <<'END'
+END
+        check mldf verify -q --deep b.beton >/dev/null
+        [ "$name" = custom255.beton ] || check cmp <(mldf info --json "$name" | grep -o '"card":.*') <(mldf info --json b.beton | grep -o '"card":.*')
+    done
+fi
+
+# ---- TBL ------------------------------------------------------------------------------------------------------------------
+mldf cat --json --samples 2 samples.tbl | json 'd["fields"]["format"] == 2 and d["fields"]["image"]["width"] == 5 and
+    d["fields"]["metadata"] == {"cls": 6, "json": {"a": 2, "b": [2, "x"]}, "txt": "caption 2"}'
+mldf convert samples.tar -o json.tbl --fields png,json -q
+mldf cat --json --samples 2 json.tbl | json 'd["fields"]["metadata"] == {"a": 2, "b": [2, "x"]}'
+mldf convert mixed.tar -o mixed.tbl -q
+mldf cat --json --samples 1 mixed.tbl | json 'd["fields"]["format"] == 0 and d["fields"]["metadata"] == {"cls": 4}'
+expect_error 1 'png, seg.png' mldf convert pairs.tar -o pairs.tbl
+expect_error 1 'field cls (int) has no place in a TBL file of version 1' mldf convert samples.tar -o one.tbl --to tbl1
+expect 0 mldf convert samples.tar -o one.tbl --to tbl1 --fields png --dataset-version 3 --created 1700000000 -q <<'END'
+END
+mldf info --json one.tbl | json 'd["format"] == "tbl1" and d["card"] == {"created": 1700000000, "dataset_version": 3}'
+mldf convert one.tbl -o one.mldf -q
+mldf convert one.mldf -o again.tbl --to tbl1 -q
+check cmp one.tbl again.tbl
+expect_error 2 'only TBL version 1' mldf convert samples.tar -o x.tbl --dataset-version 3
+expect_error 2 'LZ4' mldf convert samples.tar -o x.tar --lz4
+printf '{"a":1}\n' | mldf pack - --format jsonl -o plain.mldf -q
+expect_error 1 'no field holds pictures or bytes' mldf convert plain.mldf -o x.tbl
+mldf convert "$golden/tbl/v2_raw_nocomp.tbl" -o raw1.tbl --to tbl1 -q
+mldf cat --json --samples 0 raw1.tbl | json 'd["fields"]["format"] == 2 and d["fields"]["image"]["mode"] == "png"'
+
+# ---- .beton ---------------------------------------------------------------------------------------------------------------
+mldf convert samples.tar -o samples.beton -q
+mldf cat --json --samples 1 samples.beton | json 'd["key"] is None and d["fields"]["cls"] == 3 and d["fields"]["json"] == {"a": 1, "b": [1, "x"]} and
+    d["fields"]["png"]["mode"] == "raw" and d["fields"]["png"]["width"] == 4'
+expect_error 1 'sample 0, field jpg: the value is null' mldf convert mixed.tar -o x.beton
+cat >rows.jsonl <<'END'
+{"i":1,"f":0.5,"t":"one","b":true,"v":[1.5,2.5],"j":{"x":[]}}
+{"i":-2,"f":2.0,"t":"two","b":false,"v":[3.5,4.5],"j":{"y":1}}
+END
+mldf pack rows.jsonl -o rows.mldf -q
+mldf convert rows.mldf -o rows.beton -q
+mldf cat --json --samples 1 rows.beton | json 'd["fields"]["i"] == -2 and d["fields"]["f"] == 2.0 and d["fields"]["b"] == 0 and
+    d["fields"]["v"] == [3.5, 4.5] and d["fields"]["j"] == {"y": 1} and d["fields"]["t"]["bytes"] == 3'
+printf '{"l":[1,2]}\n{"l":[1,2,3]}\n' >ragged.jsonl
+mldf pack ragged.jsonl -o ragged.mldf -q --schema '{"fields":[{"name":"l","type":"ndarray","dtype":"<i4","shape":[null]}]}'
+expect_error 1 'field l (ndarray) has a shape that varies' mldf convert ragged.mldf -o x.beton
+
+# ---- tar ------------------------------------------------------------------------------------------------------------------
+mldf convert rows.mldf -o rows.tar -q
+expect 0 tar tf rows.tar <<'END'
+000000000.i.cls
+000000000.f.txt
+000000000.t.txt
+000000000.b.cls
+000000000.v.npy
+000000000.j.json
+000000001.i.cls
+000000001.f.txt
+000000001.t.txt
+000000001.b.cls
+000000001.v.npy
+000000001.j.json
+END
+check [ "$(tar xOf rows.tar 000000001.i.cls)" = -2 ]
+check [ "$(tar xOf rows.tar 000000000.v.npy | head -c 66 | tail -c 56)" = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), " ]
+mldf convert samples.tbl -o named.tar -q --fields image
+check [ "$(tar tf named.tar | head -n 1)" = 000000000.image.png ]
+
+# ---- Several, pipes, choices ------------------------------------------------------------------------------------------------
+mldf convert 'shard-{0..1}.tar' -o shards.mldf -q
+mldf info --json shards.mldf | json 'd["num_samples"] == 3 and [(f["name"], f["nullable"]) for f in d["fields"]] ==
+    [("png", True), ("cls", True), ("json", True), ("txt", True), ("jpg", True)]'
+mldf convert samples.tbl samples.tbl -o twice.tbl -q
+mldf info --json twice.tbl | json 'd["num_samples"] == 10'
+expect_error 1 'set/0000' mldf convert samples.tar samples.tar -o x.mldf
+expect_error 1 'set/0000' mldf convert samples.tar samples.tar -o x.tar
+expect_error 1 'the field png is missing' mldf convert samples.tar samples.tbl -o x.mldf
+INPUT=samples.tar expect 0 mldf convert - -o piped.mldf -q <<'END'
+END
+check cmp piped.mldf samples.mldf
+mldf convert samples.mldf -o - --to tar -q | cmp - back.tar || complain "tar to a pipe"
+mldf convert samples.tar -o - --to mldf -q >stream.mldf
+expect 0 mldf diff samples.mldf stream.mldf <<'END'
+END
+expect_error 2 'pipe' mldf convert samples.tar -o - --to tbl
+mldf convert samples.tar -o some.mldf --fields txt,cls -q
+mldf cat --json --samples 0 some.mldf | json 'list(d["fields"]) == ["txt", "cls"]'
+for j in 0 3; do mldf convert samples.tar -o "j$j.tbl" --lz4 -j $j -q; done
+check cmp j0.tbl j3.tbl
+mldf convert samples.tar -o all.mldf --json -q | json 'd["written"] == 5 and d["skipped"] == [] and d["bytes"] > 0 and d["seconds"] >= 0'
+expect_error 3 'exists' mldf convert samples.tar -o samples.mldf
+expect_error 3 'nosuch' mldf convert nosuch.tar -o x.mldf
+expect_error 2 '--to' mldf convert samples.tar -o x.what
+expect_error 2 'zip' mldf convert samples.tar -o x.mldf --to zip
+expect_error 2 '-o OUT is missing' mldf convert samples.tar
+expect_error 2 'nope' mldf convert samples.tar -o x.mldf --fields nope
+head -c 3000 samples.tar >cut.tar
+expect_error 1 'cut.tar' mldf convert cut.tar -o x.mldf
+expect_error 3 '' mldf convert samples.tar -o nofolder/x.tbl
+check [ -z "$(find . -name 'x.*' -o -name '.*.tmp')" ]
+
+# ---- tar_to_tbl -------------------------------------------------------------------------------------------------------------
+tar_to_tbl() { "$(dirname "$MLDF")/tar_to_tbl" "$@"; }
+tar_to_tbl samples.tar historic.tbl --workers 2 >said 2>/dev/null || complain "tar_to_tbl"
+check grep -q '^Input:   samples.tar (5 samples, ' said
+check grep -q '^Output:  historic.tbl (.* smaller)$' said
+check grep -q '^Rate:    .* samples/s, .*/s$' said
+mldf convert samples.tar -o plain.tbl -q
+check cmp historic.tbl plain.tbl
+tar_to_tbl --v1 samples.tar historic1.tbl -q
+mldf info --json historic1.tbl | json 'd["format"] == "tbl1" and d["num_samples"] == 5'
+expect_error 3 'exists' tar_to_tbl samples.tar historic.tbl
+expect_error 2 'tar_to_tbl: more files are needed: usage: tar_to_tbl [options] IN.tar OUT.tbl' tar_to_tbl samples.tar
+check [ -n "$(tar_to_tbl --help | grep 'TurboLoader reads version 1 up to 1.4')" ]
+
+# ---- Files that are no longer or not yet understood ---------------------------------------------------------------------------
+media=$golden/draft/media_208.mldf
+mldf convert "$media" -o media.mldf -q
+expect 0 mldf diff "$media" media.mldf <<'END'
+END
+expect_error 1 'field sound' mldf convert "$media" -o x.tar
+for to in tar beton; do
+    mldf convert "$media" -o "dropped.$to" --drop-fields -q
+    mldf info --json "dropped.$to" | json '"sound" not in [f["name"] for f in d["fields"]]'
+done
+expect_error 2 'only an MLDF file is repacked in place' mldf repack samples.tbl
+mldf repack samples.tbl -o repacked.mldf -q
+expect 0 mldf diff samples.tbl repacked.mldf <<'END'
+END
+
+# ---- Samples without a picture --------------------------------------------------------------------------------------------------
+expect_error 1 'sample 0: there is no picture' mldf convert notes.tar -o x.tbl
+mldf convert notes.tar -o notes.tbl --drop-fields --json -q | json 'd["written"] == 1 and
+    d["skipped"] == [{"source": "notes.tar: README", "message": "nothing in it has a place in this format"}]'
+tar_to_tbl notes.tar notes2.tbl --json -q | json 'd["written"] == 1 and len(d["skipped"]) == 1'
+check cmp notes.tbl notes2.tbl
+check [ "$(mldf cat --json notes.tbl | wc -l)" = 1 ]
