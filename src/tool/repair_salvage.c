@@ -22,6 +22,7 @@ struct rescue {
     mldf_writer *writer;
     bool damaged; /* the file did not open as it should */
     bool keys;
+    bool unchecked; /* checksums of the file are themselves damaged */
     uint64_t *lost; /* samples that were not submitted to the writer, ascending */
     size_t lost_count, lost_capacity;
     double last_report;
@@ -231,11 +232,40 @@ static void report_cut_rows(struct rescue *rescue) {
 
 /* ---- The new file --------------------------------------------------------------------------------------------------------- */
 
+/* Checksums that are damaged themselves speak against no sample: they are not asked, as in verify. */
+static mldf_status look_at_checksums(struct rescue *rescue, mldf_error *err) {
+    mldf_reader *reader = rescue->reader;
+    const struct section *tables = reader->tables_section;
+    uint32_t crc;
+    mldf_status status;
+    if (reader->checks) {
+        if ((status = mldfi_reader_crc(reader, reader->checks->ptr, reader->checks->size, &crc, err)) < 0)
+            return status;
+        if (crc != reader->checks->crc) {
+            reader->checks = NULL;
+            rescue->unchecked = true;
+        }
+    }
+    if (tables && reader->verified_blocks) {
+        if ((status = mldfi_reader_crc(reader, tables->ptr, tables->size, &crc, err)) < 0)
+            return status;
+        if (crc != tables->crc) {
+            free(reader->verified_blocks);
+            reader->verified_blocks = NULL;
+            rescue->unchecked = true;
+        }
+    }
+    rescue->damaged = rescue->damaged || rescue->unchecked;
+    return MLDF_OK;
+}
+
 /* Sections that are damaged but of use: keys are dropped, validity bits are doubted. */
 static mldf_status look_at_sections(struct rescue *rescue, mldf_error *err) {
     mldf_reader *reader = rescue->reader;
     uint32_t crc;
-    mldf_status status;
+    mldf_status status = look_at_checksums(rescue, err);
+    if (status < 0)
+        return status;
     rescue->keys = reader->keys != NULL;
     if (reader->keys) {
         if ((status = mldfi_reader_crc(reader, reader->keys->ptr, reader->keys->size, &crc, err)) < 0)
@@ -283,7 +313,8 @@ static void describe(const struct rescue *rescue) {
     const char *how = !rescue->damaged ? "copied the samples that are whole"
                       : rescue->reader->salvage
                           ? "saved samples by rows alone: keys, card, nulls and checksums are gone"
-                          : "saved samples past damaged sections";
+                      : rescue->unchecked ? "saved samples past damaged checksums: what those covered is unchecked"
+                                          : "saved samples past damaged sections";
     if (!rescue->damaged && result->samples_lost == 0)
         how = "nothing was wrong; copied every sample";
     result->changed = rescue->damaged || result->samples_lost > 0;
