@@ -9,6 +9,10 @@ check cmp -s a.mldf torn.mldf
 cp a.mldf hit.mldf
 python3 -c 'd=bytearray(open("hit.mldf","rb").read()); i=d.index(b"two"); d[i]^=1; open("hit.mldf","wb").write(d)'
 mldf verify --json hit.mldf | json 'd["good_samples"] == 2 and d["problems"][0]["sample"] == 1 and d["problems"][0]["field"] == "t"'
+# In place it looks at header and footer alone, and claims no more than that.
+expect 0 mldf repair hit.mldf <<'END'
+hit.mldf: nothing was wrong with header and footer
+END
 mldf repair hit.mldf -o saved.mldf --json >report.json
 check test $? -eq 1
 json 'd["written"] == 2 and d["lost"] == 1 and d["skipped"][0]["sample"] == 1' <report.json
