@@ -1,6 +1,9 @@
 /* mldf_repack: the samples of a file written anew. In place it holds the file's lock, so that no append is lost between reading and
  * replacing. See copy.h for the loop. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "field/field.h"
 #include "os/file.h"
@@ -156,13 +159,19 @@ mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_opt
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
+    char *real = NULL;
     if (!out) {
         status = mldfi_file_open(&lock, path, OS_OPEN_READ_WRITE, err);
         if (status == MLDF_OK)
             status = mldfi_file_lock(&lock, err);
+        /* The file itself is replaced, not a symbolic link to it. */
+        struct stat link;
+        if (status == MLDF_OK && lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && !(real = realpath(path, NULL)))
+            status = mldfi_fail_errno(err, errno, "%s", path);
     }
     if (status == MLDF_OK)
-        status = repack_open(path, out, options, result, err);
+        status = repack_open(real ? real : path, out, options, result, err);
+    free(real);
     mldfi_file_close(&lock);
     return status;
 }
