@@ -10,6 +10,7 @@
 #include "tool/copy.h"
 #include "tool/pack.h"
 #include "util/error.h"
+#include "util/options.h"
 
 /* Does a field of a 1.0 file have values that are missing? Such a file has no nulls; JSON of no bytes stands for them. */
 static mldf_status has_missing(const mldf_reader *reader, size_t field, bool *out, mldf_error *err) {
@@ -148,17 +149,18 @@ static mldf_status repack_open(const char *path, const char *out, const mldf_rep
     return status;
 }
 
-mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options, mldf_pack_result *result,
+mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *given, mldf_pack_result *result,
                         mldf_error *err) {
-    static const mldf_repack_options defaults = MLDF_REPACK_OPTIONS_INIT;
+    mldf_repack_options own = MLDF_REPACK_OPTIONS_INIT;
+    const mldf_repack_options *options = &own;
     struct os_file lock = OS_FILE_NONE;
     mldf_pack_result ignored;
     mldf_status status = MLDF_OK;
-    if (!options)
-        options = &defaults;
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
+    if (!path || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "repack needs a path, and options from MLDF_REPACK_OPTIONS_INIT");
     char *real = NULL;
     if (!out) {
         status = mldfi_file_open(&lock, path, OS_OPEN_READ_WRITE, err);
