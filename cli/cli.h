@@ -34,7 +34,8 @@ struct command {
     int (*run)(struct invocation *invocation);
 };
 extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
-    command_pack, command_append, command_repack, command_repair;
+    command_pack, command_append, command_merge, command_split, command_select, command_extract, command_stats,
+    command_add_field, command_repack, command_repair;
 extern const struct command *const commands[]; /* NULL at the end */
 
 struct option_use {
@@ -191,6 +192,13 @@ struct writer_extras {
 };
 int fill_writer_options(const struct invocation *invocation, mldf_writer_options *out, struct writer_extras *extras);
 void free_writer_extras(struct writer_extras *extras);
+/* Is -o OUT there, and if it is - , may standard output be written to? */
+int check_output(const struct invocation *invocation, const char *out);
+/* The secret of a file made from others: --encrypt, or, unless --decrypt is given, what opened them when one is encrypted. */
+int choose_secret(const struct invocation *invocation, const char *const *sources, size_t count,
+                  mldf_writer_options *writer);
+/* A failure of a command that makes OUT from FILE: names the file that it is about. */
+int report_failure(const struct invocation *invocation, const char *file, const char *out, const mldf_error *err);
 int cmd_samples(struct invocation *invocation, bool head);
 
 #endif

@@ -155,6 +155,22 @@ typedef struct mldf_repair_result {
 MLDF_API mldf_status mldf_repair(const char *path, const char *out, const mldf_repair_options *options,
                                  mldf_repair_result *result, mldf_error *err);
 
+/* ---- merge -------------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_merge_options {
+    size_t struct_bytes;
+    mldf_writer_options writer; /* of the result; its card NULL: the first file's */
+    mldf_secret source_secret;  /* opens the sources */
+    const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL". Compressed are also the first file's */
+    size_t compress_count;
+} mldf_merge_options;
+#define MLDF_MERGE_OPTIONS_INIT {sizeof(mldf_merge_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0}
+/* The samples of all files, one file after the other, undecoded, into one new file; "-" as out streams to standard output. The
+ * files have the same fields, in any order: names, types and arguments must be equal (MLDF_E_SCHEMA names file and field); a field
+ * is nullable when it is in any of them. Keys go along; a key that is there twice is MLDF_E_KEY and names both files. */
+MLDF_API mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *out,
+                                const mldf_merge_options *options, mldf_pack_result *result, mldf_error *err);
+
 #ifdef __cplusplus
 }
 #endif
