@@ -199,6 +199,27 @@ int choose_secret(const struct invocation *invocation, const char *const *source
                   mldf_writer_options *writer);
 /* A failure of a command that makes OUT from FILE: names the file that it is about. */
 int report_failure(const struct invocation *invocation, const char *file, const char *out, const mldf_error *err);
+/* One side of A:B as Python has it: negative counts from the end, beyond the ends is cut. */
+bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwise, uint64_t *out);
+
+/* ---- Which samples and fields a new file gets (choose.c) ---------------------------------------------------------------- */
+
+struct choice {
+    mldf_sample_range *ranges; /* NULL: all */
+    size_t range_count, range_capacity;
+    char **fields; /* words of a list; one allocation each */
+    size_t field_count;
+};
+/* --samples 3,9,10:20 or @FILE. */
+int choose_samples_list(const struct invocation *invocation, const mldf_reader *reader, const char *path,
+                        const char *text, struct choice *choice);
+/* --keys a,b or @FILE with a key on each line. */
+int choose_keys_list(const struct invocation *invocation, const mldf_reader *reader, const char *path, const char *text,
+                     struct choice *choice);
+/* Words between commas. */
+int choose_words(const struct invocation *invocation, const char *option, const char *text, struct choice *choice);
+void free_choice(struct choice *choice);
+
 int cmd_samples(struct invocation *invocation, bool head);
 
 #endif

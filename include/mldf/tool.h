@@ -159,17 +159,44 @@ MLDF_API mldf_status mldf_repair(const char *path, const char *out, const mldf_r
 
 typedef struct mldf_merge_options {
     size_t struct_bytes;
-    mldf_writer_options writer; /* of the result; its card NULL: the first file's */
-    mldf_secret source_secret;  /* opens the sources */
+    mldf_writer_options writer;         /* of the result; its card NULL: the first file's */
+    mldf_secret source_secret;          /* opens the sources */
     const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL". Compressed are also the first file's */
     size_t compress_count;
 } mldf_merge_options;
-#define MLDF_MERGE_OPTIONS_INIT {sizeof(mldf_merge_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0}
+#define MLDF_MERGE_OPTIONS_INIT \
+    { sizeof(mldf_merge_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0 }
 /* The samples of all files, one file after the other, undecoded, into one new file; "-" as out streams to standard output. The
  * files have the same fields, in any order: names, types and arguments must be equal (MLDF_E_SCHEMA names file and field); a field
  * is nullable when it is in any of them. Keys go along; a key that is there twice is MLDF_E_KEY and names both files. */
 MLDF_API mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *out,
                                 const mldf_merge_options *options, mldf_pack_result *result, mldf_error *err);
+
+/* ---- select ------------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_sample_range {
+    uint64_t begin, end; /* end is not part of it */
+} mldf_sample_range;
+
+typedef struct mldf_select_options {
+    size_t struct_bytes;
+    mldf_writer_options writer;         /* of the result; its card NULL: the source's */
+    const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL". Compressed are also the source's */
+    size_t compress_count;
+    const char *const *fields; /* names, in the result's order; none: all */
+    size_t field_count;
+    const mldf_sample_range *ranges; /* in this order; NULL: all samples */
+    size_t range_count;
+    const char
+        *where; /* of those, the samples for which this is true; NULL: all. The language is in docs/guides/select.md */
+} mldf_select_options;
+#define MLDF_SELECT_OPTIONS_INIT \
+    { sizeof(mldf_select_options), MLDF_WRITER_OPTIONS_INIT, 0, 0, 0, 0, 0, 0, 0 }
+/* Some samples and fields, undecoded, into a new file; "-" as out streams to standard output. A mistake in `where` is
+ * MLDF_E_ARGUMENT or MLDF_E_NO_FIELD, found before the first sample is read, with the byte of the text in err->offset and a message
+ * that begins "where: column N: ". */
+MLDF_API mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_select_options *options,
+                                 mldf_pack_result *result, mldf_error *err);
 
 #ifdef __cplusplus
 }
