@@ -198,6 +198,38 @@ typedef struct mldf_select_options {
 MLDF_API mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_select_options *options,
                                  mldf_pack_result *result, mldf_error *err);
 
+/* ---- split -------------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_part {
+    const char *path;
+    uint64_t samples, bytes; /* bytes of the file */
+} mldf_part;
+typedef void (*mldf_part_fn)(void *user, const mldf_part *part);
+
+/* Exactly one of count, bytes and fractions is set. */
+typedef struct mldf_split_options {
+    size_t struct_bytes;
+    mldf_writer_options writer; /* of each part; its card NULL: the source's */
+    const char *const *compress_fields;
+    size_t compress_count;
+    uint64_t count; /* samples in each part; the last may have fewer */
+    uint64_t bytes; /* of rows, payloads and keys in each part, at most, unless one sample alone has more */
+    const double *fractions; /* add up to 1 */
+    size_t fraction_count;
+    const char *const *names; /* one for each fraction, in place of the number; NULL: numbers from 0 */
+    const char *by; /* field whose values each part has in the proportion of the whole file; NULL: none. Not with bytes */
+    bool shuffle;   /* which sample goes where is random, keyed by seed; inside a part the order stays. Not with bytes */
+    uint64_t seed;
+    mldf_part_fn part; /* told of each part once all are in place */
+    void *part_user;
+} mldf_split_options;
+#define MLDF_SPLIT_OPTIONS_INIT                                                                                        \
+    { sizeof(mldf_split_options), MLDF_WRITER_OPTIONS_INIT, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0, 0 }
+/* Every sample into exactly one of several new files, undecoded. pattern holds one placeholder for the part's number or name: {},
+ * {:03d} or %03d. Either all parts appear or none. */
+MLDF_API mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mldf_split_options *options,
+                                mldf_pack_result *result, mldf_error *err);
+
 #ifdef __cplusplus
 }
 #endif
