@@ -220,6 +220,13 @@ int choose_keys_list(const struct invocation *invocation, const mldf_reader *rea
 int choose_words(const struct invocation *invocation, const char *option, const char *text, struct choice *choice);
 void free_choice(struct choice *choice);
 
+/* ---- Statistics (cmd_stats.c, svg.c) ------------------------------------------------------------------------------------ */
+
+/* The distribution that says most about a field, or NULL; *what: "" for its values, else "length" or "bytes". */
+const mldf_distribution *main_distribution(const mldf_field_summary *field, const char **what);
+int write_svg(const struct invocation *invocation, const char *path, const char *source, const mldf_reader *reader,
+              const mldf_summary *summary);
+
 int cmd_samples(struct invocation *invocation, bool head);
 
 #endif

@@ -230,6 +230,61 @@ typedef struct mldf_split_options {
 MLDF_API mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mldf_split_options *options,
                                 mldf_pack_result *result, mldf_error *err);
 
+/* ---- stats -------------------------------------------------------------------------------------------------------- */
+
+enum { MLDF_SUMMARY_BINS = 20, MLDF_SUMMARY_CLASSES = 1000, MLDF_SUMMARY_KEPT = 65536 };
+
+typedef struct mldf_bin {
+    double low, high; /* high belongs to the last bin only */
+    uint64_t count;
+} mldf_bin;
+
+/* How some numbers are distributed. Percentiles are interpolated linearly. They and the bins are exact up to MLDF_SUMMARY_KEPT numbers;
+ * beyond that they come from a random sample of so many, drawn with a fixed seed. Everything else is exact. */
+typedef struct mldf_distribution {
+    uint64_t count;
+    double min, max, mean, std; /* std: of the population */
+    double p50, p90, p99;
+    bool exact;
+    size_t bin_count; /* 0 when there are no numbers */
+    mldf_bin bins[MLDF_SUMMARY_BINS];
+} mldf_distribution;
+
+typedef struct mldf_class_count {
+    mldf_value value; /* NULL, INT, UINT or TEXT */
+    uint64_t count;
+} mldf_class_count;
+
+/* What is known of one field. Borrowed from the summary. NULL distributions: they make no sense for the type. */
+typedef struct mldf_field_summary {
+    const char *name;
+    uint64_t present, nulls, nonfinite;
+    mldf_value min, max;               /* INT, UINT or FLOAT; NULL when there are no numbers */
+    const mldf_distribution *values;   /* of finite numbers */
+    const mldf_distribution *lengths;  /* characters of text, elements of arrays */
+    const mldf_distribution *bytes;    /* of payloads, decompressed */
+    const mldf_distribution *dims;     /* of arrays: one for each dimension */
+    uint32_t ndim;
+    const mldf_class_count *classes; /* INT and short TEXT with at most MLDF_SUMMARY_CLASSES values, most frequent first */
+    size_t class_count;
+} mldf_field_summary;
+
+typedef struct mldf_summary_options {
+    size_t struct_bytes;
+    mldf_progress_fn progress;
+    void *progress_user;
+} mldf_summary_options;
+#define MLDF_SUMMARY_OPTIONS_INIT                                                                                      \
+    { sizeof(mldf_summary_options), 0, 0 }
+
+/* One pass over all samples. Memory does not grow with their number. */
+typedef struct mldf_summary mldf_summary;
+MLDF_API mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *options,
+                                      mldf_summary **out, mldf_error *err);
+MLDF_API void mldf_summary_free(mldf_summary *summary);
+/* NULL when there is no such field. */
+MLDF_API const mldf_field_summary *mldf_summary_field(const mldf_summary *summary, size_t field);
+
 #ifdef __cplusplus
 }
 #endif
