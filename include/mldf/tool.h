@@ -285,6 +285,25 @@ MLDF_API void mldf_summary_free(mldf_summary *summary);
 /* NULL when there is no such field. */
 MLDF_API const mldf_field_summary *mldf_summary_field(const mldf_summary *summary, size_t field);
 
+/* ---- extract ------------------------------------------------------------------------------------------------------ */
+
+typedef struct mldf_extract_options {
+    size_t struct_bytes;
+    bool overwrite;            /* into a folder that is not empty, replacing files of the same names */
+    const char *const *fields; /* none: all */
+    size_t field_count;
+    mldf_progress_fn progress;
+    void *progress_user;
+} mldf_extract_options;
+#define MLDF_EXTRACT_OPTIONS_INIT                                                                                      \
+    { sizeof(mldf_extract_options), false, 0, 0, 0, 0 }
+/* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; and
+ * manifest.jsonl with one line for each sample: key, numbers, structs, and the names of its files. Two fields with the same ending are
+ * told apart by their names: KEY.FIELD.EXT. A '/' in a key makes folders; what would lead out of the folder is escaped (%2E). The
+ * folder appears whole or not at all. result->bytes counts the files. */
+MLDF_API mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *options,
+                                  mldf_pack_result *result, mldf_error *err);
+
 #ifdef __cplusplus
 }
 #endif
