@@ -304,6 +304,29 @@ typedef struct mldf_extract_options {
 MLDF_API mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *options,
                                   mldf_pack_result *result, mldf_error *err);
 
+/* ---- add-field ---------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_add_field_options {
+    size_t struct_bytes;
+    const mldf_context *context;
+    int threads; /* 0: on the caller; -1: the CPUs this process may use */
+    mldf_secret secret;
+    mldf_source_format format;
+    const mldf_schema *schema; /* has the field's type under its name; NULL: from the first 10,000 rows */
+    const char *column;        /* of the source; NULL: the one with the field's name, else the only one */
+    const char *key_column;    /* rows are matched by this column's keys; NULL: one row for each sample, in order */
+    int compress_level;        /* 1 to 22; 0: as the schema says */
+    mldf_progress_fn progress;
+    void *progress_user;
+} mldf_add_field_options;
+#define MLDF_ADD_FIELD_OPTIONS_INIT                                                                                    \
+    { sizeof(mldf_add_field_options), 0, -1, {0, 0, 0, 0}, MLDF_SOURCE_AUTO, 0, 0, 0, 0, 0, 0 }
+/* A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines source ("-": standard input): new
+ * payloads and all tables anew behind the file's end, under its lock. Until it has finished the file is what it was. With keys, a sample
+ * without a row gets a null, and a row without a sample is an error; the memory for it is 8 bytes for each sample. */
+MLDF_API mldf_status mldf_add_field(const char *path, const char *name, const char *source,
+                                    const mldf_add_field_options *options, mldf_pack_result *result, mldf_error *err);
+
 #ifdef __cplusplus
 }
 #endif
