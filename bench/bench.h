@@ -15,7 +15,7 @@ enum { BENCH_PATH = 4096 };
 
 struct settings {
     const char *folder; /* for files; on the disk to be measured */
-    bool quick;         /* a tenth of every size */
+    bool quick;         /* a tenth of most sizes */
     bool json;
     uint64_t bytes;   /* of the writer's throughput runs */
     int rounds;       /* of the same */

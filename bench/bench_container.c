@@ -19,14 +19,14 @@ enum { PARTS = sizeof parts / sizeof *parts };
 static void usage(FILE *to) {
     fputs("usage: bench_container --dir FOLDER [--quick] [--json] [--only PART,PART] [--mib N] [--rounds N]\n"
           "  --dir      where to write files: on the disk to be measured\n"
-          "  --quick    a tenth of every size\n"
+          "  --quick    a tenth of most sizes\n"
           "  --json     JSON instead of a table\n"
           "  --only     some parts:",
           to);
     for (size_t i = 0; i < PARTS; i++)
         fprintf(to, " %s", parts[i].name);
     fputs("\n"
-          "  --mib      size of the throughput runs in MiB (4096, or what a sixth of the memory holds)\n"
+          "  --mib      size of the throughput runs in MiB (2048, or what a sixth of the memory holds)\n"
           "  --rounds   of the throughput runs (3)\n",
           to);
 }
@@ -59,7 +59,7 @@ static uint64_t number(const char *text, uint64_t most) {
 
 /* The source, its copy in the page cache and the kernel's need for air must fit. */
 static uint64_t fitting_bytes(void) {
-    uint64_t most = UINT64_C(4) << 30, memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t most = UINT64_C(2) << 30, memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     return memory / 6 < most ? memory / 6 : most;
 }
 

@@ -69,7 +69,7 @@ static const char *goal_sign(enum goal goal) {
 
 static void print_table(const struct settings *settings, const char *when, const struct utsname *system, long cpus) {
     printf("\nmldf %s, %s, %s, %ld CPUs%s\n", mldf_version(), when, system->machine, cpus,
-           settings->quick ? ", --quick: a tenth of the sizes" : "");
+           settings->quick ? ", --quick: a tenth of most sizes" : "");
     for (size_t i = 0; i < line_count; i++) {
         const struct line *line = &lines[i];
         if (line->heading) {

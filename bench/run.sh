@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench/run.sh BUILD [OPTIONS]: every number that docs/benchmarks.md quotes, from the release build in BUILD.
 #
-#   --quick        a tenth of every size (about a minute)
+#   --quick        a tenth of most sizes (about a minute)
 #   --json         JSON on standard output instead of a table
 #   --dir FOLDER   measure the disk that holds FOLDER; default: BUILD
 #   --only P,P     some parts; --mib N, --rounds N: see bench_container --help

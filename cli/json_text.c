@@ -160,3 +160,9 @@ void json_text(const char *text, size_t bytes) {
     json_separate();
     put_without_space(text, bytes);
 }
+
+bool json_is_object(const char *text, size_t bytes) {
+    struct scan s = {text, text + bytes};
+    skip_space(&s);
+    return s.at < s.end && *s.at == '{' && scan_value(&s, 0) && s.at == s.end;
+}

@@ -96,7 +96,8 @@ def canonical(x):
     if isinstance(x, (list, tuple)):
         return "[" + ",".join(map(canonical, x)) + "]"
     if isinstance(x, float):
-        return next(s for s in (f"{x:.{n}g}" for n in (15, 16, 17)) if float(s) == x)
+        shortest = next(s for s in (f"{x:.{n}g}" for n in (15, 16, 17)) if float(s) == x)
+        return shortest if set(shortest) & set(".e") else shortest + ".0"
     return json.dumps(x, ensure_ascii=False)
 
 

@@ -64,14 +64,14 @@ typedef enum mldf_status {
     MLDF_E_UNFINISHED = -37, /* a file whose writing never finished */
 
     /* the data */
-    MLDF_E_SCHEMA = -50,     /* a field description is wrong */
-    MLDF_E_TYPE = -51,       /* a value of the wrong kind for its field */
-    MLDF_E_RANGE = -52,      /* a value that its field cannot hold */
-    MLDF_E_NULL = -53,       /* a value is missing and its field is not nullable */
-    MLDF_E_KEY = -54,        /* a sample key is missing, malformed or there twice */
-    MLDF_E_NO_FIELD = -55,   /* no field of that name or index */
-    MLDF_E_NO_SAMPLE = -56,  /* no sample of that index or key */
-    MLDF_E_SYNTAX = -57      /* JSON, CSV or another text does not parse */
+    MLDF_E_SCHEMA = -50,    /* a field description is wrong */
+    MLDF_E_TYPE = -51,      /* a value of the wrong kind for its field */
+    MLDF_E_RANGE = -52,     /* a value that its field cannot hold */
+    MLDF_E_NULL = -53,      /* a value is missing and its field is not nullable */
+    MLDF_E_KEY = -54,       /* a sample key is missing, malformed or there twice */
+    MLDF_E_NO_FIELD = -55,  /* no field of that name or index */
+    MLDF_E_NO_SAMPLE = -56, /* no sample of that index or key */
+    MLDF_E_SYNTAX = -57     /* JSON, CSV or another text does not parse */
 } mldf_status;
 
 /* A short lower-case name, e.g. "checksum" for MLDF_E_CHECKSUM, "ok" for MLDF_OK. Never NULL. */
@@ -82,10 +82,10 @@ enum { MLDF_NAME_MAX = 63, MLDF_MESSAGE_MAX = 511 };
 /* Where and why something failed. Lives with the caller; nothing to free. */
 typedef struct mldf_error {
     mldf_status status;
-    int sys_errno;                     /* errno of the failed call, or 0 */
-    uint64_t offset;                   /* byte in the file, or MLDF_NONE */
-    uint64_t sample;                   /* sample index, or MLDF_NONE */
-    char field[MLDF_NAME_MAX + 1];     /* field name, or "" */
+    int sys_errno;                      /* errno of the failed call, or 0 */
+    uint64_t offset;                    /* byte in the file, or MLDF_NONE */
+    uint64_t sample;                    /* sample index, or MLDF_NONE */
+    char field[MLDF_NAME_MAX + 1];      /* field name, or "" */
     char message[MLDF_MESSAGE_MAX + 1]; /* one sentence that names the values; no newline */
 } mldf_error;
 
@@ -104,7 +104,8 @@ typedef struct mldf_buffer {
     size_t size;
     size_t capacity;
 } mldf_buffer;
-#define MLDF_BUFFER_INIT {0, 0, 0}
+#define MLDF_BUFFER_INIT \
+    { 0, 0, 0 }
 MLDF_API void mldf_buffer_free(mldf_buffer *buffer);
 /* Room for at least `capacity` bytes in all; size and content stay. */
 MLDF_API mldf_status mldf_buffer_reserve(mldf_buffer *buffer, size_t capacity, mldf_error *err);
@@ -113,8 +114,8 @@ MLDF_API mldf_status mldf_buffer_append(mldf_buffer *buffer, const void *data, s
 /* ---- Progress and cancel ---------------------------------------------------------------------------------------- */
 
 typedef struct mldf_progress {
-    const char *phase;     /* "pack", "tables", "verify" ... */
-    uint64_t samples_done; /* in this phase */
+    const char *phase;      /* "pack", "tables", "verify" ... */
+    uint64_t samples_done;  /* in this phase */
     uint64_t samples_total; /* MLDF_NONE when unknown */
     uint64_t bytes_done;
     uint64_t bytes_total; /* MLDF_NONE when unknown */

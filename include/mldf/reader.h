@@ -38,10 +38,16 @@ typedef struct mldf_reader_options {
     const mldf_context *context;
     mldf_backend backend;
     bool verify; /* check the row's block once and the payload at each access, where the file has checksums */
-    bool without_key; /* open an encrypted file for its structure alone: nothing is authenticated, payloads are refused */
+    bool
+        without_key; /* open an encrypted file for its structure alone: nothing is authenticated, payloads are refused */
     mldf_secret secret;
 } mldf_reader_options;
-#define MLDF_READER_OPTIONS_INIT {sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}}
+#define MLDF_READER_OPTIONS_INIT \
+    { \
+        sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, { \
+            0, 0, 0, 0 \
+        } \
+    }
 
 /* O(1) in the number of samples, except for encrypted files, whose tables are authenticated here. */
 MLDF_API mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out,
@@ -66,8 +72,8 @@ MLDF_API mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample,
 MLDF_API mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t sample, size_t field,
                                             mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 /* Many samples, one field: one call instead of `count`. The values' data share scratch. */
-MLDF_API mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
-                                          mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+MLDF_API mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint64_t *samples, size_t count,
+                                          size_t field, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 /* Many samples of a field of fixed size (INT, FLOAT, INLINE, NDARRAY of fixed shape), one after the other into dst, which
  * holds count * item_bytes. INT and FLOAT items are their 8-byte records. Nulls are zeros. */
 MLDF_API mldf_status mldf_reader_gather(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,

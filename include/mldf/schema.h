@@ -44,12 +44,25 @@ enum {
 /* Element types. The text form is NumPy's ("<f4"), plus "bfloat16". */
 typedef enum mldf_dtype {
     MLDF_DTYPE_NONE = 0,
-    MLDF_BOOL, MLDF_I8, MLDF_U8, MLDF_I16, MLDF_U16, MLDF_I32, MLDF_U32, MLDF_I64, MLDF_U64,
-    MLDF_F16, MLDF_BF16, MLDF_F32, MLDF_F64, MLDF_C64, MLDF_C128
+    MLDF_BOOL,
+    MLDF_I8,
+    MLDF_U8,
+    MLDF_I16,
+    MLDF_U16,
+    MLDF_I32,
+    MLDF_U32,
+    MLDF_I64,
+    MLDF_U64,
+    MLDF_F16,
+    MLDF_BF16,
+    MLDF_F32,
+    MLDF_F64,
+    MLDF_C64,
+    MLDF_C128
 } mldf_dtype;
 MLDF_API size_t mldf_dtype_bytes(mldf_dtype dtype);
-MLDF_API const char *mldf_dtype_name(mldf_dtype dtype);                       /* "<f4"; "" for NONE */
-MLDF_API mldf_dtype mldf_dtype_parse(const char *text, size_t text_bytes);    /* NONE when unknown */
+MLDF_API const char *mldf_dtype_name(mldf_dtype dtype);                    /* "<f4"; "" for NONE */
+MLDF_API mldf_dtype mldf_dtype_parse(const char *text, size_t text_bytes); /* NONE when unknown */
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
@@ -71,7 +84,8 @@ enum { MLDF_MAX_DIMS = 8 };
  * call); when the caller fills it, the library copies what it needs before the call returns. */
 typedef struct mldf_value {
     mldf_kind kind;
-    mldf_dtype dtype; /* ARRAY: required when read; when written NONE means "as the field says". INT/UINT/FLOAT when read: the field's stored width */
+    mldf_dtype
+        dtype; /* ARRAY: required when read; when written NONE means "as the field says". INT/UINT/FLOAT when read: the field's stored width */
     union {
         int64_t i;
         uint64_t u;
@@ -79,7 +93,8 @@ typedef struct mldf_value {
     } as;
     const void *data;
     uint64_t bytes;
-    const void *record; /* STORED; and set by the reader for every value: the raw record, row_offset bytes into the row */
+    const void
+        *record; /* STORED; and set by the reader for every value: the raw record, row_offset bytes into the row */
     uint32_t record_bytes;
     uint32_t ndim;
     uint64_t dims[MLDF_MAX_DIMS];
@@ -93,16 +108,16 @@ typedef struct mldf_schema mldf_schema;
 typedef struct mldf_field {
     const char *name;
     uint16_t type_id;
-    uint16_t flags;         /* MLDF_FIELD_... */
-    const char *type_name;  /* "int", "ndarray" ...; "unknown" for an id this context does not know */
-    const char *arguments;  /* canonical JSON; "{}" when there are none */
-    uint32_t record_bytes;  /* this field's part of a row */
+    uint16_t flags;        /* MLDF_FIELD_... */
+    const char *type_name; /* "int", "ndarray" ...; "unknown" for an id this context does not know */
+    const char *arguments; /* canonical JSON; "{}" when there are none */
+    uint32_t record_bytes; /* this field's part of a row */
     uint32_t record_align;
     uint32_t row_offset;
-    bool known;             /* false: can be listed, copied and verified, not decoded */
-    int compress_level;     /* for writing; 0 = the default (3) */
-    mldf_dtype dtype;       /* NDARRAY and INT: the element type; INLINE of one unnamed member: its type; else NONE */
-    uint32_t ndim;          /* NDARRAY and bare INLINE */
+    bool known;         /* false: can be listed, copied and verified, not decoded */
+    int compress_level; /* for writing; 0 = the default (3) */
+    mldf_dtype dtype;   /* NDARRAY and INT: the element type; INLINE of one unnamed member: its type; else NONE */
+    uint32_t ndim;      /* NDARRAY and bare INLINE */
     int64_t dims[MLDF_MAX_DIMS]; /* -1 where it varies */
 } mldf_field;
 
@@ -134,7 +149,7 @@ typedef struct mldf_member {
     uint32_t offset;  /* in the record */
     uint32_t itemsize;
     uint32_t ndim;
-    uint32_t dims[MLDF_MAX_DIMS]; /* of this leaf, the shapes of enclosing members in front */
+    uint32_t dims[MLDF_MAX_DIMS];    /* of this leaf, the shapes of enclosing members in front */
     uint32_t strides[MLDF_MAX_DIMS]; /* bytes between neighbours in each dimension */
 } mldf_member;
 /* The leaves in order, padding left out. Returns MLDF_END past the last one. */
@@ -169,7 +184,8 @@ typedef struct mldf_type {
     mldf_status (*decode)(void *user, const void *state, const uint8_t *record, const void *payload,
                           uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 } mldf_type;
-#define MLDF_TYPE_INIT {sizeof(mldf_type), 0, 0, 0, 0, 0, 0, 0}
+#define MLDF_TYPE_INIT \
+    { sizeof(mldf_type), 0, 0, 0, 0, 0, 0, 0 }
 MLDF_API mldf_status mldf_context_register_type(mldf_context *context, const mldf_type *type, mldf_error *err);
 
 #ifdef __cplusplus

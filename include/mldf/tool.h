@@ -26,7 +26,8 @@ typedef struct mldf_verify_options {
     mldf_progress_fn progress;
     void *progress_user;
 } mldf_verify_options;
-#define MLDF_VERIFY_OPTIONS_INIT {sizeof(mldf_verify_options), 0, false, -1, {0, 0, 0, 0}, 0, 0, 0, 0}
+#define MLDF_VERIFY_OPTIONS_INIT \
+    { sizeof(mldf_verify_options), 0, false, -1, {0, 0, 0, 0}, 0, 0, 0, 0 }
 
 typedef struct mldf_verify_result {
     uint64_t num_samples, good_samples, problems;
@@ -42,7 +43,7 @@ MLDF_API mldf_status mldf_verify(const char *path, const mldf_verify_options *op
 /* ---- diff --------------------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_difference {
-    uint64_t sample; /* MLDF_NONE: of the whole file */
+    uint64_t sample;   /* MLDF_NONE: of the whole file */
     const char *field; /* "" when of the whole sample or file */
     const char *what;  /* "num_samples", "fields", "type", "value", "key", "card", "null" */
     const char *message;
@@ -56,7 +57,8 @@ typedef struct mldf_diff_options {
     mldf_progress_fn progress;
     void *progress_user;
 } mldf_diff_options;
-#define MLDF_DIFF_OPTIONS_INIT {sizeof(mldf_diff_options), 0, 0, 0, 0}
+#define MLDF_DIFF_OPTIONS_INIT \
+    { sizeof(mldf_diff_options), 0, 0, 0, 0 }
 /* By content: names, types, values, nulls, keys and cards; never layout, compression, encryption or order of fields. */
 MLDF_API mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b, const mldf_diff_options *options,
                                uint64_t *differences, mldf_error *err);
@@ -70,11 +72,12 @@ typedef struct mldf_region {
 typedef struct mldf_plan_options {
     size_t struct_bytes;
     uint64_t samples;
-    uint64_t page_size;            /* 0: automatic */
+    uint64_t page_size; /* 0: automatic */
     bool no_checksums;
     const uint64_t *payload_bytes; /* for each field, bytes of every value, or MLDF_NONE; NULL: none known */
 } mldf_plan_options;
-#define MLDF_PLAN_OPTIONS_INIT {sizeof(mldf_plan_options), 0, 0, false, 0}
+#define MLDF_PLAN_OPTIONS_INIT \
+    { sizeof(mldf_plan_options), 0, 0, false, 0 }
 enum { MLDF_PLAN_REGIONS = 24 };
 /* The byte ranges that a writer will use. Fills at most MLDF_PLAN_REGIONS regions. */
 MLDF_API mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *options, mldf_region *regions,
@@ -83,19 +86,25 @@ MLDF_API mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_option
 /* ---- pack and append ---------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_skip {
-    const char *source;  /* "data.csv:17" */
+    const char *source; /* "data.csv:17" */
     const char *message;
 } mldf_skip;
 typedef void (*mldf_skip_fn)(void *user, const mldf_skip *skip);
 
-typedef enum mldf_source_format { MLDF_SOURCE_AUTO = 0, MLDF_SOURCE_CSV, MLDF_SOURCE_TSV, MLDF_SOURCE_JSONL } mldf_source_format;
+typedef enum mldf_source_format {
+    MLDF_SOURCE_AUTO = 0,
+    MLDF_SOURCE_CSV,
+    MLDF_SOURCE_TSV,
+    MLDF_SOURCE_JSONL
+} mldf_source_format;
 
 typedef struct mldf_pack_options {
     size_t struct_bytes;
-    mldf_writer_options writer; /* threads, overwrite, page size, card, secret ... its progress hooks are used throughout */
-    mldf_source_format format;  /* AUTO: by the name's ending, else by the first bytes */
-    const mldf_schema *schema;  /* NULL: from the first 10,000 rows */
-    const char *key_column;     /* column that holds the sample keys, or NULL */
+    mldf_writer_options
+        writer; /* threads, overwrite, page size, card, secret ... its progress hooks are used throughout */
+    mldf_source_format format;          /* AUTO: by the name's ending, else by the first bytes */
+    const mldf_schema *schema;          /* NULL: from the first 10,000 rows */
+    const char *key_column;             /* column that holds the sample keys, or NULL */
     const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL" */
     size_t compress_count;
     bool skip_bad_rows; /* leave out rows that do not fit and report them through skip */
@@ -104,7 +113,7 @@ typedef struct mldf_pack_options {
     bool resume; /* keep OUT.partial when interrupted, and go on from it */
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
-    {sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false}
+    { sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false }
 
 typedef struct mldf_pack_result {
     uint64_t written, skipped, bytes;
@@ -122,13 +131,13 @@ typedef struct mldf_repack_options {
     size_t struct_bytes;
     mldf_writer_options writer; /* of the result. Its secret encrypts; `source_secret` opens the source */
     mldf_secret source_secret;
-    bool keep_layout;        /* page size and compression as in the source (page_size 0 and no compress fields do that too) */
-    bool decompress;         /* store every field raw */
+    bool keep_layout; /* page size and compression as in the source (page_size 0 and no compress fields do that too) */
+    bool decompress;  /* store every field raw */
     const char *const *compress_fields;
     size_t compress_count;
 } mldf_repack_options;
 #define MLDF_REPACK_OPTIONS_INIT \
-    {sizeof(mldf_repack_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, false, false, 0, 0}
+    { sizeof(mldf_repack_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, false, false, 0, 0 }
 /* Writes the samples anew, in order, without what appends and edits left unused. out NULL: in place, atomically. */
 MLDF_API mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options,
                                  mldf_pack_result *result, mldf_error *err);
@@ -144,10 +153,11 @@ typedef struct mldf_repair_options {
     mldf_progress_fn progress;
     void *progress_user;
 } mldf_repair_options;
-#define MLDF_REPAIR_OPTIONS_INIT {sizeof(mldf_repair_options), 0, false, -1, {0, 0, 0, 0}, 0, 0, 0, 0}
+#define MLDF_REPAIR_OPTIONS_INIT \
+    { sizeof(mldf_repair_options), 0, false, -1, {0, 0, 0, 0}, 0, 0, 0, 0 }
 typedef struct mldf_repair_result {
     uint64_t samples_saved, samples_lost, bytes;
-    bool changed; /* false: nothing was wrong */
+    bool changed;     /* false: nothing was wrong */
     char action[128]; /* what was done, in words */
 } mldf_repair_result;
 /* out NULL: in place: puts back a torn header or a lost footer and cuts an unfinished append; never drops a sample. Otherwise
@@ -212,18 +222,19 @@ typedef struct mldf_split_options {
     mldf_writer_options writer; /* of each part; its card NULL: the source's */
     const char *const *compress_fields;
     size_t compress_count;
-    uint64_t count; /* samples in each part; the last may have fewer */
-    uint64_t bytes; /* of rows, payloads and keys in each part, at most, unless one sample alone has more */
+    uint64_t count;          /* samples in each part; the last may have fewer */
+    uint64_t bytes;          /* of rows, payloads and keys in each part, at most, unless one sample alone has more */
     const double *fractions; /* add up to 1 */
     size_t fraction_count;
     const char *const *names; /* one for each fraction, in place of the number; NULL: numbers from 0 */
-    const char *by; /* field whose values each part has in the proportion of the whole file; NULL: none. Not with bytes */
-    bool shuffle;   /* which sample goes where is random, keyed by seed; inside a part the order stays. Not with bytes */
+    const char
+        *by;      /* field whose values each part has in the proportion of the whole file; NULL: none. Not with bytes */
+    bool shuffle; /* which sample goes where is random, keyed by seed; inside a part the order stays. Not with bytes */
     uint64_t seed;
     mldf_part_fn part; /* told of each part once all are in place */
     void *part_user;
 } mldf_split_options;
-#define MLDF_SPLIT_OPTIONS_INIT                                                                                        \
+#define MLDF_SPLIT_OPTIONS_INIT \
     { sizeof(mldf_split_options), MLDF_WRITER_OPTIONS_INIT, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0, 0 }
 /* Every sample into exactly one of several new files, undecoded. pattern holds one placeholder for the part's number or name: {},
  * {:03d} or %03d. Either all parts appear or none. */
@@ -259,13 +270,14 @@ typedef struct mldf_class_count {
 typedef struct mldf_field_summary {
     const char *name;
     uint64_t present, nulls, nonfinite;
-    mldf_value min, max;               /* INT, UINT or FLOAT; NULL when there are no numbers */
-    const mldf_distribution *values;   /* of finite numbers */
-    const mldf_distribution *lengths;  /* characters of text, elements of arrays */
-    const mldf_distribution *bytes;    /* of payloads, decompressed */
-    const mldf_distribution *dims;     /* of arrays: one for each dimension */
+    mldf_value min, max;              /* INT, UINT or FLOAT; NULL when there are no numbers */
+    const mldf_distribution *values;  /* of finite numbers */
+    const mldf_distribution *lengths; /* characters of text, elements of arrays */
+    const mldf_distribution *bytes;   /* of payloads, decompressed */
+    const mldf_distribution *dims;    /* of arrays: one for each dimension */
     uint32_t ndim;
-    const mldf_class_count *classes; /* INT and short TEXT with at most MLDF_SUMMARY_CLASSES values, most frequent first */
+    const mldf_class_count
+        *classes; /* INT and short TEXT with at most MLDF_SUMMARY_CLASSES values, most frequent first */
     size_t class_count;
 } mldf_field_summary;
 
@@ -274,7 +286,7 @@ typedef struct mldf_summary_options {
     mldf_progress_fn progress;
     void *progress_user;
 } mldf_summary_options;
-#define MLDF_SUMMARY_OPTIONS_INIT                                                                                      \
+#define MLDF_SUMMARY_OPTIONS_INIT \
     { sizeof(mldf_summary_options), 0, 0 }
 
 /* One pass over all samples. Memory does not grow with their number. */
@@ -295,7 +307,7 @@ typedef struct mldf_extract_options {
     mldf_progress_fn progress;
     void *progress_user;
 } mldf_extract_options;
-#define MLDF_EXTRACT_OPTIONS_INIT                                                                                      \
+#define MLDF_EXTRACT_OPTIONS_INIT \
     { sizeof(mldf_extract_options), false, 0, 0, 0, 0 }
 /* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; and
  * manifest.jsonl with one line for each sample: key, numbers, structs, and the names of its files. Two fields with the same ending are
@@ -319,7 +331,7 @@ typedef struct mldf_add_field_options {
     mldf_progress_fn progress;
     void *progress_user;
 } mldf_add_field_options;
-#define MLDF_ADD_FIELD_OPTIONS_INIT                                                                                    \
+#define MLDF_ADD_FIELD_OPTIONS_INIT \
     { sizeof(mldf_add_field_options), 0, -1, {0, 0, 0, 0}, MLDF_SOURCE_AUTO, 0, 0, 0, 0, 0, 0 }
 /* A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines source ("-": standard input): new
  * payloads and all tables anew behind the file's end, under its lock. Until it has finished the file is what it was. With keys, a sample

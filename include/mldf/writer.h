@@ -34,12 +34,12 @@ typedef void (*mldf_skipped_fn)(void *user, uint64_t submitted, const mldf_error
 typedef struct mldf_writer_options {
     size_t struct_bytes;
     const mldf_context *context;
-    int threads;           /* 0: all on the caller's thread; -1: the CPUs this process may use */
-    bool overwrite;        /* replace an existing target */
+    int threads;    /* 0: all on the caller's thread; -1: the CPUs this process may use */
+    bool overwrite; /* replace an existing target */
     bool no_checksums;
-    bool dictionary;       /* train one zstd dictionary on the first 64 MiB of the compressed fields */
-    uint64_t page_size;    /* 0: automatic */
-    const char *card;      /* JSON object, or NULL */
+    bool dictionary;    /* train one zstd dictionary on the first 64 MiB of the compressed fields */
+    uint64_t page_size; /* 0: automatic */
+    const char *card;   /* JSON object, or NULL */
     size_t card_bytes;
     mldf_secret secret;    /* encrypt with it when set */
     bool skip_bad_samples; /* leave out a sample that cannot be encoded instead of failing */
@@ -50,7 +50,7 @@ typedef struct mldf_writer_options {
     bool resume; /* keep checkpoints in PATH.partial and PATH.partial.tables, and go on from there; see below */
 } mldf_writer_options;
 #define MLDF_WRITER_OPTIONS_INIT \
-    {sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false}
+    { sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false }
 
 /* The schema is copied. */
 MLDF_API mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const mldf_writer_options *options,
@@ -80,7 +80,8 @@ MLDF_API mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err);
  * options continues from the last checkpoint; the result has the bytes of an uninterrupted run. Only finish removes the partial files. */
 
 /* Waits for all samples so far, then saves. MLDF_END: nothing could be saved yet (the dictionary is still being learnt). */
-MLDF_API mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err);
+MLDF_API mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes,
+                                            mldf_error *err);
 /* The position of the checkpoint that this writer continues from; NULL and 0 when it began anew. */
 MLDF_API const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes);
 

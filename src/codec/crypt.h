@@ -5,7 +5,12 @@
 
 #include "mldf/base.h"
 
-enum { MLDFI_CRYPT_SECTION_BYTES = 160, MLDFI_CRYPT_OVERHEAD = 40 /* nonce 24 + tag 16 */, MLDFI_CRYPT_MAC_BYTES = 32, MLDFI_CRYPT_MAC_OFFSET = 128 };
+enum {
+    MLDFI_CRYPT_SECTION_BYTES = 160,
+    MLDFI_CRYPT_OVERHEAD = 40 /* nonce 24 + tag 16 */,
+    MLDFI_CRYPT_MAC_BYTES = 32,
+    MLDFI_CRYPT_MAC_OFFSET = 128
+};
 
 bool mldfi_crypt_available(void);
 
@@ -14,14 +19,15 @@ struct crypt; /* file id and the two subkeys; locked memory; shared by threads *
 mldf_status mldfi_crypt_new(struct crypt **out, const mldf_secret *secret, mldf_error *err);
 /* From section 9: MLDF_E_FEATURE (algorithm, kdf), MLDF_E_LIMIT (cost of the kdf), MLDF_E_KEY_MISSING, MLDF_E_KEY_WRONG, all with
  * the offset counted from the section's first byte. MLDF_E_ARGUMENT: a key that has not 32 bytes, an empty passphrase, both. */
-mldf_status mldfi_crypt_open(struct crypt **out, const uint8_t section[160], const mldf_secret *secret, mldf_error *err);
+mldf_status mldfi_crypt_open(struct crypt **out, const uint8_t section[160], const mldf_secret *secret,
+                             mldf_error *err);
 void mldfi_crypt_free(struct crypt *crypt);
 /* Section 9 with a zero mac. */
 void mldfi_crypt_section(const struct crypt *crypt, uint8_t section[160]);
 
 /* dst holds bytes + MLDFI_CRYPT_OVERHEAD. */
-mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain, size_t bytes,
-                             uint8_t *dst, mldf_error *err);
+mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain,
+                             size_t bytes, uint8_t *dst, mldf_error *err);
 /* dst holds stored_bytes - MLDFI_CRYPT_OVERHEAD. MLDF_E_TAMPERED when it does not authenticate. */
 mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample, uint16_t field, const uint8_t *stored,
                                      size_t stored_bytes, uint8_t *dst, mldf_error *err);

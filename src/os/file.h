@@ -9,7 +9,8 @@ struct os_file {
     int fd;     /* -1: none */
     char *path; /* for messages; owned */
 };
-#define OS_FILE_NONE {-1, NULL}
+#define OS_FILE_NONE \
+    { -1, NULL }
 
 typedef enum os_open_mode { OS_OPEN_READ, OS_OPEN_READ_WRITE } os_open_mode;
 /* O_CLOEXEC. Refuses directories, and anything but a regular file (a FIFO would hang: opened O_NONBLOCK first). */
@@ -19,7 +20,8 @@ mldf_status mldfi_file_size(const struct os_file *file, uint64_t *out, mldf_erro
 /* All of [offset, offset+bytes), or MLDF_E_CHANGED when the file ends before. */
 mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *dst, size_t bytes, mldf_error *err);
 /* All of it; a full disk is MLDF_E_NO_SPACE. Any thread. */
-mldf_status mldfi_file_write(const struct os_file *file, uint64_t offset, const void *src, size_t bytes, mldf_error *err);
+mldf_status mldfi_file_write(const struct os_file *file, uint64_t offset, const void *src, size_t bytes,
+                             mldf_error *err);
 /* Sequential write to a descriptor that cannot seek; EPIPE is MLDF_E_IO. */
 mldf_status mldfi_fd_write_all(int fd, const void *src, size_t bytes, mldf_error *err);
 mldf_status mldfi_file_truncate(const struct os_file *file, uint64_t bytes, mldf_error *err);

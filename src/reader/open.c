@@ -201,6 +201,7 @@ static mldf_status choose_header(struct opening *opening) {
     if (found && (seen.all_zero || seen.all_inside)) {
         use_header(opening, footer.header, at, size, &footer);
         reader->header_recovered = true;
+        reader->streamed = seen.all_zero;
         return MLDF_OK;
     }
     if (seen.all_zero)
@@ -327,7 +328,7 @@ static void give_warnings(const mldf_reader *reader) {
     if (reader->header.version_minor > 1)
         mldfi_warn(reader->context, "%s: format version 1.%u is newer than 1.1; what it adds is not read", reader->path,
                    reader->header.version_minor);
-    if (reader->header_recovered)
+    if (reader->header_recovered && !reader->streamed)
         mldfi_warn(reader->context, "%s: the front header is not the state of the file; the footer's copy is used",
                    reader->path);
     if (reader->physical_bytes > reader->end)

@@ -38,6 +38,7 @@ struct mldf_reader {
     uint64_t footer_ptr;     /* 0: a 1.0 file */
     uint32_t generation;
     bool header_recovered, draft;
+    bool streamed; /* recovered because its pointers are zero: written to a pipe, as it should be */
     struct tables tables;
     uint64_t row_bytes;
     struct section *sections;

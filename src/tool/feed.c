@@ -142,10 +142,23 @@ static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
         feed->options->skip(feed->options->skip_user, &skip);
 }
 
+/* A writer that is cancelled while it waits drops the rows in hand. A run that can be resumed stops between two rows instead. */
+static bool on_progress(void *user, const mldf_progress *progress) {
+    struct feed *feed = user;
+    bool go_on = feed->watch.progress(feed->watch.user, progress);
+    if (!go_on && !feed->finishing)
+        feed->interrupted = true;
+    return go_on || !feed->finishing;
+}
+
 void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer) {
     writer->skip_bad_samples = feed->options->skip_bad_rows;
     writer->skipped = on_skipped;
     writer->skipped_user = feed;
+    if (feed->options->resume && feed->watch.progress) {
+        writer->progress = on_progress;
+        writer->progress_user = feed;
+    }
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------------------- */
@@ -223,15 +236,22 @@ mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err)
     uint64_t before = feed->watch.now.bytes_done;
     if (status == MLDF_OK && source == feed->start.source && feed->start.offset)
         status = mldfi_rows_seek(rows, feed->start.offset, feed->start.line, err);
+    mldfi_rows_tell(rows, &feed->row_end, &feed->row_end_line);
     for (uint64_t n = 0; status == MLDF_OK; n++) {
         status = feed_row(feed, rows, source, err);
+        if (status == MLDF_OK)
+            mldfi_rows_tell(rows, &feed->row_end, &feed->row_end_line);
         feed->watch.now.samples_done = feed->submitted;
         feed->watch.now.bytes_done = before + rows->input.consumed;
         if (status == MLDF_OK && n % 64 == 0)
             status = mldfi_watch(&feed->watch, false, err);
+        if (status == MLDF_OK && feed->interrupted)
+            status = mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
         if (status == MLDF_OK && n % 64 == 0 && feed->options->resume)
-            status = mldfi_feed_checkpoint(feed, rows, source, err);
+            status = mldfi_feed_checkpoint(feed, source, false, err);
     }
+    if (status == MLDF_E_CANCELLED && feed->options->resume)
+        (void)mldfi_feed_checkpoint(feed, source, true, NULL);
     mldfi_rows_close(rows);
     return status == MLDF_END ? MLDF_OK : status;
 }

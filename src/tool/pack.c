@@ -106,6 +106,7 @@ static mldf_status pack_all(struct feed *feed, const char *out, mldf_schema **sc
         return status;
     }
     mldf_write_result written = {0, 0, 0};
+    feed->finishing = true;
     status = mldf_writer_finish(feed->writer, &written, err);
     if (status < 0)
         mldfi_feed_place(feed, err);

@@ -37,8 +37,11 @@ struct feed {
     mldf_writer *writer;
     uint64_t first_sample; /* samples that the writer had when this run began */
     uint64_t submitted, skipped;
-    struct resume_point start; /* where this run goes on */
+    struct resume_point start;      /* where this run goes on */
+    uint64_t row_end, row_end_line; /* behind the last row that was taken whole */
     double last_checkpoint;
+    bool interrupted; /* a hook said stop while the writer waited; with resume the row in hand is finished first */
+    bool finishing;
     /* Where the latest rows came from, so that an error from a worker thread can name its line. */
     uint64_t *ring_line;
     uint32_t *ring_source;
@@ -61,7 +64,7 @@ void mldfi_feed_place(const struct feed *feed, mldf_error *err);
 
 /* resume.c: the point that the writer continues from, if any; then now and then a checkpoint. */
 mldf_status mldfi_feed_resume(struct feed *feed, mldf_error *err);
-mldf_status mldfi_feed_checkpoint(struct feed *feed, const struct rows *rows, size_t source, mldf_error *err);
+mldf_status mldfi_feed_checkpoint(struct feed *feed, size_t source, bool now, mldf_error *err);
 
 /* "FIELD" or "FIELD=LEVEL" for each. */
 mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err);

@@ -61,14 +61,14 @@ mldf_status mldfi_feed_resume(struct feed *feed, mldf_error *err) {
     return MLDF_OK;
 }
 
-mldf_status mldfi_feed_checkpoint(struct feed *feed, const struct rows *rows, size_t source, mldf_error *err) {
+mldf_status mldfi_feed_checkpoint(struct feed *feed, size_t source, bool now, mldf_error *err) {
     uint8_t bytes[POINT_BYTES];
     struct resume_point point;
-    double now = mldfi_time();
-    if (now - feed->last_checkpoint < seconds_between)
+    if (!now && mldfi_time() - feed->last_checkpoint < seconds_between)
         return MLDF_OK;
     point.source = (uint32_t)source;
-    mldfi_rows_tell(rows, &point.offset, &point.line);
+    point.offset = feed->row_end;
+    point.line = feed->row_end_line;
     point.skipped = feed->skipped;
     point.fingerprint = feed->start.fingerprint;
     encode(&point, bytes);

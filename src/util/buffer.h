@@ -9,7 +9,8 @@ mldf_status mldfi_buffer_extend(mldf_buffer *buffer, size_t bytes, uint8_t **whe
 /* Sets size; content up to the smaller size stays. */
 mldf_status mldfi_buffer_resize(mldf_buffer *buffer, size_t size, mldf_error *err);
 mldf_status mldfi_buffer_append_text(mldf_buffer *buffer, const char *text, mldf_error *err);
-__attribute__((format(printf, 3, 4))) mldf_status mldfi_buffer_printf(mldf_buffer *buffer, mldf_error *err, const char *format, ...);
+__attribute__((format(printf, 3, 4))) mldf_status mldfi_buffer_printf(mldf_buffer *buffer, mldf_error *err,
+                                                                      const char *format, ...);
 
 /* malloc, calloc and strndup that report. Sizes that overflow fail. */
 void *mldfi_alloc(size_t bytes, mldf_error *err);

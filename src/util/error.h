@@ -6,12 +6,14 @@
 #include "mldf/base.h"
 
 /* err may be NULL everywhere. Resets the place (offset, sample, field) and sets the message. */
-__attribute__((format(printf, 3, 4))) mldf_status mldfi_fail(mldf_error *err, mldf_status status, const char *format, ...);
+__attribute__((format(printf, 3, 4))) mldf_status mldfi_fail(mldf_error *err, mldf_status status, const char *format,
+                                                             ...);
 /* The same with a byte offset. */
 __attribute__((format(printf, 4, 5))) mldf_status mldfi_fail_at(mldf_error *err, mldf_status status, uint64_t offset,
                                                                 const char *format, ...);
 /* From errno: chooses NOT_FOUND, PERMISSION, EXISTS, NO_SPACE, BUSY or IO, and appends strerror to the message. */
-__attribute__((format(printf, 3, 4))) mldf_status mldfi_fail_errno(mldf_error *err, int sys_errno, const char *format, ...);
+__attribute__((format(printf, 3, 4))) mldf_status mldfi_fail_errno(mldf_error *err, int sys_errno, const char *format,
+                                                                   ...);
 mldf_status mldfi_fail_memory(mldf_error *err, size_t bytes);
 
 /* Add the place to an error that was just made (no effect on NULL). name may be NULL. Existing values are kept. */

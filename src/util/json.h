@@ -12,24 +12,33 @@
 /* One JSON value with white space around it; nothing else. */
 mldf_status mldfi_json_validate(const char *text, size_t bytes, mldf_error *err);
 
-typedef enum mldfi_json_kind { MLDFI_JSON_NULL, MLDFI_JSON_FALSE, MLDFI_JSON_TRUE, MLDFI_JSON_NUMBER, MLDFI_JSON_STRING, MLDFI_JSON_ARRAY, MLDFI_JSON_OBJECT } mldfi_json_kind;
+typedef enum mldfi_json_kind {
+    MLDFI_JSON_NULL,
+    MLDFI_JSON_FALSE,
+    MLDFI_JSON_TRUE,
+    MLDFI_JSON_NUMBER,
+    MLDFI_JSON_STRING,
+    MLDFI_JSON_ARRAY,
+    MLDFI_JSON_OBJECT
+} mldfi_json_kind;
 
 struct json_node {
     mldfi_json_kind kind;
-    uint32_t next;       /* index of the node after this subtree */
-    uint32_t count;      /* ARRAY: elements; OBJECT: members */
-    uint32_t key_bytes;  /* of a member of an object */
-    const char *key;     /* unescaped, not terminated, may hold any character but NUL escapes are kept as U+0000 bytes */
-    const char *text;    /* STRING: unescaped; NUMBER: its text; ARRAY, OBJECT: the source text of the value */
+    uint32_t next;      /* index of the node after this subtree */
+    uint32_t count;     /* ARRAY: elements; OBJECT: members */
+    uint32_t key_bytes; /* of a member of an object */
+    const char *key;    /* unescaped, not terminated, may hold any character but NUL escapes are kept as U+0000 bytes */
+    const char *text;   /* STRING: unescaped; NUMBER: its text; ARRAY, OBJECT: the source text of the value */
     uint64_t text_bytes;
-    uint64_t offset;     /* byte of the value in the source */
+    uint64_t offset; /* byte of the value in the source */
 };
 
 struct json {
     struct json_node *nodes; /* nodes[0] is the root */
     uint32_t count;
     size_t node_capacity;
-    mldf_buffer strings; /* unescaped text; nodes point into it or into the source. Reserved at the first escape, for all that
+    mldf_buffer
+        strings; /* unescaped text; nodes point into it or into the source. Reserved at the first escape, for all that
                             may follow (an unescaped string is never longer than its source), so that pointers stay valid */
 };
 /* `text` must outlive the tree. `json` may be reused for the next text (its memory is kept); start with {0}. */
@@ -37,7 +46,10 @@ mldf_status mldfi_json_parse(struct json *json, const char *text, size_t bytes, 
 void mldfi_json_free(struct json *json);
 
 /* Children: for (uint32_t i = mldfi_json_first(j, at); i < j->nodes[at].next; i = j->nodes[i].next) */
-static inline uint32_t mldfi_json_first(const struct json *json, uint32_t at) { (void)json; return at + 1; }
+static inline uint32_t mldfi_json_first(const struct json *json, uint32_t at) {
+    (void)json;
+    return at + 1;
+}
 /* Member of an object, or UINT32_MAX. */
 uint32_t mldfi_json_find(const struct json *json, uint32_t object, const char *key);
 bool mldfi_json_is_text(const struct json *json, uint32_t at, const char *text);

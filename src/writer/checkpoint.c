@@ -219,7 +219,7 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES] = {0};
     uint64_t fingerprint = state->size >= 8 ? mldfi_load_u64(state->data) : 0;
     if (fingerprint != writer->fingerprint)
-        return mldfi_fail(err, MLDF_E_STATE,
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "%s was begun with another schema, other options or another version; remove it to start anew",
                           writer->file.path);
     struct walk walk = {true, state, 8, MLDF_OK, err};

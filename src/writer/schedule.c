@@ -192,6 +192,8 @@ mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err) {
     if (wanted > 1024)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads; at most 1024 are possible", wanted);
     size_t payloads = writer->schema->payload_count;
+    if (payloads == 0)
+        wanted = 0; /* records are encoded by the caller as they come: there is nothing to hand on */
     writer->workers = mldfi_alloc_zero((size_t)wanted + 1, sizeof *writer->workers, err);
     if (!writer->workers)
         return MLDF_E_MEMORY;

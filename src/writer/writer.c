@@ -1,4 +1,5 @@
 /* The writer's public face (mldf/writer.h): opening, taking samples, finishing, giving up. Read writer.h for how samples travel. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,12 +72,41 @@ static mldf_status take_card(mldf_writer *writer, const mldf_writer_options *opt
     return st;
 }
 
+/* What is written must be readable: each descriptor goes through the reader's own checks (a schema that came from a 1.0 file may have
+ * fields that only such a file can have). */
+static mldf_status check_readable(const mldf_schema *schema, mldf_error *err) {
+    mldf_schema *again;
+    mldf_status st = mldf_schema_new(schema->context, &again, err);
+    if (st < 0)
+        return st;
+    for (size_t f = 0; f < schema->field_count && st >= 0; f++) {
+        const char *arguments = schema->fields[f].info.arguments;
+        struct descriptor descriptor;
+        bool is_long;
+        mldfi_schema_descriptor(schema, f, &descriptor, &is_long);
+        bool none = strcmp(arguments, "{}") == 0;
+        st = mldfi_schema_add_descriptor(again, &descriptor, none ? "" : arguments, none ? 0 : strlen(arguments), false,
+                                         0, err);
+        if (st < 0 && st != MLDF_E_MEMORY) {
+            char why[MLDF_MESSAGE_MAX + 1];
+            snprintf(why, sizeof why, "%s", err ? err->message : "");
+            st = mldfi_fail(err, MLDF_E_SCHEMA, "field %s cannot be written as it is: %s", schema->fields[f].info.name,
+                            why);
+            mldfi_error_place(err, MLDF_NONE, schema->fields[f].info.name);
+        }
+    }
+    mldf_schema_free(again);
+    return st;
+}
+
 /* What a new file and a stream have in common. */
 static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, const char *spill_beside,
                              const mldf_writer_options *options, mldf_error *err) {
     if (!schema || schema->field_count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "a file needs at least one field");
     mldf_status st = mldfi_schema_copy(schema, &writer->schema, err);
+    if (st >= 0)
+        st = check_readable(writer->schema, err);
     if (st >= 0)
         st = take_card(writer, options, err);
     if (st >= 0 && (options->secret.key || options->secret.passphrase))

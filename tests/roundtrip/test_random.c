@@ -132,6 +132,28 @@ static void appended_files_hold_all_samples(void) {
     }
 }
 
+/* An append without payloads leaves a last page without a sample; the payloads of the next one may begin in it. */
+static void an_append_without_payloads_leaves_its_page_to_the_next(void) {
+    mldf_error err;
+    mldf_schema *schema;
+    mldf_writer *w;
+    char path[512];
+    snprintf(path, sizeof path, "%s/pages.mldf", check_tmpdir());
+    REQUIRE_STATUS(MLDF_OK, mldf_schema_new(NULL, &schema, &err), &err);
+    REQUIRE_STATUS(MLDF_OK, mldf_schema_add(schema, "b", MLDF_BYTES, NULL, 0, &err), &err);
+    for (int step = 0; step < 6; step++) {
+        mldf_value v = {.kind = MLDF_KIND_BYTES, .data = "some bytes", .bytes = step % 2 ? 0 : 10};
+        REQUIRE_STATUS(MLDF_OK,
+                       step ? mldf_writer_open_append(path, NULL, &w, &err)
+                            : mldf_writer_open(path, schema, NULL, &w, &err),
+                       &err);
+        CHECK_OK(mldf_writer_append(w, &v, 1, NULL, 0, &err), &err);
+        REQUIRE_STATUS(MLDF_OK, mldf_writer_finish(w, NULL, &err), &err);
+        dataset_check_verify(path, NULL, (uint64_t)step + 1);
+    }
+    mldf_schema_free(schema);
+}
+
 /* A stream has the bytes of a file but for its front header. */
 static void streamed_files_come_back(void) {
     for (uint64_t i = 0; i < 10; i++) {
@@ -173,6 +195,7 @@ int main(int argc, char **argv) {
     RUN(dictionaries_and_cards_come_back);
     RUN(encrypted_files_come_back);
     RUN(appended_files_hold_all_samples);
+    RUN(an_append_without_payloads_leaves_its_page_to_the_next);
     RUN(streamed_files_come_back);
     return check_end();
 }

@@ -129,7 +129,7 @@ static void another_schema_is_refused_and_nothing_is_lost(void) {
     mldf_writer_abort(w);
     CHECK(exists(partial));
     options.page_size = 8192;
-    CHECK_STATUS(MLDF_E_STATE, mldf_writer_open(path, d.schema, &options, &w, &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_writer_open(path, d.schema, &options, &w, &err), &err);
     CHECK(exists(partial));
     options.page_size = 0;
     REQUIRE_STATUS(MLDF_OK, mldf_writer_open(path, d.schema, &options, &w, &err), &err);

@@ -51,6 +51,11 @@ expect 2 mldf pack a.csv -o x --page-size 1000 <<'END'
 --- stderr
 mldf pack: --page-size: '1000' is not a power of two from 4096 to 2G
 END
+printf '[1]' >card.json
+expect 2 mldf pack a.csv -o x --card card.json <<'END'
+--- stderr
+mldf pack: card.json: a card is one JSON object
+END
 mkdir folder
 expect 2 mldf pack folder -o x <<'END'
 --- stderr
