@@ -99,7 +99,8 @@ static mldf_status infer_schema(struct addition *a, mldf_error *err) {
 /* ---- Rows ---------------------------------------------------------------------------------------------------------- */
 
 static mldf_status open_rows(struct addition *a, mldf_error *err) {
-    struct rows_options options = {a->options->format, false, false, false, &a->feed.watch};
+    /* With a schema the columns beside ours are not known, and do not matter. */
+    struct rows_options options = {a->options->format, false, a->options->schema != NULL, false, &a->feed.watch};
     a->rows = &a->feed.opened[0];
     mldf_status status = a->rows->open ? mldfi_rows_rewind(a->rows, &options, &a->feed.columns, err)
                                        : mldfi_rows_open(a->rows, a->source, &options, &a->feed.columns, err);
@@ -114,7 +115,7 @@ static mldf_status open_rows(struct addition *a, mldf_error *err) {
 }
 
 static mldf_status next_value(struct addition *a, mldf_value *out, mldf_error *err) {
-    mldf_status status = mldfi_rows_next(a->rows, &a->feed.columns, false, err);
+    mldf_status status = mldfi_rows_next(a->rows, &a->feed.columns, a->options->schema != NULL, err);
     if (status != MLDF_OK)
         return status;
     const struct cell *cell = &a->rows->cells[a->column];
