@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/format.h"
 #include "mldf/tool.h"
 #include "os/file.h"
 #include "os/folder.h"
@@ -15,7 +16,8 @@
 #include "util/error.h"
 #include "util/json.h"
 
-enum { MANIFEST_BYTES = 1 << 18 };
+/* A name has at most 255 bytes: a longer part of a key is cut and ends with its hash. */
+enum { MANIFEST_BYTES = 1 << 18, PART_MAX = 150, PART_CUT = 130 };
 
 struct column {
     size_t field;
@@ -92,6 +94,7 @@ static mldf_status choose_columns(struct extraction *x, mldf_error *err) {
  * backslash, % itself, and a dot at the beginning become %XX. An empty part is %. So different keys have different names, none of
  * them is "..", and none is hidden. */
 static mldf_status put_part(mldf_buffer *out, const char *text, size_t bytes, mldf_error *err) {
+    size_t begin = out->size;
     mldf_status status = bytes ? MLDF_OK : mldfi_buffer_append_text(out, "%", err);
     for (size_t i = 0; status == MLDF_OK && i < bytes; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -100,7 +103,12 @@ static mldf_status put_part(mldf_buffer *out, const char *text, size_t bytes, ml
         else
             status = mldf_buffer_append(out, &text[i], 1, err);
     }
-    return status;
+    if (status < 0 || out->size - begin <= PART_MAX)
+        return status;
+    out->size = begin + PART_CUT;
+    while (out->size > begin && (out->data[out->size] & 0xC0) == 0x80) /* not inside a character */
+        out->size--;
+    return mldfi_buffer_printf(out, err, "~%016" PRIx64, mldfi_key_hash(text, bytes));
 }
 
 static mldf_status put_key(mldf_buffer *out, const char *key, size_t bytes, mldf_error *err) {

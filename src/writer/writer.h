@@ -146,8 +146,9 @@ struct mldf_writer {
     mldf_buffer history;
     struct kept_section *kept; /* private sections, carried over */
     size_t kept_count;
-    struct added_field *adding; /* add_field.c; NULL: samples are added. While it runs, schema is of the new field alone */
-    size_t first_field;         /* index in the file of the schema's first field */
+    struct added_field
+        *adding;        /* add_field.c; NULL: samples are added. While it runs, schema is of the new field alone */
+    size_t first_field; /* index in the file of the schema's first field */
 
     /* caller's */
     struct job *filling;

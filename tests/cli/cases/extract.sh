@@ -47,4 +47,10 @@ seq 0 11 | sed '1i t' | sed 's/$/x/; 1s/x//' >t.csv
 mldf pack t.csv -o t.mldf -q
 mldf extract t.mldf -o t -q
 check test "$(cat t/00.txt)$(cat t/11.txt)" = 0x11x
+# A name that no file system takes is cut and gets a hash.
+python3 -c 'import json
+for c in "ab": print(json.dumps({"k": "ü" * 300 + c, "t": c}))' >long.jsonl
+mldf pack long.jsonl --key-column k -o long.mldf -q
+expect_error 0 '' mldf extract long.mldf -o long
+check test "$(find long -name 'ü*~*.txt' | wc -l)" = 2
 check test -z "$(ls -A . empty ex | grep -F .tmp)"
