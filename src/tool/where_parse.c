@@ -311,7 +311,9 @@ static mldf_status parse_primary(struct parser *p, uint32_t *out) {
 /* A negative literal is a literal, so that it can stand in a list. */
 static mldf_status negate(struct parser *p, uint32_t a, size_t at, uint32_t *out) {
     struct where_node *node = &p->where->nodes[a];
-    if (node->op == OP_LITERAL && node->value.kind == WHERE_INT)
+    if (node->op == OP_LITERAL && node->value.kind == WHERE_INT && node->value.as.i == INT64_MIN)
+        node->value = (struct where_value){.kind = WHERE_UINT, .as.u = UINT64_C(1) << 63};
+    else if (node->op == OP_LITERAL && node->value.kind == WHERE_INT)
         node->value.as.i = -node->value.as.i;
     else if (node->op == OP_LITERAL && node->value.kind == WHERE_FLOAT)
         node->value.as.f = -node->value.as.f;
