@@ -34,7 +34,8 @@ struct command {
     int (*run)(struct invocation *invocation);
 };
 extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
-    command_pack, command_append, command_repack, command_repair, command_convert, command_tar_to_tbl;
+    command_pack, command_append, command_merge, command_split, command_select, command_extract, command_stats,
+    command_add_field, command_repack, command_repair, command_convert, command_tar_to_tbl;
 extern const struct command *const commands[]; /* NULL at the end */
 
 struct option_use {
@@ -196,6 +197,41 @@ struct writer_extras {
 };
 int fill_writer_options(const struct invocation *invocation, mldf_writer_options *out, struct writer_extras *extras);
 void free_writer_extras(struct writer_extras *extras);
+/* Is -o OUT there, and if it is - , may standard output be written to? */
+int check_output(const struct invocation *invocation, const char *out);
+/* The secret of a file made from others: --encrypt, or, unless --decrypt is given, what opened them when one is encrypted. */
+int choose_secret(const struct invocation *invocation, const char *const *sources, size_t count,
+                  mldf_writer_options *writer);
+/* A failure of a command that makes OUT from FILE: names the file that it is about. */
+int report_failure(const struct invocation *invocation, const char *file, const char *out, const mldf_error *err);
+/* One side of A:B as Python has it: negative counts from the end, beyond the ends is cut. */
+bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwise, uint64_t *out);
+
+/* ---- Which samples and fields a new file gets (choose.c) ---------------------------------------------------------------- */
+
+struct choice {
+    mldf_sample_range *ranges; /* NULL: all */
+    size_t range_count, range_capacity;
+    char **fields; /* words of a list; one allocation each */
+    size_t field_count;
+};
+/* --samples 3,9,10:20 or @FILE. */
+int choose_samples_list(const struct invocation *invocation, const mldf_reader *reader, const char *path,
+                        const char *text, struct choice *choice);
+/* --keys a,b or @FILE with a key on each line. */
+int choose_keys_list(const struct invocation *invocation, const mldf_reader *reader, const char *path, const char *text,
+                     struct choice *choice);
+/* Words between commas. */
+int choose_words(const struct invocation *invocation, const char *option, const char *text, struct choice *choice);
+void free_choice(struct choice *choice);
+
+/* ---- Statistics (cmd_stats.c, svg.c) ------------------------------------------------------------------------------------ */
+
+/* The distribution that says most about a field, or NULL; *what: "" for its values, else "length" or "bytes". */
+const mldf_distribution *main_distribution(const mldf_field_summary *field, const char **what);
+int write_svg(const struct invocation *invocation, const char *path, const char *source, const mldf_reader *reader,
+              const mldf_summary *summary);
+
 int cmd_samples(struct invocation *invocation, bool head);
 
 #endif

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -35,20 +34,8 @@ static int check_sources(const struct invocation *v) {
     return EXIT_FINE;
 }
 
-static int check_output(const struct invocation *v, const char *out) {
-    if (!out)
-        return usage_error(v, "-o OUT is missing");
-    if (strcmp(out, "-") != 0)
-        return EXIT_FINE;
-    if (v->json)
-        return usage_error(v, "--json and -o - would both write to standard output");
-    if (isatty(STDOUT_FILENO))
-        return usage_error(v, "standard output is a terminal: binary data is not written to it");
-    return EXIT_FINE;
-}
-
 /* The new file's secret: --encrypt, or what --key and --passphrase-file say. */
-static int choose_secret(const struct invocation *v, mldf_writer_options *writer) {
+static int choose_pack_secret(const struct invocation *v, mldf_writer_options *writer) {
     bool given = v->secret.key || v->secret.passphrase;
     if (given && option_given(v, "encrypt"))
         return usage_error(v, "--encrypt cannot be given together with --key or --passphrase-file");
@@ -88,7 +75,7 @@ static int run(struct invocation *v) {
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &packing.writer, &extras);
     if (code == EXIT_FINE)
-        code = choose_secret(v, &packing.writer);
+        code = choose_pack_secret(v, &packing.writer);
     if (code == EXIT_FINE && text)
         code = load_schema(v, text, &schema);
     if (code == EXIT_FINE) {

@@ -21,27 +21,6 @@ static const struct option_spec options[] = {
     {0, NULL, NULL, NULL},
 };
 
-/* An encrypted file stays encrypted unless the user says otherwise. */
-static int choose_secret(const struct invocation *v, const char *path, mldf_repack_options *repacking) {
-    mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
-    mldf_reader *reader;
-    mldf_file_info info;
-    mldf_error err;
-    repacking->source_secret = v->secret;
-    if (option_given(v, "encrypt") && option_given(v, "decrypt"))
-        return usage_error(v, "--encrypt and --decrypt cannot be given together");
-    if (option_given(v, "encrypt") || option_given(v, "decrypt"))
-        return EXIT_FINE;
-    reading.without_key = true;
-    if (mldf_reader_open(path, &reading, &reader, &err) < 0)
-        return report_error(v, path, &err);
-    mldf_reader_info(reader, &info);
-    mldf_reader_close(reader);
-    if (info.flags & 8)
-        repacking->writer.secret = v->secret;
-    return EXIT_FINE;
-}
-
 static int run(struct invocation *v) {
     mldf_repack_options repacking = MLDF_REPACK_OPTIONS_INIT;
     struct writer_extras extras;
@@ -57,13 +36,14 @@ static int run(struct invocation *v) {
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &repacking.writer, &extras);
     if (code == EXIT_FINE)
-        code = choose_secret(v, path, &repacking);
+        code = choose_secret(v, &path, 1, &repacking.writer);
+    repacking.source_secret = v->secret;
     if (code == EXIT_FINE) {
         const char **compress = collect(v, "compress", &repacking.compress_count);
         repacking.compress_fields = compress;
         repacking.decompress = option_given(v, "decompress");
         if (mldf_repack(path, out, &repacking, &result, &err) < 0)
-            code = report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
+            code = report_failure(v, path, out, &err);
         else
             pack_report_end(&report, &result, "written", out ? out : path);
         free(compress);

@@ -22,8 +22,7 @@ struct selection {
 
 /* ---- Which samples ------------------------------------------------------------------------------------------------- */
 
-/* One side of A:B as Python has it: negative counts from the end, beyond the ends is cut. */
-static bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwise, uint64_t *out) {
+bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwise, uint64_t *out) {
     uint64_t value = 0;
     bool negative = bytes > 0 && text[0] == '-';
     if (bytes == 0) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -84,6 +85,44 @@ int fill_writer_options(const struct invocation *v, mldf_writer_options *out, st
 void free_writer_extras(struct writer_extras *extras) {
     mldf_buffer_free(&extras->card);
     secret_wipe(&extras->secret);
+}
+
+int check_output(const struct invocation *v, const char *out) {
+    if (!out)
+        return usage_error(v, "-o OUT is missing");
+    if (strcmp(out, "-") != 0)
+        return EXIT_FINE;
+    if (v->json)
+        return usage_error(v, "--json and -o - would both write to standard output");
+    if (isatty(STDOUT_FILENO))
+        return usage_error(v, "standard output is a terminal: binary data is not written to it");
+    return EXIT_FINE;
+}
+
+/* An encrypted file stays encrypted unless the user says otherwise. */
+int choose_secret(const struct invocation *v, const char *const *sources, size_t count, mldf_writer_options *writer) {
+    mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
+    mldf_reader *reader;
+    mldf_file_info info;
+    mldf_error err;
+    if (option_given(v, "encrypt") && option_given(v, "decrypt"))
+        return usage_error(v, "--encrypt and --decrypt cannot be given together");
+    if (option_given(v, "encrypt") || option_given(v, "decrypt"))
+        return EXIT_FINE;
+    reading.without_key = true;
+    for (size_t i = 0; i < count; i++) {
+        if (mldf_reader_open(sources[i], &reading, &reader, &err) < 0)
+            return report_error(v, sources[i], &err);
+        mldf_reader_info(reader, &info);
+        mldf_reader_close(reader);
+        if (info.flags & 8)
+            writer->secret = v->secret;
+    }
+    return EXIT_FINE;
+}
+
+int report_failure(const struct invocation *v, const char *file, const char *out, const mldf_error *err) {
+    return report_error(v, out && strstr(err->message, out) ? NULL : file, err);
 }
 
 /* ---- The report of pack, append and repack --------------------------------------------------------------------------- */

@@ -12,6 +12,12 @@ _mldf_options() { # command
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
     pack) echo "$common $writing --schema --format --key-column --on-error= --resume" ;;
     append) echo "$common -j --workers --format --key-column --on-error=" ;;
+    stats) echo "$common --svg -f" ;;
+    merge) echo "$common $writing --decrypt" ;;
+    split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;
+    select) echo "$common $writing --decrypt --fields --samples --keys --where" ;;
+    extract) echo "$common -o -f --fields" ;;
+    add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
     convert) echo "$common $writing --to --fields --drop-fields --lz4 --dataset-version --created" ;;
@@ -20,7 +26,7 @@ _mldf_options() { # command
 }
 
 _mldf() {
-    local commands="info head cat verify diff plan pack append repack repair convert"
+    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field repack repair"
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" word i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -53,7 +59,7 @@ _mldf() {
         return
         ;;
     -n | -j | --workers | --range | --samples | --keys | --page-size | --fields | --raw | --compress | --payload-bytes | \
-        --key-column | --max | --dataset-version | --created)
+        --key-column | --max | --dataset-version | --created | --count | --bytes | --fractions | --names | --by | --seed | --where | --column)
         return
         ;;
     esac

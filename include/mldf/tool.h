@@ -197,6 +197,180 @@ typedef struct mldf_repair_result {
 MLDF_API mldf_status mldf_repair(const char *path, const char *out, const mldf_repair_options *options,
                                  mldf_repair_result *result, mldf_error *err);
 
+/* ---- merge -------------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_merge_options {
+    size_t struct_bytes;
+    mldf_writer_options writer;         /* of the result; its card NULL: the first file's */
+    mldf_secret source_secret;          /* opens the sources */
+    const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL". Compressed are also the first file's */
+    size_t compress_count;
+} mldf_merge_options;
+#define MLDF_MERGE_OPTIONS_INIT \
+    { sizeof(mldf_merge_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0 }
+/* The samples of all files, one file after the other, undecoded, into one new file; "-" as out streams to standard output. The
+ * files have the same fields, in any order: names, types and arguments must be equal (MLDF_E_SCHEMA names file and field); a field
+ * is nullable when it is in any of them. Keys go along; a key that is there twice is MLDF_E_KEY and names both files. */
+MLDF_API mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *out,
+                                const mldf_merge_options *options, mldf_pack_result *result, mldf_error *err);
+
+/* ---- select ------------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_sample_range {
+    uint64_t begin, end; /* end is not part of it */
+} mldf_sample_range;
+
+typedef struct mldf_select_options {
+    size_t struct_bytes;
+    mldf_writer_options writer;         /* of the result; its card NULL: the source's */
+    const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL". Compressed are also the source's */
+    size_t compress_count;
+    const char *const *fields; /* names, in the result's order; none: all */
+    size_t field_count;
+    const mldf_sample_range *ranges; /* in this order; NULL: all samples */
+    size_t range_count;
+    const char
+        *where; /* of those, the samples for which this is true; NULL: all. The language is in docs/guides/select.md */
+} mldf_select_options;
+#define MLDF_SELECT_OPTIONS_INIT \
+    { sizeof(mldf_select_options), MLDF_WRITER_OPTIONS_INIT, 0, 0, 0, 0, 0, 0, 0 }
+/* Some samples and fields, undecoded, into a new file; "-" as out streams to standard output. A mistake in `where` is
+ * MLDF_E_ARGUMENT or MLDF_E_NO_FIELD, found before the first sample is read, with the byte of the text in err->offset and a message
+ * that begins "where: column N: ". */
+MLDF_API mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_select_options *options,
+                                 mldf_pack_result *result, mldf_error *err);
+
+/* ---- split -------------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_part {
+    const char *path;
+    uint64_t samples, bytes; /* bytes of the file */
+} mldf_part;
+typedef void (*mldf_part_fn)(void *user, const mldf_part *part);
+
+/* Exactly one of count, bytes and fractions is set. */
+typedef struct mldf_split_options {
+    size_t struct_bytes;
+    mldf_writer_options writer; /* of each part; its card NULL: the source's */
+    const char *const *compress_fields;
+    size_t compress_count;
+    uint64_t count;          /* samples in each part; the last may have fewer */
+    uint64_t bytes;          /* of rows, payloads and keys in each part, at most, unless one sample alone has more */
+    const double *fractions; /* add up to 1 */
+    size_t fraction_count;
+    const char *const *names; /* one for each fraction, in place of the number; NULL: numbers from 0 */
+    const char
+        *by;      /* field whose values each part has in the proportion of the whole file; NULL: none. Not with bytes */
+    bool shuffle; /* which sample goes where is random, keyed by seed; inside a part the order stays. Not with bytes */
+    uint64_t seed;
+    mldf_part_fn part; /* told of each part once all are in place */
+    void *part_user;
+} mldf_split_options;
+#define MLDF_SPLIT_OPTIONS_INIT \
+    { sizeof(mldf_split_options), MLDF_WRITER_OPTIONS_INIT, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0, 0 }
+/* Every sample into exactly one of several new files, undecoded. pattern holds one placeholder for the part's number or name: {},
+ * {:03d} or %03d. Either all parts appear or none. */
+MLDF_API mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mldf_split_options *options,
+                                mldf_pack_result *result, mldf_error *err);
+
+/* ---- stats -------------------------------------------------------------------------------------------------------- */
+
+enum { MLDF_SUMMARY_BINS = 20, MLDF_SUMMARY_CLASSES = 1000, MLDF_SUMMARY_KEPT = 65536 };
+
+typedef struct mldf_bin {
+    double low, high; /* high belongs to the last bin only */
+    uint64_t count;
+} mldf_bin;
+
+/* How some numbers are distributed. Percentiles are interpolated linearly. They and the bins are exact up to MLDF_SUMMARY_KEPT numbers;
+ * beyond that they come from a random sample of so many, drawn with a fixed seed. Everything else is exact. */
+typedef struct mldf_distribution {
+    uint64_t count;
+    double min, max, mean, std; /* std: of the population */
+    double p50, p90, p99;
+    bool exact;
+    size_t bin_count; /* 0 when there are no numbers */
+    mldf_bin bins[MLDF_SUMMARY_BINS];
+} mldf_distribution;
+
+typedef struct mldf_class_count {
+    mldf_value value; /* NULL, INT, UINT or TEXT */
+    uint64_t count;
+} mldf_class_count;
+
+/* What is known of one field. Borrowed from the summary. NULL distributions: they make no sense for the type. */
+typedef struct mldf_field_summary {
+    const char *name;
+    uint64_t present, nulls, nonfinite;
+    mldf_value min, max;              /* INT, UINT or FLOAT; NULL when there are no numbers */
+    const mldf_distribution *values;  /* of finite numbers */
+    const mldf_distribution *lengths; /* characters of text, elements of arrays */
+    const mldf_distribution *bytes;   /* of payloads, decompressed */
+    const mldf_distribution *dims;    /* of arrays: one for each dimension */
+    uint32_t ndim;
+    const mldf_class_count
+        *classes; /* INT and short TEXT with at most MLDF_SUMMARY_CLASSES values, most frequent first */
+    size_t class_count;
+} mldf_field_summary;
+
+typedef struct mldf_summary_options {
+    size_t struct_bytes;
+    mldf_progress_fn progress;
+    void *progress_user;
+} mldf_summary_options;
+#define MLDF_SUMMARY_OPTIONS_INIT \
+    { sizeof(mldf_summary_options), 0, 0 }
+
+/* One pass over all samples. Memory does not grow with their number. */
+typedef struct mldf_summary mldf_summary;
+MLDF_API mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *options,
+                                      mldf_summary **out, mldf_error *err);
+MLDF_API void mldf_summary_free(mldf_summary *summary);
+/* NULL when there is no such field. */
+MLDF_API const mldf_field_summary *mldf_summary_field(const mldf_summary *summary, size_t field);
+
+/* ---- extract ------------------------------------------------------------------------------------------------------ */
+
+typedef struct mldf_extract_options {
+    size_t struct_bytes;
+    bool overwrite;            /* into a folder that is not empty, replacing files of the same names */
+    const char *const *fields; /* none: all */
+    size_t field_count;
+    mldf_progress_fn progress;
+    void *progress_user;
+} mldf_extract_options;
+#define MLDF_EXTRACT_OPTIONS_INIT \
+    { sizeof(mldf_extract_options), false, 0, 0, 0, 0 }
+/* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; and
+ * manifest.jsonl with one line for each sample: key, numbers, structs, and the names of its files. Two fields with the same ending are
+ * told apart by their names: KEY.FIELD.EXT. A '/' in a key makes folders; what would lead out of the folder is escaped (%2E). The
+ * folder appears whole or not at all. result->bytes counts the files. */
+MLDF_API mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *options,
+                                  mldf_pack_result *result, mldf_error *err);
+
+/* ---- add-field ---------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_add_field_options {
+    size_t struct_bytes;
+    const mldf_context *context;
+    int threads; /* 0: on the caller; -1: the CPUs this process may use */
+    mldf_secret secret;
+    mldf_source_format format;
+    const mldf_schema *schema; /* has the field's type under its name; NULL: from the first 10,000 rows */
+    const char *column;        /* of the source; NULL: the one with the field's name, else the only one */
+    const char *key_column;    /* rows are matched by this column's keys; NULL: one row for each sample, in order */
+    int compress_level;        /* 1 to 22; 0: as the schema says */
+    mldf_progress_fn progress;
+    void *progress_user;
+} mldf_add_field_options;
+#define MLDF_ADD_FIELD_OPTIONS_INIT \
+    { sizeof(mldf_add_field_options), 0, -1, {0, 0, 0, 0}, MLDF_SOURCE_AUTO, 0, 0, 0, 0, 0, 0 }
+/* A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines source ("-": standard input): new
+ * payloads and all tables anew behind the file's end, under its lock. Until it has finished the file is what it was. With keys, a sample
+ * without a row gets a null, and a row without a sample is an error; the memory for it is 8 bytes for each sample. */
+MLDF_API mldf_status mldf_add_field(const char *path, const char *name, const char *source,
+                                    const mldf_add_field_options *options, mldf_pack_result *result, mldf_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,25 +8,19 @@
 #include "field/field.h"
 #include "os/file.h"
 #include "tool/copy.h"
+#include "tool/derive.h"
 #include "tool/pack.h"
 #include "util/error.h"
 #include "util/options.h"
-
-static mldf_status draft_schema(const mldf_reader *reader, const mldf_context *context, mldf_schema **out,
-                                mldf_error *err) {
-    mldf_status status = mldf_schema_new(context, out, err);
-    for (size_t i = 0; status == MLDF_OK && i < mldf_schema_field_count(mldf_reader_schema(reader)); i++)
-        status = mldfi_copy_field(reader, i, 0, *out, err);
-    return status;
-}
 
 /* The schema of the result: the source's, with compression as asked for. */
 static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_options *options, mldf_schema **out,
                                mldf_error *err) {
     mldf_file_info info;
     mldf_reader_info(reader, &info);
-    mldf_status status = info.version_minor == 0 ? draft_schema(reader, options->writer.context, out, err)
-                                                 : mldfi_schema_copy(mldf_reader_schema(reader), out, err);
+    mldf_status status = info.version_minor == 0
+                             ? mldfi_derive_schema(reader, options->writer.context, NULL, 0, out, err)
+                             : mldfi_schema_copy(mldf_reader_schema(reader), out, err);
     if (status < 0)
         return status;
     for (size_t i = 0; options->decompress && i < (*out)->field_count; i++) {
@@ -37,59 +31,26 @@ static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_opti
     return mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
 }
 
-static bool has_section(const mldf_reader *reader, const char *name) {
-    mldf_section section;
-    for (size_t i = 0; i < mldf_reader_section_count(reader); i++)
-        if (mldf_reader_section(reader, i, &section, NULL) == MLDF_OK && strcmp(section.name, name) == 0)
-            return true;
-    return false;
-}
-
-/* What the caller left open is as in the source: page size, dictionary, card. */
-static mldf_status fill_options(const mldf_reader *reader, const mldf_repack_options *options,
-                                mldf_writer_options *writer, mldf_buffer *card, mldf_error *err) {
+/* The page size of a 1.1 file stays, unless the caller gives another. */
+static void keep_page_size(const mldf_reader *reader, mldf_writer_options *writer) {
     mldf_file_info info;
     mldf_reader_info(reader, &info);
     bool usable =
         info.page_size >= 4096 && info.page_size <= UINT64_C(1) << 31 && (info.page_size & (info.page_size - 1)) == 0;
     if (writer->page_size == 0 && info.version_minor >= 1 && usable)
         writer->page_size = info.page_size;
-    if (!options->decompress && has_section(reader, "dictionary"))
-        writer->dictionary = true;
-    if (writer->card)
-        return MLDF_OK;
-    mldf_status status = mldf_reader_card(reader, card, err);
-    if (status == MLDF_OK) {
-        writer->card = (const char *)card->data;
-        writer->card_bytes = card->size;
-    }
-    return status == MLDF_END ? MLDF_OK : status;
 }
 
 static mldf_status write_all(const mldf_reader *reader, const char *out, const mldf_schema *schema,
                              const mldf_writer_options *options, mldf_pack_result *result, mldf_error *err) {
     mldf_writer *writer;
-    mldf_write_result written = {0, 0, 0};
     struct input_watch watch;
-    memset(&watch, 0, sizeof watch);
-    watch.progress = options->progress;
-    watch.user = options->progress_user;
-    watch.now.phase = "repack";
-    watch.now.samples_total = mldf_reader_sample_count(reader);
-    watch.now.bytes_total = MLDF_NONE;
+    mldfi_watch_begin(&watch, options, "repack", mldf_reader_sample_count(reader));
     mldf_status status = mldf_writer_open(out, schema, options, &writer, err);
     if (status < 0)
         return status;
     status = mldfi_copy_samples(reader, writer, mldf_reader_has_keys(reader), &watch, err);
-    if (status < 0) {
-        mldf_writer_abort(writer);
-        return status;
-    }
-    status = mldf_writer_finish(writer, &written, err);
-    result->written = written.samples;
-    result->skipped = written.skipped;
-    result->bytes = written.file_bytes;
-    return status;
+    return mldfi_end_output(writer, status, result, err);
 }
 
 static mldf_status repack_open(const char *path, const char *out, const mldf_repack_options *options,
@@ -112,10 +73,11 @@ static mldf_status repack_open(const char *path, const char *out, const mldf_rep
                             path, mldf_reader_format(reader));
     if (!out)
         writing.overwrite = true;
+    keep_page_size(reader, &writing);
     if (status == MLDF_OK)
         status = make_schema(reader, options, &schema, err);
     if (status == MLDF_OK)
-        status = fill_options(reader, options, &writing, &card, err);
+        status = mldfi_derive_options(reader, schema, &writing, &card, err);
     if (status == MLDF_OK)
         status = write_all(reader, out ? out : path, schema, &writing, result, err);
     mldf_schema_free(schema);

@@ -1,6 +1,8 @@
 /* Appending: the old file's tables are replayed into the table builder, row by row and checked, so that finish.c writes all
  * tables anew behind the new payloads. No byte that the current header reaches is ever overwritten; until the new header is
  * written the file is what it was. */
+#include "writer/append.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,13 @@
 #include "util/bytes.h"
 #include "util/crc32c.h"
 #include "util/error.h"
-#include "writer/writer.h"
+
+enum { SECTION_STEP = 65536 };
+
+struct page_replay {
+    struct table_builder *tables;
+    uint64_t seen;
+};
 
 static mldf_status read_section(const mldf_reader *reader, const struct section *section, mldf_buffer *out,
                                 mldf_error *err) {
@@ -23,41 +31,42 @@ static mldf_status read_section(const mldf_reader *reader, const struct section 
     return st;
 }
 
-/* A large section goes straight into `take`, 64 KiB at a time. */
-typedef mldf_status (*take_fn)(struct table_builder *tables, const uint8_t *bytes, size_t count, mldf_error *err);
-
-static mldf_status replay_section(const mldf_reader *reader, const struct section *section,
-                                  struct table_builder *tables, take_fn take, mldf_error *err) {
-    uint8_t chunk[65536];
+mldf_status mldfi_replay_section(const mldf_reader *reader, const struct section *section, size_t step,
+                                 mldf_status (*take)(void *user, const uint8_t *bytes, size_t count, mldf_error *err),
+                                 void *user, mldf_error *err) {
+    uint8_t *chunk = mldfi_alloc(step, err);
     uint32_t crc = 0;
-    for (uint64_t at = 0; at < section->size;) {
-        size_t part = section->size - at < sizeof chunk ? (size_t)(section->size - at) : sizeof chunk;
-        mldf_status st = mldfi_file_read(&reader->file, section->ptr + at, chunk, part, err);
+    mldf_status st = chunk ? MLDF_OK : MLDF_E_MEMORY;
+    for (uint64_t at = 0; at < section->size && st >= 0;) {
+        size_t part = section->size - at < step ? (size_t)(section->size - at) : step;
+        st = mldfi_file_read(&reader->file, section->ptr + at, chunk, part, err);
         crc = mldfi_crc32c(crc, chunk, part);
-        if (st < 0 || (st = take(tables, chunk, part, err)) < 0)
-            return st;
+        if (st >= 0)
+            st = take(user, chunk, part, err);
         at += part;
     }
-    if (crc != section->crc)
-        return mldfi_fail_at(err, MLDF_E_CHECKSUM, section->ptr, "section %s is damaged; see mldf verify",
-                             mldfi_section_name(section->kind));
-    return MLDF_OK;
+    free(chunk);
+    if (st >= 0 && crc != section->crc)
+        st = mldfi_fail_at(err, MLDF_E_CHECKSUM, section->ptr, "section %s is damaged; see mldf verify",
+                           mldfi_section_name(section->kind));
+    return st;
 }
 
-static mldf_status take_checks(struct table_builder *tables, const uint8_t *bytes, size_t count, mldf_error *err) {
-    return mldfi_stream_push(&tables->checks, bytes, count, err);
+static mldf_status push_bytes(void *user, const uint8_t *bytes, size_t count, mldf_error *err) {
+    return mldfi_stream_push(user, bytes, count, err);
 }
 
-/* Pages without a sample at the end of the map are left out: the next payload may begin in one of them. */
-static mldf_status take_page_map(struct table_builder *tables, const uint8_t *bytes, size_t count, mldf_error *err) {
+/* Page map entries. "None" is put off until a later page has a sample: the first new payload may stand in the last old page. */
+static mldf_status push_pages(void *user, const uint8_t *bytes, size_t count, mldf_error *err) {
+    struct page_replay *replay = user;
     mldf_status st = MLDF_OK;
-    for (size_t at = 0; at + 8 <= count && st >= 0; at += 8, tables->pages_seen++) {
-        if (mldfi_load_u64(bytes + at) == UINT64_MAX)
+    for (size_t i = 0; i + 8 <= count && st >= 0; i += 8, replay->seen++) {
+        if (mldfi_load_u64(bytes + i) == UINT64_MAX)
             continue;
-        st = mldfi_tables_fill_pages(tables, tables->pages_seen, err);
+        st = mldfi_tables_fill_pages(replay->tables, replay->seen, err);
         if (st >= 0)
-            st = mldfi_stream_push(&tables->page_map, bytes + at, 8, err);
-        tables->pages++;
+            st = mldfi_stream_push(&replay->tables->page_map, bytes + i, 8, err);
+        replay->tables->pages++;
     }
     return st;
 }
@@ -88,7 +97,7 @@ static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader,
 }
 
 /* Block by block, against the checksums of section 1 where there are any. */
-static mldf_status replay_allocation(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
+mldf_status mldfi_replay_allocation(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     const struct table_ref *table = &reader->tables.allocation;
     uint64_t crc_at =
         reader->tables_section->ptr + FORMAT_TABLES_BYTES +
@@ -113,9 +122,10 @@ static mldf_status replay_allocation(mldf_writer *writer, const mldf_reader *rea
 
 /* One row with its validity, key and statistics. The largest value of a compressed field is not in the row: it comes from the old
  * statistics. */
-static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch,
-                              uint8_t *valid, uint64_t *value_bytes, mldf_error *err) {
-    const mldf_schema *schema = writer->schema;
+static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, uint64_t sample,
+                              const struct row_extension *extension, mldf_buffer *scratch, uint8_t *valid,
+                              uint64_t *value_bytes, mldf_error *err) {
+    const mldf_schema *schema = reader->schema;
     const uint8_t *row;
     const char *key = NULL;
     size_t key_bytes = 0;
@@ -138,6 +148,8 @@ static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, ui
     }
     if (st >= 0 && reader->keys)
         st = mldf_reader_key(reader, sample, &key_scratch, &key, &key_bytes, err);
+    if (st >= 0 && extension)
+        st = extension->extend(extension->user, sample, &row, valid, err);
     if (st >= 0)
         st = mldfi_tables_add_sample(&writer->tables, row, valid, value_bytes, key, key_bytes, err);
     if (st >= 0)
@@ -146,20 +158,21 @@ static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, ui
     return st;
 }
 
-static mldf_status replay_rows(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
+mldf_status mldfi_replay_rows(mldf_writer *writer, const mldf_reader *reader, const struct row_extension *extension,
+                              mldf_error *err) {
     const mldf_schema *schema = writer->schema;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     uint8_t *valid = mldfi_alloc_zero(schema->nullable_count + 1, 1, err);
     uint64_t *value_bytes = mldfi_alloc_zero(schema->payload_count + 1, sizeof *value_bytes, err);
     mldf_status st = valid && value_bytes ? MLDF_OK : MLDF_E_MEMORY;
     for (uint64_t i = 0; i < reader->header.num_samples && st >= 0; i++) {
-        st = replay_row(writer, reader, i, &scratch, valid, value_bytes, err);
+        st = replay_row(writer, reader, i, extension, &scratch, valid, value_bytes, err);
         if (st >= 0 && i % 4096 == 0)
             st = mldfi_tick(writer, "replay", i, reader->header.num_samples, err);
     }
     if (reader->header.num_samples == 0 && reader->keys)
         writer->tables.keys = KEYS_ALL;
-    for (size_t f = 0; f < schema->field_count && st >= 0 && reader->stats; f++) {
+    for (size_t f = 0; f < reader->schema->field_count && st >= 0 && reader->stats; f++) {
         mldf_field_stats *now = &writer->tables.stats[f].stats;
         if (now->value_bytes_max < reader->stats[f].value_bytes_max)
             now->value_bytes_max = reader->stats[f].value_bytes_max;
@@ -175,13 +188,15 @@ static mldf_status replay(mldf_writer *writer, const mldf_reader *reader, mldf_e
     struct table_builder *tables = &writer->tables;
     tables->data_ptr = writer->data_ptr;
     tables->page_size = writer->page_size;
-    mldf_status st = replay_rows(writer, reader, err);
+    mldf_status st = mldfi_replay_rows(writer, reader, NULL, err);
     if (st >= 0)
-        st = replay_allocation(writer, reader, err);
+        st = mldfi_replay_allocation(writer, reader, err);
     if (st >= 0 && reader->checks)
-        st = replay_section(reader, reader->checks, tables, take_checks, err);
-    if (st >= 0 && reader->page_map)
-        st = replay_section(reader, reader->page_map, tables, take_page_map, err);
+        st = mldfi_replay_section(reader, reader->checks, SECTION_STEP, push_bytes, &tables->checks, err);
+    if (st >= 0 && reader->page_map) {
+        struct page_replay pages = {tables, 0};
+        st = mldfi_replay_section(reader, reader->page_map, SECTION_STEP, push_pages, &pages, err);
+    }
     return st;
 }
 
@@ -201,8 +216,7 @@ static mldf_status check_appendable(const mldf_reader *reader, mldf_error *err) 
     return MLDF_OK;
 }
 
-/* Makes the front header the state and the logical end the file's end. */
-static mldf_status settle(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
+mldf_status mldfi_append_settle(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     mldf_status st = MLDF_OK;
     if (reader->header_recovered) {
         uint8_t header[FORMAT_HEADER_BYTES];
@@ -213,6 +227,7 @@ static mldf_status settle(mldf_writer *writer, const mldf_reader *reader, mldf_e
     }
     if (st >= 0 && reader->physical_bytes > reader->end)
         st = mldfi_file_truncate(&writer->file, reader->end, err);
+    writer->appending = st >= 0;
     return st;
 }
 
@@ -246,9 +261,8 @@ static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, con
     return st < 0 ? st : keep_sections(writer, reader, err);
 }
 
-mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options,
-                               mldf_error *err) {
-    mldf_reader *reader = NULL;
+mldf_status mldfi_append_open(mldf_writer *writer, const char *path, const mldf_writer_options *options,
+                              mldf_reader **reader, mldf_error *err) {
     mldf_reader_options how = MLDF_READER_OPTIONS_INIT;
     how.context = options->context;
     how.secret = options->secret;
@@ -257,19 +271,24 @@ mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf
     if (st >= 0)
         st = mldfi_file_lock(&writer->file, err);
     if (st >= 0)
-        st = mldfi_reader_open_native(path, &how, &reader, err);
+        st = mldfi_reader_open_native(path, &how, reader, err);
     if (st >= 0)
-        st = check_appendable(reader, err);
+        st = check_appendable(*reader, err);
     if (st >= 0)
-        st = take_over(writer, reader, options, err);
+        st = take_over(writer, *reader, options, err);
+    return st;
+}
+
+mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options,
+                               mldf_error *err) {
+    mldf_reader *reader = NULL;
+    mldf_status st = mldfi_append_open(writer, path, options, &reader, err);
     if (st >= 0)
         st = mldfi_tables_init(&writer->tables, writer->schema, path, err);
     if (st >= 0)
         st = replay(writer, reader, err);
     if (st >= 0)
-        st = settle(writer, reader, err);
-    if (st >= 0)
-        writer->appending = true; /* from here on a failure cuts the file back */
+        st = mldfi_append_settle(writer, reader, err);
     mldf_reader_close(reader);
     return st;
 }

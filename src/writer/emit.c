@@ -81,6 +81,7 @@ mldf_status mldfi_emit_prepare(struct worker *worker, struct job *job, struct jo
 mldf_status mldfi_emit_job(struct worker *worker, struct job *job, mldf_error *err) {
     const mldf_schema *schema = worker->writer->schema;
     uint64_t sample = job->first_sample;
+    size_t first_field = worker->writer->first_field;
     mldf_status st = MLDF_OK;
     for (size_t s = job->emit_from; s < job->samples; s++, sample++) {
         for (size_t f = 0; f < schema->field_count; f++) {
@@ -91,7 +92,7 @@ mldf_status mldfi_emit_job(struct worker *worker, struct job *job, mldf_error *e
             if (payload->file_bytes == 0)
                 continue;
             const uint8_t *data;
-            if ((st = mldfi_emit_prepare(worker, job, payload, sample, (uint16_t)f, &data, err)) < 0 ||
+            if ((st = mldfi_emit_prepare(worker, job, payload, sample, (uint16_t)(first_field + f), &data, err)) < 0 ||
                 (st = mldfi_run_add(worker, payload->ptr, data, payload->file_bytes, err)) < 0) {
                 mldfi_error_place(err, sample, schema->fields[f].info.name);
                 return st;

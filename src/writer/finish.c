@@ -131,10 +131,14 @@ static mldf_status output_seek(struct output *out, uint64_t offset, mldf_error *
     return st;
 }
 
-/* The descriptors stand at the front already (or in the file that is appended to); here only their sums are taken. */
+/* The descriptors stand at the front already, or in the file that is appended to; only those of an added field are new. Their sums are
+ * taken in any case. */
 static mldf_status sum_descriptors(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
     mldf_status st = MLDF_OK;
+    if (out->writer->adding)
+        st = mldfi_sink_write(out->writer, end->header.field_desc_ptr, end->descriptors.data, end->descriptors.size,
+                              err);
     if (out->mac)
         mldfi_crypt_mac_add(out->mac, end->descriptors.data, end->descriptors.size);
     for (size_t at = 0; at < end->descriptors.size && st >= 0; at += FORMAT_CRC_BLOCK) {
@@ -331,6 +335,7 @@ static mldf_status lay_out(struct ending *end, mldf_error *err) {
     mldfi_writer_header(writer, &end->header);
     if (writer->appending)
         end->header.field_desc_ptr = writer->old_descriptor_ptr;
+    uint64_t allocations = mldfi_stream_bytes(&writer->tables.allocations);
     uint64_t rows = writer->tables.samples * schema->row_bytes;
     end->header.metadata_ptr = mldfi_align_up(writer->cursor, 64);
     end->header.alloc_table_ptr = mldfi_align_up(end->header.metadata_ptr + rows, 64);
@@ -339,14 +344,17 @@ static mldf_status lay_out(struct ending *end, mldf_error *err) {
     if (st < 0 || (st = mldfi_descriptor_table(schema, &end->descriptors, err)) < 0 ||
         (st = mldfi_long_arguments(schema, &end->long_arguments, err)) < 0)
         return st;
-    uint64_t allocations = mldfi_stream_bytes(&writer->tables.allocations);
+    uint64_t at = end->header.alloc_table_ptr + allocations;
+    if (writer->adding) {
+        end->header.field_desc_ptr = mldfi_align_up(at, 8);
+        at = end->header.field_desc_ptr + end->descriptors.size;
+    }
     end->tables.descriptors =
         (struct table_ref){end->header.field_desc_ptr, end->descriptors.size, schema->field_count};
     end->tables.metadata = (struct table_ref){end->header.metadata_ptr, rows, writer->tables.samples};
     end->tables.allocation =
         (struct table_ref){end->header.alloc_table_ptr, allocations, allocations / FORMAT_ALLOCATION_BYTES};
     mldfi_tables_encode(&end->tables, end->tables_head);
-    uint64_t at = end->header.alloc_table_ptr + allocations;
     lay_out_sections(end, &at);
     end->header.directory_ptr = mldfi_align_up(at, 8);
     end->out.begin = end->header.metadata_ptr;

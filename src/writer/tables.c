@@ -10,17 +10,23 @@
 #include "util/error.h"
 #include "util/utf8.h"
 
+enum { STREAMS = 7 };
+
+static struct spill_stream *stream_at(struct table_builder *tables, size_t i) {
+    struct spill_stream *const streams[STREAMS] = {&tables->rows,      &tables->allocations, &tables->checks,
+                                                   &tables->page_map,  &tables->key_bytes,   &tables->key_ends,
+                                                   &tables->key_hashes};
+    return streams[i];
+}
+
 mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *schema, const char *target,
                               mldf_error *err) {
     *tables = (struct table_builder){.schema = schema};
     mldf_status st = mldfi_spill_init(&tables->spill, target, err);
     if (st < 0)
         return st;
-    struct spill_stream *const streams[] = {&tables->rows,      &tables->allocations, &tables->checks,
-                                            &tables->page_map,  &tables->key_bytes,   &tables->key_ends,
-                                            &tables->key_hashes};
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
-        mldfi_stream_init(streams[i], &tables->spill);
+    for (size_t i = 0; i < STREAMS; i++)
+        mldfi_stream_init(stream_at(tables, i), &tables->spill);
     size_t nullable = schema->nullable_count;
     tables->validity = mldfi_alloc_zero(nullable + 1, sizeof *tables->validity, err);
     tables->validity_byte = mldfi_alloc_zero(nullable + 1, 1, err);
@@ -44,6 +50,18 @@ void mldfi_tables_free(struct table_builder *tables) {
     tables->validity = NULL;
     tables->validity_byte = NULL;
     tables->stats = NULL;
+}
+
+void mldfi_tables_move(struct table_builder *to, struct table_builder *from) {
+    *to = *from;
+    to->spill.first = NULL;
+    for (size_t i = 0; i < STREAMS + to->schema->nullable_count; i++) {
+        struct spill_stream *stream = i < STREAMS ? stream_at(to, i) : &to->validity[i - STREAMS];
+        stream->spill = &to->spill;
+        stream->next = to->spill.first;
+        to->spill.first = stream;
+    }
+    *from = (struct table_builder){.spill = {.file = OS_FILE_NONE}};
 }
 
 mldf_status mldfi_tables_add_rows(struct table_builder *tables, const uint8_t *rows, size_t count, mldf_error *err) {

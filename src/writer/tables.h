@@ -17,7 +17,6 @@ struct table_builder {
     struct stats_accumulator *stats;
     bool without_stats; /* an append to a file that has none */
     uint64_t samples;
-    uint64_t pages_seen;          /* append: entries of the old page map so far */
     uint64_t pages;               /* page map entries so far */
     uint64_t data_ptr, page_size; /* must be set before the first allocation */
     enum { KEYS_UNDECIDED, KEYS_ALL, KEYS_NONE } keys;
@@ -26,6 +25,8 @@ struct table_builder {
 mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *schema, const char *target,
                               mldf_error *err);
 void mldfi_tables_free(struct table_builder *tables);
+/* The streams know each other by their addresses: this is how they change them. `from` is empty afterwards. */
+void mldfi_tables_move(struct table_builder *to, struct table_builder *from);
 
 /* `count` rows, with their records complete but for payload pointers that finish.c may still move. */
 mldf_status mldfi_tables_add_rows(struct table_builder *tables, const uint8_t *rows, size_t count, mldf_error *err);

@@ -9,6 +9,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/json.h"
+#include "writer/add_field.h"
 #include "writer/writer.h"
 
 static const mldf_writer_options default_options = MLDF_WRITER_OPTIONS_INIT;
@@ -199,6 +200,20 @@ mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options 
     return opened(writer, st, out);
 }
 
+mldf_status mldfi_writer_open_add_field(const char *path, const mldf_schema *field, const mldf_writer_options *options,
+                                        mldf_writer **out, mldf_error *err) {
+    mldf_writer_options taken;
+    mldf_writer *writer;
+    *out = NULL;
+    mldf_status st = take_options(options, &taken, err);
+    if (st < 0 || (st = new_writer(&taken, &writer, err)) < 0)
+        return st;
+    st = mldfi_added_field_begin(writer, path, field, &taken, err);
+    if (st >= 0)
+        st = begin_jobs(writer, err);
+    return opened(writer, st, out);
+}
+
 const mldf_schema *mldf_writer_schema(const mldf_writer *writer) {
     return writer->schema;
 }
@@ -326,11 +341,13 @@ mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err) {
 
 /* ---- The end ---------------------------------------------------------------------------------------------------------------- */
 
+/* A field that was added adds no samples: its record begins behind the last one. */
 static mldf_status add_history(mldf_writer *writer, mldf_error *err) {
     uint8_t record[FORMAT_HISTORY_BYTES] = {0};
+    uint64_t first = writer->adding ? writer->tables.samples : writer->old_samples;
     mldfi_store_u32(record, writer->generation);
-    mldfi_store_u64(record + 8, writer->old_samples);
-    mldfi_store_u64(record + 16, writer->tables.samples - writer->old_samples);
+    mldfi_store_u64(record + 8, first);
+    mldfi_store_u64(record + 16, writer->tables.samples - first);
     return mldf_buffer_append(&writer->history, record, sizeof record, err);
 }
 
@@ -338,6 +355,8 @@ static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_e
     mldf_status st = mldfi_drain(writer, err);
     if (st >= 0)
         st = mldfi_place_end(&writer->workers[0], err);
+    if (st >= 0 && writer->adding)
+        st = mldfi_added_field_join(writer, err);
     if (st >= 0 && writer->appending)
         st = add_history(writer, err);
     uint64_t file_bytes = 0;
@@ -407,6 +426,7 @@ void mldf_writer_abort(mldf_writer *writer) {
     for (size_t i = 0; i < writer->kept_count; i++)
         mldf_buffer_free(&writer->kept[i].bytes);
     free(writer->kept);
+    mldfi_added_field_free(writer->adding);
     mldf_buffer_free(&writer->history);
     mldf_buffer_free(&writer->dictionary_bytes);
     mldfi_zstd_dictionary_free(writer->dictionary);

@@ -146,6 +146,9 @@ struct mldf_writer {
     mldf_buffer history;
     struct kept_section *kept; /* private sections, carried over */
     size_t kept_count;
+    struct added_field
+        *adding;        /* add_field.c; NULL: samples are added. While it runs, schema is of the new field alone */
+    size_t first_field; /* index in the file of the schema's first field */
 
     /* caller's */
     struct job *filling;
@@ -244,6 +247,11 @@ void mldfi_resume_remove(mldf_writer *writer, bool all);
 /* append.c */
 mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options,
                                mldf_error *err);
+
+/* add_field.c */
+/* The tables of the old file and of the new field become one, in writer->tables; the schema becomes that of both. */
+mldf_status mldfi_added_field_join(mldf_writer *writer, mldf_error *err);
+void mldfi_added_field_free(struct added_field *added);
 
 /* keyslots.c */
 typedef mldf_status (*mldfi_emit_fn)(void *user, const void *bytes, size_t count, mldf_error *err);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "dataset.h"
+#include "writer/add_field.h"
 
 static atomic_long countdown; /* the allocation that fails; 0: none */
 static atomic_long used;
@@ -95,6 +96,66 @@ static mldf_status do_verify(struct scene *scene, mldf_error *err) {
     return st;
 }
 
+static mldf_status do_add_field(struct scene *scene, mldf_error *err) {
+    mldf_schema *field = NULL;
+    mldf_writer *w = NULL;
+    mldf_status st = mldf_schema_new(NULL, &field, err);
+    if (st >= 0)
+        st = mldf_schema_add(field, "added", MLDF_TEXT, NULL, MLDF_FIELD_NULLABLE, err);
+    if (st >= 0)
+        st = mldfi_writer_open_add_field(scene->path, field, &scene->options, &w, err);
+    for (size_t s = 0; s < scene->data.samples && st >= 0; s++) {
+        mldf_value value = {.kind = s % 3 ? MLDF_KIND_TEXT : MLDF_KIND_NULL, .data = "text", .bytes = 4};
+        st = mldf_writer_append(w, &value, 1, NULL, 0, err);
+    }
+    if (st >= 0)
+        st = mldf_writer_finish(w, NULL, err);
+    else
+        mldf_writer_abort(w);
+    mldf_schema_free(field);
+    return st;
+}
+
+static mldf_status do_merge(struct scene *scene, mldf_error *err) {
+    mldf_merge_options options = MLDF_MERGE_OPTIONS_INIT;
+    const char *path = scene->path;
+    options.writer = scene->options;
+    options.source_secret = scene->options.secret;
+    return mldf_merge(&path, 1, path, &options, NULL, err);
+}
+
+/* What a reader is needed for; the results go away again. */
+static mldf_status do_derive(struct scene *scene, mldf_error *err) {
+    mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
+    mldf_select_options selecting = MLDF_SELECT_OPTIONS_INIT;
+    mldf_split_options splitting = MLDF_SPLIT_OPTIONS_INIT;
+    const double fractions[2] = {0.5, 0.5};
+    char out[512], pattern[512], folder[512], remove[600];
+    mldf_reader *r;
+    mldf_summary *summary = NULL;
+    snprintf(out, sizeof out, "%s/s.mldf", check_tmpdir());
+    snprintf(pattern, sizeof pattern, "%s/p{}.mldf", check_tmpdir());
+    snprintf(folder, sizeof folder, "%s/x", check_tmpdir());
+    snprintf(remove, sizeof remove, "rm -rf '%s' '%s'/[sp]*.mldf", folder, check_tmpdir());
+    reading.secret = scene->options.secret;
+    mldf_status st = mldf_reader_open(scene->path, &reading, &r, err);
+    if (st < 0)
+        return st;
+    selecting.writer = splitting.writer = scene->options;
+    selecting.where = "contains(lower(key), 'n') or len(key) in [1, -2, 3] and not (index % 2 == 0.5)";
+    splitting.fractions = fractions;
+    splitting.fraction_count = 2;
+    splitting.shuffle = true;
+    if ((st = mldf_select(r, out, &selecting, NULL, err)) >= 0 &&
+        (st = mldf_split(r, pattern, &splitting, NULL, err)) >= 0 &&
+        (st = mldf_extract(r, folder, NULL, NULL, err)) >= 0)
+        st = mldf_summary_new(r, NULL, &summary, err);
+    mldf_summary_free(summary);
+    mldf_reader_close(r);
+    CHECK(system(remove) == 0);
+    return st;
+}
+
 static size_t files_in(const char *folder) {
     size_t count = 0;
     DIR *dir = opendir(folder);
@@ -180,6 +241,9 @@ static void all_steps(int threads, bool encrypt) {
     for (size_t i = 0; keys && i < scene.data.samples; i++)
         keys[i][0] = 'n';
     fail_each(&scene, do_append, true);
+    fail_each(&scene, do_add_field, true);
+    fail_each(&scene, do_merge, true);
+    fail_each(&scene, do_derive, false);
     unlink(scene.path);
     dataset_free(&scene.data);
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include "dataset.h"
+#include "writer/add_field.h"
 
 enum { SECTOR = 512 };
 enum op { OP_WRITE, OP_TRUNCATE, OP_SYNC, OP_RENAME };
@@ -225,6 +226,96 @@ static void an_append_is_there_or_not(void) {
     CHECK(old_seen > 100 && new_seen > 10);
 }
 
+/* The old file without the last field, or the new one with it. */
+static void check_field_image(const struct image *image, struct dataset *d) {
+    mldf_error err;
+    mldf_reader *r;
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    options.verify = true;
+    states_checked++;
+    mldf_status st = mldf_reader_open_memory(image->data, image->bytes, &options, &r, &err);
+    CHECK_STATUS(MLDF_OK, st, &err);
+    if (st < 0)
+        return;
+    size_t fields = mldf_schema_field_count(mldf_reader_schema(r));
+    CHECK(fields == d->fields || fields == d->fields - 1);
+    old_seen += fields == d->fields - 1;
+    new_seen += fields == d->fields;
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    CHECK_EQ_U64(d->samples, mldf_reader_sample_count(r));
+    for (size_t s = 0; s < d->samples; s++)
+        for (size_t f = 0; f < fields; f++) {
+            mldf_value value;
+            CHECK_OK(mldf_reader_get(r, s, f, &scratch, &value, &err), &err);
+            CHECK(dataset_same_value(&d->values[s * d->fields + f], &value));
+        }
+    mldf_buffer_free(&scratch);
+    mldf_reader_close(r);
+}
+
+static void write_without_last(struct dataset *d, const char *path, const mldf_writer_options *options,
+                               mldf_schema **last) {
+    mldf_schema *first;
+    mldf_error err;
+    mldf_writer *w;
+    CHECK_OK(mldf_schema_new(NULL, &first, &err), &err);
+    CHECK_OK(mldf_schema_new(NULL, last, &err), &err);
+    for (size_t f = 0; f < d->fields; f++) {
+        const mldf_field *field = mldf_schema_field(d->schema, f);
+        uint16_t flags = field->flags & (MLDF_FIELD_NULLABLE | MLDF_FIELD_COMPRESSED);
+        CHECK_OK(mldf_schema_add(f + 1 < d->fields ? first : *last, field->name, field->type_id, field->arguments,
+                                 flags, &err),
+                 &err);
+    }
+    CHECK_OK(mldf_writer_open(path, first, options, &w, &err), &err);
+    for (size_t s = 0; s < d->samples; s++)
+        CHECK_OK(mldf_writer_append(w, &d->values[s * d->fields], d->fields - 1, NULL, 0, &err), &err);
+    CHECK_OK(mldf_writer_finish(w, NULL, &err), &err);
+    mldf_schema_free(first);
+}
+
+static void an_added_field_is_there_or_not(void) {
+    states_checked = old_seen = new_seen = 0;
+    for (uint64_t round = 0; round < 6; round++) {
+        struct dataset d;
+        mldf_error err;
+        char path[512];
+        uint64_t state = base_seed + 200 + round;
+        struct image start = {0}, image = {0};
+        mldf_schema *last;
+        do
+            dataset_make(&d, &state, (struct dataset_shape){4, 40, round % 2 ? 400 : 20000, true, false});
+        while ((d.samples < 10 || d.fields < 2) && (dataset_free(&d), true));
+        snprintf(path, sizeof path, "%s/field.mldf", check_tmpdir());
+        mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
+        options.overwrite = true;
+        options.threads = 0;
+        write_without_last(&d, path, &options, &last);
+        load_image(&start, path);
+        mldf_writer *w;
+        logging = true;
+        REQUIRE_STATUS(MLDF_OK, mldfi_writer_open_add_field(path, last, &options, &w, &err), &err);
+        for (size_t s = 0; s < d.samples; s++)
+            CHECK_OK(mldf_writer_append(w, &d.values[s * d.fields + d.fields - 1], 1, NULL, 0, &err), &err);
+        REQUIRE_STATUS(MLDF_OK, mldf_writer_finish(w, NULL, &err), &err);
+        logging = false;
+        struct stat info;
+        REQUIRE(stat(path, &info) == 0);
+        for (size_t upto = 0; upto <= entry_count; upto++)
+            for (unsigned keep = 0; keep <= 8; keep += 2) {
+                image_at(&image, info.st_ino, upto, &start, keep, &state);
+                check_field_image(&image, &d);
+            }
+        forget_log();
+        free(start.data);
+        free(image.data);
+        mldf_schema_free(last);
+        dataset_free(&d);
+    }
+    printf("    %lu states: %lu old, %lu new\n", states_checked, old_seen, new_seen);
+    CHECK(old_seen > 50 && new_seen > 10);
+}
+
 static void a_new_file_has_its_name_only_when_it_is_whole(void) {
     states_checked = old_seen = new_seen = 0;
     for (uint64_t round = 0; round < 6; round++) {
@@ -275,6 +366,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     base_seed = check_seed();
     RUN(an_append_is_there_or_not);
+    RUN(an_added_field_is_there_or_not);
     RUN(a_new_file_has_its_name_only_when_it_is_whole);
     return check_end();
 }

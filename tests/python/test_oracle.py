@@ -398,3 +398,27 @@ def test_types_of_columns_are_found(tmp_path):
         got = {x.name: f.value(i, x.name) for x in f.fields}
         got["a"] = got["a"].tolist() if isinstance(got["a"], np.ndarray) else got["a"]
         assert got == row
+
+
+@needs_command
+def test_a_field_that_was_added_reads_as_any_other(tmp_path):
+    """add-field, an append behind it, and another add-field: the reference reader finds every value and no fault."""
+    def run(*arguments):
+        subprocess.run([COMMAND, *map(str, arguments), "-q"], check=True)
+
+    def rows(name, items):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in items))
+        return tmp_path / name
+
+    path = tmp_path / "added.mldf"
+    texts = ["x" * (i * 37 % 3000) for i in range(300)]
+    run("pack", rows("a.jsonl", [{"n": i, "t": t} for i, t in enumerate(texts[:200])]), "-o", path)
+    run("add-field", path, f"u={rows('u.jsonl', [{'u': t[::-1] + 'u'} for t in texts[:200]])}", "--compress", 3)
+    run("append", path, rows("b.jsonl", [{"n": 200 + i, "t": t, "u": t + "u"} for i, t in enumerate(texts[200:])]))
+    run("add-field", path, f"w={rows('w.jsonl', [{'w': None if i % 3 == 0 else i / 2} for i in range(300)])}")
+    f = reader.read(str(path))
+    assert [x.name for x in f.fields] == ["n", "t", "u", "w"] and f.header.num_samples == 300
+    for i, t in enumerate(texts):
+        assert (f.value(i, "n"), f.value(i, "t"), f.value(i, "w")) == (i, t, None if i % 3 == 0 else i / 2)
+        assert f.value(i, "u") == (t[::-1] if i < 200 else t) + "u"
+    assert not list(f.verify(deep=True))

@@ -70,7 +70,7 @@ expect 2 mldf info --key k --passphrase-file p x <<'END'
 mldf info: --key and --passphrase-file cannot be given together
 END
 # Help is no error, and every command has it.
-for command in info head cat verify diff plan pack append repack repair; do
+for command in info head cat verify diff stats plan pack append merge split select extract add-field repack repair; do
     expect_error 0 '' mldf $command --help
     check grep -q "^Usage: mldf $command " "$work/got.out"
     mldf help $command >help.txt

@@ -1,0 +1,115 @@
+/* The histograms of stats as one SVG file: no script, no font, nothing from elsewhere. Written beside its name and renamed, so that
+ * a failure leaves nothing. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { PANEL_WIDTH = 300, PANEL_HEIGHT = 170, COLUMNS = 3, PLOT_LEFT = 14, PLOT_TOP = 44, PLOT_HEIGHT = 90 };
+
+/* Text as XML has it; control characters, which XML forbids, become spaces. */
+static void put_text(FILE *file, const char *text, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '&')
+            fputs("&amp;", file);
+        else if (c == '<')
+            fputs("&lt;", file);
+        else if (c == '>')
+            fputs("&gt;", file);
+        else if (c == '"')
+            fputs("&quot;", file);
+        else
+            fputc(c < 32 || c == 127 ? ' ' : c, file);
+    }
+}
+
+static void put_label(FILE *file, double x, double y, const char *anchor, const char *class, const char *text) {
+    fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class);
+    put_text(file, text, strlen(text));
+    fputs("</text>\n", file);
+}
+
+static void put_bars(FILE *file, const mldf_distribution *d, double left, double top) {
+    double width = (double)(PANEL_WIDTH - 2 * PLOT_LEFT) / (double)d->bin_count;
+    uint64_t most = 1;
+    char text[64];
+    for (size_t i = 0; i < d->bin_count; i++)
+        most = d->bins[i].count > most ? d->bins[i].count : most;
+    for (size_t i = 0; i < d->bin_count; i++) {
+        double height = (double)d->bins[i].count / (double)most * PLOT_HEIGHT;
+        fprintf(file,
+                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%.6g to %.6g: %" PRIu64
+                "</title></rect>\n",
+                left + width * (double)i, top + PLOT_HEIGHT - height, width > 2 ? width - 1 : width, height,
+                d->bins[i].low, d->bins[i].high, d->bins[i].count);
+    }
+    fprintf(file, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", left, top + PLOT_HEIGHT,
+            left + PANEL_WIDTH - 2 * PLOT_LEFT, top + PLOT_HEIGHT);
+    snprintf(text, sizeof text, "%.6g", d->min);
+    put_label(file, left, top + PLOT_HEIGHT + 14, "start", "small", text);
+    snprintf(text, sizeof text, "%.6g", d->max);
+    put_label(file, left + PANEL_WIDTH - 2 * PLOT_LEFT, top + PLOT_HEIGHT + 14, "end", "small", text);
+}
+
+static void put_panel(FILE *file, const mldf_field *field, const mldf_field_summary *f, size_t at) {
+    const char *what;
+    const mldf_distribution *d = main_distribution(f, &what);
+    double x = (double)(at % COLUMNS) * PANEL_WIDTH, y = (double)(at / COLUMNS) * PANEL_HEIGHT + 30;
+    char line[160];
+    put_label(file, x + PLOT_LEFT, y + 18, "start", "name", field->name);
+    snprintf(line, sizeof line, "%s%s%s, %" PRIu64 " values, %" PRIu64 " nulls", field->type_name, what[0] ? " " : "",
+             what, f->present, f->nulls);
+    put_label(file, x + PLOT_LEFT, y + 34, "start", "small", line);
+    if (d && d->count)
+        put_bars(file, d, x + PLOT_LEFT, y + PLOT_TOP);
+}
+
+static void put_document(FILE *file, const char *title, const mldf_reader *reader, const mldf_summary *summary) {
+    const mldf_schema *schema = mldf_reader_schema(reader);
+    size_t count = mldf_schema_field_count(schema), rows = (count + COLUMNS - 1) / COLUMNS;
+    int width = COLUMNS * PANEL_WIDTH, height = (int)rows * PANEL_HEIGHT + 40;
+    fprintf(file,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
+            "<style>text{font-family:sans-serif;font-size:12px;fill:#222}.name{font-weight:bold}.small{font-size:10px;"
+            "fill:#555}.title{font-size:14px}rect{fill:#3b77b5}.page{fill:#fff}line{stroke:#888}</style>\n"
+            "<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n",
+            width, height, width, height, width, height);
+    put_label(file, PLOT_LEFT, 22, "start", "title", title);
+    for (size_t i = 0; i < count; i++)
+        put_panel(file, mldf_schema_field(schema, i), mldf_summary_field(summary, i), i);
+    fputs("</svg>\n", file);
+}
+
+int write_svg(const struct invocation *v, const char *path, const char *source, const mldf_reader *reader,
+              const mldf_summary *summary) {
+    const char *slash = strrchr(source, '/');
+    size_t room = strlen(path) + 32;
+    char *temporary = malloc(room);
+    int error = ENOMEM;
+    FILE *file = NULL;
+    if (temporary) {
+        snprintf(temporary, room, "%s.%ld.tmp", path, (long)getpid());
+        file = fopen(temporary, "wxe");
+        error = file ? 0 : errno;
+    }
+    if (file) {
+        char title[300];
+        snprintf(title, sizeof title, "%.200s: %" PRIu64 " samples", slash ? slash + 1 : source,
+                 mldf_reader_sample_count(reader));
+        put_document(file, title, reader, summary);
+        bool bad = ferror(file) != 0;
+        if ((fclose(file) != 0 || bad || rename(temporary, path) != 0) && (error = errno ? errno : EIO) != 0)
+            (void)unlink(temporary);
+    }
+    free(temporary);
+    if (error)
+        fprintf(stderr, "mldf %s: %s: %s\n", v->command->name, path, strerror(error));
+    return error ? EXIT_ENVIRONMENT : EXIT_FINE;
+}

@@ -1,0 +1,286 @@
+/* mldf_extract: samples into a folder, payloads as files of their own, the rest in manifest.jsonl. Nothing is seen of it until it is
+ * complete (os/folder.h). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/format.h"
+#include "mldf/tool.h"
+#include "os/file.h"
+#include "os/folder.h"
+#include "tool/input.h"
+#include "tool/value_json.h"
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/json.h"
+
+/* A name has at most 255 bytes: a longer part of a key is cut and ends with its hash. */
+enum { MANIFEST_BYTES = 1 << 18, PART_MAX = 150, PART_CUT = 130 };
+
+struct column {
+    size_t field;
+    const char *ending; /* NULL: the value stands in the manifest */
+    bool named;         /* KEY.FIELD.EXT: another field has this ending too */
+    mldf_buffer scratch;
+};
+
+struct extraction {
+    const mldf_reader *reader;
+    const mldf_extract_options *options;
+    struct os_folder folder;
+    struct column *columns;
+    size_t count;
+    int width; /* of an index as a name */
+    const char *key_name;
+    int manifest;
+    mldf_buffer lines, name, key_scratch, header;
+    uint64_t bytes;
+};
+
+/* ---- Which field goes where ------------------------------------------------------------------------------------------ */
+
+static const char *ending_of(const mldf_field *field) {
+    if (!field->known)
+        return "bin";
+    switch (field->type_id) {
+    case MLDF_TEXT:
+        return "txt";
+    case MLDF_JSON:
+        return "json";
+    case MLDF_NDARRAY:
+        return "npy";
+    case MLDF_INT:
+    case MLDF_FLOAT:
+    case MLDF_INLINE:
+        return NULL;
+    default:
+        return "bin";
+    }
+}
+
+static mldf_status choose_columns(struct extraction *x, mldf_error *err) {
+    const mldf_schema *schema = mldf_reader_schema(x->reader);
+    size_t ignored, count = x->options->field_count ? x->options->field_count : mldf_schema_field_count(schema);
+    x->columns = mldfi_alloc_zero(count + 1, sizeof *x->columns, err);
+    if (!x->columns)
+        return MLDF_E_MEMORY;
+    for (; x->count < count; x->count++) {
+        struct column *column = &x->columns[x->count];
+        column->field = x->count;
+        if (x->options->field_count) {
+            mldf_status status = mldf_schema_find(schema, x->options->fields[x->count], &column->field, err);
+            if (status < 0)
+                return status;
+        }
+        column->ending = ending_of(mldf_schema_field(schema, column->field));
+        for (size_t i = 0; i < x->count; i++) {
+            struct column *other = &x->columns[i];
+            if (other->field == column->field)
+                return mldfi_fail(err, MLDF_E_ARGUMENT, "field '%s' is named twice", x->options->fields[x->count]);
+            if (column->ending && other->ending && strcmp(column->ending, other->ending) == 0)
+                column->named = other->named = true;
+        }
+    }
+    x->key_name = mldf_schema_find(schema, "key", &ignored, NULL) == MLDF_OK ? "__key__" : "key";
+    x->width = snprintf(NULL, 0, "%" PRIu64, mldf_reader_sample_count(x->reader));
+    return MLDF_OK;
+}
+
+/* ---- Names --------------------------------------------------------------------------------------------------------- */
+
+/* One part of a path, with nothing in it that a file system or a shell could take for something else: control characters, a
+ * backslash, % itself, and a dot at the beginning become %XX. An empty part is %. So different keys have different names, none of
+ * them is "..", and none is hidden. */
+static mldf_status put_part(mldf_buffer *out, const char *text, size_t bytes, mldf_error *err) {
+    size_t begin = out->size;
+    mldf_status status = bytes ? MLDF_OK : mldfi_buffer_append_text(out, "%", err);
+    for (size_t i = 0; status == MLDF_OK && i < bytes; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 32 || c == 127 || c == '%' || c == '\\' || c == '/' || (c == '.' && i == 0))
+            status = mldfi_buffer_printf(out, err, "%%%02X", c);
+        else
+            status = mldf_buffer_append(out, &text[i], 1, err);
+    }
+    if (status < 0 || out->size - begin <= PART_MAX)
+        return status;
+    out->size = begin + PART_CUT;
+    while (out->size > begin && (out->data[out->size] & 0xC0) == 0x80) /* not inside a character */
+        out->size--;
+    return mldfi_buffer_printf(out, err, "~%016" PRIx64, mldfi_key_hash(text, bytes));
+}
+
+static mldf_status put_key(mldf_buffer *out, const char *key, size_t bytes, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t at = 0; status == MLDF_OK && at <= bytes;) {
+        const char *slash = memchr(key + at, '/', bytes - at);
+        size_t end = slash ? (size_t)(slash - key) : bytes;
+        status = put_part(out, key + at, end - at, err);
+        if (status == MLDF_OK && slash)
+            status = mldfi_buffer_append_text(out, "/", err);
+        at = end + 1;
+    }
+    return status;
+}
+
+static mldf_status make_name(struct extraction *x, const struct column *column, uint64_t sample, const char *key,
+                             size_t key_bytes, mldf_error *err) {
+    const char *field = mldf_schema_field(mldf_reader_schema(x->reader), column->field)->name;
+    x->name.size = 0;
+    mldf_status status = key ? put_key(&x->name, key, key_bytes, err)
+                             : mldfi_buffer_printf(&x->name, err, "%0*" PRIu64, x->width, sample);
+    if (status == MLDF_OK && column->named) {
+        status = mldfi_buffer_append_text(&x->name, ".", err);
+        if (status == MLDF_OK)
+            status = put_part(&x->name, field, strlen(field), err);
+    }
+    if (status == MLDF_OK)
+        status = mldfi_buffer_printf(&x->name, err, ".%s", column->ending);
+    return status < 0 ? status : mldf_buffer_append(&x->name, "", 1, err);
+}
+
+/* ---- Files --------------------------------------------------------------------------------------------------------- */
+
+/* The header of an NPY file, version 1.0: its length, with the ten bytes before it, is a multiple of 64. bfloat16, which NumPy does not
+ * have, is two raw bytes. */
+static mldf_status npy_header(mldf_buffer *out, const mldf_value *value, mldf_error *err) {
+    const char *descr = value->dtype == MLDF_BF16 ? "|V2" : mldf_dtype_name(value->dtype);
+    out->size = 0;
+    mldf_status status = mldf_buffer_append(out, "\x93NUMPY\x01\x00\x00\x00", 10, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_printf(out, err, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (uint32_t i = 0; status == MLDF_OK && i < value->ndim; i++)
+        status = mldfi_buffer_printf(out, err, i ? ", %" PRIu64 : "%" PRIu64, value->dims[i]);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_append_text(out, value->ndim == 1 ? ",), }" : "), }", err);
+    while (status == MLDF_OK && out->size % 64 != 63)
+        status = mldfi_buffer_append_text(out, " ", err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_append_text(out, "\n", err);
+    if (status == MLDF_OK) {
+        out->data[8] = (uint8_t)(out->size - 10);
+        out->data[9] = (uint8_t)((out->size - 10) >> 8);
+    }
+    return status;
+}
+
+static mldf_status write_file(struct extraction *x, const mldf_value *value, mldf_error *err) {
+    int fd;
+    mldf_status status = MLDF_OK;
+    x->header.size = 0;
+    if (value->kind == MLDF_KIND_ARRAY)
+        status = npy_header(&x->header, value, err);
+    if (status == MLDF_OK)
+        status = mldfi_folder_create(&x->folder, (const char *)x->name.data, &fd, err);
+    if (status < 0)
+        return status;
+    if (x->header.size)
+        status = mldfi_fd_write_all(fd, x->header.data, x->header.size, err);
+    if (status == MLDF_OK && value->bytes)
+        status = mldfi_fd_write_all(fd, value->data, (size_t)value->bytes, err);
+    if (close(fd) != 0 && status == MLDF_OK)
+        status = mldfi_fail(err, MLDF_E_IO, "%s cannot be completed", (const char *)x->name.data);
+    x->bytes += x->header.size + value->bytes;
+    return status;
+}
+
+static mldf_status flush_lines(struct extraction *x, mldf_error *err) {
+    mldf_status status = x->lines.size ? mldfi_fd_write_all(x->manifest, x->lines.data, x->lines.size, err) : MLDF_OK;
+    x->bytes += x->lines.size;
+    x->lines.size = 0;
+    return status;
+}
+
+/* ---- Samples ------------------------------------------------------------------------------------------------------- */
+
+static mldf_status put_column(struct extraction *x, struct column *column, uint64_t sample, const char *key,
+                              size_t key_bytes, mldf_error *err) {
+    const mldf_field *field = mldf_schema_field(mldf_reader_schema(x->reader), column->field);
+    mldf_value value;
+    mldf_status status = field->known
+                             ? mldf_reader_get(x->reader, sample, column->field, &column->scratch, &value, err)
+                             : mldf_reader_get_stored(x->reader, sample, column->field, &column->scratch, &value, err);
+    if (status == MLDF_OK)
+        status = mldfi_json_append_string(&x->lines, field->name, strlen(field->name), err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_append_text(&x->lines, ":", err);
+    if (status < 0 || !column->ending || value.kind == MLDF_KIND_NULL)
+        return status < 0 ? status : mldfi_value_json(field, &value, &x->lines, err);
+    status = make_name(x, column, sample, key, key_bytes, err);
+    if (status == MLDF_OK)
+        status = write_file(x, &value, err);
+    if (status < 0)
+        mldfi_error_place(err, sample, field->name);
+    return status < 0 ? status : mldfi_json_append_string(&x->lines, (const char *)x->name.data, x->name.size - 1, err);
+}
+
+static mldf_status extract_one(struct extraction *x, uint64_t sample, mldf_error *err) {
+    const char *key = NULL;
+    size_t key_bytes = 0;
+    mldf_status status = mldfi_buffer_append_text(&x->lines, "{", err);
+    if (status == MLDF_OK && mldf_reader_has_keys(x->reader)) {
+        status = mldf_reader_key(x->reader, sample, &x->key_scratch, &key, &key_bytes, err);
+        if (status == MLDF_OK)
+            status = mldfi_buffer_printf(&x->lines, err, "\"%s\":", x->key_name);
+        if (status == MLDF_OK)
+            status = mldfi_json_append_string(&x->lines, key, key_bytes, err);
+    }
+    for (size_t i = 0; status == MLDF_OK && i < x->count; i++) {
+        if (i > 0 || key)
+            status = mldfi_buffer_append_text(&x->lines, ",", err);
+        if (status == MLDF_OK)
+            status = put_column(x, &x->columns[i], sample, key, key_bytes, err);
+    }
+    if (status == MLDF_OK)
+        status = mldfi_buffer_append_text(&x->lines, "}\n", err);
+    if (status == MLDF_OK && x->lines.size >= MANIFEST_BYTES)
+        status = flush_lines(x, err);
+    return status;
+}
+
+static mldf_status extract_all(struct extraction *x, mldf_error *err) {
+    uint64_t samples = mldf_reader_sample_count(x->reader);
+    struct input_watch watch;
+    memset(&watch, 0, sizeof watch);
+    watch.progress = x->options->progress;
+    watch.user = x->options->progress_user;
+    watch.now = (mldf_progress){"extract", 0, samples, 0, MLDF_NONE};
+    mldf_status status = mldfi_folder_create(&x->folder, "manifest.jsonl", &x->manifest, err);
+    if (status < 0)
+        return status;
+    for (uint64_t i = 0; status == MLDF_OK && i < samples; i++) {
+        status = extract_one(x, i, err);
+        watch.now.samples_done = i + 1;
+        watch.now.bytes_done = x->bytes;
+        if (status == MLDF_OK && i % 16 == 0)
+            status = mldfi_watch(&watch, false, err);
+    }
+    if (status == MLDF_OK)
+        status = flush_lines(x, err);
+    if (close(x->manifest) != 0 && status == MLDF_OK)
+        status = mldfi_fail(err, MLDF_E_IO, "manifest.jsonl cannot be completed");
+    return status < 0 ? status : mldfi_folder_publish(&x->folder, err);
+}
+
+mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *options,
+                         mldf_pack_result *result, mldf_error *err) {
+    static const mldf_extract_options defaults = MLDF_EXTRACT_OPTIONS_INIT;
+    struct extraction x = {.reader = reader, .options = options ? options : &defaults};
+    mldf_status status = choose_columns(&x, err);
+    if (status == MLDF_OK)
+        status = mldfi_folder_begin(&x.folder, folder, x.options->overwrite, err);
+    if (status == MLDF_OK)
+        status = extract_all(&x, err);
+    mldfi_folder_discard(&x.folder);
+    for (size_t i = 0; x.columns && i < x.count; i++)
+        mldf_buffer_free(&x.columns[i].scratch);
+    free(x.columns);
+    mldf_buffer_free(&x.lines);
+    mldf_buffer_free(&x.name);
+    mldf_buffer_free(&x.key_scratch);
+    mldf_buffer_free(&x.header);
+    if (result)
+        *result = (mldf_pack_result){status == MLDF_OK ? mldf_reader_sample_count(reader) : 0, 0, x.bytes};
+    return status;
+}

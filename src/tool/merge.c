@@ -1,0 +1,215 @@
+/* mldf_merge: the samples of any number of files, one file after the other. Two passes: the first compares the schemas, so that a
+ * mistake is found before anything is written, the second copies. Files are open one at a time. See copy.h for the loop. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "field/field.h"
+#include "tool/copy.h"
+#include "tool/derive.h"
+#include "tool/pack.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct merge {
+    const char *const *paths;
+    size_t count;
+    const mldf_merge_options *options;
+    mldf_writer_options writing;
+    mldf_schema *schema; /* of the result: the first file's */
+    mldf_buffer card;
+    uint64_t *first;  /* index in the result of each file's first sample; [count] is the total */
+    size_t keys_from; /* the first file that has samples, which decides about keys; SIZE_MAX: none yet */
+    bool keys;
+    struct input_watch watch;
+};
+
+static mldf_status open_input(const struct merge *m, size_t i, mldf_reader **out, mldf_error *err) {
+    mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
+    reading.context = m->writing.context;
+    reading.secret = m->options->source_secret;
+    reading.verify = true;
+    mldf_status status = mldf_reader_open(m->paths[i], &reading, out, err);
+    if (status < 0 && err && !strstr(err->message, m->paths[i]))
+        mldfi_error_prefix(err, "%s", m->paths[i]);
+    return status;
+}
+
+/* ---- The first pass ------------------------------------------------------------------------------------------------ */
+
+/* A null in any of the files needs a nullable field in the result. */
+static mldf_status compare_schema(struct merge *m, size_t i, const mldf_schema *schema, bool *nullable,
+                                  mldf_error *err) {
+    mldf_error why;
+    size_t have, ignored;
+    for (size_t f = 0; f < m->schema->field_count; f++) {
+        if (mldfi_match_field(schema, &m->schema->fields[f].info, &have, &why) < 0)
+            return mldfi_fail(err, MLDF_E_SCHEMA, "%s: %s, as in %s", m->paths[i], why.message, m->paths[0]);
+        nullable[f] |= (mldf_schema_field(schema, have)->flags & MLDF_FIELD_NULLABLE) != 0;
+    }
+    for (size_t f = 0; f < mldf_schema_field_count(schema); f++) {
+        const char *name = mldf_schema_field(schema, f)->name;
+        if (mldf_schema_find(m->schema, name, &ignored, NULL) < 0)
+            return mldfi_fail(err, MLDF_E_SCHEMA, "%s: field '%s' is not in %s", m->paths[i], name, m->paths[0]);
+    }
+    return MLDF_OK;
+}
+
+static mldf_status compare_keys(struct merge *m, size_t i, const mldf_reader *reader, mldf_error *err) {
+    bool keys = mldf_reader_has_keys(reader);
+    if (mldf_reader_sample_count(reader) == 0)
+        return MLDF_OK;
+    if (m->keys_from == SIZE_MAX) {
+        m->keys_from = i;
+        m->keys = keys;
+    } else if (m->keys != keys) {
+        return mldfi_fail(err, MLDF_E_KEY, "%s has %ssample keys, and %s has %s", m->paths[i], keys ? "" : "no ",
+                          m->paths[m->keys_from], keys ? "none" : "them");
+    }
+    return MLDF_OK;
+}
+
+static mldf_status look_at(struct merge *m, size_t i, bool **nullable, mldf_error *err) {
+    mldf_reader *reader;
+    mldf_schema *schema = NULL;
+    mldf_status status = open_input(m, i, &reader, err);
+    if (status < 0)
+        return status;
+    status = mldfi_derive_schema(reader, m->writing.context, NULL, 0, &schema, err);
+    if (status == MLDF_OK && i == 0) {
+        m->schema = schema;
+        schema = NULL;
+        *nullable = mldfi_alloc_zero(m->schema->field_count + 1, sizeof **nullable, err);
+        status = *nullable ? MLDF_OK : MLDF_E_MEMORY;
+        if (status == MLDF_OK)
+            status = mldfi_apply_compress(m->schema, m->options->compress_fields, m->options->compress_count, err);
+        if (status == MLDF_OK)
+            status = mldfi_derive_options(reader, m->schema, &m->writing, &m->card, err);
+    } else if (status == MLDF_OK) {
+        status = compare_schema(m, i, schema, *nullable, err);
+    }
+    if (status == MLDF_OK)
+        status = compare_keys(m, i, reader, err);
+    m->first[i + 1] = m->first[i] + mldf_reader_sample_count(reader);
+    mldf_schema_free(schema);
+    mldf_reader_close(reader);
+    return status;
+}
+
+static mldf_status look_at_all(struct merge *m, mldf_error *err) {
+    bool *nullable = NULL;
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK && i < m->count; i++) {
+        status = look_at(m, i, &nullable, err);
+        if (status == MLDF_OK)
+            status = mldfi_watch(&m->watch, false, err);
+    }
+    if (status == MLDF_OK) {
+        mldf_schema *changed;
+        for (size_t f = 0; f < m->schema->field_count; f++)
+            if (nullable[f])
+                m->schema->fields[f].info.flags |= MLDF_FIELD_NULLABLE;
+        /* Copying counts the nullable fields anew. */
+        status = mldfi_schema_copy(m->schema, &changed, err);
+        if (status == MLDF_OK) {
+            mldf_schema_free(m->schema);
+            m->schema = changed;
+        }
+    }
+    free(nullable);
+    return status;
+}
+
+/* ---- The second pass ----------------------------------------------------------------------------------------------- */
+
+static mldf_status copy_all(struct merge *m, mldf_writer *writer, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK && i < m->count; i++) {
+        mldf_reader *reader;
+        status = open_input(m, i, &reader, err);
+        if (status < 0)
+            return status;
+        if (mldf_reader_sample_count(reader) != m->first[i + 1] - m->first[i])
+            status = mldfi_fail(err, MLDF_E_CHANGED, "the file grew or shrank while it was merged");
+        if (status == MLDF_OK)
+            status = mldfi_copy_samples(reader, writer, m->keys, &m->watch, err);
+        mldf_reader_close(reader);
+        if (status < 0 && status != MLDF_E_CANCELLED && err && !strstr(err->message, m->paths[i]))
+            mldfi_error_prefix(err, "%s", m->paths[i]);
+    }
+    return status;
+}
+
+static size_t file_of(const struct merge *m, uint64_t sample) {
+    size_t i = 0;
+    while (i + 1 < m->count && sample >= m->first[i + 1])
+        i++;
+    return i;
+}
+
+/* The writer found two equal keys and says which sample is the later one: both get their file's name. */
+static void name_both_files(const struct merge *m, mldf_error *err) {
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    mldf_reader *later, *reader;
+    const char *key;
+    size_t key_bytes, file = file_of(m, err->sample);
+    uint64_t sample = err->sample - m->first[file], other;
+    mldf_error ignored;
+    if (open_input(m, file, &later, &ignored) < 0)
+        return;
+    bool known = mldf_reader_key(later, sample, &scratch, &key, &key_bytes, &ignored) == MLDF_OK;
+    for (size_t i = 0; known && i <= file; i++) {
+        if (open_input(m, i, &reader, &ignored) < 0)
+            break;
+        known = mldf_reader_find_key(reader, key, key_bytes, &other, NULL) != MLDF_OK;
+        mldf_reader_close(reader);
+        if (!known)
+            mldfi_fail(err, MLDF_E_KEY,
+                       "%.150s sample %" PRIu64 " and %.150s sample %" PRIu64 " have the same key '%.*s'", m->paths[i],
+                       other, m->paths[file], sample, (int)(key_bytes < 100 ? key_bytes : 100), key);
+    }
+    mldf_buffer_free(&scratch);
+    mldf_reader_close(later);
+}
+
+static mldf_status merge(struct merge *m, const char *out, mldf_pack_result *result, mldf_error *err) {
+    mldf_writer *writer;
+    mldf_status status = look_at_all(m, err);
+    if (status < 0)
+        return status;
+    m->watch.now.samples_total = m->first[m->count];
+    status = mldfi_open_output(out, m->schema, &m->writing, &writer, err);
+    if (status < 0)
+        return status;
+    status = mldfi_end_output(writer, copy_all(m, writer, err), result, err);
+    if (status == MLDF_E_KEY && err->sample != MLDF_NONE)
+        name_both_files(m, err);
+    return status;
+}
+
+mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *out, const mldf_merge_options *options,
+                       mldf_pack_result *result, mldf_error *err) {
+    static const mldf_merge_options defaults = MLDF_MERGE_OPTIONS_INIT;
+    mldf_pack_result ignored;
+    mldf_error local;
+    if (!options)
+        options = &defaults;
+    if (!result)
+        result = &ignored;
+    if (!err)
+        err = &local;
+    memset(result, 0, sizeof *result);
+    if (path_count == 0)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "no file was given");
+    struct merge m = {
+        .paths = paths, .count = path_count, .options = options, .writing = options->writer, .keys_from = SIZE_MAX};
+    mldfi_watch_begin(&m.watch, &options->writer, "merge", MLDF_NONE);
+    m.first = mldfi_alloc_zero(path_count + 1, sizeof *m.first, err);
+    mldf_status status = m.first ? mldfi_check_output(out, options->writer.overwrite, err) : MLDF_E_MEMORY;
+    if (status == MLDF_OK)
+        status = merge(&m, out, result, err);
+    free(m.first);
+    mldf_buffer_free(&m.card);
+    mldf_schema_free(m.schema);
+    return status;
+}

@@ -1,0 +1,122 @@
+/* mldf_select: some samples, some fields, into a new file. Which samples: ranges in the caller's order, and of those the ones for
+ * which the predicate is true. See copy.h for the copying, where.h for the predicate. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/copy.h"
+#include "tool/derive.h"
+#include "tool/pack.h"
+#include "tool/where.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct selection {
+    const mldf_reader *reader;
+    const mldf_select_options *options;
+    mldf_writer_options writing;
+    mldf_schema *schema;
+    mldf_buffer card;
+    struct where *where; /* NULL: every sample */
+    struct copier copier;
+    struct input_watch watch;
+};
+
+static mldf_status choose_fields(struct selection *s, mldf_error *err) {
+    const mldf_schema *source = mldf_reader_schema(s->reader);
+    size_t count = s->options->field_count;
+    size_t *fields = count ? mldfi_alloc_zero(count, sizeof *fields, err) : NULL;
+    mldf_status status = count && !fields ? MLDF_E_MEMORY : MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK && i < count; i++) {
+        status = mldf_schema_find(source, s->options->fields[i], &fields[i], err);
+        for (size_t k = 0; status == MLDF_OK && k < i; k++)
+            if (fields[k] == fields[i])
+                status = mldfi_fail(err, MLDF_E_ARGUMENT, "field '%s' is named twice", s->options->fields[i]);
+    }
+    if (status == MLDF_OK)
+        status = mldfi_derive_schema(s->reader, s->writing.context, fields, count, &s->schema, err);
+    free(fields);
+    if (status == MLDF_OK)
+        status = mldfi_apply_compress(s->schema, s->options->compress_fields, s->options->compress_count, err);
+    return status;
+}
+
+static mldf_status check_ranges(const struct selection *s, uint64_t *total, mldf_error *err) {
+    uint64_t samples = mldf_reader_sample_count(s->reader);
+    *total = s->options->ranges ? 0 : samples;
+    for (size_t i = 0; s->options->ranges && i < s->options->range_count; i++) {
+        const mldf_sample_range *range = &s->options->ranges[i];
+        if (range->begin > range->end || range->end > samples)
+            return mldfi_fail(err, MLDF_E_NO_SAMPLE, "samples %" PRIu64 " to %" PRIu64 ": the file has %" PRIu64,
+                              range->begin, range->end, samples);
+        *total += range->end - range->begin;
+    }
+    return MLDF_OK;
+}
+
+static mldf_status take_range(struct selection *s, mldf_sample_range range, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (uint64_t i = range.begin; status == MLDF_OK && i < range.end; i++) {
+        uint64_t bytes = 0;
+        bool wanted = true;
+        if (s->where)
+            status = mldfi_where_test(s->where, i, &wanted, err);
+        if (status == MLDF_OK && wanted)
+            status = mldfi_copier_load(&s->copier, i, &bytes, err);
+        if (status == MLDF_OK && wanted)
+            status = mldfi_copier_store(&s->copier, err);
+        s->watch.now.bytes_done += bytes;
+        s->watch.now.samples_done++;
+        if (status == MLDF_OK && i % 64 == 0)
+            status = mldfi_watch(&s->watch, false, err);
+    }
+    return status;
+}
+
+static mldf_status take_all(struct selection *s, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    if (!s->options->ranges)
+        return take_range(s, (mldf_sample_range){0, mldf_reader_sample_count(s->reader)}, err);
+    for (size_t i = 0; status == MLDF_OK && i < s->options->range_count; i++)
+        status = take_range(s, s->options->ranges[i], err);
+    return status;
+}
+
+static mldf_status prepare(struct selection *s, mldf_error *err) {
+    uint64_t total = 0;
+    mldf_status status = choose_fields(s, err);
+    if (status == MLDF_OK)
+        status = mldfi_derive_options(s->reader, s->schema, &s->writing, &s->card, err);
+    if (status == MLDF_OK && s->options->where)
+        status = mldfi_where_compile(s->reader, s->options->where, &s->where, err);
+    if (status == MLDF_OK)
+        status = check_ranges(s, &total, err);
+    if (status == MLDF_OK)
+        status = mldfi_copier_begin(&s->copier, s->reader, s->schema, mldf_reader_has_keys(s->reader), err);
+    mldfi_watch_begin(&s->watch, &s->writing, "select", total);
+    return status;
+}
+
+mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_select_options *options,
+                        mldf_pack_result *result, mldf_error *err) {
+    static const mldf_select_options defaults = MLDF_SELECT_OPTIONS_INIT;
+    mldf_pack_result ignored;
+    if (!options)
+        options = &defaults;
+    if (!result)
+        result = &ignored;
+    memset(result, 0, sizeof *result);
+    struct selection s = {.reader = reader, .options = options, .writing = options->writer};
+    mldf_status status = mldfi_check_output(out, options->writer.overwrite, err);
+    if (status == MLDF_OK)
+        status = prepare(&s, err);
+    if (status == MLDF_OK)
+        status = mldfi_open_output(out, s.schema, &s.writing, &s.copier.writer, err);
+    if (status == MLDF_OK)
+        status = mldfi_end_output(s.copier.writer, take_all(&s, err), result, err);
+    mldfi_copier_end(&s.copier);
+    mldfi_where_free(s.where);
+    mldf_schema_free(s.schema);
+    mldf_buffer_free(&s.card);
+    return status;
+}

@@ -1,0 +1,289 @@
+/* mldf_split: every sample into exactly one of several new files. The parts are written one after the other, each under a temporary
+ * name, and get their names together (os/publish_set.h). split_plan.c says which sample goes where. */
+#include "tool/split.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/publish_set.h"
+#include "tool/copy.h"
+#include "tool/derive.h"
+#include "tool/pack.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+enum { ASSIGNED_AT_ONCE = 4096 };
+
+struct made_part {
+    uint64_t samples, bytes;
+};
+
+struct split {
+    const mldf_reader *reader;
+    const char *pattern;
+    const mldf_split_options *options;
+    mldf_writer_options writing;
+    mldf_schema *schema;
+    mldf_buffer card, name;
+    struct copier copier;
+    struct publish_set set;
+    struct made_part *made;
+    size_t made_capacity;
+    struct input_watch watch;
+};
+
+/* ---- Names --------------------------------------------------------------------------------------------------------- */
+
+struct placeholder {
+    size_t at, bytes;
+    unsigned width;
+    bool zeros, plain; /* plain: {} */
+};
+
+/* {}, {:d}, {:03d}, %d or %03d at text; false when it is none of them. */
+static bool read_placeholder(const char *text, struct placeholder *out) {
+    const char *p = text + 1;
+    bool braces = *text == '{';
+    memset(out, 0, sizeof *out);
+    if (braces && *p == '}') {
+        out->plain = true;
+        out->bytes = 2;
+        return true;
+    }
+    if (braces && *p++ != ':')
+        return false;
+    out->zeros = *p == '0';
+    while (*p >= '0' && *p <= '9' && out->width < 100)
+        out->width = out->width * 10 + (unsigned)(*p++ - '0');
+    if (*p++ != 'd' || out->width > 20 || (braces && *p++ != '}'))
+        return false;
+    out->bytes = (size_t)(p - text);
+    return true;
+}
+
+static mldf_status find_placeholder(const char *pattern, struct placeholder *out, mldf_error *err) {
+    size_t found = 0;
+    for (size_t i = 0; pattern[i];) {
+        struct placeholder here;
+        if ((pattern[i] != '{' && pattern[i] != '%') || !read_placeholder(pattern + i, &here)) {
+            i++;
+            continue;
+        }
+        *out = here;
+        out->at = i;
+        i += here.bytes;
+        found++;
+    }
+    if (found == 1)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_ARGUMENT,
+                      "the pattern '%.200s' has %s: {} or {:03d} or %%03d stands once for the part's number", pattern,
+                      found ? "more than one placeholder" : "no placeholder");
+}
+
+mldf_status mldfi_split_name(const char *pattern, size_t part, const char *name, mldf_buffer *out, mldf_error *err) {
+    struct placeholder hole;
+    out->size = 0;
+    mldf_status status = find_placeholder(pattern, &hole, err);
+    if (status < 0)
+        return status;
+    if (name && !hole.plain)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "the pattern '%.200s' asks for a number; {} stands for a name",
+                          pattern);
+    status = mldf_buffer_append(out, pattern, hole.at, err);
+    if (status == MLDF_OK && name)
+        status = mldfi_buffer_printf(out, err, "%s", name);
+    else if (status == MLDF_OK && hole.zeros)
+        status = mldfi_buffer_printf(out, err, "%0*zu", (int)hole.width, part);
+    else if (status == MLDF_OK)
+        status = mldfi_buffer_printf(out, err, "%*zu", (int)hole.width, part);
+    return status < 0 ? status
+                      : mldf_buffer_append(out, pattern + hole.at + hole.bytes,
+                                           strlen(pattern + hole.at + hole.bytes) + 1, err);
+}
+
+static mldf_status check_names(const mldf_split_options *options, mldf_error *err) {
+    for (size_t i = 0; options->names && i < options->fraction_count; i++) {
+        if (!options->names[i][0] || strchr(options->names[i], '/'))
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "'%s' cannot be the name of a part", options->names[i]);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(options->names[i], options->names[k]) == 0)
+                return mldfi_fail(err, MLDF_E_ARGUMENT, "two parts are named '%s'", options->names[i]);
+    }
+    return MLDF_OK;
+}
+
+/* A name that is taken is better said before the work than after it. */
+static mldf_status check_targets(struct split *s, size_t parts, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t p = 0; status == MLDF_OK && p < parts; p++) {
+        status = mldfi_split_name(s->pattern, p, s->options->names ? s->options->names[p] : NULL, &s->name, err);
+        if (status == MLDF_OK)
+            status = mldfi_check_output((const char *)s->name.data, s->writing.overwrite, err);
+    }
+    return status;
+}
+
+/* ---- One part ------------------------------------------------------------------------------------------------------ */
+
+static mldf_status open_part(struct split *s, mldf_error *err) {
+    const char *temporary;
+    size_t part = s->set.count;
+    mldf_writer_options writing = s->writing;
+    if (part == SPLIT_MAX_PARTS)
+        return mldfi_fail(err, MLDF_E_LIMIT, "there would be more than %d parts", SPLIT_MAX_PARTS);
+    mldf_status status = mldfi_array_reserve(&s->made, &s->made_capacity, part + 1, sizeof *s->made, err);
+    if (status == MLDF_OK)
+        status = mldfi_split_name(s->pattern, part, s->options->names ? s->options->names[part] : NULL, &s->name, err);
+    if (status == MLDF_OK)
+        status = mldfi_set_add(&s->set, (const char *)s->name.data, &temporary, err);
+    writing.overwrite = true; /* the temporary name is taken already, by us */
+    return status < 0 ? status : mldf_writer_open(temporary, s->schema, &writing, &s->copier.writer, err);
+}
+
+/* Finishes the writer that is open, or gives it up. */
+static mldf_status close_part(struct split *s, mldf_status status, mldf_error *err) {
+    mldf_pack_result result = {0, 0, 0};
+    mldf_writer *writer = s->copier.writer;
+    if (!writer)
+        return status;
+    s->copier.writer = NULL;
+    status = mldfi_end_output(writer, status, &result, err);
+    s->made[s->set.count - 1] = (struct made_part){result.written, result.bytes};
+    return status;
+}
+
+static mldf_status copy_one(struct split *s, uint64_t sample, mldf_error *err) {
+    uint64_t bytes;
+    mldf_status status = mldfi_copier_load(&s->copier, sample, &bytes, err);
+    if (status == MLDF_OK)
+        status = mldfi_copier_store(&s->copier, err);
+    s->watch.now.bytes_done += bytes;
+    if (status == MLDF_OK && s->watch.now.samples_done++ % 64 == 0)
+        status = mldfi_watch(&s->watch, false, err);
+    return status;
+}
+
+/* ---- All parts ----------------------------------------------------------------------------------------------------- */
+
+static mldf_status write_range(struct split *s, uint64_t begin, uint64_t end, mldf_error *err) {
+    mldf_status status = open_part(s, err);
+    for (uint64_t i = begin; status == MLDF_OK && i < end; i++)
+        status = copy_one(s, i, err);
+    return close_part(s, status, err);
+}
+
+static mldf_status write_scattered(struct split *s, const struct split_plan *plan, size_t part, mldf_error *err) {
+    uint32_t assigned[ASSIGNED_AT_ONCE];
+    uint64_t samples = mldf_reader_sample_count(s->reader);
+    mldf_status status = open_part(s, err);
+    for (uint64_t at = 0; status == MLDF_OK && at < samples; at += ASSIGNED_AT_ONCE) {
+        size_t count = samples - at < ASSIGNED_AT_ONCE ? (size_t)(samples - at) : ASSIGNED_AT_ONCE;
+        status = mldfi_split_assigned(plan, at, assigned, count, err);
+        for (size_t i = 0; status == MLDF_OK && i < count; i++)
+            if (assigned[i] == part)
+                status = copy_one(s, at + i, err);
+        if (status == MLDF_OK)
+            status = mldfi_watch(&s->watch, false, err);
+    }
+    return close_part(s, status, err);
+}
+
+static mldf_status split_planned(struct split *s, mldf_error *err) {
+    struct split_plan plan;
+    uint64_t begin = 0;
+    mldf_status status = check_names(s->options, err);
+    if (status == MLDF_OK)
+        status = mldfi_split_name(s->pattern, 0, s->options->names ? s->options->names[0] : NULL, &s->name, err);
+    if (status < 0)
+        return status;
+    status = mldfi_split_plan(&plan, s->reader, (const char *)s->name.data, s->options, &s->watch, err);
+    if (status == MLDF_OK)
+        status = check_targets(s, plan.parts, err);
+    for (size_t p = 0; status == MLDF_OK && p < plan.parts; p++) {
+        status = plan.scattered ? write_scattered(s, &plan, p, err) : write_range(s, begin, begin + plan.sizes[p], err);
+        begin += plan.sizes[p];
+    }
+    mldfi_split_plan_free(&plan);
+    return status;
+}
+
+/* A part is closed before the sample that would make it too large. */
+static mldf_status split_by_bytes(struct split *s, mldf_error *err) {
+    uint64_t samples = mldf_reader_sample_count(s->reader), in_part = 0, part_bytes = 0, bytes = 0;
+    mldf_status status = open_part(s, err);
+    for (uint64_t i = 0; status == MLDF_OK && i < samples; i++) {
+        status = mldfi_copier_load(&s->copier, i, &bytes, err);
+        if (status == MLDF_OK && in_part > 0 && bytes > s->options->bytes - part_bytes) {
+            status = close_part(s, status, err);
+            if (status == MLDF_OK)
+                status = open_part(s, err);
+            in_part = part_bytes = 0;
+        }
+        if (status == MLDF_OK)
+            status = mldfi_copier_store(&s->copier, err);
+        in_part++;
+        part_bytes = bytes > s->options->bytes - part_bytes ? s->options->bytes : part_bytes + bytes;
+        s->watch.now.bytes_done += bytes;
+        if (status == MLDF_OK && s->watch.now.samples_done++ % 64 == 0)
+            status = mldfi_watch(&s->watch, false, err);
+    }
+    return close_part(s, status, err);
+}
+
+static mldf_status check_options(const mldf_split_options *options, mldf_error *err) {
+    int ways = (options->count > 0) + (options->bytes > 0) + (options->fraction_count > 0);
+    if (ways != 1)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "exactly one of count, bytes and fractions is needed");
+    if (options->names && !options->fraction_count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "only fractions have names");
+    if (options->bytes && (options->by || options->shuffle))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "parts of a size in bytes are consecutive samples: no field, no shuffle");
+    return MLDF_OK;
+}
+
+static mldf_status split(struct split *s, mldf_error *err) {
+    mldf_status status = mldfi_derive_schema(s->reader, s->writing.context, NULL, 0, &s->schema, err);
+    if (status == MLDF_OK)
+        status = mldfi_apply_compress(s->schema, s->options->compress_fields, s->options->compress_count, err);
+    if (status == MLDF_OK)
+        status = mldfi_derive_options(s->reader, s->schema, &s->writing, &s->card, err);
+    if (status == MLDF_OK)
+        status = mldfi_copier_begin(&s->copier, s->reader, s->schema, mldf_reader_has_keys(s->reader), err);
+    if (status == MLDF_OK)
+        status = s->options->bytes ? split_by_bytes(s, err) : split_planned(s, err);
+    return status < 0 ? status : mldfi_set_publish(&s->set, err);
+}
+
+mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mldf_split_options *options,
+                       mldf_pack_result *result, mldf_error *err) {
+    mldf_pack_result ignored;
+    if (!result)
+        result = &ignored;
+    memset(result, 0, sizeof *result);
+    if (!options)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_split: options is NULL");
+    mldf_status status = check_options(options, err);
+    if (status < 0)
+        return status;
+    struct split s = {.reader = reader, .pattern = pattern, .options = options, .writing = options->writer};
+    s.set.overwrite = options->writer.overwrite;
+    mldfi_watch_begin(&s.watch, &s.writing, "split", mldf_reader_sample_count(reader));
+    status = split(&s, err);
+    for (size_t i = 0; status == MLDF_OK && i < s.set.count; i++) {
+        mldf_part part = {s.set.items[i].target, s.made[i].samples, s.made[i].bytes};
+        result->written += part.samples;
+        result->bytes += part.bytes;
+        if (options->part)
+            options->part(options->part_user, &part);
+    }
+    mldfi_set_free(&s.set);
+    mldfi_copier_end(&s.copier);
+    mldf_schema_free(s.schema);
+    mldf_buffer_free(&s.card);
+    mldf_buffer_free(&s.name);
+    free(s.made);
+    return status;
+}

@@ -1,0 +1,38 @@
+# Ctrl-C in the commands that make files of files: exit code 130, nothing left behind, and what was there is as it was.
+python3 -c '
+print("k,t")
+for i in range(60000):
+    print("k%d,%s" % (i, "text " * 8))' >a.csv
+mldf pack a.csv --key-column k -o a.mldf -q
+sha256sum a.mldf >sum
+interrupt() { # what must be there before the signal, then the command
+    python3 - "$MLDF" "$@" >result 2>messages <<'END'
+import glob, signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1]] + sys.argv[3:])
+while not glob.glob(sys.argv[2]) and p.poll() is None:
+    time.sleep(0.002)
+p.send_signal(signal.SIGINT)
+started = time.time()
+print(p.wait(timeout=20), "quick" if time.time() - started < 5 else "slow")
+END
+    check grep -qx '130 quick' result
+    check grep -q 'interrupted' messages
+}
+mkdir out
+interrupt 'out/.*' extract a.mldf -o out/x
+interrupt 'out/.*' split a.mldf -o out/{:05d}.mldf --count 5
+check test -z "$(ls -A out)"
+# A source that never ends.
+mkfifo source
+python3 - "$MLDF" >result 2>messages <<'END'
+import os, signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "add-field", "a.mldf", "n=source", "--format", "csv", "--schema", '[{"name":"n","type":"text"}]'])
+feed = os.open("source", os.O_WRONLY)
+os.write(feed, b"n\n" + b"some text\n" * 3000)
+time.sleep(0.3)
+p.send_signal(signal.SIGINT)
+print(p.wait(timeout=20))
+END
+check grep -qx 130 result
+check sha256sum --quiet -c sum
+check test -z "$(ls -A | grep -F .tmp)"
