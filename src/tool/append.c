@@ -83,6 +83,8 @@ mldf_status mldf_append(const char *path, const char *const *sources, size_t sou
     memset(result, 0, sizeof *result);
     if (source_count == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no source was given");
+    if (options->format > MLDF_SOURCE_JSONL)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "tables and MLDF files can be appended; pack the rest first");
     mldf_status status = mldfi_feed_begin(&feed, sources, source_count, options, err);
     feed.watch.now.phase = "append";
     if (status == MLDF_OK)
