@@ -1,4 +1,5 @@
 /* The report of pack, append and repack: what was written, what was left out and what was odd, as text or as one JSON object. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
@@ -89,7 +90,7 @@ void pack_report_failed(struct pack_report *report) {
 
 void pack_report_end(struct pack_report *report, const mldf_pack_result *result, const char *verb, const char *file) {
     double seconds = seconds_since(report->started);
-    char count[32], bytes[32];
+    char count[32], bytes[32], skipped[48] = "";
     if (report->invocation->json) {
         print_lists(report);
         json_key("written");
@@ -106,8 +107,10 @@ void pack_report_end(struct pack_report *report, const mldf_pack_result *result,
         return;
     format_count(count, result->written);
     format_bytes(bytes, result->bytes);
+    if (result->skipped)
+        snprintf(skipped, sizeof skipped, ", %llu skipped", (unsigned long long)result->skipped);
     note(report->invocation, "%s: %s sample%s %s, %s in all%s", file, count, result->written == 1 ? "" : "s", verb,
-         bytes, result->skipped ? ", some skipped" : "");
+         bytes, skipped);
     if (report->invocation->verbose)
         note(report->invocation, "%.3f s", seconds);
 }

@@ -56,4 +56,4 @@ with tarfile.open("late.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
 END
 expect_error 1 "late.tar: 10001: a part '.new', and no sample before had one: the fields come from the first 10000 samples" mldf pack late.tar -o late.mldf
 mldf pack late.tar -o late.mldf --on-error=skip --json | json 'd["written"] == 10002 and len(d["skipped"]) == 1'
-mldf verify -q --deep a.mldf || complain "verify"
+check mldf verify --deep a.mldf >verified
