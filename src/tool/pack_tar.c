@@ -24,7 +24,8 @@ struct archive_field {
 
 struct tar_run {
     struct feed *feed;
-    struct tee *tees; /* one for each source; open only while in use, or when a pipe waits for its second look */
+    struct tee *tees;        /* one for each source; open only while in use, or when a pipe waits for its second look */
+    struct tar_input *input; /* of the archive in hand; the group needs it until the next one has begun */
     struct archive_field *fields;
     size_t field_count, field_capacity;
     uint64_t looked; /* samples of the first look */
@@ -156,9 +157,12 @@ static mldf_status each_sample(struct tar_run *run, struct tar_group *group, siz
         status = mldfi_tar_input_pull(&input, mldfi_tee_pull, tee, err);
     if (status == MLDF_OK)
         status = mldfi_tar_group_begin(group, input, shown(path), err);
+    if (input) {
+        mldfi_tar_input_free(run->input); /* the group asked it for its last position in begin */
+        run->input = input;
+    }
     while (status == MLDF_OK && (status = mldfi_tar_group_next(group, &sample, err)) == MLDF_OK)
         status = fn(run, source, &sample, err);
-    mldfi_tar_input_free(input);
     return status;
 }
 
@@ -212,6 +216,8 @@ static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *er
             status = MLDF_OK;
     }
     mldfi_tar_group_free(group);
+    mldfi_tar_input_free(run->input);
+    run->input = NULL;
     return status == MLDF_END ? MLDF_OK : status;
 }
 

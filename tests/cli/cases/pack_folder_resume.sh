@@ -40,7 +40,7 @@ p.wait(timeout=60)
 END
 check grep -qx 'resumed 0' result
 check cmp -s whole.mldf parts.mldf
-check test -z "$(ls -A | grep -F -e partial -e .tmp)"
+check test -z "$(find . -maxdepth 1 -name '*partial*' -o -name '*.tmp')"
 # A folder that changed meanwhile does not fit the partial file.
 python3 - "$MLDF" <<'END'
 import os, signal, subprocess, sys, time
