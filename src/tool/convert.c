@@ -37,7 +37,7 @@ mldf_status mldfi_converter_begin(struct converter *c, const mldf_field *field, 
     c->field = field;
     c->strict = strict;
     c->numbers_as_text = numbers_as_text;
-    c->names_files = is_picture(field);
+    c->names_files = is_picture(field) || field->from_file;
     if (field->type_id != MLDF_INLINE)
         return MLDF_OK;
     /* The tree points into its text, which therefore must be ours. */
