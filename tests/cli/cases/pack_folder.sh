@@ -34,6 +34,27 @@ mkdir cut && cp "$images/truncated.jpg" cut/
 expect_error 1 'cut/truncated.jpg: ' mldf pack cut -o cut.mldf --check
 expect_error 0 'warning: cut/truncated.jpg: the jpeg data has no end mark' mldf pack cut -o cut.mldf
 
+# Wide, too wide, too large: the last is a hole, nothing is read.
+mkdir wide && python3 - <<'END'
+import struct, zlib
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+for width in 65500, 70000:
+    with open("wide/%d.png" % width, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, 1, 8, 0, 0, 0, 0)) +
+                chunk(b"IDAT", zlib.compress(bytes(width + 1))) + chunk(b"IEND", b""))
+END
+truncate -s 4G wide/huge.jpg
+mldf pack wide -o wide.mldf --on-error=skip --json >wide.json
+json 'd["written"] == 1 and [s["source"] for s in d["skipped"]] == ["wide/huge.jpg", "wide/70000.png"]' <wide.json
+json '"at most 4294967295" in d["skipped"][0]["message"] and "more than 65535" in d["skipped"][1]["message"]' <wide.json
+expect_error 1 'wide/70000.png: ' mldf pack wide -o w2.mldf
+rm wide/huge.jpg
+mldf pack wide -o w2.mldf -q --max-resolution 1000
+mldf info --json w2.mldf | json 'd["num_samples"] == 2'
+mldf pack wide -o - -q --max-resolution 1000 >stream.mldf
+check mldf diff w2.mldf stream.mldf >same
+
 # Class folders: labels, names in the card, any number of threads.
 mkdir -p photos/{dog,cat/young,Ant} && cp "$images/rgb.jpg" photos/dog/2.jpg && cp "$images/gray.jpg" photos/dog/1.jpg
 cp "$images/rgb.png" photos/cat/young/1.png && cp "$images/rgb.bmp" photos/cat/z.bmp && cp "$images/one.png" photos/Ant/1.png
