@@ -46,10 +46,10 @@ for width in 65500, 70000:
 END
 truncate -s 4G wide/huge.jpg
 mldf pack wide -o wide.mldf --on-error=skip --json >wide.json
-json 'd["written"] == 1 and [s["source"] for s in d["skipped"]] == ["wide/huge.jpg", "wide/70000.png"]' <wide.json
-json '"at most 4294967295" in d["skipped"][0]["message"] and "more than 65535" in d["skipped"][1]["message"]' <wide.json
-expect_error 1 'wide/70000.png: ' mldf pack wide -o w2.mldf
+json 'd["written"] == 1 and sorted(s["source"] for s in d["skipped"]) == ["wide/70000.png", "wide/huge.jpg"]' <wide.json
+json '"at most 4294967295" in str(d["skipped"]) and "more than 65535" in str(d["skipped"])' <wide.json
 rm wide/huge.jpg
+expect_error 1 'wide/70000.png: ' mldf pack wide -o w2.mldf
 mldf pack wide -o w2.mldf -q --max-resolution 1000
 mldf info --json w2.mldf | json 'd["num_samples"] == 2'
 mldf pack wide -o - -q --max-resolution 1000 >stream.mldf
