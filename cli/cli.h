@@ -93,6 +93,8 @@ int load_schema(const struct invocation *invocation, const char *text, mldf_sche
 bool parse_on_error(const struct invocation *invocation, bool *skip);
 /* --format */
 bool parse_format(const struct invocation *invocation, mldf_source_format *out);
+/* --layout */
+bool parse_layout(const struct invocation *invocation, mldf_layout *out);
 /* Every value of a repeatable option; the array is the caller's to free. */
 const char **collect(const struct invocation *invocation, const char *option, size_t *count);
 double seconds_now(void);
@@ -180,14 +182,20 @@ void format_count(char out[32], uint64_t count);
 int open_reader(const struct invocation *invocation, const char *path, bool verify, mldf_reader **out);
 /* -f must not put OUT in the place of a file that the command reads: a source (where told), a key, a card, a schema. */
 int check_out_is_no_input(const struct invocation *invocation, const char *out, bool sources);
-/* pack, append, repack: {written, skipped[], bytes, seconds}, or a line of text. */
+/* --encode and its like as the arguments of an image field; empty when none is given (picture_options.c). */
+int picture_arguments(const struct invocation *invocation, mldf_buffer *out);
+/* pack, append, repack: {written, skipped[], warnings[], bytes, seconds}, or a line of text. */
 struct pack_report {
     const struct invocation *invocation;
-    uint64_t skipped;
+    uint64_t skipped, warned;
+    mldf_buffer warnings; /* --json: source and message of each, terminated */
     double started;
 };
 void pack_report_begin(struct pack_report *report, const struct invocation *invocation);
 void pack_report_skip(void *user, const mldf_skip *skip);
+void pack_report_warning(void *user, const mldf_skip *warning);
+/* Said only with -v. */
+void pack_report_left_out(void *user, const mldf_skip *file);
 void pack_report_end(struct pack_report *report, const mldf_pack_result *result, const char *verb, const char *file);
 void pack_report_failed(struct pack_report *report);
 /* Options of writers that several commands have: page size, checksums, dictionary, card, threads, overwrite. */

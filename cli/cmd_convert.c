@@ -27,7 +27,7 @@ static const struct option_spec options[] = {
     {0, NULL, NULL, NULL},
 };
 
-static int check_output(const struct invocation *v, const char *out, const char *to) {
+static int check_convert_output(const struct invocation *v, const char *out, const char *to) {
     if (!out)
         return usage_error(v, "-o OUT is missing");
     if (strcmp(out, "-") != 0)
@@ -95,7 +95,7 @@ static int run(struct invocation *v) {
     const char **names = NULL, **compress = NULL;
     char *text = NULL;
     memset(&extras, 0, sizeof extras);
-    int code = check_output(v, out, to);
+    int code = check_convert_output(v, out, to);
     if (code == EXIT_FINE)
         code = check_format(v, to);
     if (code == EXIT_FINE && ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||

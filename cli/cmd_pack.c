@@ -1,7 +1,8 @@
-/* mldf pack: CSV, TSV and JSON lines into a new file. */
+/* mldf pack: folders of pictures, tables and tar archives into a new file. picture_options.c reads what concerns pictures. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -11,9 +12,24 @@ static const struct option_spec options[] = {
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT"},
     {0, "schema", "FILE", "the fields and their types: a JSON file, or JSON that begins with { or ["},
-    {0, "format", "FORMAT", "csv, tsv or jsonl (default: by the name's ending, else by the first bytes)"},
+    {0, "format", "FORMAT", "csv, tsv, jsonl or tar (default: by the name's ending, else by the first bytes)"},
+    {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column that holds the sample keys; it becomes no field"},
-    {0, "on-error", "stop|skip", "a row that does not fit: stop (default), or leave it out and list it"},
+    {0, "files", "COLUMN", "the cells of this column name picture files; may be repeated"},
+    {0, "root", "DIR", "where the paths in a table begin (default: the table's own folder)"},
+    {0, "allow-outside", NULL, "paths in a table may lead out of that folder"},
+    {0, "on-error", "stop|skip", "a row or picture that does not fit: stop (default), or leave it out and list it"},
+    {0, "encode", "HOW", "pictures: keep (default), jpeg, raw, smart, proportion or yuv420"},
+    {0, "quality", "N", "of the JPEG that --encode makes, 1 to 100 (default 90)"},
+    {0, "max-resolution", "N", "shrink pictures whose longer side has more pixels"},
+    {0, "min-resolution", "N", "shrink pictures whose shorter side has more pixels"},
+    {0, "smart-threshold", "BYTES",
+     "--encode smart: JPEG where the raw pixels take more than this; K, M and G may follow"},
+    {0, "compress-probability", "P", "--encode proportion: the share that becomes JPEG, 0 to 1 (default 0.5)"},
+    {0, "baseline", NULL, "turn progressive JPEG into baseline, without loss: it decodes faster"},
+    {0, "icc", "keep|drop", "colour profiles (default keep)"},
+    {0, "orientation", "record|apply", "the EXIF orientation: keep it in the record (default), or turn the pixels"},
+    {0, "check", NULL, "decode every picture while packing: one that is damaged is an error"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields: for many small values"},
     {0, "encrypt", "KEYFILE", "encrypt with this key; --passphrase-file encrypts under a passphrase"},
@@ -25,14 +41,13 @@ static const struct option_spec options[] = {
     {0, NULL, NULL, NULL},
 };
 
-static int check_sources(const struct invocation *v) {
-    for (size_t i = 0; i < v->file_count; i++) {
-        struct stat st;
-        if (strcmp(v->files[i], "-") != 0 && stat(v->files[i], &st) == 0 && S_ISDIR(st.st_mode))
-            return usage_error(v, "%s: folders are not packed by this version", v->files[i]);
-    }
-    return EXIT_FINE;
-}
+/* Memory that the options point into. */
+struct pack_texts {
+    struct writer_extras extras;
+    mldf_schema *schema;
+    mldf_buffer pictures;
+    const char **compress, **files;
+};
 
 /* The new file's secret: --encrypt, or what --key and --passphrase-file say. */
 static int choose_pack_secret(const struct invocation *v, mldf_writer_options *writer) {
@@ -51,6 +66,10 @@ static int pack(struct invocation *v, const char *out, mldf_pack_options *packin
     pack_report_begin(&report, v);
     packing->skip = pack_report_skip;
     packing->skip_user = &report;
+    packing->warn = pack_report_warning;
+    packing->warn_user = &report;
+    packing->left_out = pack_report_left_out;
+    packing->left_out_user = &report;
     if (mldf_pack(v->files, v->file_count, out, packing, &result, &err) < 0) {
         pack_report_failed(&report);
         return report_error(v, NULL, &err);
@@ -59,54 +78,79 @@ static int pack(struct invocation *v, const char *out, mldf_pack_options *packin
     return EXIT_FINE;
 }
 
-static int run(struct invocation *v) {
-    mldf_pack_options packing = MLDF_PACK_OPTIONS_INIT;
-    struct writer_extras extras;
-    mldf_schema *schema = NULL;
-    const char **compress = NULL, *text = option_value(v, "schema"), *out = option_value(v, "o");
-    memset(&extras, 0, sizeof extras);
-    int code = check_output(v, out);
-    if (code == EXIT_FINE)
-        code = check_sources(v);
-    if (code == EXIT_FINE && option_given(v, "force"))
-        code = check_out_is_no_input(v, out, true);
-    if (code == EXIT_FINE && (!parse_on_error(v, &packing.skip_bad_rows) || !parse_format(v, &packing.format)))
+/* What the options say, one step after the other; the first that makes no sense ends it. */
+static int read_options(struct invocation *v, mldf_pack_options *packing, struct pack_texts *texts) {
+    const char *schema = option_value(v, "schema");
+    int code = EXIT_FINE;
+    if (!parse_on_error(v, &packing->skip_bad_rows) || !parse_format(v, &packing->format) ||
+        !parse_layout(v, &packing->layout))
         code = EXIT_USAGE;
     if (code == EXIT_FINE)
-        code = fill_writer_options(v, &packing.writer, &extras);
+        code = fill_writer_options(v, &packing->writer, &texts->extras);
     if (code == EXIT_FINE)
-        code = choose_pack_secret(v, &packing.writer);
-    if (code == EXIT_FINE && text)
-        code = load_schema(v, text, &schema);
-    if (code == EXIT_FINE) {
-        compress = collect(v, "compress", &packing.compress_count);
-        packing.compress_fields = compress;
-        packing.schema = schema;
-        packing.resume = option_given(v, "resume");
-        packing.key_column = option_value(v, "key-column");
+        code = choose_pack_secret(v, &packing->writer);
+    if (code == EXIT_FINE)
+        code = picture_arguments(v, &texts->pictures);
+    if (code == EXIT_FINE && schema)
+        code = load_schema(v, schema, &texts->schema);
+    if (code != EXIT_FINE)
+        return code;
+    packing->image_arguments = texts->pictures.size ? (const char *)texts->pictures.data : NULL;
+    packing->compress_fields = texts->compress = collect(v, "compress", &packing->compress_count);
+    packing->file_columns = texts->files = collect(v, "files", &packing->file_column_count);
+    packing->file_root = option_value(v, "root");
+    packing->allow_outside = option_given(v, "allow-outside");
+    packing->schema = texts->schema;
+    packing->resume = option_given(v, "resume");
+    packing->key_column = option_value(v, "key-column");
+    packing->writer.check_values = option_given(v, "check");
+    return EXIT_FINE;
+}
+
+static int run(struct invocation *v) {
+    mldf_pack_options packing = MLDF_PACK_OPTIONS_INIT;
+    struct pack_texts texts;
+    const char *out = option_value(v, "o");
+    memset(&texts, 0, sizeof texts);
+    int code = check_output(v, out);
+    if (code == EXIT_FINE && option_given(v, "force"))
+        code = check_out_is_no_input(v, out, true);
+    if (code == EXIT_FINE)
+        code = read_options(v, &packing, &texts);
+    if (code == EXIT_FINE)
         code = pack(v, out, &packing);
-    }
-    free(compress);
-    mldf_schema_free(schema);
-    free_writer_extras(&extras);
+    free(texts.compress);
+    free(texts.files);
+    mldf_buffer_free(&texts.pictures);
+    mldf_schema_free(texts.schema);
+    free_writer_extras(&texts.extras);
     return code;
 }
 
 const struct command command_pack = {
     "pack",
     "SRC... -o OUT",
-    "make a file from CSV, TSV or JSON lines",
-    "Reads the rows of the sources, one after the other, and writes them as the samples of one new file. All sources must\n"
-    "have the same columns. A source named - is standard input.\n"
+    "make a file from a folder of pictures, tables or tar archives",
+    "Makes one new file of sources that are all of one kind.\n"
     "\n"
-    "Without a schema the type of each column comes from the first 10,000 rows: integers, floats, booleans, text; nested\n"
-    "values as JSON; lists of numbers of one length as arrays. Numbers beyond 64 bits and numbers with leading zeros are\n"
-    "text. An empty CSV cell is a null, or an empty text in a text column. A later row that does not fit is an error that\n"
-    "names file, line and column.\n"
+    "Folders: every picture below becomes a sample with the field image; its key is its path. When pictures lie only in\n"
+    "sub-folders, the first of these names the class: the field label is its number, the card's \"classes\" has the names.\n"
+    "Hidden files, notes and tables (.txt, .csv, .json ...) are left out; -v names them. What a picture is, its bytes say.\n"
     "\n"
-    "With --json, one object: written, skipped (source, message), bytes, seconds.",
+    "CSV, TSV and JSON lines: a sample for each row; all sources must have the same columns. A source named - is standard\n"
+    "input. Without a schema the type of each column comes from the first 10,000 rows: integers, floats, booleans, text;\n"
+    "nested values as JSON; lists of numbers of one length as arrays. Numbers beyond 64 bits and numbers with leading zeros\n"
+    "are text. An empty CSV cell is a null, or an empty text in a text column. A later row that does not fit is an error\n"
+    "that names file, line and column. Cells of image fields and of --files columns are paths of files to read.\n"
+    "\n"
+    "tar archives (plain, gzip, zstd; - with --format tar): a sample for each key, a field for each extension.\n"
+    "\n"
+    "With --json, one object: written, skipped and warnings (source, message), bytes, seconds.",
     options,
-    "  mldf pack train.jsonl -o train.mldf --compress text=9\n"
+    "  mldf pack photos/ -o photos.mldf\n"
+    "  mldf pack photos/ -o small.mldf --max-resolution 512 --encode jpeg --on-error=skip\n"
+    "  mldf pack train.csv --files image -o train.mldf\n"
+    "  mldf pack 'shard-{000..009}.tar' -o all.mldf\n"
     "  zcat rows.csv.gz | mldf pack - --format csv -o rows.mldf\n",
     1,
     -1,

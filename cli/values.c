@@ -97,10 +97,27 @@ bool parse_format(const struct invocation *v, mldf_source_format *out) {
         *out = MLDF_SOURCE_TSV;
     else if (strcmp(text, "jsonl") == 0)
         *out = MLDF_SOURCE_JSONL;
+    else if (strcmp(text, "tar") == 0)
+        *out = MLDF_SOURCE_TAR;
     if (*out != MLDF_SOURCE_AUTO)
         return true;
-    usage_error(v, "--format: '%s' is none of csv, tsv and jsonl", text);
+    usage_error(v, "--format: '%s' is none of csv, tsv, jsonl and tar", text);
     return false;
+}
+
+bool parse_layout(const struct invocation *v, mldf_layout *out) {
+    static const char *const names[] = {"auto", "flat", "classes"};
+    const char *text = option_value(v, "layout");
+    *out = MLDF_LAYOUT_AUTO;
+    for (unsigned i = 0; text && i < 3; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *out = (mldf_layout)i;
+            return true;
+        }
+    }
+    if (text)
+        usage_error(v, "--layout: '%s' is none of flat, classes and auto", text);
+    return !text;
 }
 
 const char **collect(const struct invocation *v, const char *option, size_t *count) {

@@ -10,7 +10,11 @@ _mldf_options() { # command
     verify) echo "$common --deep -j --workers" ;;
     diff) echo "$common --max" ;;
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
-    pack) echo "$common $writing --schema --format --key-column --on-error= --resume" ;;
+    pack)
+        echo "$common $writing --schema --format --layout --key-column --files --root --allow-outside --on-error= --resume" \
+            "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --baseline" \
+            "--icc --orientation --check"
+        ;;
     append) echo "$common -j --workers --format --key-column --on-error=" ;;
     stats) echo "$common --svg -f" ;;
     merge) echo "$common $writing --decrypt" ;;

@@ -86,7 +86,7 @@ MLDF_API mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_option
 /* ---- pack and append ---------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_skip {
-    const char *source; /* "data.csv:17" */
+    const char *source; /* "data.csv:17", "photos/cat/1.jpg", "shard-0.tar: 000017" */
     const char *message;
 } mldf_skip;
 typedef void (*mldf_skip_fn)(void *user, const mldf_skip *skip);
@@ -95,15 +95,24 @@ typedef enum mldf_source_format {
     MLDF_SOURCE_AUTO = 0,
     MLDF_SOURCE_CSV,
     MLDF_SOURCE_TSV,
-    MLDF_SOURCE_JSONL
+    MLDF_SOURCE_JSONL,
+    MLDF_SOURCE_TAR,   /* plain, gzip or zstd */
+    MLDF_SOURCE_FOLDER /* never needs to be said */
 } mldf_source_format;
+
+/* What the sub-folders of a folder of pictures mean. */
+typedef enum mldf_layout {
+    MLDF_LAYOUT_AUTO = 0, /* pictures directly in the folder: flat; only in sub-folders: classes */
+    MLDF_LAYOUT_FLAT,     /* nothing */
+    MLDF_LAYOUT_CLASSES   /* the first part of a path names the class */
+} mldf_layout;
 
 typedef struct mldf_pack_options {
     size_t struct_bytes;
     mldf_writer_options
         writer; /* threads, overwrite, page size, card, secret ... its progress hooks are used throughout */
     mldf_source_format format;          /* AUTO: by the name's ending, else by the first bytes */
-    const mldf_schema *schema;          /* NULL: from the first 10,000 rows */
+    const mldf_schema *schema;          /* NULL: from the first 10,000 rows or samples; not for folders */
     const char *key_column;             /* column that holds the sample keys, or NULL */
     const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL" */
     size_t compress_count;
@@ -111,14 +120,33 @@ typedef struct mldf_pack_options {
     mldf_skip_fn skip;
     void *skip_user;
     bool resume; /* keep OUT.partial when interrupted, and go on from it */
+
+    mldf_layout layout;              /* of folders */
+    const char *image_arguments;     /* JSON object for every image field that pack makes up itself, or NULL */
+    const char *const *file_columns; /* columns of tables whose cells name files to read */
+    size_t file_column_count;
+    const char *file_root; /* where the paths in tables begin; NULL: each table's own folder */
+    bool allow_outside;    /* paths in tables may leave that root */
+    mldf_skip_fn warn;     /* a picture that is packed, though something about it is odd */
+    void *warn_user;
+    mldf_skip_fn left_out; /* a file of a folder that is no sample by its name or kind */
+    void *left_out_user;
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
-    { sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false }
+    { \
+        sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
+            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0 \
+    }
 
 typedef struct mldf_pack_result {
     uint64_t written, skipped, bytes;
 } mldf_pack_result;
-/* CSV, TSV and JSON-lines files, "-" for standard input, into one new file; "-" as out streams to standard output. */
+/* Into one new file; "-" as out streams to standard output. The sources are all of one kind:
+ *   - CSV, TSV and JSON-lines files, "-" for standard input: a sample for each row;
+ *   - folders of pictures: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
+ *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere;
+ *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
+ * A file of another kind among the sources is MLDF_E_ARGUMENT. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,
                                const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
 /* The same sources, or MLDF files of the same schema, added to an existing file. */

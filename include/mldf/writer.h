@@ -47,10 +47,11 @@ typedef struct mldf_writer_options {
     void *skipped_user;
     mldf_progress_fn progress; /* during finish, and while a call waits */
     void *progress_user;
-    bool resume; /* keep checkpoints in PATH.partial and PATH.partial.tables, and go on from there; see below */
+    bool resume;       /* keep checkpoints in PATH.partial and PATH.partial.tables, and go on from there; see below */
+    bool check_values; /* decode every picture after encoding it; one that does not decode is an error of its sample */
 } mldf_writer_options;
 #define MLDF_WRITER_OPTIONS_INIT \
-    { sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false }
+    { sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false, false }
 
 /* The schema is copied. */
 MLDF_API mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const mldf_writer_options *options,

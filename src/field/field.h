@@ -29,6 +29,9 @@ struct field_type {
     /* What decode leaves to a deep check because it costs a walk over the value; NULL: nothing. */
     mldf_status (*check_deep)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
                               mldf_error *err);
+    /* Decodes the payload to the last pixel; NULL: check_deep says all there is. */
+    mldf_status (*check_full)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                              mldf_error *err);
 };
 
 /* Built-in types, one file each: scalar.c, bytes.c (BYTES, JSON, TEXT), ndarray.c, inline.c. NULL when unknown. */

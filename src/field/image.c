@@ -169,6 +169,7 @@ static bool image_is_viewable(const uint8_t *record) {
         .argument_names = mldfi_image_argument_names, \
         .canonical = mldfi_image_canonical, \
         .check_deep = image_check_deep, \
+        .check_full = mldfi_image_check_full, \
     }
 IMAGE_TYPE(mldfi_type_image_raw, MLDF_IMAGE_RAW, "image_raw", bind_raw);
 IMAGE_TYPE(mldfi_type_image_jpeg, MLDF_IMAGE_JPEG, "image_jpeg", bind_jpeg);

@@ -6,6 +6,7 @@
 #include "codec/image.h"
 #include "field/image.h"
 #include "kernel/yuv.h"
+#include "util/buffer.h"
 #include "util/error.h"
 
 mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mldf_error *err) {
@@ -107,5 +108,25 @@ mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_valu
     if (status == MLDF_OK)
         status = decode_raw(&job, value->data, err);
     mldf_image_decoder_free(own);
+    return status;
+}
+
+mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, const void *payload,
+                                   uint64_t payload_bytes, mldf_error *err) {
+    mldf_buffer pixels = MLDF_BUFFER_INIT;
+    mldf_image_info info;
+    mldf_image_shape shape;
+    (void)state;
+    mldfi_image_record_info(record, &info);
+    if (info.mode < MLDF_IMAGE_MODE_JPEG || info.mode > MLDF_IMAGE_MODE_TIFF)
+        return MLDF_OK;
+    mldf_status status = mldf_image_decoded_shape(payload, (size_t)payload_bytes, NULL, &shape, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&pixels, (size_t)shape.bytes, err);
+    if (status == MLDF_OK)
+        status = mldf_image_decode(NULL, payload, (size_t)payload_bytes, NULL, pixels.data, pixels.size, err);
+    if (status < 0 && err)
+        err->offset = MLDF_NONE; /* of the picture; the message has it */
+    mldf_buffer_free(&pixels);
     return status;
 }

@@ -1,5 +1,5 @@
 /* The JSON form of a schema (docs/guides/schema.md): a list of fields, bare or under "fields", each an object with
- * name, type, nullable, compress and the type's own arguments, beside them or under "arguments". A fault names the
+ * name, type, nullable, compress, source and the type's own arguments, beside them or under "arguments". A fault names the
  * field and the member. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { COMPRESS_NO = -1, COMPRESS_DEFAULT = 0, LEVEL_MAX = 22 };
 
-static const char *const own_members[] = {"name", "type", "nullable", "compress", "arguments", NULL};
+static const char *const own_members[] = {"name", "type", "nullable", "compress", "source", "arguments", NULL};
 
 static bool is_own_member(const char *key, size_t bytes) {
     for (size_t i = 0; own_members[i]; i++)
@@ -30,6 +30,7 @@ struct entry {
     char name[MLDF_NAME_MAX + 1]; /* "" until it is read */
     uint16_t type_id, flags;
     int level;
+    bool from_file;
 };
 
 static mldf_status refuse(const struct entry *entry, mldf_status status, const char *member, const char *why,
@@ -80,6 +81,20 @@ static mldf_status read_type(struct entry *entry, const mldf_context *context, m
         snprintf(text, sizeof text, "is wrong: %.480s", why.message);
         return refuse(entry, why.status, "type", text, err);
     }
+    return MLDF_OK;
+}
+
+/* "file": a cell of a table holds a path. Only for types whose value is a file's bytes. */
+static mldf_status read_source(struct entry *entry, mldf_error *err) {
+    uint32_t at = mldfi_json_find(entry->json, entry->at, "source");
+    uint16_t type = entry->type_id;
+    if (at == UINT32_MAX)
+        return MLDF_OK;
+    if (!mldfi_json_is_text(entry->json, at, "file"))
+        return refuse(entry, MLDF_E_SCHEMA, "source", "is not \"file\"", err);
+    if (type != MLDF_BYTES && type != MLDF_TEXT && (type < MLDF_IMAGE_RAW || type > MLDF_IMAGE))
+        return refuse(entry, MLDF_E_SCHEMA, "source", "is for bytes, text and images", err);
+    entry->from_file = true;
     return MLDF_OK;
 }
 
@@ -152,11 +167,15 @@ static mldf_status add_entry(mldf_schema *schema, struct entry *entry, mldf_buff
     if (status == MLDF_OK)
         status = read_options(entry, err);
     if (status == MLDF_OK)
+        status = read_source(entry, err);
+    if (status == MLDF_OK)
         status = read_arguments(entry, arguments, err);
     if (status == MLDF_OK)
         status = mldf_schema_add(schema, entry->name, entry->type_id, (const char *)arguments->data, entry->flags, err);
     if (status == MLDF_OK && entry->level > 0)
         status = mldf_schema_compress(schema, schema->field_count - 1, entry->level, err);
+    if (status == MLDF_OK)
+        schema->fields[schema->field_count - 1].info.from_file = entry->from_file;
     return status;
 }
 
@@ -250,6 +269,8 @@ static mldf_status write_field(const struct schema_field *field, mldf_buffer *ou
     if (status == MLDF_OK && (info->flags & MLDF_FIELD_COMPRESSED))
         status = info->compress_level > 0 ? mldfi_buffer_printf(out, err, ",\"compress\":%d", info->compress_level)
                                           : mldfi_buffer_append_text(out, ",\"compress\":true", err);
+    if (status == MLDF_OK && info->from_file)
+        status = mldfi_buffer_append_text(out, ",\"source\":\"file\"", err);
     return status == MLDF_OK ? mldfi_buffer_append_text(out, "}", err) : status;
 }
 

@@ -9,8 +9,6 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
-#include "util/number.h"
-#include "util/utf8.h"
 
 struct tar_state {
     struct tar_index index;
@@ -27,27 +25,6 @@ static void tar_close(void *state) {
     free(tar);
 }
 
-static bool one_of(const char *text, const char *const *list) {
-    while (*list && strcmp(*list, text) != 0)
-        list++;
-    return *list != NULL;
-}
-
-/* By what stands behind the last dot: "seg.png" is a picture too. */
-uint16_t mldfi_tar_field_type(const char *extension) {
-    static const char *const images[] = {"jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "ppm", "pgm", "gif", NULL};
-    static const char *const integers[] = {"cls", "cls2", "class", "count", "index", "inx", "id", NULL};
-    static const char *const texts[] = {"txt", "text", "transcript", NULL};
-    const char *dot = strrchr(extension, '.'), *last = dot ? dot + 1 : extension;
-    if (one_of(last, images))
-        return MLDF_IMAGE;
-    if (one_of(last, integers))
-        return MLDF_INT;
-    if (one_of(last, texts))
-        return MLDF_TEXT;
-    return strcmp(last, "json") == 0 ? MLDF_JSON : MLDF_BYTES;
-}
-
 static const struct tar_index_part *find_part(const struct tar_index *index, uint64_t sample, size_t field) {
     const struct tar_index_sample *s = &index->samples[sample];
     for (uint32_t i = 0; i < s->part_count; i++)
@@ -60,13 +37,11 @@ static mldf_status get_integer(const uint8_t *data, uint64_t bytes, uint64_t off
                                mldf_value *out, mldf_error *err) {
     int64_t number;
     uint8_t record[8];
-    while (bytes && (data[bytes - 1] == '\n' || data[bytes - 1] == '\r' || data[bytes - 1] == ' '))
-        bytes--;
-    while (bytes && *data == ' ')
-        data++, bytes--;
-    if (!mldfi_parse_i64((const char *)data, (size_t)bytes, &number))
-        return mldfi_fail_at(err, MLDF_E_TYPE, offset, "not an integer: '%.*s'", (int)(bytes < 40 ? bytes : 40),
-                             (const char *)data);
+    mldf_status status = mldfi_tar_integer(data, bytes, &number, err);
+    if (status < 0 && err)
+        err->offset = offset;
+    if (status < 0)
+        return status;
     mldfi_store_u64(record, (uint64_t)number);
     return mldfi_foreign_value(scratch, record, sizeof record, NULL, 0, false, out, err);
 }
@@ -152,7 +127,7 @@ static mldf_status make_schema(mldf_reader *reader, const struct tar_index *inde
     for (size_t i = 0; i < index->extension_count && status >= 0; i++) {
         const char *name = index->extensions[i];
         uint16_t flags = counts[i] < index->sample_count ? MLDF_FIELD_NULLABLE : 0;
-        status = mldf_schema_add(reader->schema, name, mldfi_tar_field_type(name), NULL, flags, err);
+        status = mldf_schema_add(reader->schema, name, mldfi_tar_type(name), NULL, flags, err);
     }
     free(counts);
     if (status >= 0 && index->extension_count == 0)

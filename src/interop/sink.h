@@ -87,7 +87,4 @@ mldf_status mldfi_picture_make(struct picture_maker *maker, const mldf_field *fi
 /* A number, text or JSON as JSON, appended: what cannot be a number of JSON (an infinity) is a string. */
 mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err);
 
-/* How a tar archive is read: the type of the field that an extension becomes. foreign_tar.c */
-uint16_t mldfi_tar_field_type(const char *extension);
-
 #endif

@@ -149,8 +149,8 @@ static mldf_status put(struct tar_sink *s, const mldf_field *field, const mldf_v
     if (status < 0)
         return status;
     bool named = !part.made && field->type_id != MLDF_FLOAT && field->type_id != MLDF_INLINE &&
-                 (mldfi_tar_field_type(field->name) == field->type_id ||
-                  (mldfi_is_image_type(field->type_id) && mldfi_tar_field_type(field->name) == MLDF_IMAGE));
+                 (mldfi_tar_type(field->name) == field->type_id ||
+                  (mldfi_is_image_type(field->type_id) && mldfi_tar_type(field->name) == MLDF_IMAGE));
     s->extension.size = 0;
     status = named ? mldfi_buffer_append_text(&s->extension, field->name, err)
                    : mldfi_buffer_printf(&s->extension, err, "%s.%s", field->name, part.extension);

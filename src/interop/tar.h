@@ -4,6 +4,7 @@
  *     tar_read.c    members: ustar, GNU and PAX headers          tar_write.c   the other way
  *     tar_group.c   samples: members whose names agree up to the first dot
  *     tar_index.c   all samples of an archive in memory          tar_shards.c  data-{000..009}.tar
+ *     tar_field.c   what an extension stands for
  *
  * "0001.jpg", "0001.cls", "0001.json" are three parts of the sample "0001". */
 #ifndef MLDF_INTEROP_TAR_H
@@ -67,6 +68,11 @@ mldf_status mldfi_tar_read(struct tar_reader *reader, void *dst, size_t room, si
 /* Cuts a name as WebDataset does: the key ends at the first dot after the last slash, the extension is the rest. False: no
  * part of a sample (no dot, nothing before it, or one of WebDataset's own, "__name__"). */
 bool mldfi_tar_split(const char *name, size_t bytes, size_t *key_bytes, size_t *extension_at);
+
+/* The type of the field that an extension stands for, by what is behind its last dot: "seg.png" is a picture too. */
+uint16_t mldfi_tar_type(const char *extension);
+/* The number in a ".cls"; white space around it does not count. */
+mldf_status mldfi_tar_integer(const uint8_t *data, uint64_t bytes, int64_t *out, mldf_error *err);
 
 struct tar_part {
     const char *extension; /* lower case, terminated: "jpg", "seg.png" */

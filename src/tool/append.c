@@ -86,6 +86,8 @@ mldf_status mldf_append(const char *path, const char *const *sources, size_t sou
                           "append needs a path, sources, and options from MLDF_PACK_OPTIONS_INIT");
     if (source_count == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no source was given");
+    if (options->format > MLDF_SOURCE_JSONL)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "tables and MLDF files can be appended; pack the rest first");
     mldf_status status = mldfi_feed_begin(&feed, sources, source_count, options, err);
     feed.watch.now.phase = "append";
     if (status == MLDF_OK)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tool/read_file.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -26,12 +27,17 @@ const char *mldfi_excerpt(char out[80], const char *text, size_t bytes) {
     return out;
 }
 
+static bool is_picture(const mldf_field *field) {
+    return field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
+}
+
 mldf_status mldfi_converter_begin(struct converter *c, const mldf_field *field, bool strict, bool numbers_as_text,
                                   mldf_error *err) {
     memset(c, 0, sizeof *c);
     c->field = field;
     c->strict = strict;
     c->numbers_as_text = numbers_as_text;
+    c->names_files = is_picture(field) || field->from_file;
     if (field->type_id != MLDF_INLINE)
         return MLDF_OK;
     /* The tree points into its text, which therefore must be ours. */
@@ -160,6 +166,20 @@ static mldf_status make_bytes(mldf_kind kind, const char *text, size_t bytes, ml
     return MLDF_OK;
 }
 
+/* ---- Files ----------------------------------------------------------------------------------------------------------- */
+
+static mldf_status file_value(struct converter *c, const char *text, size_t bytes, mldf_value *out, mldf_error *err) {
+    bool small = c->field->type_id != MLDF_BYTES;
+    if (!c->files)
+        return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from text", c->field->type_name);
+    mldf_status status = mldfi_files_read(c->files, text, bytes, is_picture(c->field),
+                                          small ? PICTURE_LIMIT : UINT64_MAX, &c->scratch, err);
+    if (status < 0)
+        return status;
+    return make_bytes(c->field->type_id == MLDF_TEXT ? MLDF_KIND_TEXT : MLDF_KIND_BYTES, (const char *)c->scratch.data,
+                      c->scratch.size, out);
+}
+
 /* ---- CSV ----------------------------------------------------------------------------------------------------------- */
 
 static mldf_status convert_csv_json(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err) {
@@ -177,6 +197,8 @@ static mldf_status convert_csv_json(struct converter *c, const struct cell *cell
 static mldf_status convert_csv(struct converter *c, const struct cell *cell, mldf_value *out, mldf_error *err) {
     struct text_number number;
     uint16_t type = c->field->type_id;
+    if (c->names_files)
+        return cell->bytes ? file_value(c, cell->text, cell->bytes, out, err) : make_null(c, "no path", out, err);
     if (type == MLDF_TEXT || type == MLDF_BYTES) {
         if (cell->bytes == 0 && !cell->quoted && (c->field->flags & MLDF_FIELD_NULLABLE))
             return make_null(c, "empty", out, err);
@@ -245,6 +267,24 @@ static mldf_status json_bytes(struct converter *c, const struct json *json, uint
     return make_bytes(MLDF_KIND_BYTES, (const char *)c->scratch.data, c->scratch.size, out);
 }
 
+/* "img/1.jpg", {"path": "img/1.jpg"}; {"base64": "..."} for those who have no file. */
+static mldf_status json_file(struct converter *c, const struct json *json, uint32_t node, mldf_value *out,
+                             mldf_error *err) {
+    const struct json_node *n = &json->nodes[node];
+    uint32_t path = n->kind == MLDFI_JSON_OBJECT ? mldfi_json_find(json, node, "path") : UINT32_MAX;
+    if (path != UINT32_MAX && json->nodes[path].kind == MLDFI_JSON_STRING)
+        n = &json->nodes[path];
+    if (n->kind == MLDFI_JSON_STRING)
+        return file_value(c, n->text, n->text_bytes, out, err);
+    if (n->kind == MLDFI_JSON_OBJECT && mldfi_json_find(json, node, "base64") != UINT32_MAX)
+        return json_bytes(c, json, node, out, err);
+    return mldfi_fail(err, MLDF_E_TYPE, "%s, where a file is a path or {\"path\": \"...\"}", kind_name(n->kind));
+}
+
+static bool has_path(const struct json *json, uint32_t node) {
+    return json->nodes[node].kind == MLDFI_JSON_OBJECT && mldfi_json_find(json, node, "path") != UINT32_MAX;
+}
+
 static mldf_status json_scalar(struct converter *c, const struct json *json, uint32_t node, mldf_value *out,
                                mldf_error *err) {
     const struct json_node *n = &json->nodes[node];
@@ -279,6 +319,8 @@ static mldf_status convert_json(struct converter *c, const struct cell *cell, ml
     bool nullable = (c->field->flags & MLDF_FIELD_NULLABLE) != 0;
     if (n->kind == MLDFI_JSON_NULL && (nullable || c->field->type_id != MLDF_JSON))
         return make_null(c, "null", out, err);
+    if (c->names_files || (c->field->type_id == MLDF_BYTES && has_path(cell->json, cell->node)))
+        return json_file(c, cell->json, cell->node, out, err);
     switch (c->field->type_id) {
     case MLDF_INT:
     case MLDF_FLOAT:

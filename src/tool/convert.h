@@ -3,19 +3,23 @@
  *
  *   convert.c     scalars, text, bytes, JSON
  *   array.c       JSON lists into arrays of any dtype
- *   inline_value.c  JSON into INLINE records */
+ *   inline_value.c  JSON into INLINE records
+ *   file_value.c    paths into the bytes of files */
 #ifndef MLDF_TOOL_CONVERT_H
 #define MLDF_TOOL_CONVERT_H
 
+#include "tool/file_value.h"
 #include "tool/infer.h"
 
 struct converter {
     const mldf_field *field;
     bool strict;          /* inferred: what inference would not have taken for this type is an error */
     bool numbers_as_text; /* see struct inferred */
-    mldf_buffer scratch;  /* holds the value's bytes */
-    struct json parsed;   /* CSV: the cell as JSON */
-    struct json descr;    /* INLINE: the arguments */
+    bool names_files;     /* text in a cell is a path; always so for pictures */
+    struct file_places *files;
+    mldf_buffer scratch; /* holds the value's bytes */
+    struct json parsed;  /* CSV: the cell as JSON */
+    struct json descr;   /* INLINE: the arguments */
     mldf_buffer descr_text;
 };
 

@@ -10,6 +10,14 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
+/* Something odd about a file that the row in hand names. */
+static void on_file_warning(void *user, const char *message) {
+    const struct feed *feed = user;
+    char place[512];
+    snprintf(place, sizeof place, "%.480s:%" PRIu64, feed->row->input.name, feed->row->line);
+    mldfi_feed_warn(feed, place, message);
+}
+
 mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size_t source_count,
                              const mldf_pack_options *options, mldf_error *err) {
     memset(feed, 0, sizeof *feed);
@@ -17,6 +25,10 @@ mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size
     feed->sources = sources;
     feed->source_count = source_count;
     feed->key_column = SIZE_MAX;
+    feed->files.given_root = options->file_root;
+    feed->files.allow_outside = options->allow_outside;
+    feed->files.warn = on_file_warning;
+    feed->files.warn_user = feed;
     feed->watch.progress = options->writer.progress;
     feed->watch.user = options->writer.progress_user;
     feed->watch.now.phase = "pack";
@@ -38,6 +50,7 @@ void mldfi_feed_free(struct feed *feed) {
         for (size_t i = 0; i < feed->field_count; i++)
             mldfi_converter_free(&feed->converters[i]);
     mldfi_columns_free(&feed->columns);
+    mldfi_files_free(&feed->files);
     free(feed->opened);
     free(feed->field_column);
     free(feed->converters);
@@ -45,10 +58,42 @@ void mldfi_feed_free(struct feed *feed) {
     free(feed->values);
     free(feed->ring_line);
     free(feed->ring_source);
+    for (size_t i = 0; feed->ring_place && i < FEED_RING; i++)
+        free(feed->ring_place[i]);
+    free(feed->ring_place);
     memset(feed, 0, sizeof *feed);
 }
 
 /* ---- The schema ---------------------------------------------------------------------------------------------------- */
+
+bool mldfi_feed_names_files(const struct feed *feed, const char *column) {
+    for (size_t i = 0; i < feed->options->file_column_count; i++)
+        if (strcmp(feed->options->file_columns[i], column) == 0)
+            return true;
+    return false;
+}
+
+static mldf_status set_files(struct feed *feed, struct converter *c, mldf_error *err) {
+    uint16_t type = c->field->type_id;
+    c->files = &feed->files;
+    if (!mldfi_feed_names_files(feed, c->field->name))
+        return MLDF_OK;
+    if (type != MLDF_BYTES && type != MLDF_TEXT && !c->names_files)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "column '%s' names files, and a field of type %s is not read from one",
+                          c->field->name, c->field->type_name);
+    c->names_files = true;
+    return MLDF_OK;
+}
+
+static mldf_status check_file_columns(const struct feed *feed, mldf_error *err) {
+    for (size_t i = 0; i < feed->options->file_column_count; i++) {
+        size_t field;
+        mldf_status status = mldf_schema_find(feed->schema, feed->options->file_columns[i], &field, err);
+        if (status < 0)
+            return status;
+    }
+    return MLDF_OK;
+}
 
 static mldf_status make_converters(struct feed *feed, mldf_error *err) {
     size_t count = feed->field_count = mldf_schema_field_count(feed->schema);
@@ -64,10 +109,12 @@ static mldf_status make_converters(struct feed *feed, mldf_error *err) {
         feed->field_column[i] = mldfi_columns_find(&feed->columns, field->name, strlen(field->name));
         mldf_status status = mldfi_converter_begin(&feed->converters[i], field, inferred != NULL,
                                                    inferred && inferred->numbers_as_text, err);
+        if (status == MLDF_OK)
+            status = set_files(feed, &feed->converters[i], err);
         if (status < 0)
             return status;
     }
-    return MLDF_OK;
+    return check_file_columns(feed, err);
 }
 
 mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, mldf_error *err) {
@@ -119,6 +166,10 @@ static void place_of(const struct feed *feed, uint64_t submitted, char out[512])
         return;
     }
     size_t slot = submitted % FEED_RING;
+    if (feed->ring_place) {
+        snprintf(out, 512, "%.500s", feed->ring_place[slot]);
+        return;
+    }
     const char *source = feed->sources[feed->ring_source[slot]];
     snprintf(out, 512, "%.480s:%" PRIu64, strcmp(source, "-") == 0 ? "(standard input)" : source,
              feed->ring_line[slot]);
@@ -205,9 +256,13 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
     const char *key;
     size_t key_bytes;
     mldf_status status = mldfi_rows_next(rows, &feed->columns, false, err);
-    if (status == MLDF_OK)
+    bool bad_row = is_row_error(status);
+    if (status == MLDF_OK) {
         status = convert_row(feed, rows, &key, &key_bytes, err);
-    if (is_row_error(status) && feed->options->skip_bad_rows) {
+        /* A file that a cell names may fail in any way: still only this row is bad. */
+        bad_row = status < 0 && status != MLDF_E_MEMORY && status != MLDF_E_CANCELLED;
+    }
+    if (bad_row && feed->options->skip_bad_rows) {
         skip_row(feed, rows, err);
         return MLDF_OK;
     }
@@ -218,7 +273,7 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
     feed->ring_source[slot] = (uint32_t)source;
     feed->submitted++;
     status = mldf_writer_append(feed->writer, feed->values, feed->field_count, key, key_bytes, err);
-    if (status < 0 && is_row_error(status))
+    if (status < 0)
         mldfi_feed_place(feed, err);
     return status;
 }
@@ -229,8 +284,12 @@ mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err)
     mldf_error local;
     if (!err)
         err = &local;
-    mldf_status status = rows->open ? mldfi_rows_rewind(rows, &options, &feed->columns, err)
-                                    : mldfi_rows_open(rows, feed->sources[source], &options, &feed->columns, err);
+    feed->row = rows;
+    mldf_status status = mldfi_files_enter(&feed->files, feed->sources[source], err);
+    if (status < 0)
+        return status;
+    status = rows->open ? mldfi_rows_rewind(rows, &options, &feed->columns, err)
+                        : mldfi_rows_open(rows, feed->sources[source], &options, &feed->columns, err);
     if (status == MLDF_OK && rows->format != MLDF_SOURCE_JSONL)
         status = check_header(feed, rows, err);
     uint64_t before = feed->watch.now.bytes_done;

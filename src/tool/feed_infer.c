@@ -75,6 +75,10 @@ static mldf_status add_field(struct look *look, mldf_schema *schema, size_t colu
     struct guess empty = {0};
     const struct guess *guess = column < look->capacity ? &look->guesses[column] : &empty;
     mldfi_guess_decide(guess, look->json, out);
+    if (mldfi_feed_names_files(look->feed, name)) {
+        out->flags = guess->nulls ? MLDF_FIELD_NULLABLE : 0;
+        return mldfi_add_image_field(schema, name, look->feed->options, out->flags, err);
+    }
     mldf_status status =
         mldf_schema_add(schema, name, out->type_id, out->arguments[0] ? out->arguments : NULL, out->flags, err);
     if (status < 0) {

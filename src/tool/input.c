@@ -63,8 +63,7 @@ static mldf_status open_path(struct input *input, const char *path, mldf_error *
     if (fstat(input->fd, &st) != 0)
         return mldfi_fail_errno(err, errno, "%s: cannot read", input->name);
     if (S_ISDIR(st.st_mode))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a folder, and folders are not packed by this version",
-                          input->name);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a folder, where a table belongs", input->name);
     input->seekable = S_ISREG(st.st_mode) && input->owns_fd;
     if (S_ISREG(st.st_mode))
         input->total_bytes = (uint64_t)st.st_size;

@@ -1,14 +1,15 @@
-/* mldf_pack: text tables into one new file. The steps are in mldf_pack at the end of the file; feed.c does the rows. */
+/* mldf_pack: tables, folders or archives into one new file. The steps are in mldf_pack at the end of the file; feed.c does the rows,
+ * folder_pack.c the pictures, pack_tar.c the archives. */
 #include "tool/pack.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "field/field.h"
 #include "os/file.h"
+#include "tool/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/number.h"
@@ -54,26 +55,6 @@ static uint64_t total_bytes(const char *const *sources, size_t count) {
     return total;
 }
 
-static mldf_status check_sources(const char *const *sources, size_t count, mldf_error *err) {
-    size_t inputs = 0;
-    if (count == 0)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "no source was given");
-    for (size_t i = 0; i < count; i++)
-        inputs += strcmp(sources[i], "-") == 0;
-    if (inputs > 1)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "standard input was named %zu times", inputs);
-    return MLDF_OK;
-}
-
-static mldf_status open_writer(struct feed *feed, const char *out, const mldf_schema *schema, mldf_error *err) {
-    mldf_writer_options writer = feed->options->writer;
-    mldfi_feed_hooks(feed, &writer);
-    writer.resume = feed->options->resume;
-    if (strcmp(out, "-") == 0)
-        return mldf_writer_open_stream(STDOUT_FILENO, schema, &writer, &feed->writer, err);
-    return mldf_writer_open(out, schema, &writer, &feed->writer, err);
-}
-
 /* A name that is taken is better said before thousands of rows are looked at. */
 static mldf_status check_target(const char *out, bool overwrite, mldf_error *err) {
     bool exists;
@@ -85,8 +66,8 @@ static mldf_status check_target(const char *out, bool overwrite, mldf_error *err
     return status;
 }
 
-static mldf_status pack_all(struct feed *feed, const char *out, mldf_schema **schema, mldf_pack_result *result,
-                            mldf_error *err) {
+static mldf_status pack_rows(struct feed *feed, const char *out, mldf_schema **schema, mldf_pack_result *result,
+                             mldf_error *err) {
     const mldf_pack_options *options = feed->options;
     mldf_status status =
         options->schema ? mldfi_schema_copy(options->schema, schema, err) : mldfi_feed_infer(feed, schema, err);
@@ -95,25 +76,55 @@ static mldf_status pack_all(struct feed *feed, const char *out, mldf_schema **sc
     if (status == MLDF_OK)
         status = mldfi_feed_use_schema(feed, *schema, err);
     if (status == MLDF_OK)
-        status = open_writer(feed, out, *schema, err);
+        status = mldfi_feed_open_writer(feed, out, *schema, &options->writer, err);
     if (status == MLDF_OK)
         status = mldfi_feed_resume(feed, err);
     for (size_t i = feed->start.source; status == MLDF_OK && i < feed->source_count; i++)
         status = mldfi_feed_source(feed, i, err);
-    if (!feed->writer)
-        return status;
-    if (status < 0) {
-        mldf_writer_abort(feed->writer);
-        return status;
+    return mldfi_feed_end(feed, status, result, err);
+}
+
+/* Options that mean nothing for a kind of source are refused rather than ignored. */
+static mldf_status check_options(const struct source_list *list, const mldf_pack_options *options, const char *out,
+                                 mldf_error *err) {
+    bool rows = list->kind == SOURCE_ROWS, folders = list->kind == SOURCE_FOLDERS;
+    const char *name = list->paths[0];
+    if (folders && options->schema)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a folder of pictures has the fields image and label: no schema",
+                          name);
+    if (!rows && options->key_column)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys", name);
+    if (!rows && (options->file_column_count || options->file_root || options->allow_outside))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: columns that name files are for tables", name);
+    if (!folders && options->layout != MLDF_LAYOUT_AUTO)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a layout is for folders", name);
+    if (options->image_arguments && options->schema)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: with a schema, its image fields say how pictures are stored",
+                          name);
+    if (options->image_arguments && rows && !options->file_column_count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: there is no image field that the picture options could be for",
+                          name);
+    if (options->resume && (strcmp(out, "-") == 0 || (!folders && total_bytes(list->paths, list->count) == MLDF_NONE)))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a run can be resumed only from regular files to a regular file");
+    return MLDF_OK;
+}
+
+static mldf_status pack_sources(const struct source_list *list, const char *out, const mldf_pack_options *options,
+                                mldf_pack_result *result, mldf_error *err) {
+    mldf_schema *schema = NULL;
+    struct feed feed;
+    mldf_status status = mldfi_feed_begin(&feed, list->paths, list->count, options, err);
+    if (status == MLDF_OK) {
+        feed.watch.now.bytes_total = total_bytes(list->paths, list->count);
+        if (list->kind == SOURCE_FOLDERS)
+            status = mldfi_pack_folders(&feed, out, result, err);
+        else if (list->kind == SOURCE_ARCHIVES)
+            status = mldfi_pack_tars(&feed, out, result, err);
+        else
+            status = pack_rows(&feed, out, &schema, result, err);
     }
-    mldf_write_result written = {0, 0, 0};
-    feed->finishing = true;
-    status = mldf_writer_finish(feed->writer, &written, err);
-    if (status < 0)
-        mldfi_feed_place(feed, err);
-    result->written = written.samples;
-    result->skipped = feed->skipped;
-    result->bytes = written.file_bytes;
+    mldfi_feed_free(&feed);
+    mldf_schema_free(schema);
     return status;
 }
 
@@ -122,28 +133,20 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
     mldf_pack_options own = MLDF_PACK_OPTIONS_INIT;
     const mldf_pack_options *options = &own;
     mldf_pack_result ignored;
-    mldf_schema *schema = NULL;
-    struct feed feed;
+    struct source_list list;
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
     if (!sources || !out || !mldfi_take_options(&own, sizeof own, given))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "pack needs sources, a target, and options from MLDF_PACK_OPTIONS_INIT");
-    mldf_status status = check_sources(sources, source_count, err);
-    if (status == MLDF_OK && options->resume &&
-        (strcmp(out, "-") == 0 || total_bytes(sources, source_count) == MLDF_NONE))
-        status = mldfi_fail(err, MLDF_E_ARGUMENT, "a run can be resumed only from regular files to a regular file");
+    mldf_status status = mldfi_sources_begin(&list, sources, source_count, options->format, err);
+    if (status == MLDF_OK)
+        status = check_options(&list, options, out, err);
     if (status == MLDF_OK)
         status = check_target(out, options->writer.overwrite, err);
-    if (status < 0)
-        return status;
-    status = mldfi_feed_begin(&feed, sources, source_count, options, err);
-    if (status == MLDF_OK) {
-        feed.watch.now.bytes_total = total_bytes(sources, source_count);
-        status = pack_all(&feed, out, &schema, result, err);
-    }
-    mldfi_feed_free(&feed);
-    mldf_schema_free(schema);
+    if (status == MLDF_OK)
+        status = pack_sources(&list, out, options, result, err);
+    mldfi_sources_free(&list);
     return status;
 }

@@ -1,4 +1,5 @@
-/* What pack and append share: rows from text sources go into a writer. Read pack.c first, then feed.c. */
+/* What pack and append share: samples from sources go into a writer. Read pack.c first, then feed.c (rows), folder_pack.c (pictures) and
+ * pack_tar.c (archives). */
 #ifndef MLDF_TOOL_PACK_H
 #define MLDF_TOOL_PACK_H
 
@@ -33,6 +34,8 @@ struct feed {
     size_t converter_count;
     struct inferred *inferred; /* one for each field when the schema was inferred, else NULL */
     mldf_value *values;
+    struct file_places files;
+    const struct rows *row; /* in hand, for warnings about the files that it names */
 
     mldf_writer *writer;
     uint64_t first_sample; /* samples that the writer had when this run began */
@@ -45,6 +48,8 @@ struct feed {
     /* Where the latest rows came from, so that an error from a worker thread can name its line. */
     uint64_t *ring_line;
     uint32_t *ring_source;
+    char **ring_place;  /* instead of the two above: sources that are not text; owned */
+    uint64_t list_hash; /* of a folder's files, part of the fingerprint */
 };
 
 mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size_t source_count,
@@ -55,12 +60,34 @@ void mldfi_feed_free(struct feed *feed);
 mldf_status mldfi_feed_infer(struct feed *feed, mldf_schema **out, mldf_error *err);
 /* Uses this schema (borrowed); columns are its fields, by name, plus the key column. */
 mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, mldf_error *err);
+/* Do the options say that this column names files? */
+bool mldfi_feed_names_files(const struct feed *feed, const char *column);
 /* Hooks for the writer that is going to be fed: skipped rows and progress. */
 void mldfi_feed_hooks(struct feed *feed, mldf_writer_options *writer);
 /* One source into feed->writer. */
 mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err);
 /* An error that names a sample gets the place of its row. */
 void mldfi_feed_place(const struct feed *feed, mldf_error *err);
+
+/* ---- Samples that are not rows (sample.c) ---------------------------------------------------------------------------- */
+
+/* feed->values as one sample. place: where it comes from, for messages (copied). */
+mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *key, size_t key_bytes, mldf_error *err);
+/* A sample that cannot be had: reported and left out when the options say so (MLDF_OK), else an error that names the place. */
+mldf_status mldfi_feed_refuse(struct feed *feed, const char *place, const mldf_error *why, mldf_error *err);
+void mldfi_feed_warn(const struct feed *feed, const char *place, const char *message);
+/* After each sample: progress, cancel, checkpoints. `next`: the number of the sample that comes next. */
+mldf_status mldfi_feed_step(struct feed *feed, uint64_t next, mldf_error *err);
+/* The last call: completes or aborts, whatever `status` says. */
+mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_result *result, mldf_error *err);
+mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,
+                                   const mldf_writer_options *options, mldf_error *err);
+/* An image field with the options' image arguments; MLDF_E_ARGUMENT when they make no sense. */
+mldf_status mldfi_add_image_field(mldf_schema *schema, const char *name, const mldf_pack_options *options,
+                                  uint16_t flags, mldf_error *err);
+
+mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err);
+mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err);
 
 /* resume.c: the point that the writer continues from, if any; then now and then a checkpoint. */
 mldf_status mldfi_feed_resume(struct feed *feed, mldf_error *err);

@@ -1,5 +1,5 @@
-/* Going on after an interruption. A checkpoint of the writer carries a resume_point: which source, which byte, which line. When the sources
- * are not what they were (another name or size), the run is refused rather than mixed. See mldf/writer.h and pack.h. */
+/* Going on after an interruption. A checkpoint of the writer carries a resume_point: which source, which byte, which line (of
+ * folders and archives: which sample). When the sources are not what they were (another name or size), the run is refused rather than mixed. See mldf/writer.h and pack.h. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -26,7 +26,7 @@ static uint64_t fingerprint(const struct feed *feed) {
         hash = mix(hash, feed->sources[i], strlen(feed->sources[i]) + 1);
         hash = mix(hash, &bytes, sizeof bytes);
     }
-    return hash;
+    return mix(hash, &feed->list_hash, feed->list_hash ? sizeof feed->list_hash : 0);
 }
 
 static void encode(const struct resume_point *point, uint8_t out[POINT_BYTES]) {

@@ -43,7 +43,7 @@ static mldf_status sniff(struct rows *rows, mldf_error *err) {
     if (bytes >= 9 && memcmp(text, "\x89MLDF\r\n\x1a\n", 9) == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is an MLDF file already: use append or repack", in->name);
     if (ends_with(in->name, ".tar") || (bytes >= 262 && memcmp(text + 257, "ustar", 5) == 0))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: tar archives are not packed by this version", in->name);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a tar archive: --format tar packs it", in->name);
     if (rows->format != MLDF_SOURCE_AUTO)
         return MLDF_OK;
     if (ends_with(in->name, ".csv"))

@@ -212,8 +212,11 @@ static mldf_status run_type(struct worker *worker, const struct job *job, const 
         return mldfi_field_check_stored(field, &value, err);
     }
     worker->scratch.size = 0;
-    return field->type->type.encode(field->type->type.user, field->state, &value, record, &worker->scratch, data, bytes,
-                                    err);
+    mldf_status st = field->type->type.encode(field->type->type.user, field->state, &value, record, &worker->scratch,
+                                              data, bytes, err);
+    if (st >= 0 && worker->writer->options.check_values && field->type->check_full)
+        st = field->type->check_full(field->state, record, *data, *bytes, err);
+    return st;
 }
 
 static mldf_status ready_compressor(struct worker *worker, mldf_error *err) {
@@ -274,9 +277,10 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, const 
     return st;
 }
 
-/* The environment's failures end the file; the sample's own only concern the sample. */
+/* The environment's failures end the file; the sample's own only concern the sample. A picture that this build cannot decode is
+ * the sample's. */
 static bool is_fatal(mldf_status st) {
-    return st == MLDF_E_MEMORY || (st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG);
+    return st == MLDF_E_MEMORY || (st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG && st != MLDF_E_UNSUPPORTED);
 }
 
 static int by_sample(const void *a, const void *b) {

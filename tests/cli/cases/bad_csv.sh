@@ -30,7 +30,7 @@ expect 0 mldf pack late.csv -o late.mldf --on-error=skip <<'END'
 mldf pack: skipped late.csv:10003:3: column 'f' (float): 'x' is not a number that a float64 holds
 mldf pack: skipped late.csv:10004:1: column 'n' (int): '9.5' is not an integer
 mldf pack: skipped late.csv:10005:1: column 'n' (int): the cell is empty, and the field is not nullable
-mldf pack: late.mldf: 10,002 samples written, 160.8 KiB in all, some rows skipped
+mldf pack: late.mldf: 10,002 samples written, 160.8 KiB in all, 3 skipped
 END
 mldf pack late.csv -o late.mldf -f --on-error=skip --json 2>/dev/null |
     json 'd["written"] == 10002 and [s["source"] for s in d["skipped"]] == ["late.csv:10003", "late.csv:10004", "late.csv:10005"]'

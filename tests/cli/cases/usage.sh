@@ -57,9 +57,9 @@ expect 2 mldf pack a.csv -o x --card card.json <<'END'
 mldf pack: card.json: a card is one JSON object
 END
 mkdir folder
-expect 2 mldf pack folder -o x <<'END'
+expect 1 mldf pack folder -o x <<'END'
 --- stderr
-mldf pack: folder: folders are not packed by this version
+mldf pack: folder: there are no pictures in this folder
 END
 expect 2 mldf plan --samples 1 <<'END'
 --- stderr

@@ -1,0 +1,116 @@
+/* Paths in tables. A table may come from anywhere, so by default its paths stay below one folder: `..` is resolved in the text of the
+ * path, before the file system is asked, and a path that would climb out is refused. Links below the folder are the user's own and
+ * are followed. See file_value.h. */
+#include "tool/file_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/convert.h"
+#include "tool/read_file.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+mldf_status mldfi_files_enter(struct file_places *places, const char *table, mldf_error *err) {
+    const char *slash = strrchr(table, '/'), *root = places->given_root;
+    free(places->root);
+    free(places->real_root);
+    if (root)
+        places->root = mldfi_copy_text(root, strlen(root), err);
+    else
+        places->root = mldfi_copy_text(table, slash ? (size_t)(slash - table) + 1 : 0, err);
+    if (!places->root)
+        return MLDF_E_MEMORY;
+    places->real_root = realpath(places->root[0] ? places->root : ".", NULL);
+    return MLDF_OK;
+}
+
+void mldfi_files_free(struct file_places *places) {
+    free(places->root);
+    free(places->real_root);
+    mldf_buffer_free(&places->path);
+    memset(places, 0, sizeof *places);
+}
+
+/* Appends the path without "." and "..", each part after a slash. False when ".." climbs above the beginning. */
+static bool append_parts(mldf_buffer *out, const char *text, size_t bytes, mldf_status *status, mldf_error *err) {
+    size_t floor = out->size;
+    for (size_t at = 0; at < bytes && *status == MLDF_OK;) {
+        const char *slash = memchr(text + at, '/', bytes - at);
+        size_t end = slash ? (size_t)(slash - text) : bytes, part = end - at;
+        if (part == 2 && memcmp(text + at, "..", 2) == 0) {
+            if (out->size == floor)
+                return false;
+            while (out->data[--out->size] != '/')
+                continue;
+        } else if (part > 0 && !(part == 1 && text[at] == '.')) {
+            *status = mldf_buffer_append(out, "/", 1, err);
+            if (*status == MLDF_OK)
+                *status = mldf_buffer_append(out, text + at, part, err);
+        }
+        at = end + 1;
+    }
+    return true;
+}
+
+static bool is_below(const mldf_buffer *path, const char *root) {
+    size_t bytes = strlen(root);
+    while (bytes > 0 && root[bytes - 1] == '/')
+        bytes--;
+    return path->size > bytes && memcmp(path->data, root, bytes) == 0 && path->data[bytes] == '/';
+}
+
+static mldf_status resolve_inside(struct file_places *places, const char *text, size_t bytes, mldf_error *err) {
+    mldf_buffer *path = &places->path;
+    mldf_status status = MLDF_OK;
+    bool absolute = text[0] == '/', inside;
+    const char *root = places->root[0] ? places->root : ".";
+    char shown[80];
+    if (!absolute)
+        status = mldfi_buffer_append_text(path, root, err);
+    while (!absolute && path->size > 0 && path->data[path->size - 1] == '/')
+        path->size--;
+    inside = append_parts(path, text, bytes, &status, err);
+    if (status == MLDF_OK && inside && absolute)
+        inside = is_below(path, root) || (places->real_root && is_below(path, places->real_root));
+    if (status == MLDF_OK && !inside)
+        return mldfi_fail(err, MLDF_E_TYPE, "the path %s leads out of the folder %s; that must be allowed first",
+                          mldfi_excerpt(shown, text, bytes), root);
+    return status;
+}
+
+static mldf_status resolve_anywhere(struct file_places *places, const char *text, size_t bytes, mldf_error *err) {
+    mldf_buffer *path = &places->path;
+    mldf_status status = MLDF_OK;
+    if (text[0] != '/' && places->root[0]) {
+        status = mldfi_buffer_append_text(path, places->root, err);
+        if (status == MLDF_OK && path->data[path->size - 1] != '/')
+            status = mldfi_buffer_append_text(path, "/", err);
+    }
+    return status == MLDF_OK ? mldf_buffer_append(path, text, bytes, err) : status;
+}
+
+mldf_status mldfi_files_read(struct file_places *places, const char *text, size_t bytes, bool picture, uint64_t limit,
+                             mldf_buffer *out, mldf_error *err) {
+    if (bytes == 0 || memchr(text, 0, bytes))
+        return mldfi_fail(err, MLDF_E_TYPE, "%s, where the path of a file belongs", bytes ? "a NUL byte" : "nothing");
+    places->path.size = 0;
+    mldf_status status =
+        places->allow_outside ? resolve_anywhere(places, text, bytes, err) : resolve_inside(places, text, bytes, err);
+    if (status == MLDF_OK)
+        status = mldf_buffer_append(&places->path, "", 1, err);
+    if (status < 0)
+        return status;
+    const char *path = (const char *)places->path.data;
+    status = mldfi_read_file(path, limit, out, err);
+    if (status == MLDF_OK && picture)
+        status = mldfi_picture_look(path, out->data, out->size, places->warn, places->warn_user, err);
+    if (status < 0 && status != MLDF_E_MEMORY)
+        mldfi_error_prefix(err, "%s", path);
+    if (status == MLDF_E_NOT_FOUND) {
+        status = MLDF_E_TYPE;
+        if (err)
+            err->status = status;
+    }
+    return status;
+}

@@ -1,0 +1,185 @@
+/* What the sub-folders of a folder of pictures mean: classes or nothing. See folder.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/folder.h"
+#include "tool/picture.h"
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/json.h"
+#include "util/utf8.h"
+
+static const char *below(const struct folder_entry *entry) {
+    return entry->path + entry->below;
+}
+
+/* A picture directly in the folder makes it flat; another file there does not, unless there is nothing else. */
+static bool looks_labelled(const struct folder_list *list) {
+    bool deep = false;
+    for (size_t i = 0; i < list->count; i++) {
+        bool direct = strchr(below(&list->entries[i]), '/') == NULL;
+        if (direct && mldfi_picture_name(below(&list->entries[i])))
+            return false;
+        deep = deep || !direct;
+    }
+    return deep;
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The name of the class folder that the entry lies in, or NULL. */
+static mldf_status class_name(const struct folder_entry *entry, char **out, mldf_error *err) {
+    const char *path = below(entry), *slash = strchr(path, '/');
+    *out = NULL;
+    if (!slash)
+        return MLDF_OK;
+    if (mldfi_utf8_valid_prefix(path, (size_t)(slash - path)) != (size_t)(slash - path))
+        return mldfi_fail(err, MLDF_E_TYPE, "%s: the class name is not UTF-8", entry->path);
+    *out = mldfi_copy_text(path, (size_t)(slash - path), err);
+    return *out ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+/* Entries are sorted, so equal names mostly follow each other; sorting and removing does the rest. */
+static mldf_status collect(struct folder_list *list, mldf_error *err) {
+    for (size_t i = 0; i < list->count; i++) {
+        char *name;
+        mldf_status status = class_name(&list->entries[i], &name, err);
+        if (status < 0)
+            return status;
+        if (!name || (list->class_count && strcmp(list->classes[list->class_count - 1], name) == 0)) {
+            free(name);
+            continue;
+        }
+        status = mldfi_array_reserve(&list->classes, &list->class_capacity, list->class_count + 1,
+                                     sizeof *list->classes, err);
+        if (status < 0) {
+            free(name);
+            return status;
+        }
+        list->classes[list->class_count++] = name;
+    }
+    if (list->class_count)
+        qsort(list->classes, list->class_count, sizeof *list->classes, by_bytes);
+    size_t kept = 0;
+    for (size_t i = 0; i < list->class_count; i++) {
+        if (kept && strcmp(list->classes[kept - 1], list->classes[i]) == 0)
+            free(list->classes[i]);
+        else
+            list->classes[kept++] = list->classes[i];
+    }
+    list->class_count = kept;
+    return MLDF_OK;
+}
+
+static uint32_t label_of(const struct folder_list *list, const struct folder_entry *entry) {
+    const char *path = below(entry), *slash = strchr(path, '/');
+    size_t bytes = slash ? (size_t)(slash - path) : 0, low = 0, high = list->class_count;
+    if (!slash)
+        return FOLDER_NO_LABEL;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *name = list->classes[middle];
+        int order = strncmp(name, path, bytes);
+        if (order == 0 && name[bytes] == 0)
+            return (uint32_t)middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return FOLDER_NO_LABEL;
+}
+
+mldf_status mldfi_folder_layout(struct folder_list *list, mldf_layout layout, mldf_error *err) {
+    list->labelled = layout == MLDF_LAYOUT_CLASSES || (layout == MLDF_LAYOUT_AUTO && looks_labelled(list));
+    if (!list->labelled)
+        return MLDF_OK;
+    mldf_status status = collect(list, err);
+    for (size_t i = 0; status == MLDF_OK && i < list->count; i++)
+        list->entries[i].label = label_of(list, &list->entries[i]);
+    return status;
+}
+
+/* ---- What resuming compares ------------------------------------------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t hash, const void *data, size_t bytes) {
+    const uint8_t *p = data;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+    return hash;
+}
+
+uint64_t mldfi_folder_fingerprint(const struct folder_list *list, uint64_t seed) {
+    uint64_t hash = seed;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct folder_entry *e = &list->entries[i];
+        hash = mix(hash, e->path, strlen(e->path) + 1);
+        hash = mix(hash, &e->bytes, sizeof e->bytes);
+        hash = mix(hash, &e->seconds, sizeof e->seconds);
+        hash = mix(hash, &e->nanoseconds, sizeof e->nanoseconds);
+    }
+    return hash;
+}
+
+/* ---- The card ---------------------------------------------------------------------------------------------------------------- */
+
+static bool same_classes(const struct json *json, uint32_t list, char *const *classes, size_t count) {
+    if (json->nodes[list].kind != MLDFI_JSON_ARRAY || json->nodes[list].count != count)
+        return false;
+    uint32_t at = mldfi_json_first(json, list);
+    for (size_t i = 0; i < count; i++, at = json->nodes[at].next)
+        if (!mldfi_json_is_text(json, at, classes[i]))
+            return false;
+    return true;
+}
+
+static mldf_status append_classes(char *const *classes, size_t count, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = mldfi_buffer_append_text(out, "\"classes\":[", err);
+    for (size_t i = 0; status == MLDF_OK && i < count; i++) {
+        if (i)
+            status = mldfi_buffer_append_text(out, ",", err);
+        if (status == MLDF_OK)
+            status = mldfi_json_append_string(out, classes[i], strlen(classes[i]), err);
+    }
+    return status == MLDF_OK ? mldfi_buffer_append_text(out, "]", err) : status;
+}
+
+/* The card's own text stays as it is: the new member goes in front of its last brace. */
+static mldf_status merge(const struct json *json, const char *card, size_t card_bytes, char *const *classes,
+                         size_t count, mldf_buffer *out, mldf_error *err) {
+    if (json->nodes[0].kind != MLDFI_JSON_OBJECT)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "the card is not a JSON object");
+    uint32_t old = mldfi_json_find(json, 0, "classes");
+    if (old != UINT32_MAX) {
+        if (!same_classes(json, old, classes, count))
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "the card's \"classes\" are not the names of the class folders");
+        return mldf_buffer_append(out, card, card_bytes, err);
+    }
+    size_t end = card_bytes;
+    while (end > 0 && card[end - 1] != '}')
+        end--;
+    mldf_status status = mldf_buffer_append(out, card, end - 1, err);
+    if (status == MLDF_OK && json->nodes[0].count)
+        status = mldfi_buffer_append_text(out, ",", err);
+    if (status == MLDF_OK)
+        status = append_classes(classes, count, out, err);
+    return status == MLDF_OK ? mldfi_buffer_append_text(out, "}", err) : status;
+}
+
+mldf_status mldfi_card_with_classes(const char *card, size_t card_bytes, char *const *classes, size_t count,
+                                    mldf_buffer *out, mldf_error *err) {
+    struct json json = {0};
+    if (!card || card_bytes == 0) {
+        card = "{}";
+        card_bytes = 2;
+    }
+    mldf_status status = mldfi_json_parse(&json, card, card_bytes, err);
+    if (status == MLDF_OK)
+        status = merge(&json, card, card_bytes, classes, count, out, err);
+    else
+        mldfi_error_prefix(err, "the card");
+    mldfi_json_free(&json);
+    return status;
+}

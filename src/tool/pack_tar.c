@@ -1,0 +1,291 @@
+/* tar archives into a writer: a sample for each key, a field for each extension. Two looks: the first 10,000 samples say which fields
+ * there are and which of them may be missing; then everything is packed, in the archives' order. A pipe is looked at as far as its
+ * beginning fits in memory. See interop/tar.h and tee.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "field/field.h"
+#include "interop/foreign.h"
+#include "interop/tar.h"
+#include "tool/pack.h"
+#include "tool/picture.h"
+#include "tool/read_file.h"
+#include "tool/tee.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct archive_field {
+    char *extension;
+    uint64_t seen;
+    bool here;                          /* in the sample in hand */
+    uint8_t record[IMAGE_RECORD_BYTES]; /* of a picture that is stored as it is */
+};
+
+struct tar_run {
+    struct feed *feed;
+    struct tee *tees;        /* one for each source; open only while in use, or when a pipe waits for its second look */
+    struct tar_input *input; /* of the archive in hand; the group needs it until the next one has begun */
+    struct archive_field *fields;
+    size_t field_count, field_capacity;
+    uint64_t looked; /* samples of the first look */
+    uint64_t done;   /* samples of the second */
+    uint64_t bytes_before;
+    char place[512]; /* of the sample in hand */
+};
+
+static const char *shown(const char *source) {
+    return strcmp(source, "-") == 0 ? "(standard input)" : source;
+}
+
+static size_t find_extension(const struct tar_run *run, const char *extension) {
+    size_t i = 0;
+    while (i < run->field_count && strcmp(run->fields[i].extension, extension) != 0)
+        i++;
+    return i;
+}
+
+static mldf_status add_extension(struct tar_run *run, const char *extension, mldf_error *err) {
+    mldf_status status =
+        mldfi_array_reserve(&run->fields, &run->field_capacity, run->field_count + 1, sizeof *run->fields, err);
+    char *copy = status < 0 ? NULL : mldfi_copy_text(extension, strlen(extension), err);
+    if (!copy)
+        return MLDF_E_MEMORY;
+    run->fields[run->field_count++] = (struct archive_field){copy, 0, false, {0}};
+    return MLDF_OK;
+}
+
+/* ---- Values -------------------------------------------------------------------------------------------------------------------- */
+
+static void on_picture_warning(void *user, const char *message) {
+    const struct tar_run *run = user;
+    mldfi_feed_warn(run->feed, run->place, message);
+}
+
+/* Formats that are pictures to WebDataset and not to us are stored as they are: mode 255, as a tar that is read shows them. */
+static mldf_status picture_value(struct tar_run *run, struct archive_field *field, const struct tar_part *part,
+                                 mldf_value *out, mldf_error *err) {
+    static const char *const others[] = {"gif", "ppm", "pgm", NULL};
+    const char *dot = strrchr(part->extension, '.'), *last = dot ? dot + 1 : part->extension;
+    char name[80];
+    mldf_image_info info;
+    for (size_t i = 0; others[i]; i++) {
+        if (strcmp(last, others[i]) != 0 || mldf_image_probe(part->data, (size_t)part->bytes, &info, NULL) == MLDF_OK)
+            continue;
+        mldfi_image_record_make(field->record, 0, part->data, part->bytes);
+        out->kind = MLDF_KIND_STORED;
+        out->record = field->record;
+        out->record_bytes = IMAGE_RECORD_BYTES;
+        return MLDF_OK;
+    }
+    snprintf(name, sizeof name, "x.%.70s", last);
+    out->kind = MLDF_KIND_BYTES;
+    return mldfi_picture_look(name, part->data, (size_t)part->bytes, on_picture_warning, run, err);
+}
+
+static mldf_status part_value(struct tar_run *run, size_t index, const struct tar_part *part, mldf_error *err) {
+    mldf_value *out = &run->feed->values[index];
+    const mldf_field *field = mldf_schema_field(run->feed->schema, index);
+    out->data = part->data ? part->data : (const uint8_t *)"";
+    out->bytes = part->bytes;
+    switch (field->type_id) {
+    case MLDF_INT:
+        out->kind = MLDF_KIND_INT;
+        return mldfi_tar_integer(part->data, part->bytes, &out->as.i, err);
+    case MLDF_TEXT:
+    case MLDF_JSON:
+        out->kind = MLDF_KIND_TEXT;
+        return MLDF_OK;
+    case MLDF_BYTES:
+        out->kind = MLDF_KIND_BYTES;
+        return MLDF_OK;
+    case MLDF_IMAGE:
+    case MLDF_IMAGE_RAW:
+    case MLDF_IMAGE_JPEG:
+    case MLDF_IMAGE_PNG:
+        return picture_value(run, &run->fields[index], part, out, err);
+    default:
+        return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from members of a tar", field->type_name);
+    }
+}
+
+static mldf_status sample_values(struct tar_run *run, const struct tar_sample *sample, mldf_error *err) {
+    struct feed *feed = run->feed;
+    memset(feed->values, 0, feed->field_count * sizeof *feed->values);
+    for (size_t i = 0; i < sample->part_count; i++) {
+        const struct tar_part *part = &sample->parts[i];
+        size_t at = find_extension(run, part->extension);
+        if (at == run->field_count)
+            return mldfi_fail(
+                err, MLDF_E_TYPE,
+                "a part '.%.80s', and no sample before had one: the fields come from the first %llu samples",
+                part->extension, (unsigned long long)run->looked);
+        mldf_status status = part_value(run, at, part, err);
+        if (status < 0) {
+            mldfi_error_prefix(err, ".%.80s", part->extension);
+            return status;
+        }
+    }
+    for (size_t i = 0; i < feed->field_count; i++)
+        if (feed->values[i].kind == MLDF_KIND_NULL &&
+            !(mldf_schema_field(feed->schema, i)->flags & MLDF_FIELD_NULLABLE))
+            return mldfi_fail(err, MLDF_E_NULL, "no part '.%.80s', and the field is not nullable",
+                              run->fields[i].extension);
+    return MLDF_OK;
+}
+
+/* ---- Archives ------------------------------------------------------------------------------------------------------------------ */
+
+static void on_group_warning(void *user, const char *message) {
+    mldfi_feed_warn(((struct tar_run *)user)->feed, "", message);
+}
+
+typedef mldf_status (*sample_fn)(struct tar_run *run, size_t source, const struct tar_sample *sample, mldf_error *err);
+
+static mldf_status each_sample(struct tar_run *run, struct tar_group *group, size_t source, sample_fn fn,
+                               mldf_error *err) {
+    const char *path = run->feed->sources[source];
+    struct tee *tee = &run->tees[source];
+    struct tar_input *input = NULL;
+    struct tar_sample sample;
+    mldf_status status = MLDF_OK;
+    if (tee->name)
+        status = mldfi_tee_again(tee, err);
+    else
+        status = mldfi_tee_open(tee, path, &run->feed->watch, err);
+    if (status == MLDF_OK)
+        status = mldfi_tar_input_pull(&input, mldfi_tee_pull, tee, err);
+    if (status == MLDF_OK)
+        status = mldfi_tar_group_begin(group, input, shown(path), err);
+    if (input) {
+        mldfi_tar_input_free(run->input); /* the group asked it for its last position in begin */
+        run->input = input;
+    }
+    while (status == MLDF_OK && (status = mldfi_tar_group_next(group, &sample, err)) == MLDF_OK)
+        status = fn(run, source, &sample, err);
+    return status;
+}
+
+static mldf_status look(struct tar_run *run, size_t source, const struct tar_sample *sample, mldf_error *err) {
+    for (size_t i = 0; i < run->field_count; i++)
+        run->fields[i].here = false;
+    for (size_t i = 0; i < sample->part_count; i++) {
+        size_t at = find_extension(run, sample->parts[i].extension);
+        mldf_status status = at == run->field_count ? add_extension(run, sample->parts[i].extension, err) : MLDF_OK;
+        if (status < 0)
+            return status;
+        run->fields[at].seen += !run->fields[at].here;
+        run->fields[at].here = true;
+    }
+    run->looked++;
+    bool enough = run->looked >= INFER_ROWS || mldfi_tee_full(&run->tees[source]);
+    return enough ? MLDF_END : mldfi_watch(&run->feed->watch, false, err);
+}
+
+static mldf_status pack_sample(struct tar_run *run, size_t source, const struct tar_sample *sample, mldf_error *err) {
+    struct feed *feed = run->feed;
+    mldf_error why;
+    if (run->done++ < feed->start.offset)
+        return mldfi_watch(&feed->watch, false, err); /* packed before the interruption */
+    snprintf(run->place, sizeof run->place, "%.300s: %.200s", shown(feed->sources[source]), sample->key);
+    feed->watch.now.bytes_done = run->bytes_before + run->tees[source].position;
+    mldf_status status = sample_values(run, sample, &why);
+    if (status < 0)
+        status = mldfi_feed_refuse(feed, run->place, &why, err);
+    else
+        status = mldfi_feed_submit(feed, run->place, sample->key, sample->key_bytes, err);
+    return status == MLDF_OK ? mldfi_feed_step(feed, run->done, err) : status;
+}
+
+static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *err) {
+    struct tar_group_options options = {PICTURE_LIMIT * 256, false, NULL, NULL};
+    struct tar_group *group;
+    if (fn == pack_sample) {
+        options.warn = on_group_warning;
+        options.user = run;
+    }
+    mldf_status status = mldfi_tar_group_new(&group, &options, err);
+    for (size_t i = 0; status == MLDF_OK && i < run->feed->source_count; i++) {
+        status = each_sample(run, group, i, fn, err);
+        if (fn == pack_sample || run->tees[i].seekable) {
+            mldfi_tee_close(&run->tees[i]);
+            run->tees[i].name = NULL;
+        }
+        run->bytes_before += run->tees[i].position;
+        if (status == MLDF_END && !(fn == look && (run->looked >= INFER_ROWS || mldfi_tee_full(&run->tees[i]))))
+            status = MLDF_OK;
+    }
+    mldfi_tar_group_free(group);
+    mldfi_tar_input_free(run->input);
+    run->input = NULL;
+    return status == MLDF_END ? MLDF_OK : status;
+}
+
+/* ---- The fields ------------------------------------------------------------------------------------------------------------------ */
+
+static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_error *err) {
+    const mldf_pack_options *options = run->feed->options;
+    mldf_status status = mldf_schema_new(options->writer.context, out, err);
+    if (status == MLDF_OK && run->field_count == 0)
+        status = mldfi_fail(err, MLDF_E_TYPE, "%s: holds no samples (files with a name and an extension)",
+                            shown(run->feed->sources[0]));
+    for (size_t i = 0; status == MLDF_OK && i < run->field_count; i++) {
+        const struct archive_field *field = &run->fields[i];
+        uint16_t flags = field->seen < run->looked ? MLDF_FIELD_NULLABLE : 0, type = mldfi_tar_type(field->extension);
+        status = type == MLDF_IMAGE ? mldfi_add_image_field(*out, field->extension, options, flags, err)
+                                    : mldf_schema_add(*out, field->extension, type, NULL, flags, err);
+    }
+    return status;
+}
+
+/* The schema's names are the extensions. */
+static mldf_status use_schema(struct tar_run *run, mldf_schema **out, mldf_error *err) {
+    mldf_status status = mldfi_schema_copy(run->feed->options->schema, out, err);
+    for (size_t i = 0; status == MLDF_OK && i < mldf_schema_field_count(*out); i++)
+        status = add_extension(run, mldf_schema_field(*out, i)->name, err);
+    return status;
+}
+
+static mldf_status make_fields(struct tar_run *run, mldf_schema **out, mldf_error *err) {
+    struct feed *feed = run->feed;
+    mldf_status status = MLDF_OK;
+    if (feed->options->schema)
+        status = use_schema(run, out, err);
+    else if ((status = all_samples(run, look, err)) == MLDF_OK)
+        status = infer_schema(run, out, err);
+    if (status == MLDF_OK)
+        status = mldfi_apply_compress(*out, feed->options->compress_fields, feed->options->compress_count, err);
+    if (status < 0)
+        return status;
+    run->bytes_before = 0;
+    feed->schema = *out;
+    feed->field_count = mldf_schema_field_count(*out);
+    feed->values = mldfi_alloc_zero(feed->field_count + 1, sizeof *feed->values, err);
+    return feed->values ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err) {
+    struct tar_run run;
+    mldf_schema *schema = NULL;
+    memset(&run, 0, sizeof run);
+    run.feed = feed;
+    run.tees = mldfi_alloc_zero(feed->source_count, sizeof *run.tees, err);
+    mldf_status status = run.tees ? make_fields(&run, &schema, err) : MLDF_E_MEMORY;
+    if (status == MLDF_OK)
+        status = mldfi_feed_open_writer(feed, out, schema, &feed->options->writer, err);
+    if (status == MLDF_OK)
+        status = mldfi_feed_resume(feed, err);
+    if (status == MLDF_OK)
+        status = all_samples(&run, pack_sample, err);
+    status = mldfi_feed_end(feed, status, result, err);
+    for (size_t i = 0; run.tees && i < feed->source_count; i++)
+        if (run.tees[i].name)
+            mldfi_tee_close(&run.tees[i]);
+    for (size_t i = 0; i < run.field_count; i++)
+        free(run.fields[i].extension);
+    free(run.fields);
+    free(run.tees);
+    mldf_schema_free(schema);
+    feed->schema = NULL;
+    return status;
+}

@@ -1,0 +1,107 @@
+/* Samples that do not come from rows of text: pictures of folders, parts of archives. What they share: a place for messages, the error
+ * policy, progress and checkpoints. See pack.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool/pack.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,
+                                   const mldf_writer_options *options, mldf_error *err) {
+    mldf_writer_options writer = *options;
+    mldfi_feed_hooks(feed, &writer);
+    writer.resume = feed->options->resume;
+    if (strcmp(out, "-") == 0)
+        return mldf_writer_open_stream(STDOUT_FILENO, schema, &writer, &feed->writer, err);
+    return mldf_writer_open(out, schema, &writer, &feed->writer, err);
+}
+
+static mldf_status remember_place(struct feed *feed, const char *place, mldf_error *err) {
+    if (!feed->ring_place) {
+        feed->ring_place = mldfi_alloc_zero(FEED_RING, sizeof *feed->ring_place, err);
+        if (!feed->ring_place)
+            return MLDF_E_MEMORY;
+    }
+    char **slot = &feed->ring_place[feed->submitted % FEED_RING];
+    free(*slot);
+    *slot = mldfi_copy_text(place, strlen(place), err);
+    return *slot ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *key, size_t key_bytes,
+                              mldf_error *err) {
+    mldf_status status = remember_place(feed, place, err);
+    if (status < 0)
+        return status;
+    feed->submitted++;
+    status = mldf_writer_append(feed->writer, feed->values, feed->field_count, key, key_bytes, err);
+    if (status < 0)
+        mldfi_feed_place(feed, err);
+    return status;
+}
+
+mldf_status mldfi_feed_refuse(struct feed *feed, const char *place, const mldf_error *why, mldf_error *err) {
+    mldf_skip skip = {place, why->message};
+    bool ends = why->status == MLDF_E_MEMORY || why->status == MLDF_E_CANCELLED;
+    if (feed->options->skip_bad_rows && !ends) {
+        feed->skipped++;
+        if (feed->options->skip)
+            feed->options->skip(feed->options->skip_user, &skip);
+        return MLDF_OK;
+    }
+    if (err) {
+        *err = *why;
+        if (!ends)
+            mldfi_error_prefix(err, "%s", place);
+    }
+    return why->status;
+}
+
+void mldfi_feed_warn(const struct feed *feed, const char *place, const char *message) {
+    mldf_skip warning = {place, message};
+    if (feed->options->warn)
+        feed->options->warn(feed->options->warn_user, &warning);
+}
+
+mldf_status mldfi_feed_step(struct feed *feed, uint64_t next, mldf_error *err) {
+    feed->row_end = next;
+    feed->watch.now.samples_done = next;
+    mldf_status status = mldfi_watch(&feed->watch, false, err);
+    if (status == MLDF_OK && feed->interrupted)
+        status = mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
+    if (status == MLDF_OK && feed->options->resume)
+        status = mldfi_feed_checkpoint(feed, 0, false, err);
+    if (status == MLDF_E_CANCELLED && feed->options->resume)
+        (void)mldfi_feed_checkpoint(feed, 0, true, NULL);
+    return status;
+}
+
+mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_result *result, mldf_error *err) {
+    mldf_write_result written = {0, 0, 0};
+    if (!feed->writer)
+        return status;
+    if (status < 0) {
+        mldf_writer_abort(feed->writer);
+        return status;
+    }
+    feed->finishing = true;
+    status = mldf_writer_finish(feed->writer, &written, err);
+    if (status < 0)
+        mldfi_feed_place(feed, err);
+    result->written = written.samples;
+    result->skipped = feed->skipped;
+    result->bytes = written.file_bytes;
+    return status;
+}
+
+mldf_status mldfi_add_image_field(mldf_schema *schema, const char *name, const mldf_pack_options *options,
+                                  uint16_t flags, mldf_error *err) {
+    mldf_status status = mldf_schema_add(schema, name, MLDF_IMAGE, options->image_arguments, flags, err);
+    if (!options->image_arguments || (status != MLDF_E_SCHEMA && status != MLDF_E_SYNTAX))
+        return status;
+    if (err)
+        err->status = MLDF_E_ARGUMENT; /* the caller's options, not a file */
+    return MLDF_E_ARGUMENT;
+}

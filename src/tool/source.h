@@ -1,0 +1,21 @@
+/* What the sources of a run are: their names with braces expanded, and the one kind that all of them have. */
+#ifndef MLDF_TOOL_SOURCE_H
+#define MLDF_TOOL_SOURCE_H
+
+#include "mldf/tool.h"
+
+typedef enum source_kind { SOURCE_ROWS, SOURCE_FOLDERS, SOURCE_ARCHIVES } source_kind;
+
+struct source_list {
+    const char **paths;
+    size_t count, capacity;
+    char **made; /* names that braces stood for; owned */
+    size_t made_count, made_capacity;
+    source_kind kind;
+};
+/* The given names are borrowed. A name with braces that exists as it is stays as it is. */
+mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
+                                mldf_source_format format, mldf_error *err);
+void mldfi_sources_free(struct source_list *list);
+
+#endif

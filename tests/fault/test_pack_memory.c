@@ -1,0 +1,131 @@
+/* Every allocation fails once while a folder, an archive and a table that names files are packed: MLDF_E_MEMORY or success, nothing is
+ * left behind and, under the address sanitizer, nothing leaks. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "interop/tar.h"
+#include "mldf/mldf.h"
+
+static atomic_long countdown; /* the allocation that fails; 0: none */
+
+static bool fails(void) {
+    return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__real_aligned_alloc(size_t align, size_t bytes);
+int __real_posix_memalign(void **out, size_t align, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void *__wrap_aligned_alloc(size_t align, size_t bytes);
+int __wrap_posix_memalign(void **out, size_t align, size_t bytes);
+
+void *__wrap_malloc(size_t bytes) {
+    return fails() ? (errno = ENOMEM, NULL) : __real_malloc(bytes);
+}
+void *__wrap_calloc(size_t count, size_t bytes) {
+    return fails() ? (errno = ENOMEM, NULL) : __real_calloc(count, bytes);
+}
+void *__wrap_realloc(void *old, size_t bytes) {
+    return fails() ? (errno = ENOMEM, NULL) : __real_realloc(old, bytes);
+}
+void *__wrap_aligned_alloc(size_t align, size_t bytes) {
+    return fails() ? (errno = ENOMEM, NULL) : __real_aligned_alloc(align, bytes);
+}
+int __wrap_posix_memalign(void **out, size_t align, size_t bytes) {
+    return fails() ? ENOMEM : __real_posix_memalign(out, align, bytes);
+}
+
+/* ---- The sources ---------------------------------------------------------------------------------------------------------- */
+
+static char folder[512], archive[512], table[512], out[512];
+
+static void put(const char *path, const void *data, size_t bytes) {
+    CHECK(check_write_file(path, data, bytes));
+}
+
+static void make_sources(void) {
+    static const uint8_t pixels[12 * 8 * 3];
+    mldf_image_pixels picture = {pixels, 12, 8, 3, 8};
+    mldf_buffer png = MLDF_BUFFER_INIT;
+    struct tar_writer *tar;
+    mldf_error err;
+    char path[600];
+    REQUIRE_OK(mldf_image_encode_png(&picture, -1, &png, &err), &err);
+    snprintf(folder, sizeof folder, "%s", check_tmp("photos"));
+    snprintf(archive, sizeof archive, "%s", check_tmp("shard.tar"));
+    snprintf(table, sizeof table, "%s", check_tmp("table.csv"));
+    snprintf(out, sizeof out, "%s", check_tmp("out.mldf"));
+    CHECK(mkdir(folder, 0777) == 0);
+    REQUIRE_OK(mldfi_tar_writer_open(&tar, archive, true, &err), &err);
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%c", folder, 'a' + i);
+        CHECK(mkdir(path, 0777) == 0);
+        snprintf(path, sizeof path, "%s/%c/1.png", folder, 'a' + i);
+        put(path, png.data, png.size);
+        snprintf(path, sizeof path, "s%d", i);
+        REQUIRE_OK(mldfi_tar_writer_part(tar, path, "png", png.data, png.size, &err), &err);
+        REQUIRE_OK(mldfi_tar_writer_part(tar, path, "cls", "7", 1, &err), &err);
+    }
+    REQUIRE_OK(mldfi_tar_writer_finish(tar, &err), &err);
+    mldfi_tar_writer_free(tar);
+    mldf_buffer_free(&png);
+    put(table, "image,n\nphotos/a/1.png,1\nphotos/b/1.png,2\n", 42);
+}
+
+/* ---- Packing --------------------------------------------------------------------------------------------------------------- */
+
+static void pack_with_each_failing(const char *source, const char *column) {
+    mldf_pack_options options = MLDF_PACK_OPTIONS_INIT;
+    long n = 1;
+    options.writer.threads = 0;
+    options.writer.check_values = true;
+    options.image_arguments = "{\"encode\":\"jpeg\",\"max_resolution\":6}";
+    options.file_columns = &column;
+    options.file_column_count = column != NULL;
+    for (bool ran_out = false; !ran_out && n < 20000; n++) {
+        mldf_error err;
+        atomic_store(&countdown, n);
+        mldf_status status = mldf_pack(&source, 1, out, &options, NULL, &err);
+        ran_out = atomic_load(&countdown) > 0;
+        atomic_store(&countdown, 0);
+        if (status < 0)
+            CHECK_STATUS(MLDF_E_MEMORY, status, &err);
+        CHECK((access(out, F_OK) == 0) == (status >= 0));
+        (void)unlink(out);
+        if (ran_out)
+            CHECK_STATUS(MLDF_OK, status, &err);
+    }
+    CHECK(n > 3 && n < 20000);
+    printf("    %ld allocations\n", n - 2);
+}
+
+static void a_folder_without_memory(void) {
+    pack_with_each_failing(folder, NULL);
+}
+
+static void an_archive_without_memory(void) {
+    pack_with_each_failing(archive, NULL);
+}
+
+static void a_table_of_files_without_memory(void) {
+    pack_with_each_failing(table, "image");
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    make_sources();
+    RUN(a_folder_without_memory);
+    RUN(an_archive_without_memory);
+    RUN(a_table_of_files_without_memory);
+    return check_end();
+}
