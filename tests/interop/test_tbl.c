@@ -489,6 +489,8 @@ struct seen {
 };
 static bool see(void *user, const mldf_error *problem) {
     struct seen *seen = user;
+    if (!problem) /* only asks whether to go on */
+        return true;
     if (seen->count < 10) {
         seen->samples[seen->count] = problem->sample;
         seen->offsets[seen->count] = problem->offset;
