@@ -176,6 +176,8 @@ void format_count(char out[32], uint64_t count);
 
 /* Opens a file for reading with the invocation's secret; EXIT_FINE or the code to end with. */
 int open_reader(const struct invocation *invocation, const char *path, bool verify, mldf_reader **out);
+/* -f must not put OUT in the place of a file that the command reads: a source (where told), a key, a card, a schema. */
+int check_out_is_no_input(const struct invocation *invocation, const char *out, bool sources);
 /* pack, append, repack: {written, skipped[], bytes, seconds}, or a line of text. */
 struct pack_report {
     const struct invocation *invocation;

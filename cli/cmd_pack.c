@@ -68,6 +68,8 @@ static int run(struct invocation *v) {
     int code = check_output(v, out);
     if (code == EXIT_FINE)
         code = check_sources(v);
+    if (code == EXIT_FINE && option_given(v, "force"))
+        code = check_out_is_no_input(v, out, true);
     if (code == EXIT_FINE && (!parse_on_error(v, &packing.skip_bad_rows) || !parse_format(v, &packing.format)))
         code = EXIT_USAGE;
     if (code == EXIT_FINE)

@@ -31,7 +31,10 @@ static int run(struct invocation *v) {
     if (out && strcmp(out, "-") == 0)
         return usage_error(v, "-o -: repack writes a file, not a stream");
     pack_report_begin(&report, v);
-    int code = fill_writer_options(v, &repacking.writer, &extras);
+    memset(&extras, 0, sizeof extras);
+    int code = option_given(v, "force") ? check_out_is_no_input(v, out, false) : EXIT_FINE;
+    if (code == EXIT_FINE)
+        code = fill_writer_options(v, &repacking.writer, &extras);
     if (code == EXIT_FINE)
         code = choose_secret(v, &path, 1, &repacking.writer);
     repacking.source_secret = v->secret;

@@ -47,6 +47,8 @@ static void json_result(const mldf_repair_result *result, const mldf_error *fail
     json_double(seconds);
     json_key("changed");
     json_bool(!failed && result->changed);
+    json_key("unchecked");
+    json_bool(!failed && result->unchecked);
     json_key("action");
     if (failed)
         json_null();
@@ -66,6 +68,8 @@ static int run(struct invocation *v) {
     memset(&result, 0, sizeof result);
     if (out && strcmp(out, "-") == 0)
         return usage_error(v, "-o -: repair writes a file, not a stream");
+    if (option_given(v, "force") && check_out_is_no_input(v, out, true) != EXIT_FINE)
+        return EXIT_USAGE;
     if (!parse_threads(v, &repairing.threads))
         return EXIT_USAGE;
     repairing.context = v->context;
@@ -86,7 +90,7 @@ static int run(struct invocation *v) {
         return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
     if (!v->json)
         out_printf("%s: %s\n", out ? out : path, result.action);
-    return result.samples_lost ? EXIT_DATA : EXIT_FINE;
+    return result.samples_lost || result.unchecked ? EXIT_DATA : EXIT_FINE;
 }
 
 const struct command command_repair = {
@@ -95,9 +99,10 @@ const struct command command_repair = {
     "save what can be saved of a damaged file",
     "Without -o, in place and under the file's lock: puts back a torn header or a lost footer, and cuts off what an\n"
     "interrupted append left. No sample is ever dropped that way. With -o, every sample that is whole goes into a new file;\n"
-    "the others are listed, each with what is wrong with it. Exit status 1 when samples were lost.\n"
+    "the others are listed, each with what is wrong with it. Exit status 1 when samples were lost, or saved unchecked because\nchecksums were damaged too.\n"
     "\n"
-    "With --json, one object: written, skipped (source, sample, message), lost, bytes, seconds, changed, action.",
+    "With --json, one object: written, skipped (source, sample, message), lost, bytes, seconds, changed, unchecked,\n"
+    "action.",
     options,
     "  mldf repair train.mldf\n"
     "  mldf repair broken.mldf -o saved.mldf\n",

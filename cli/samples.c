@@ -143,6 +143,9 @@ static int add_field(const struct invocation *v, struct selection *s, const char
     word[bytes] = 0;
     if (mldf_schema_find(mldf_reader_schema(s->reader), word, &s->fields[s->field_count], &err) < 0)
         return report_error(v, s->path, &err);
+    for (size_t i = 0; i < s->field_count; i++)
+        if (s->fields[i] == s->fields[s->field_count])
+            return usage_error(v, "--fields: '%s' is there twice", word);
     s->field_count++;
     return EXIT_FINE;
 }

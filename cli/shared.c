@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -16,6 +17,27 @@ int open_reader(const struct invocation *v, const char *path, bool verify, mldf_
         return usage_error(v, "samples are read at random: standard input cannot be, give a file");
     if (mldf_reader_open(path, &options, out, &err) < 0)
         return report_error(v, path, &err);
+    return EXIT_FINE;
+}
+
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int check_out_is_no_input(const struct invocation *v, const char *out, bool sources) {
+    static const char *const inputs[] = {"schema", "card", "encrypt", "key", "passphrase-file"};
+    if (!out || strcmp(out, "-") == 0)
+        return EXIT_FINE;
+    for (size_t i = 0; sources && i < v->file_count; i++)
+        if (same_file(out, v->files[i]))
+            return usage_error(v, "-o %s is the same file as %s, which is read and not replaced", out, v->files[i]);
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        const char *path = option_value(v, inputs[i]);
+        if (path && same_file(out, path))
+            return usage_error(v, "-o %s is the same file as --%s %s, which is read and not replaced", out, inputs[i],
+                               path);
+    }
     return EXIT_FINE;
 }
 

@@ -158,6 +158,7 @@ typedef struct mldf_repair_options {
 typedef struct mldf_repair_result {
     uint64_t samples_saved, samples_lost, bytes;
     bool changed;     /* false: nothing was wrong */
+    bool unchecked;   /* checksums were lost with the damage: what was saved may itself be damaged */
     char action[128]; /* what was done, in words */
 } mldf_repair_result;
 /* out NULL: in place: puts back a torn header or a lost footer and cuts an unfinished append; never drops a sample. Otherwise

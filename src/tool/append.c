@@ -8,6 +8,7 @@
 #include "tool/copy.h"
 #include "tool/pack.h"
 #include "util/error.h"
+#include "util/options.h"
 
 static bool is_mldf(const char *path) {
     char magic[9];
@@ -72,15 +73,17 @@ static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_res
 }
 
 mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
-                        const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err) {
-    static const mldf_pack_options defaults = MLDF_PACK_OPTIONS_INIT;
+                        const mldf_pack_options *given, mldf_pack_result *result, mldf_error *err) {
+    mldf_pack_options own = MLDF_PACK_OPTIONS_INIT;
+    const mldf_pack_options *options = &own;
     mldf_pack_result ignored;
     struct feed feed;
-    if (!options)
-        options = &defaults;
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
+    if (!path || !mldfi_take_options(&own, sizeof own, given) || (source_count && !sources))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "append needs a path, sources, and options from MLDF_PACK_OPTIONS_INIT");
     if (source_count == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no source was given");
     mldf_status status = mldfi_feed_begin(&feed, sources, source_count, options, err);

@@ -11,6 +11,7 @@
 #include "tool/input.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 
 struct pair {
     size_t a, b;
@@ -193,14 +194,16 @@ static mldf_status compare_samples(struct diff *d, mldf_error *err) {
     return status;
 }
 
-mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b, const mldf_diff_options *options,
-                      uint64_t *differences, mldf_error *err) {
-    static const mldf_diff_options defaults = MLDF_DIFF_OPTIONS_INIT;
+mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b, const mldf_diff_options *given, uint64_t *differences,
+                      mldf_error *err) {
+    mldf_diff_options own = MLDF_DIFF_OPTIONS_INIT;
     struct diff d;
     memset(&d, 0, sizeof d);
+    if (!a || !b || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "diff needs two readers, and options from MLDF_DIFF_OPTIONS_INIT");
     d.a = a;
     d.b = b;
-    d.options = options ? options : &defaults;
+    d.options = &own;
     mldf_status status = compare_files(&d, err);
     if (status == MLDF_OK && !d.stop)
         status = compare_samples(&d, err);

@@ -12,6 +12,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/number.h"
+#include "util/options.h"
 
 static mldf_status compress_one(mldf_schema *schema, const char *text, mldf_error *err) {
     char name[MLDF_NAME_MAX + 1];
@@ -116,17 +117,19 @@ static mldf_status pack_all(struct feed *feed, const char *out, mldf_schema **sc
     return status;
 }
 
-mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,
-                      const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err) {
-    static const mldf_pack_options defaults = MLDF_PACK_OPTIONS_INIT;
+mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out, const mldf_pack_options *given,
+                      mldf_pack_result *result, mldf_error *err) {
+    mldf_pack_options own = MLDF_PACK_OPTIONS_INIT;
+    const mldf_pack_options *options = &own;
     mldf_pack_result ignored;
     mldf_schema *schema = NULL;
     struct feed feed;
-    if (!options)
-        options = &defaults;
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
+    if (!sources || !out || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "pack needs sources, a target, and options from MLDF_PACK_OPTIONS_INIT");
     mldf_status status = check_sources(sources, source_count, err);
     if (status == MLDF_OK && options->resume &&
         (strcmp(out, "-") == 0 || total_bytes(sources, source_count) == MLDF_NONE))

@@ -9,6 +9,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 /* ---- The data region ----------------------------------------------------------------------------------------------- */
 
@@ -241,13 +242,15 @@ static mldf_status plan_regions(const mldf_schema *schema, const mldf_plan_optio
     return MLDF_OK;
 }
 
-mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *options, mldf_region *regions,
+mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *given, mldf_region *regions,
                       size_t *region_count, mldf_error *err) {
-    static const mldf_plan_options defaults = MLDF_PLAN_OPTIONS_INIT;
+    mldf_plan_options own = MLDF_PLAN_OPTIONS_INIT;
+    const mldf_plan_options *options = &own;
     struct sample_shape shape = {NULL, 0, false};
     struct region_list list = {regions, 0, 0, false};
-    if (!options)
-        options = &defaults;
+    if (!schema || !regions || !region_count || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "plan needs a schema, room for regions, and options from MLDF_PLAN_OPTIONS_INIT");
     *region_count = 0;
     uint64_t page = options->page_size;
     if (page && (!mldfi_is_power_of_two(page) || page < FORMAT_MIN_PAGE || page > FORMAT_MAX_PAGE))

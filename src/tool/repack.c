@@ -1,6 +1,9 @@
 /* mldf_repack: the samples of a file written anew. In place it holds the file's lock, so that no append is lost between reading and
  * replacing. See copy.h for the loop. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "field/field.h"
 #include "os/file.h"
@@ -8,6 +11,7 @@
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "util/error.h"
+#include "util/options.h"
 
 /* The schema of the result: the source's, with compression as asked for. */
 static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_options *options, mldf_schema **out,
@@ -76,24 +80,31 @@ static mldf_status repack_open(const char *path, const char *out, const mldf_rep
     return status;
 }
 
-mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options, mldf_pack_result *result,
+mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *given, mldf_pack_result *result,
                         mldf_error *err) {
-    static const mldf_repack_options defaults = MLDF_REPACK_OPTIONS_INIT;
+    mldf_repack_options own = MLDF_REPACK_OPTIONS_INIT;
+    const mldf_repack_options *options = &own;
     struct os_file lock = OS_FILE_NONE;
     mldf_pack_result ignored;
     mldf_status status = MLDF_OK;
-    if (!options)
-        options = &defaults;
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
+    if (!path || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "repack needs a path, and options from MLDF_REPACK_OPTIONS_INIT");
+    char *real = NULL;
     if (!out) {
         status = mldfi_file_open(&lock, path, OS_OPEN_READ_WRITE, err);
         if (status == MLDF_OK)
             status = mldfi_file_lock(&lock, err);
+        /* The file itself is replaced, not a symbolic link to it. */
+        struct stat link;
+        if (status == MLDF_OK && lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && !(real = realpath(path, NULL)))
+            status = mldfi_fail_errno(err, errno, "%s", path);
     }
     if (status == MLDF_OK)
-        status = repack_open(path, out, options, result, err);
+        status = repack_open(real ? real : path, out, options, result, err);
+    free(real);
     mldfi_file_close(&lock);
     return status;
 }

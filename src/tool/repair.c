@@ -129,7 +129,7 @@ static mldf_status tidy(struct repair *repair, const mldf_reader *reader, mldf_e
             say(repair, "cut off what an unfinished append had left");
     }
     if (status >= 0 && !repair->result->changed)
-        snprintf(repair->result->action, sizeof repair->result->action, "nothing was wrong");
+        snprintf(repair->result->action, sizeof repair->result->action, "nothing was wrong with header and footer");
     repair->result->samples_saved = reader->header.num_samples;
     repair->result->bytes = reader->end;
     return status;

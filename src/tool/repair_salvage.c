@@ -13,7 +13,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-enum { SCAN_CHUNK = 1 << 20 };
+enum { SCAN_CHUNK = 1 << 20, FIELD_DESC_PTR_AT = 24 /* in the header, and so in the footer */ };
 
 struct rescue {
     const mldf_repair_options *options;
@@ -21,7 +21,9 @@ struct rescue {
     mldf_reader *reader;
     mldf_writer *writer;
     bool damaged; /* the file did not open as it should */
+    bool descriptors_damaged;
     bool keys;
+    bool unchecked; /* checksums of the file are themselves damaged */
     uint64_t *lost; /* samples that were not submitted to the writer, ascending */
     size_t lost_count, lost_capacity;
     double last_report;
@@ -33,11 +35,11 @@ static bool is_damage(mldf_status status) {
 
 /* ---- Ways in ---------------------------------------------------------------------------------------------------------- */
 
-/* Keeps the opening that shows more samples. */
+/* Keeps the opening that shows more samples. *refused: where and why it did not open. */
 static mldf_status try_way(struct rescue *rescue, const char *path, const mldf_reader_options *options,
-                           const struct salvage *way, mldf_error *err) {
+                           const struct salvage *way, mldf_error *refused, mldf_error *err) {
     mldf_reader *reader = NULL;
-    mldf_error why;
+    mldf_error why = {.status = MLDF_OK};
     mldf_status status = mldfi_reader_open_salvage(path, options, way, &reader, &why);
     if (status < 0 && !is_damage(status)) {
         if (err)
@@ -50,14 +52,28 @@ static mldf_status try_way(struct rescue *rescue, const char *path, const mldf_r
     } else {
         mldf_reader_close(reader);
     }
+    if (refused)
+        *refused = why;
     return MLDF_OK;
 }
 
-static mldf_status try_footer(struct rescue *rescue, const char *path, const mldf_reader_options *options, uint64_t at,
-                              mldf_error *err) {
+/* Rows are worth nothing without the descriptors that say what they mean: where those are known to be damaged, another way in would
+ * give wrong data. */
+static mldf_status try_footer(struct rescue *rescue, const char *path, const mldf_reader_options *options,
+                              const struct os_file *file, uint64_t at, mldf_error *err) {
     const struct salvage whole = {at, false}, bare = {at, true};
-    mldf_status status = try_way(rescue, path, options, &whole, err);
-    return status < 0 ? status : try_way(rescue, path, options, &bare, err);
+    mldf_error refused;
+    uint8_t descriptors[8];
+    mldf_status status = try_way(rescue, path, options, &whole, &refused, err);
+    if (status >= 0)
+        status = mldfi_file_read(file, at + FIELD_DESC_PTR_AT, descriptors, sizeof descriptors, err);
+    if (status < 0)
+        return status;
+    if (refused.status == MLDF_E_CHECKSUM && refused.offset == mldfi_load_u64(descriptors)) {
+        rescue->descriptors_damaged = true;
+        return MLDF_OK;
+    }
+    return try_way(rescue, path, options, &bare, NULL, err);
 }
 
 /* Footers that appends left behind, the last one first: each is a state that the file once had. Stops at the first that opens. */
@@ -79,7 +95,7 @@ static mldf_status scan_footers(struct rescue *rescue, const char *path, const m
             if (begin + at < FORMAT_PREFIX_BYTES || memcmp(chunk + at + 80, mldfi_magic, FORMAT_MAGIC_BYTES) != 0 ||
                 !mldfi_footer_decode(chunk + at, &footer) || footer.file_size != begin + at + FORMAT_FOOTER_BYTES)
                 continue;
-            status = try_footer(rescue, path, options, begin + at, err);
+            status = try_footer(rescue, path, options, file, begin + at, err);
         }
         if (begin == 0)
             break;
@@ -102,11 +118,11 @@ static mldf_status find_way_in(struct rescue *rescue, const char *path, const ml
         if (status >= 0)
             status = mldfi_repair_implied_footer(&file, size, header, &at, err);
         if (status >= 0 && at)
-            status = try_footer(rescue, path, options, at, err);
+            status = try_footer(rescue, path, options, &file, at, err);
         if (status >= 0 && !rescue->reader)
             status = scan_footers(rescue, path, options, &file, size, err);
-        if (status >= 0)
-            status = try_way(rescue, path, options, &bare, err);
+        if (status >= 0 && !rescue->descriptors_damaged)
+            status = try_way(rescue, path, options, &bare, NULL, err);
     }
     mldfi_file_close(&file);
     return status;
@@ -231,11 +247,40 @@ static void report_cut_rows(struct rescue *rescue) {
 
 /* ---- The new file --------------------------------------------------------------------------------------------------------- */
 
+/* Checksums that are damaged themselves speak against no sample: they are not asked, as in verify. */
+static mldf_status look_at_checksums(struct rescue *rescue, mldf_error *err) {
+    mldf_reader *reader = rescue->reader;
+    const struct section *tables = reader->tables_section;
+    uint32_t crc;
+    mldf_status status;
+    if (reader->checks) {
+        if ((status = mldfi_reader_crc(reader, reader->checks->ptr, reader->checks->size, &crc, err)) < 0)
+            return status;
+        if (crc != reader->checks->crc) {
+            reader->checks = NULL;
+            rescue->unchecked = true;
+        }
+    }
+    if (tables && reader->verified_blocks) {
+        if ((status = mldfi_reader_crc(reader, tables->ptr, tables->size, &crc, err)) < 0)
+            return status;
+        if (crc != tables->crc) {
+            free(reader->verified_blocks);
+            reader->verified_blocks = NULL;
+            rescue->unchecked = true;
+        }
+    }
+    rescue->damaged = rescue->damaged || rescue->unchecked;
+    return MLDF_OK;
+}
+
 /* Sections that are damaged but of use: keys are dropped, validity bits are doubted. */
 static mldf_status look_at_sections(struct rescue *rescue, mldf_error *err) {
     mldf_reader *reader = rescue->reader;
     uint32_t crc;
-    mldf_status status;
+    mldf_status status = look_at_checksums(rescue, err);
+    if (status < 0)
+        return status;
     rescue->keys = reader->keys != NULL;
     if (reader->keys) {
         if ((status = mldfi_reader_crc(reader, reader->keys->ptr, reader->keys->size, &crc, err)) < 0)
@@ -283,10 +328,12 @@ static void describe(const struct rescue *rescue) {
     const char *how = !rescue->damaged ? "copied the samples that are whole"
                       : rescue->reader->salvage
                           ? "saved samples by rows alone: keys, card, nulls and checksums are gone"
-                          : "saved samples past damaged sections";
+                      : rescue->unchecked ? "saved samples past damaged checksums: what those covered is unchecked"
+                                          : "saved samples past damaged sections";
     if (!rescue->damaged && result->samples_lost == 0)
         how = "nothing was wrong; copied every sample";
     result->changed = rescue->damaged || result->samples_lost > 0;
+    result->unchecked = rescue->reader->salvage || rescue->unchecked;
     snprintf(result->action, sizeof result->action, "%s", how);
 }
 

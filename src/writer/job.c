@@ -7,6 +7,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/utf8.h"
 #include "writer/writer.h"
 
 mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err) {
@@ -172,6 +173,8 @@ mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value
         st = mldfi_fail(err, MLDF_E_KEY, "a key of %zu bytes; keys have 1 to %d", key_bytes, FORMAT_MAX_KEY);
     else if (st >= 0 && key && key_bytes == 0)
         st = mldfi_fail(err, MLDF_E_KEY, "an empty key");
+    else if (st >= 0 && key && (memchr(key, 0, key_bytes) || mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes))
+        st = mldfi_fail(err, MLDF_E_KEY, "the key is not UTF-8 text without NUL");
     if (st >= 0 && key)
         st = mldf_buffer_append(&job->keys, key, key_bytes, err);
     if (st < 0) {

@@ -37,3 +37,13 @@ expect_error 2 'no field' mldf repack a.mldf --compress nosuch
 expect_error 3 'nosuch' mldf repack nosuch
 expect_error 3 'nosuch' mldf append nosuch 1.csv
 check test -z "$(ls -A | grep -F .tmp)"
+# In place through a symbolic link: the file is written anew, the link stays one.
+printf 'a\n1\n' >linked.csv
+mkdir elsewhere
+mldf pack linked.csv -o elsewhere/linked.mldf -q
+for i in 1 2 3; do mldf append elsewhere/linked.mldf linked.csv -q; done
+before=$(stat -c %s elsewhere/linked.mldf)
+ln -s elsewhere/linked.mldf link.mldf
+mldf repack link.mldf -q
+check test -L link.mldf
+check test "$(stat -c %s elsewhere/linked.mldf)" -lt "$before"

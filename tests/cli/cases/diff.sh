@@ -39,3 +39,13 @@ expect 1 mldf diff a.mldf card.mldf <<'END'
 card: only the second file has a card
 END
 mldf info --json card.mldf | json 'd["card"] == {"title": "one"}'
+# A JSON number beyond the doubles is stored as it is; it must not stand in the way of the other samples.
+printf '{"j":{"x":1e400}}\n{"j":{"x":1}}\n' >h.jsonl
+printf '{"j":{"x":1e401}}\n{"j":{"x":2}}\n' >h2.jsonl
+for f in h h2; do mldf pack $f.jsonl -o $f.mldf -q; done
+expect 0 mldf diff h.mldf h.mldf <<'END'
+END
+expect 1 mldf diff h.mldf h2.mldf <<'END'
+sample 0: j: value: '{"x":1e400}' in the first file, '{"x":1e401}' in the second
+sample 1: j: value: '{"x":1}' in the first file, '{"x":2}' in the second
+END

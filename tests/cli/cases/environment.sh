@@ -45,3 +45,21 @@ else
     skip "a read-only folder: root may write everywhere, and another user cannot be used here"
 fi
 check test -z "$(ls -A | grep -F .tmp)"
+# -f replaces OUT, but never a file that the command reads.
+cp a.csv before.csv
+head -c 32 /dev/zero >key
+printf '{"title":"t"}' >card.json
+printf '[{"name":"a","type":"int"}]' >schema.json
+ln -s a.csv link.csv
+ln a.csv hard.csv
+for out in a.csv ./a.csv link.csv hard.csv; do
+    expect_error 2 'same file as a.csv' mldf pack a.csv -o "$out" -f
+done
+expect_error 2 'same file as --encrypt key' mldf pack a.csv -o key -f --encrypt key
+expect_error 2 'same file as --card card.json' mldf pack a.csv -o card.json -f --card card.json
+expect_error 2 'same file as --schema schema.json' mldf pack a.csv -o schema.json -f --schema schema.json
+expect_error 2 'same file as --encrypt key' mldf repack a.mldf -o key -f --encrypt key
+expect_error 2 'same file as a.mldf' mldf repair a.mldf -o a.mldf -f
+check cmp -s a.csv before.csv
+check cmp -s key <(head -c 32 /dev/zero)
+expect_error 0 '' mldf repack a.mldf -o a.mldf -f

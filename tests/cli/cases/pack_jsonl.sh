@@ -65,3 +65,11 @@ for line in sys.stdin: print(json.dumps(json.loads(line)["fields"]))' >again.jso
 expect 0 mldf pack again.jsonl --schema schema.json -o again.mldf -q <<'END'
 END
 check cmp -s s.mldf again.mldf
+# A key that cannot be one costs its own row, no matter what is wrong with it.
+printf '{"k":"x","a":1}\n{"k":"a\\u0000b","a":2}\n{"k":"y","a":3}\n' >keys.jsonl
+expect_error 1 'keys.jsonl:2' mldf pack keys.jsonl --key-column k -o keys.mldf
+mldf pack keys.jsonl --key-column k -o keys.mldf --on-error skip --json | json 'd["written"] == 2 and d["skipped"][0]["source"] == "keys.jsonl:2"'
+expect 0 mldf cat --json keys.mldf <<'END'
+{"index":0,"key":"x","fields":{"a":1}}
+{"index":1,"key":"y","fields":{"a":3}}
+END

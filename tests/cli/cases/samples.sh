@@ -28,6 +28,7 @@ END
 expect_error 2 '--range' mldf cat --range 5 a.mldf
 expect_error 2 'only one of' mldf cat --range 5:6 --samples 1 a.mldf
 expect_error 2 'did you mean' mldf cat --fields nn a.mldf
+expect_error 2 'twice' mldf cat --fields n,n --json a.mldf
 expect_error 1 'no sample keys' mldf cat --keys x a.mldf
 expect_error 2 'a list of sample numbers' mldf cat --samples 1,,2 a.mldf
 mldf cat --raw n --range 0:2 a.mldf | od -An -tx8 >raw.txt

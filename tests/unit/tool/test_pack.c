@@ -204,11 +204,38 @@ static void plans_equal_sample_by_sample_placement(void) {
     mldf_schema_free(schema);
 }
 
+/* What a caller in C can get wrong is said, not followed: no pointer, options that were not initialised, options of an older header. */
+static void misuse_is_an_error(void) {
+    const char *source = check_tmp("misuse.csv"), *out = check_tmp("misuse.mldf"), *sources[] = {source};
+    mldf_pack_options packing = MLDF_PACK_OPTIONS_INIT;
+    mldf_repack_options repacking = MLDF_REPACK_OPTIONS_INIT;
+    mldf_error err;
+    FILE *f = fopen(source, "w");
+    REQUIRE(f);
+    fputs("a\n1\n", f);
+    fclose(f);
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_pack(NULL, 1, out, NULL, NULL, &err));
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_pack(sources, 1, NULL, NULL, NULL, &err));
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_append(NULL, sources, 1, NULL, NULL, &err));
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_append(out, NULL, 1, NULL, NULL, &err));
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_repack(NULL, out, NULL, NULL, &err));
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_diff(NULL, NULL, NULL, NULL, &err));
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_plan(NULL, NULL, NULL, NULL, &err));
+    packing.struct_bytes = repacking.struct_bytes = 0;
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_pack(sources, 1, out, &packing, NULL, &err));
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_append(out, sources, 1, &packing, NULL, &err));
+    CHECK_EQ_INT(MLDF_E_ARGUMENT, mldf_repack(out, NULL, &repacking, NULL, &err));
+    packing.struct_bytes = offsetof(mldf_pack_options, key_column); /* an older caller: what follows is not read */
+    packing.key_column = "no such column";
+    CHECK_OK(mldf_pack(sources, 1, out, &packing, NULL, &err), &err);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_cancelled_pack_leaves_nothing);
     RUN(fields_of_unknown_type_are_copied_and_compared);
     RUN(rows_are_appended_with_the_types_of_the_file);
     RUN(plans_equal_sample_by_sample_placement);
+    RUN(misuse_is_an_error);
     return check_end();
 }
