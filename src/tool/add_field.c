@@ -11,6 +11,7 @@
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 #include "writer/spill.h"
 
 struct addition {
@@ -300,17 +301,19 @@ static mldf_status add(struct addition *a, mldf_pack_result *result, mldf_error 
     return status < 0 ? status : write_field(a, samples, result, err);
 }
 
-mldf_status mldf_add_field(const char *path, const char *name, const char *source,
-                           const mldf_add_field_options *options, mldf_pack_result *result, mldf_error *err) {
-    static const mldf_add_field_options defaults = MLDF_ADD_FIELD_OPTIONS_INIT;
+mldf_status mldf_add_field(const char *path, const char *name, const char *source, const mldf_add_field_options *given,
+                           mldf_pack_result *result, mldf_error *err) {
+    mldf_add_field_options own = MLDF_ADD_FIELD_OPTIONS_INIT;
+    const mldf_add_field_options *options = &own;
     static const mldf_pack_options reading = MLDF_PACK_OPTIONS_INIT;
     mldf_pack_result ignored;
     mldf_error local;
-    if (!options)
-        options = &defaults;
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
+    if (!path || !name || !source || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "add-field needs a file, a name, a source, and options from MLDF_ADD_FIELD_OPTIONS_INIT");
     struct addition a = {.path = path, .name = name, .source = source, .options = options, .reading = reading};
     a.reading.format = options->format;
     a.reading.writer.context = options->context;

@@ -15,6 +15,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"
+#include "util/options.h"
 
 /* A name has at most 255 bytes: a longer part of a key is cut and ends with its hash. */
 enum { MANIFEST_BYTES = 1 << 18, PART_MAX = 150, PART_CUT = 130 };
@@ -263,10 +264,13 @@ static mldf_status extract_all(struct extraction *x, mldf_error *err) {
     return status < 0 ? status : mldfi_folder_publish(&x->folder, err);
 }
 
-mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *options,
+mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *given,
                          mldf_pack_result *result, mldf_error *err) {
-    static const mldf_extract_options defaults = MLDF_EXTRACT_OPTIONS_INIT;
-    struct extraction x = {.reader = reader, .options = options ? options : &defaults};
+    mldf_extract_options own = MLDF_EXTRACT_OPTIONS_INIT;
+    struct extraction x = {.reader = reader, .options = &own};
+    if (!reader || !folder || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "extract needs a reader, a folder, and options from MLDF_EXTRACT_OPTIONS_INIT");
     mldf_status status = choose_columns(&x, err);
     if (status == MLDF_OK)
         status = mldfi_folder_begin(&x.folder, folder, x.options->overwrite, err);

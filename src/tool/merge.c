@@ -10,6 +10,7 @@
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 
 struct merge {
     const char *const *paths;
@@ -187,18 +188,20 @@ static mldf_status merge(struct merge *m, const char *out, mldf_pack_result *res
     return status;
 }
 
-mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *out, const mldf_merge_options *options,
+mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *out, const mldf_merge_options *given,
                        mldf_pack_result *result, mldf_error *err) {
-    static const mldf_merge_options defaults = MLDF_MERGE_OPTIONS_INIT;
+    mldf_merge_options own = MLDF_MERGE_OPTIONS_INIT;
+    const mldf_merge_options *options = &own;
     mldf_pack_result ignored;
     mldf_error local;
-    if (!options)
-        options = &defaults;
     if (!result)
         result = &ignored;
     if (!err)
         err = &local;
     memset(result, 0, sizeof *result);
+    if (!paths || !out || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "merge needs files, a target, and options from MLDF_MERGE_OPTIONS_INIT");
     if (path_count == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no file was given");
     struct merge m = {

@@ -10,6 +10,7 @@
 #include "tool/where.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 
 struct selection {
     const mldf_reader *reader;
@@ -97,15 +98,17 @@ static mldf_status prepare(struct selection *s, mldf_error *err) {
     return status;
 }
 
-mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_select_options *options,
+mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_select_options *given,
                         mldf_pack_result *result, mldf_error *err) {
-    static const mldf_select_options defaults = MLDF_SELECT_OPTIONS_INIT;
+    mldf_select_options own = MLDF_SELECT_OPTIONS_INIT;
+    const mldf_select_options *options = &own;
     mldf_pack_result ignored;
-    if (!options)
-        options = &defaults;
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
+    if (!reader || !out || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "select needs a reader, a target, and options from MLDF_SELECT_OPTIONS_INIT");
     struct selection s = {.reader = reader, .options = options, .writing = options->writer};
     mldf_status status = mldfi_check_output(out, options->writer.overwrite, err);
     if (status == MLDF_OK)

@@ -12,6 +12,7 @@
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 
 enum { ASSIGNED_AT_ONCE = 4096 };
 
@@ -257,14 +258,17 @@ static mldf_status split(struct split *s, mldf_error *err) {
     return status < 0 ? status : mldfi_set_publish(&s->set, err);
 }
 
-mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mldf_split_options *options,
+mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mldf_split_options *given,
                        mldf_pack_result *result, mldf_error *err) {
+    mldf_split_options own = MLDF_SPLIT_OPTIONS_INIT;
+    const mldf_split_options *options = &own;
     mldf_pack_result ignored;
     if (!result)
         result = &ignored;
     memset(result, 0, sizeof *result);
-    if (!options)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_split: options is NULL");
+    if (!reader || !pattern || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "split needs a reader, a pattern, and options from MLDF_SPLIT_OPTIONS_INIT");
     mldf_status status = check_options(options, err);
     if (status < 0)
         return status;

@@ -9,6 +9,7 @@
 #include "tool/tally.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 
 enum { SHORT_TEXT = 64 };
 
@@ -278,9 +279,11 @@ static mldf_status scan(struct mldf_summary *s, const mldf_summary_options *opti
     return status;
 }
 
-mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *options, mldf_summary **out,
+mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *given, mldf_summary **out,
                              mldf_error *err) {
-    static const mldf_summary_options defaults = MLDF_SUMMARY_OPTIONS_INIT;
+    mldf_summary_options own = MLDF_SUMMARY_OPTIONS_INIT;
+    if (!reader || !out || !mldfi_take_options(&own, sizeof own, given))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a summary needs a reader, and options from MLDF_SUMMARY_OPTIONS_INIT");
     size_t count = mldf_schema_field_count(mldf_reader_schema(reader));
     struct mldf_summary *s = mldfi_alloc_zero(1, sizeof *s, err);
     *out = NULL;
@@ -294,7 +297,7 @@ mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_optio
         s->fields[i].tallied = type == MLDF_INT || type == MLDF_TEXT;
         mldfi_tally_begin(&s->fields[i].tally, MLDF_SUMMARY_CLASSES);
     }
-    mldf_status status = s->fields ? scan(s, options ? options : &defaults, err) : MLDF_E_MEMORY;
+    mldf_status status = s->fields ? scan(s, &own, err) : MLDF_E_MEMORY;
     if (status < 0)
         mldf_summary_free(s);
     else

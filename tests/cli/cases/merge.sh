@@ -55,6 +55,7 @@ expect_error 3 'exists' mldf merge 1.mldf 2.mldf -o m.mldf
 expect_error 2 'no field' mldf merge 1.mldf -o n.mldf --compress nosuch
 expect_error 2 '-o OUT is missing' mldf merge 1.mldf
 expect_error 0 '' mldf merge -f 1.mldf 2.mldf -o m.mldf
+expect_error 2 'is read and not replaced' mldf merge -f 1.mldf 2.mldf -o 2.mldf
 expect_error 0 '' mldf merge plain.mldf plain.mldf -o - -q
 cp "$work/got.out" stream.mldf
 mldf info --json stream.mldf | json 'd["num_samples"] == 4'
