@@ -40,6 +40,12 @@ mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, ml
     return st;
 }
 
+bool mldfi_file_is(const struct os_file *file, const char *path) {
+    struct stat open_one, named;
+    return file->fd >= 0 && fstat(file->fd, &open_one) == 0 && stat(path, &named) == 0 &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
 void mldfi_file_remove(const char *path) {
     (void)unlink(path);
 }

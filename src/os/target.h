@@ -10,6 +10,8 @@ mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err
 
 /* Opens `path` for reading and writing, and makes it if it is not there; never follows a link, never opens anything but a regular file. */
 mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, mldf_error *err);
+/* Is `path` another name of this open file? False when there is no such file. */
+bool mldfi_file_is(const struct os_file *file, const char *path);
 /* Removes a name; that it was not there is no error. */
 void mldfi_file_remove(const char *path);
 

@@ -57,3 +57,9 @@ expect_error 2 'did you mean' mldf split c.mldf -o x{} --fractions 0.5,0.5 --by 
 expect_error 2 '2 names for 3 fractions' mldf split c.mldf -o x{} --fractions 0.5,0.2,0.3 --names a,b
 expect_error 2 'two parts are named' mldf split c.mldf -o x{} --fractions 0.5,0.5 --names a,a
 check test -z "$(ls -A | grep -F -e .tmp -e x0)"
+# A part never takes the place of the file that is split, whatever it is called.
+mldf split c.mldf -o s{}.mldf --count 400 -q
+cp s1.mldf before.mldf
+ln s1.mldf s2.mldf 2>/dev/null
+expect_error 2 'is the file that is split' mldf split s1.mldf -o s{}.mldf --count 3 -f
+check cmp -s s1.mldf before.mldf
