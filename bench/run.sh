@@ -49,6 +49,7 @@ clean() {
 trap clean EXIT
 trap 'exit 130' INT TERM
 
+# The formats have a program of their own: bench_formats.
 "$program" --dir "$work" "${options[@]}" &
 pid=$!
 wait "$pid"

@@ -219,7 +219,7 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     struct convert c;
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_pack_result ignored;
-    const char *format;
+    const char *format = NULL;
     memset(&c, 0, sizeof c);
     c.sources.spool = (struct os_file)OS_FILE_NONE;
     c.options = options ? options : &defaults;

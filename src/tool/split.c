@@ -86,7 +86,7 @@ static mldf_status find_placeholder(const char *pattern, struct placeholder *out
 }
 
 mldf_status mldfi_split_name(const char *pattern, size_t part, const char *name, mldf_buffer *out, mldf_error *err) {
-    struct placeholder hole;
+    struct placeholder hole = {0};
     out->size = 0;
     mldf_status status = find_placeholder(pattern, &hole, err);
     if (status < 0)

@@ -310,7 +310,7 @@ static mldf_status member_value(struct where *w, const mldf_value *value, struct
                                 struct where_value *out, mldf_error *err) {
     const mldf_member *member = &node->member;
     const uint8_t *record = value->data, *at = record + member->offset;
-    uint64_t dims[MLDF_MAX_DIMS], strides[MLDF_MAX_DIMS];
+    uint64_t dims[MLDF_MAX_DIMS] = {0}, strides[MLDF_MAX_DIMS] = {0};
     uint32_t used;
     for (uint32_t d = 0; d < member->ndim; d++) {
         dims[d] = member->dims[d];
