@@ -152,7 +152,7 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
         return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_CHANNELS,
                              "the record says %u channels of %u bits, and the payload %u of %u", info.channels,
                              info.bits, found.channels, found.bits);
-    return MLDF_OK;
+    return mldfi_image_check_full(state, record, payload, payload_bytes, err);
 }
 
 /* A raw picture is an array; a file is read from its first byte to its last. */

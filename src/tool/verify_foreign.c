@@ -2,7 +2,6 @@
  * of a tar archive was checked when it was opened. verify.c comes before. */
 #include <stdlib.h>
 
-#include "mldf/image.h"
 #include "reader/foreign.h"
 #include "tool/verify.h"
 #include "util/buffer.h"
@@ -13,8 +12,7 @@ struct foreign_check {
     uint8_t *bad; /* one byte for each sample */
     bool no_memory, cancelled;
     mldf_error *err;
-    mldf_buffer scratch, pixels;
-    mldf_image_decoder *decoder;
+    mldf_buffer scratch;
 };
 
 static void report(struct foreign_check *c, const mldf_error *found) {
@@ -39,23 +37,6 @@ static bool on_problem(void *user, const mldf_error *problem) {
 
 /* ---- Values ------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status decode_picture(struct foreign_check *c, const mldf_value *value, mldf_error *err) {
-    mldf_image_info info;
-    mldf_image_shape shape;
-    mldf_status status = mldf_image_record(value, &info, err);
-    if (status < 0 || info.mode == MLDF_IMAGE_MODE_OTHER)
-        return status;
-    if (!c->decoder)
-        status = mldf_image_decoder_new(&c->decoder, err);
-    if (status >= 0)
-        status = mldf_image_value_shape(value, NULL, &shape, err);
-    if (status >= 0)
-        status = mldfi_buffer_resize(&c->pixels, (size_t)shape.bytes, err);
-    if (status >= 0)
-        status = mldf_image_value_decode(c->decoder, value, NULL, c->pixels.data, c->pixels.size, err);
-    return status;
-}
-
 static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t field, mldf_error *err) {
     const mldf_reader *reader = c->verify->reader;
     const struct schema_field *f = &reader->schema->fields[field];
@@ -65,8 +46,6 @@ static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t 
         return status;
     atomic_fetch_add(&c->verify->bytes_done, value.bytes);
     status = mldfi_field_check_deep(f, value.record, 0, value.data, value.bytes, 0, err);
-    if (status >= 0 && f->info.type_id >= MLDF_IMAGE_RAW && f->info.type_id <= MLDF_IMAGE)
-        status = decode_picture(c, &value, err);
     if (status < 0) {
         mldfi_error_prefix(err, "sample %llu, field %s", (unsigned long long)sample, f->info.name);
         mldfi_reader_name_error(reader, err, status);
@@ -123,7 +102,5 @@ mldf_status mldfi_verify_foreign(struct verify *verify, const mldf_reader *reade
         result->good_samples -= c.bad[i];
     free(c.bad);
     mldf_buffer_free(&c.scratch);
-    mldf_buffer_free(&c.pixels);
-    mldf_image_decoder_free(c.decoder);
     return status;
 }

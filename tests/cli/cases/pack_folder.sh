@@ -159,5 +159,11 @@ for how in proportion yuv420; do
     mldf pack jpegs -o $how.mldf -q --encode $how --compress-probability 1
     check mldf verify --deep $how.mldf >verified
 done
-check mldf verify --deep odd.mldf >verified
+mldf verify --deep --json odd.mldf | json '[p["field"] for p in d["problems"]] == ["image"] and d["good_samples"] == d["num_samples"] - 1'
 check mldf verify --deep photos.mldf >verified
+# verify --deep decodes every picture: one that is cut behind its header is found by name.
+mkdir deep
+cp "$source_dir/tests/data/images/truncated.jpg" "$source_dir/tests/data/images/rgb.png" deep
+mldf pack deep -o deep.mldf -q 2>/dev/null
+expect_error 0 '' mldf verify deep.mldf
+mldf verify --deep --json deep.mldf | json 'd["ok"] is False and d["good_samples"] == 1 and d["problems"][0]["sample"] == 1 and d["problems"][0]["field"] == "image"'
