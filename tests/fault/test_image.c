@@ -3,40 +3,8 @@
 #include <errno.h>
 
 #include "check.h"
+#include "fault/failing_alloc.h"
 #include "mldf/image.h"
-
-static long countdown; /* the allocation that fails; 0: none */
-
-static bool fails(void) {
-    return countdown > 0 && --countdown == 0;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__real_aligned_alloc(size_t align, size_t bytes);
-int __real_posix_memalign(void **out, size_t align, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-void *__wrap_aligned_alloc(size_t align, size_t bytes);
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes);
-
-void *__wrap_malloc(size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_malloc(bytes);
-}
-void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_calloc(count, bytes);
-}
-void *__wrap_realloc(void *old, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_realloc(old, bytes);
-}
-void *__wrap_aligned_alloc(size_t align, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_aligned_alloc(align, bytes);
-}
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes) {
-    return fails() ? ENOMEM : __real_posix_memalign(out, align, bytes);
-}
 
 static uint8_t *file;
 static size_t file_bytes;

@@ -3,45 +3,8 @@
 #include <errno.h>
 
 #include "dataset.h"
+#include "fault/failing_alloc.h"
 #include "writer/add_field.h"
-
-static atomic_long countdown; /* the allocation that fails; 0: none */
-static atomic_long used;
-
-static bool fails(void) {
-    long left = atomic_load(&countdown);
-    if (left <= 0)
-        return false;
-    atomic_fetch_add(&used, 1);
-    return atomic_fetch_sub(&countdown, 1) == 1;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__real_aligned_alloc(size_t align, size_t bytes);
-int __real_posix_memalign(void **out, size_t align, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-void *__wrap_aligned_alloc(size_t align, size_t bytes);
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes);
-
-void *__wrap_malloc(size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_malloc(bytes);
-}
-void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_calloc(count, bytes);
-}
-void *__wrap_realloc(void *old, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_realloc(old, bytes);
-}
-void *__wrap_aligned_alloc(size_t align, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_aligned_alloc(align, bytes);
-}
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes) {
-    return fails() ? ENOMEM : __real_posix_memalign(out, align, bytes);
-}
 
 struct scene {
     struct dataset data;
@@ -173,7 +136,6 @@ static void fail_each(struct scene *scene, mldf_status (*act)(struct scene *, ml
     uint8_t *old = dataset_load(scene->path, &old_bytes);
     for (;; n++) {
         mldf_error err;
-        atomic_store(&used, 0);
         atomic_store(&countdown, n);
         mldf_status st = act(scene, &err);
         bool ran_out = atomic_load(&countdown) > 0;

@@ -9,41 +9,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "fault/failing_alloc.h"
 #include "interop/tar.h"
 #include "mldf/mldf.h"
-
-static atomic_long countdown; /* the allocation that fails; 0: none */
-
-static bool fails(void) {
-    return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__real_aligned_alloc(size_t align, size_t bytes);
-int __real_posix_memalign(void **out, size_t align, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-void *__wrap_aligned_alloc(size_t align, size_t bytes);
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes);
-
-void *__wrap_malloc(size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_malloc(bytes);
-}
-void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_calloc(count, bytes);
-}
-void *__wrap_realloc(void *old, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_realloc(old, bytes);
-}
-void *__wrap_aligned_alloc(size_t align, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : __real_aligned_alloc(align, bytes);
-}
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes) {
-    return fails() ? ENOMEM : __real_posix_memalign(out, align, bytes);
-}
 
 /* ---- The sources ---------------------------------------------------------------------------------------------------------- */
 
