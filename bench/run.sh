@@ -49,7 +49,6 @@ clean() {
 trap clean EXIT
 trap 'exit 130' INT TERM
 
-# The formats have a program of their own: bench_formats.
 "$program" --dir "$work" "${options[@]}" &
 pid=$!
 wait "$pid"

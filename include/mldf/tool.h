@@ -190,13 +190,12 @@ typedef struct mldf_repack_options {
     size_t struct_bytes;
     mldf_writer_options writer; /* of the result. Its secret encrypts; `source_secret` opens the source */
     mldf_secret source_secret;
-    bool keep_layout; /* page size and compression as in the source (page_size 0 and no compress fields do that too) */
-    bool decompress;  /* store every field raw */
+    bool decompress; /* store every field raw */
     const char *const *compress_fields;
     size_t compress_count;
 } mldf_repack_options;
 #define MLDF_REPACK_OPTIONS_INIT \
-    { sizeof(mldf_repack_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, false, false, 0, 0 }
+    { sizeof(mldf_repack_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, false, 0, 0 }
 /* Writes the samples anew, in order, without what appends and edits left unused. out NULL: in place, atomically. */
 MLDF_API mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options,
                                  mldf_pack_result *result, mldf_error *err);

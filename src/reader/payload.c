@@ -213,21 +213,3 @@ mldf_status mldfi_reader_load_payload(const mldf_reader *reader, const struct pa
         mldfi_error_place(err, p->sample, reader->schema->fields[p->field].info.name);
     return status;
 }
-
-mldf_status mldfi_reader_stored_payload(const mldf_reader *reader, uint64_t sample, size_t field, const uint8_t *row,
-                                        mldf_buffer *scratch, const uint8_t **data, uint64_t *bytes, mldf_error *err) {
-    const struct schema_field *f = &reader->schema->fields[field];
-    struct payload p = {sample, field, mldfi_record_at(reader, sample, f), 0, 0};
-    mldfi_record_payload(f, row + f->info.row_offset, &p.ptr, &p.bytes);
-    mldf_status status = mldfi_reader_check_payload(reader, sample, f, p.record_at, p.ptr, p.bytes, err);
-    *data = NULL;
-    *bytes = p.bytes;
-    if (status < 0 || p.bytes == 0)
-        return status;
-    status = mldfi_reader_view(reader, p.ptr, p.bytes, scratch, data, err);
-    if (status >= 0 && reader->verify && reader->checks)
-        status = check_crc(reader, &p, *data, err);
-    if (status < 0)
-        mldfi_error_place(err, sample, f->info.name);
-    return status;
-}

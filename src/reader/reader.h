@@ -100,9 +100,6 @@ mldf_status mldfi_scratch_place(mldf_buffer *scratch, size_t bytes, size_t lead,
 /* One row, verified when asked for. */
 mldf_status mldfi_reader_row(const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch, const uint8_t **out,
                              mldf_error *err);
-/* Stored payload bytes as they are in the file (checked against the end, CRC when verify); empty: *bytes = 0. */
-mldf_status mldfi_reader_stored_payload(const mldf_reader *reader, uint64_t sample, size_t field, const uint8_t *row,
-                                        mldf_buffer *scratch, const uint8_t **data, uint64_t *bytes, mldf_error *err);
 /* Validity bit. */
 mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, size_t field, bool *out, mldf_error *err);
 /* Rule A3: does the payload of this record lie in the file? record_at: the record's byte in the file. */
