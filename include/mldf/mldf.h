@@ -5,6 +5,7 @@
 
 #include "base.h"
 #include "image.h"
+#include "order.h"
 #include "reader.h"
 #include "schema.h"
 #include "tool.h"
