@@ -32,7 +32,8 @@ extern "C" {
 /* The numbers are part of the API and never change; new ones go into the gaps. */
 typedef enum mldf_status {
     MLDF_OK = 0,
-    MLDF_END = 1, /* nothing more to give; not an error */
+    MLDF_END = 1,   /* nothing more to give; not an error */
+    MLDF_AGAIN = 2, /* not yet: the time that was given has passed; not an error */
 
     /* the caller */
     MLDF_E_ARGUMENT = -1,  /* an argument makes no sense */

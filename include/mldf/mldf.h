@@ -5,7 +5,9 @@
 
 #include "base.h"
 #include "image.h"
+#include "loader.h"
 #include "order.h"
+#include "pipeline.h"
 #include "reader.h"
 #include "schema.h"
 #include "tool.h"

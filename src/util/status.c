@@ -39,6 +39,7 @@ const char *mldf_status_name(mldf_status status) {
     } names[] = {
         {MLDF_OK, "ok"},
         {MLDF_END, "end"},
+        {MLDF_AGAIN, "again"},
         {MLDF_E_ARGUMENT, "argument"},
         {MLDF_E_STATE, "state"},
         {MLDF_E_MEMORY, "memory"},

@@ -1,0 +1,198 @@
+/* mldf/loader.h: from files to batches: order, read, decode, augment, collate, on any number of threads.
+ *
+ * What can go wrong first:
+ *   - A loader is one thread's at a time, except mldf_loader_cancel, and batches, which may be released anywhere.
+ *   - After fork() a loader must not be used in the child: every call gives MLDF_E_STATE there, and free does nothing but give back
+ *     memory. Make a new one in the child.
+ *   - The readers, the order and the context must outlive the loader; batches outlive it.
+ *
+ *     mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+ *     mldf_loader *loader;
+ *     mldf_batch *batch;
+ *     o.pipeline = "image: random_resized_crop(224) | hflip | normalize(imagenet) | chw(f32)";
+ *     o.order = MLDF_ORDER_RANDOM;
+ *     o.batch_size = 256;
+ *     if (mldf_loader_new(&reader, 1, &o, &loader, &err) < 0) ...
+ *     for (uint64_t epoch = 0; epoch < 90; epoch++) {
+ *         mldf_loader_begin(loader, epoch, 0, &err);
+ *         while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+ *             mldf_array images;
+ *             mldf_batch_array(batch, 0, &images, &err);          // images.data: 256 x 3 x 224 x 224 float
+ *             ...
+ *             mldf_batch_release(batch);
+ *         }
+ *     }
+ *     mldf_loader_free(loader);
+ *
+ * Batches depend on (files, pipeline, order, seed, epoch, batch size, rank) alone: never on threads, back ends, instruction sets or time.
+ */
+#ifndef MLDF_LOADER_H
+#define MLDF_LOADER_H
+
+#include "order.h"
+#include "pipeline.h"
+#include "reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mldf_loader mldf_loader;
+typedef struct mldf_batch mldf_batch;
+
+/* What to do with a sample that cannot be decoded. Errors of the disk are never "bad samples": they are raised. */
+typedef enum mldf_bad {
+    MLDF_BAD_RAISE = 0,
+    MLDF_BAD_SKIP = 1,      /* its batch becomes shorter; later samples keep their places */
+    MLDF_BAD_SUBSTITUTE = 2 /* another sample, chosen by (seed, epoch, position); at most 8 tries, then raised */
+} mldf_bad;
+
+typedef enum mldf_codegen {
+    MLDF_CODEGEN_AUTO = 0, /* compiled in the background, used when it is there */
+    MLDF_CODEGEN_OFF = 1,
+    MLDF_CODEGEN_WAIT = 2 /* the first batch waits for it */
+} mldf_codegen;
+
+/* Memory for batches: 64-byte aligned. */
+typedef struct mldf_memory_hook {
+    void *user;
+    void *(*alloc)(void *user, size_t bytes); /* NULL: no memory */
+    void (*free)(void *user, void *data, size_t bytes);
+} mldf_memory_hook;
+
+typedef struct mldf_loader_options {
+    size_t struct_bytes;
+    const mldf_context *context;
+    const char *pipeline; /* mldf/pipeline.h; NULL: every field of a fixed shape as it is */
+
+    /* order: either one of your own over the samples of all readers (a mixture's part is a reader), or kind, seed, block, window */
+    const mldf_order *own_order;
+    mldf_order_kind order;
+    uint64_t seed, block, window;
+
+    uint64_t batch_size;        /* of this rank; 0 with global_batch_size */
+    uint64_t global_batch_size; /* instead: of all ranks */
+    uint32_t rank, world_size;
+    mldf_last last;
+
+    int threads;        /* -1: the CPUs this process may use; 0: all on the caller's thread in next */
+    uint32_t in_flight; /* batches worked on or waiting at a time; 0: threads + 2, at least 3 */
+    mldf_bad bad;
+
+    /* batches of samples of like length: windows of `bucket_window` positions (0: no buckets), sorted by the length of output
+     * `bucket_output`, cut into global batches of batch_size samples, or, with budget > 0, of at most `budget` elements after padding */
+    uint64_t bucket_window;
+    const char *bucket_output;
+    uint64_t budget;
+
+    bool prefetch;      /* tell the system what comes next (on by default) */
+    bool forget_behind; /* and what is not needed again: for files larger than memory */
+    bool direct;        /* READ back end: O_DIRECT, past the page cache */
+
+    bool want_index, want_valid; /* outputs `index` (u64) and `valid` (bool), behind all others */
+    const mldf_memory_hook *memory;
+
+    bool exact;      /* JPEG is never decoded at a reduced scale */
+    bool reference;  /* the plain definition of every step, nothing rewritten: slow, for comparison */
+    const char *isa; /* NULL: the best there is; "portable", "sse4", "avx2", "avx512", "neon" */
+    mldf_codegen codegen;
+} mldf_loader_options;
+#define MLDF_LOADER_OPTIONS_INIT \
+    { \
+        sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
+            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO \
+    }
+
+/* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
+ * after the other; the pipeline's fields must agree in all of them. */
+MLDF_API mldf_status mldf_loader_new(const mldf_reader *const *readers, size_t reader_count,
+                                     const mldf_loader_options *options, mldf_loader **out, mldf_error *err);
+/* Ends threads, waits for them, gives everything back but the batches that the user keeps. */
+MLDF_API void mldf_loader_free(mldf_loader *loader);
+
+/* ---- Outputs ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct mldf_output {
+    const char *name;
+    mldf_dtype dtype;
+    uint32_t ndim;               /* without the batch's own dimension */
+    int64_t dims[MLDF_MAX_DIMS]; /* -1 where batches differ */
+} mldf_output;
+MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
+/* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64); a ragged one by `x_offset` (i64, one more than samples). */
+MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
+/* What the compiler did, pass by pass, appended as text. */
+MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
+
+/* ---- Batches --------------------------------------------------------------------------------------------------------------- */
+
+/* Begins an epoch at a consumed position (0: its beginning); what was in flight is dropped. Without this call the first next begins epoch
+ * 0; after the end of an epoch it begins the following one. */
+MLDF_API mldf_status mldf_loader_begin(mldf_loader *loader, uint64_t epoch, uint64_t consumed, mldf_error *err);
+/* Batches of one epoch for this rank, from its beginning; with buckets by budget an upper bound. */
+MLDF_API uint64_t mldf_loader_batch_count(const mldf_loader *loader);
+/* The next batch, to be released by the caller. MLDF_END once at the end of the epoch. timeout_ms >= 0: MLDF_AGAIN when it has passed;
+ * nothing is lost. After an error (a bad sample, raised) the next call goes on with the next batch. */
+MLDF_API mldf_status mldf_loader_next(mldf_loader *loader, int timeout_ms, mldf_batch **out, mldf_error *err);
+/* From any thread: next returns MLDF_E_CANCELLED, now and from now on, until begin. */
+MLDF_API void mldf_loader_cancel(mldf_loader *loader);
+
+typedef struct mldf_array {
+    const char *name;
+    void *data; /* 64-byte aligned, writable */
+    mldf_dtype dtype;
+    uint32_t ndim;
+    uint64_t dims[MLDF_MAX_DIMS + 1]; /* [0] is the number of samples */
+    size_t bytes;
+} mldf_array;
+MLDF_API size_t mldf_batch_sample_count(const mldf_batch *batch);
+MLDF_API size_t mldf_batch_array_count(const mldf_batch *batch);
+/* MLDF_END past the last. Borrowed from the batch. */
+MLDF_API mldf_status mldf_batch_array(const mldf_batch *batch, size_t index, mldf_array *out);
+/* Epoch, ordinal of the batch in it, and the consumed position after it. */
+MLDF_API void mldf_batch_place(const mldf_batch *batch, uint64_t *epoch, uint64_t *ordinal, uint64_t *consumed);
+/* Any thread. The memory of a batch released for the last time serves a later one. */
+MLDF_API void mldf_batch_retain(mldf_batch *batch);
+MLDF_API void mldf_batch_release(mldf_batch *batch);
+
+/* ---- State ------------------------------------------------------------------------------------------------------------------- */
+
+/* The consumed position (of batches that next handed out) as JSON, below 1 kB, equal on all ranks. Appended. */
+MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
+/* Goes on where the state was taken: also with other threads, ranks, batch sizes. MLDF_E_STATE with the reason when the order is another;
+ * a different version of a codec library is a warning. */
+MLDF_API mldf_status mldf_loader_restore(mldf_loader *loader, const char *json, size_t json_bytes, mldf_error *err);
+
+/* ---- What happened ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct mldf_step_time {
+    const char *name; /* "read", "image: decode", "image: resize + hflip + normalize" ... */
+    double seconds;   /* of all threads together */
+} mldf_step_time;
+typedef struct mldf_loader_stats {
+    uint64_t samples, batches, bad_samples;
+    uint64_t bytes_read; /* of the samples' stored values */
+    double seconds;      /* since the first next, without the time between epochs */
+    double wait_consumer, wait_loader; /* threads waiting for the user to take batches; the user waiting in next */
+    int threads;
+    size_t step_count;
+    const mldf_step_time *steps; /* valid until the next call */
+    char verdict[160];           /* "decode-bound: add threads or store smaller images" */
+} mldf_loader_stats;
+MLDF_API mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stats *out, mldf_error *err);
+
+/* The samples that were bad, oldest first; at most the last 1,000 are kept. */
+typedef struct mldf_bad_sample {
+    uint32_t reader;
+    uint64_t sample, epoch, position;
+    uint64_t substitute; /* or MLDF_NONE */
+    mldf_error error;
+} mldf_bad_sample;
+MLDF_API size_t mldf_loader_bad_count(const mldf_loader *loader);
+MLDF_API mldf_status mldf_loader_bad_sample(const mldf_loader *loader, size_t index, mldf_bad_sample *out,
+                                            mldf_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,217 @@
+/* Operations: what a pipeline's steps are made of. An operation is a constant description (struct op_type) in one of the op_*.c files, listed in
+ * registry.c; a step of a pipeline is an instance of it (struct op) with its parameters bound and its types inferred.
+ *
+ * The life of a step:
+ *   bind   parameters from the text, checked against `params`: names, kinds, ranges, choices         (parameters.c)
+ *   infer  type of the input → type of the output; constants are computed into op->state                (graph.c calls)
+ *   draw   for each sample: everything that depends on random numbers or on the picture's size, into a small struct that is the same for
+ *          all members of a group (picture, mask, boxes, points)                                        (run.c calls)
+ *   shape  dims of this sample's output
+ *   run    the work; the plain definition of the operation. Rewriting (plan.c) may replace it by something that gives the same bits.
+ *
+ * Everything here is bit-exact by construction: no libm (util/math.h), no reduction whose order depends on anything, no state. */
+#ifndef MLDF_PIPELINE_OP_H
+#define MLDF_PIPELINE_OP_H
+
+#include "kernel/kernels.h"
+#include "kernel/picture.h"
+#include "mldf/image.h"
+#include "mldf/schema.h"
+#include "util/random.h"
+
+/* ---- Types of values between steps -------------------------------------------------------------------------------------- */
+
+typedef enum value_kind {
+    VALUE_ARRAY,   /* dense, C order; a number is an array of no dimensions */
+    VALUE_PICTURE, /* an array of pixels: H x W x C, or C x H x W when planar; dtype U8, U16, F16, BF16, F32 */
+    VALUE_ENCODED, /* a stored picture before decode: JPEG, PNG, raw ... */
+    VALUE_BYTES    /* text, JSON, bytes: u8, one dimension that varies */
+} value_kind;
+
+/* What a geometric operation does with a value. */
+typedef enum value_role {
+    ROLE_NONE,
+    ROLE_IMAGE,
+    ROLE_MASK,  /* a picture of class numbers: moved by nearest neighbour, never changed in colour */
+    ROLE_BOXES, /* array [..., 4]: x0, y0, x1, y1 in pixels, any float or integer dtype; computed in f32, kept as f32 */
+    ROLE_POINTS /* array [..., 2 or more]: x, y in pixels, the rest is carried along */
+} value_role;
+
+enum { DIM_VARIES = -1 };
+
+/* The static type of a value. */
+struct edge {
+    value_kind kind;
+    value_role role;
+    mldf_dtype dtype;
+    bool planar; /* PICTURE: C x H x W */
+    uint32_t ndim;
+    int64_t dims[MLDF_MAX_DIMS];     /* DIM_VARIES where samples differ */
+    uint64_t most[MLDF_MAX_DIMS];    /* an upper bound of each dimension; MLDF_NONE: not known */
+};
+
+/* One value at run time. Dense. `planar` as the edge has it. */
+struct tensor {
+    void *data;
+    mldf_dtype dtype;
+    bool planar;
+    uint32_t ndim;
+    uint64_t dims[MLDF_MAX_DIMS];
+};
+uint64_t mldfi_tensor_count(const struct tensor *t); /* elements */
+static inline size_t mldfi_tensor_bytes(const struct tensor *t) {
+    return (size_t)mldfi_tensor_count(t) * mldf_dtype_bytes(t->dtype);
+}
+/* A PICTURE tensor's sides, whatever its layout. */
+static inline uint64_t mldfi_tensor_height(const struct tensor *t) {
+    return t->dims[t->planar ? 1 : 0];
+}
+static inline uint64_t mldfi_tensor_width(const struct tensor *t) {
+    return t->dims[t->planar ? 2 : 1];
+}
+static inline uint64_t mldfi_tensor_channels(const struct tensor *t) {
+    return t->dims[t->planar ? 0 : 2];
+}
+
+/* ---- Parameters ----------------------------------------------------------------------------------------------------------- */
+
+typedef enum param_kind {
+    PARAM_INT,
+    PARAM_FLOAT,
+    PARAM_BOOL,
+    PARAM_CHOICE, /* one of the words in `choices` */
+    PARAM_TEXT,   /* a quoted string, or a word */
+    PARAM_INTS,   /* one number or a list [a, b]; */
+    PARAM_FLOATS, /* one number, a list, or one of the words in `choices` (e.g. imagenet) */
+    PARAM_DTYPE   /* u8, i64, f32, bf16 ... */
+} param_kind;
+
+struct op_param {
+    const char *name;
+    param_kind kind;
+    const char *fallback;       /* text of the default; NULL: must be given */
+    double least, most;         /* of each number; both 0: any finite */
+    const char *const *choices; /* NULL-terminated; for CHOICE, and words that FLOATS takes */
+    uint32_t min_count, max_count; /* INTS, FLOATS: how many numbers; 0, 0: any */
+    const char *help;
+};
+
+enum { OP_MAX_PARAMS = 16, OP_MAX_LIST = 4096 };
+
+struct arg {
+    bool given;       /* not the default */
+    int64_t i;        /* INT, BOOL; CHOICE: index; word of FLOATS: index, else -1; DTYPE */
+    double f;         /* INT, FLOAT */
+    double *list;     /* INTS, FLOATS */
+    uint32_t count;   /* of list */
+    char *text;       /* TEXT */
+    size_t text_bytes;
+    uint32_t offset;  /* byte in the pipeline's text, for messages */
+};
+
+/* ---- Operations -------------------------------------------------------------------------------------------------------------- */
+
+enum {
+    OP_DRAWS = 1,     /* has draw */
+    OP_RANDOM = 2,    /* its draw uses random numbers */
+    OP_AXIS = 4,      /* geometry that `geometry` can state: crops, one resize, flips: goes into the decoder and the resampler */
+    OP_POINT = 8,     /* each output element depends on the input element at the same place (and its channel) alone: for 8-bit inputs it can
+                         become a table of 256 entries. run must accept a picture of any size */
+    OP_IN_PLACE = 16, /* run may have out->data == in->data */
+    OP_PAIR = 32,     /* works on a sample and its partner: run_pair */
+    OP_COLLATE = 64,  /* says how samples of different lengths become a batch: no run; last of its chain */
+    OP_GROUP = 128,   /* may stand in a statement of several outputs with one draw for all; sees every role that infer accepts */
+    OP_INPUTS = 256   /* takes several inputs: run_many */
+};
+
+/* The picture's size as the group's leader has it, in front of the step. */
+struct frame {
+    uint32_t width, height;
+};
+
+/* What a run of OP_AXIS steps amounts to:   part(resize(crop(picture)))   and then mirrored. */
+struct geometry {
+    uint32_t x, y, width, height;                     /* crop of the whole picture */
+    bool resized;
+    uint32_t to_width, to_height;                     /* the crop becomes this; = width, height unless resized */
+    uint32_t part_x, part_y, part_width, part_height; /* and of that this part remains */
+    bool mirror_x, mirror_y;                          /* of the part */
+    int filter;                                       /* enum resize_filter, when resized */
+    bool antialias;
+};
+void mldfi_geometry_begin(struct geometry *g, uint32_t width, uint32_t height);
+/* Each returns false when it cannot be composed (a second resize). Windows are in the present output's coordinates, mirrored or not. */
+bool mldfi_geometry_crop(struct geometry *g, uint32_t x, uint32_t y, uint32_t width, uint32_t height);
+bool mldfi_geometry_resize(struct geometry *g, uint32_t width, uint32_t height, int filter, bool antialias);
+void mldfi_geometry_mirror(struct geometry *g, bool x, bool y);
+
+enum { OP_DRAW_BYTES = 192 }; /* room for a draw; 16-byte aligned */
+
+/* Memory of one worker that operations may use while they run; grows, is never freed between samples. */
+struct op_work {
+    const struct kernels *kernels;
+    mldf_buffer scratch[3];
+    struct resize_work *resize;
+};
+
+struct op;
+struct op_type {
+    const char *name;
+    const char *help; /* one line */
+    unsigned flags;
+    const struct op_param *params; /* ends with name NULL; may be NULL */
+    uint32_t draw_bytes;           /* <= OP_DRAW_BYTES */
+    /* Type of the output, and op->state from op->args. A message says what is wrong and what was expected. `in` is op->in. */
+    mldf_status (*infer)(struct op *op, const struct edge *in, struct edge *out, mldf_error *err);
+    void (*free_state)(void *state); /* NULL: free() */
+    /* frame: in front of the step; *next: behind it (set it when the size changes; comes filled with frame). */
+    mldf_status (*draw)(const struct op *op, struct rng *rng, const struct frame *frame, void *draw, struct frame *next,
+                        mldf_error *err);
+    /* OP_AXIS: adds the step to g. Cannot fail for what infer let pass. */
+    bool (*geometry)(const struct op *op, const void *draw, struct geometry *g);
+    /* out comes with dtype, planar and ndim of op->out and the dims of `in`, where they have as many. NULL: they stay. */
+    mldf_status (*shape)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out, mldf_error *err);
+    /* out->data has room for the shape; aligned to 64. in and out do not overlap unless OP_IN_PLACE says that they may be equal. */
+    mldf_status (*run)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                       struct op_work *work, mldf_error *err);
+    /* OP_PAIR: both sides, in place; draws of both. Same dims, dtype. */
+    mldf_status (*run_pair)(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a, struct tensor *b,
+                            struct op_work *work, mldf_error *err);
+    /* OP_INPUTS: first of its chain. */
+    mldf_status (*infer_many)(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err);
+    mldf_status (*run_many)(const struct op *op, const struct tensor *in, size_t count, struct tensor *out, mldf_error *err);
+    /* Appends "name(…)" details for --explain beyond the parameters; NULL: nothing. */
+    void (*explain)(const struct op *op, mldf_buffer *out);
+};
+
+/* One step of one output's chain. */
+struct op {
+    const struct op_type *type;
+    struct arg args[OP_MAX_PARAMS];
+    void *state;     /* constants made by infer; malloc'ed */
+    struct edge in, out;
+    uint32_t stream; /* of its random numbers */
+    uint32_t shared; /* index into the sample's draws: equal for the members of a group */
+    bool leads;      /* makes the draw; the others use it */
+    uint32_t offset, bytes; /* its place in the pipeline's text */
+    const void *user;       /* a registered operation's own */
+};
+
+static inline double mldfi_arg_f64(const struct op *op, size_t i) {
+    return op->args[i].f;
+}
+static inline int64_t mldfi_arg_i64(const struct op *op, size_t i) {
+    return op->args[i].i;
+}
+
+/* NULL when unknown. */
+const struct op_type *mldfi_op_find(const char *name, size_t bytes);
+/* The index-th of all operations, or NULL. */
+const struct op_type *mldfi_op_at(size_t index);
+
+/* "u8 375x500x3 picture" and the like, appended. */
+mldf_status mldfi_edge_write(const struct edge *edge, mldf_buffer *out, mldf_error *err);
+/* MLDF_E_TYPE "step: wants ..., gets a ...". */
+mldf_status mldfi_edge_refuse(const struct op *op, const struct edge *in, const char *wanted, mldf_error *err);
+
+#endif

@@ -1,0 +1,101 @@
+/* A plan: a pipeline compiled for the fields of a file; what the loader sees of src/pipeline.
+ *
+ *   parse.c       text → statements                         graph.c    statements + schema → chains of typed operations
+ *   parameters.c  arguments → values                        plan.c     chains → stages: what is fused with what
+ *   op_*.c        the operations                            run.c      a sample through its stages into the batch
+ */
+#ifndef MLDF_PIPELINE_PLAN_H
+#define MLDF_PIPELINE_PLAN_H
+
+#include "mldf/pipeline.h"
+#include "mldf/reader.h"
+#include "pipeline/op.h"
+
+struct plan;
+struct plan_worker;
+
+/* What is known of a field's values besides its schema: the file's statistics, or one pass over its rows. */
+struct plan_bounds {
+    bool known;
+    uint32_t ndim;
+    uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* pictures: height, width, channels */
+    uint32_t bits;                                     /* pictures: 8, 16; 0: both occur */
+    bool same_channels;                                /* pictures: all have most[2] channels */
+    bool all_jpeg;                                     /* pictures */
+};
+
+struct plan_options {
+    const mldf_context *context;
+    bool exact, reference;
+    const char *isa;
+    int codegen; /* mldf_codegen */
+    uint64_t seed;
+};
+
+/* bounds: one for each field of the schema. */
+mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
+                           const struct plan_options *options, struct plan **out, mldf_error *err);
+void mldfi_plan_free(struct plan *plan);
+mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_error *err);
+
+typedef enum plan_collate {
+    COLLATE_FIXED,  /* every sample has the same dims: an array of count x dims */
+    COLLATE_PAD,    /* dim 0 varies: filled up to `length`, or to the longest of the batch (length 0) */
+    COLLATE_RAGGED  /* dim 0 varies: samples one behind the other, and offsets */
+} plan_collate;
+
+struct plan_output {
+    const char *name;
+    struct edge edge;
+    plan_collate collate;
+    uint64_t length;   /* PAD */
+    double fill;       /* PAD: value of the padding */
+    bool mask;         /* PAD: one more output NAME_mask (bool) */
+    bool many_lengths; /* the dims 1.. are fixed; dim 0 varies */
+};
+size_t mldfi_plan_output_count(const struct plan *plan);
+const struct plan_output *mldfi_plan_output(const struct plan *plan, size_t index);
+/* Does the sample at position p need the one at p ^ 1? */
+bool mldfi_plan_pairs(const struct plan *plan);
+/* Fields of the schema that it reads, ascending. */
+const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
+
+/* Where values come from. Called by mldfi_plan_run for the positions it was given and, with pairs, for their partners. */
+struct plan_feed {
+    void *user;
+    /* The value of a field (index into the plan's schema) of the sample at a position of the epoch. Data lives until the next call for the
+     * same position's field, in the mapping or in scratch (whose content the callee replaces). */
+    mldf_status (*get)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+};
+
+/* Memory of one thread. */
+mldf_status mldfi_worker_new(const struct plan *plan, struct plan_worker **out, mldf_error *err);
+void mldfi_worker_free(struct plan_worker *worker);
+
+/* Where one sample's output goes. */
+struct plan_target {
+    void *data;
+    uint64_t room; /* PAD and RAGGED: elements of dim 0 that fit; more is an error. PAD fills up to here */
+};
+
+/* The lengths (dim 0) that the outputs of PAD and RAGGED will have for the sample at a position, from its records alone; others get 0. */
+mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                               uint64_t epoch, uint64_t position, uint64_t *lengths, mldf_error *err);
+/* One sample: targets[output]. The error names the field and the step. */
+mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                           uint64_t epoch, uint64_t position, const struct plan_target *targets, mldf_error *err);
+/* The samples at `even` and even + 1 together, when the plan pairs; targets NULL: not wanted on that side. `alone`: even + 1 lies beyond the
+ * epoch's end: the sample is its own partner. */
+mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                                uint64_t epoch, uint64_t even, bool alone, const struct plan_target *targets_even,
+                                const struct plan_target *targets_odd, mldf_error *err);
+
+/* Time of each step, added up by a worker in seconds; measured only while `on`. Names and count are the plan's. */
+size_t mldfi_plan_step_count(const struct plan *plan);
+const char *mldfi_plan_step_name(const struct plan *plan, size_t step);
+void mldfi_worker_timing(struct plan_worker *worker, bool on);
+const double *mldfi_worker_times(const struct plan_worker *worker);
+/* Bytes of stored values that went through the worker. */
+uint64_t mldfi_worker_bytes(const struct plan_worker *worker);
+
+#endif
