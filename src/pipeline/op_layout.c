@@ -38,7 +38,7 @@ static mldf_status cast_run(const struct op *op, const void *draw, const struct 
     (void)draw;
     (void)work;
     (void)err;
-    mldfi_convert(in->dtype, in->data, out->dtype, out->data, (size_t)mldfi_tensor_count(in));
+    mldfi_convert_elements(in->dtype, in->data, out->dtype, out->data, (size_t)mldfi_tensor_count(in));
     return MLDF_OK;
 }
 
@@ -123,7 +123,7 @@ static mldf_status layout_run(const struct op *op, const void *draw, const struc
             mldfi_to_interleaved(in->data, pixels, channels, element, to);
         turned = to;
     }
-    mldfi_convert(in->dtype, turned, out->dtype, out->data, count);
+    mldfi_convert_elements(in->dtype, turned, out->dtype, out->data, count);
     return MLDF_OK;
 }
 
