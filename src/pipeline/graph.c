@@ -302,7 +302,10 @@ static mldf_status add_defaults(struct builder *b, mldf_error *err) {
         size_t chain;
         bool reserved =
             strcmp(field->name, "index") == 0 || strcmp(field->name, "valid") == 0 || strcmp(field->name, "key") == 0;
-        if (b->named[i] || reserved || !mldfi_field_is_default(field) || mldfi_chain_find(b, field->name) != SIZE_MAX)
+        bool taken = false;
+        for (size_t k = 0; k < written && !taken; k++)
+            taken = !b->drafts[k].implicit && strcmp(b->graph->chains[k].name, field->name) == 0;
+        if (b->named[i] || reserved || taken || !mldfi_field_is_default(field))
             continue;
         status = chain_of_source(b, field->name, &source, field->name, 0, &chain, err);
     }
