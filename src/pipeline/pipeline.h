@@ -45,18 +45,30 @@ struct statement {
     struct step *steps;
     size_t step_count;
 };
+/* Memory that is freed at once (lex.c). Begins as {0}. */
+struct arena_block;
+struct arena {
+    struct arena_block *blocks;
+};
 struct mldf_pipeline {
     const mldf_context *context;
+    struct arena arena;
     char *text;
     size_t text_bytes;
     struct statement *statements;
     size_t statement_count;
 };
 
-/* MLDF_E_SYNTAX (or another status) at a byte of the text: "line 1, column 17: ..." with the line and a caret below in the message when it fits. */
-__attribute__((format(printf, 5, 6))) mldf_status mldfi_pipeline_fail(const char *text, size_t text_bytes,
+/* A status at a byte of the text: err->offset, and a message "line 1, column 17: ...". */
+__attribute__((format(printf, 6, 7))) mldf_status mldfi_pipeline_fail(const char *text, size_t text_bytes, size_t at,
                                                                       mldf_error *err, mldf_status status,
                                                                       const char *format, ...);
+/* The context's own operation of this name (then step.user, op.user), or NULL (user.c). `type` describes it as op_type does a built-in one; the
+ * numbers of the text are args[0].list of its ops. */
+struct user_operation {
+    struct op_type type;
+};
+const struct user_operation *mldfi_context_operation(const mldf_context *context, const char *name, size_t bytes);
 
 /* ---- Arguments → values (parameters.c) ------------------------------------------------------------------------------------------- */
 
@@ -66,6 +78,8 @@ void mldfi_free_parameters(struct op *op);
 /* For tests and composite operations (randaugment): a bound, inferred instance from text such as "hflip(p=0.3)". */
 mldf_status mldfi_op_from_text(const char *text, const struct edge *in, struct op *op, mldf_error *err);
 void mldfi_op_free(struct op *op);
+/* Calls infer, or infer_many where the type has it (count is 1 otherwise); fills op->in and op->out. */
+mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, mldf_error *err);
 /* "u8" → MLDF_U8 ...; NONE when unknown. */
 mldf_dtype mldfi_dtype_word(const char *word, size_t bytes);
 const char *mldfi_dtype_short(mldf_dtype dtype); /* "u8", "f32" ... */
