@@ -2,7 +2,8 @@
 #include "kernel/lookup.h"
 
 #define LOOKUP(NAME, TYPE) \
-    static void NAME(const struct picture *in, bool mirror_x, bool mirror_y, const TYPE *table, bool planar, TYPE *dst) { \
+    static void NAME(const struct picture *in, bool mirror_x, bool mirror_y, const TYPE *table, bool planar, \
+                     TYPE *dst) { \
         size_t width = in->width, height = in->height, channels = in->channels; \
         for (size_t y = 0; y < height; y++) { \
             const uint8_t *row = in->data + (mirror_y ? height - 1 - y : y) * in->stride; \

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernel/lookup.h"
-#include "pipeline/point.h"
+#include "pipeline/op_affine.h"
 #include "pipeline/stage.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -63,7 +63,8 @@ mldf_status mldfi_plan_finish(const struct plan *plan, const struct chain *chain
         (in->dtype != MLDF_U8 && in->dtype != MLDF_U16))
         return MLDF_OK;
     size_t count = 0;
-    while (first + count < end && (op[count].type->flags & OP_POINT) && op[count].out.kind == VALUE_PICTURE) {
+    while (first + count < end && ((op[count].type->flags & OP_POINT) || is_layout(&op[count])) &&
+           op[count].out.kind == VALUE_PICTURE) {
         out->random |= (op[count].type->flags & OP_DRAWS) != 0;
         count++;
     }
@@ -119,14 +120,14 @@ static mldf_status make_table(const struct run *r, struct side *side, const stru
     size_t size = mldf_dtype_bytes(t.dtype);
     for (size_t c = 0; c < channels; c++)
         for (size_t v = 0; v < 256; v++)
-            memcpy(out->data + (c * 256 + v) * size, (uint8_t *)t.data + (t.planar ? c * 256 + v : v * channels + c) * size,
-                   size);
+            memcpy(out->data + (c * 256 + v) * size,
+                   (uint8_t *)t.data + (t.planar ? c * 256 + v : v * channels + c) * size, size);
     return MLDF_OK;
 }
 
 mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
-                             const struct finish_plan *plan, const struct picture *picture, bool mirror_x, bool mirror_y,
-                             void *dst, mldf_error *err) {
+                             const struct finish_plan *plan, const struct picture *picture, bool mirror_x,
+                             bool mirror_y, void *dst, mldf_error *err) {
     if (plan->affine) {
         mldfi_finish(r->worker->work.kernels, picture, mirror_x, mirror_y, &plan->finish, dst);
         return MLDF_OK;
@@ -134,6 +135,7 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
     mldf_status status = make_table(r, side, chain, plan, &r->worker->table, err);
     const struct edge *out = &chain->ops[plan->first + plan->count - 1].out;
     if (status == MLDF_OK)
-        mldfi_lookup(picture, mirror_x, mirror_y, r->worker->table.data, mldf_dtype_bytes(out->dtype), out->planar, dst);
+        mldfi_lookup(picture, mirror_x, mirror_y, r->worker->table.data, mldf_dtype_bytes(out->dtype), out->planar,
+                     dst);
     return status;
 }

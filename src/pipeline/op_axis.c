@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/convert.h"
 #include "kernel/resize.h"
-#include "pipeline/families.h"
 #include "pipeline/geometry.h"
+#include "pipeline/registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/math.h"
@@ -28,7 +29,8 @@ struct axis_state {
 };
 
 static const char *const filters[] = {"nearest", "bilinear", "bicubic", "area", "box", "lanczos", NULL};
-static const int filter_ids[] = {RESIZE_NEAREST, RESIZE_BILINEAR, RESIZE_BICUBIC, RESIZE_AREA, RESIZE_BOX, RESIZE_LANCZOS};
+static const int filter_ids[] = {RESIZE_NEAREST, RESIZE_BILINEAR, RESIZE_BICUBIC,
+                                 RESIZE_AREA,    RESIZE_BOX,      RESIZE_LANCZOS};
 
 /* ---- What all of them share -------------------------------------------------------------------------------------------- */
 
@@ -44,7 +46,10 @@ static mldf_status accept(struct op *op, const struct edge *in, bool resamples, 
         uint64_t least = in->role == ROLE_BOXES ? 4 : 2;
         if (in->kind != VALUE_ARRAY || in->ndim == 0 || in->dims[in->ndim - 1] < (int64_t)least ||
             (in->role == ROLE_BOXES && in->dims[in->ndim - 1] != 4))
-            return mldfi_edge_refuse(op, in, in->role == ROLE_BOXES ? "boxes [..., 4]" : "points [..., 2 or more]", err);
+            return mldfi_edge_refuse(op, in, in->role == ROLE_BOXES ? "boxes [..., 4]" : "points [..., 2 or more]",
+                                     err);
+        if (!mldfi_convertible(in->dtype, MLDF_F32))
+            return mldfi_edge_refuse(op, in, "real numbers", err);
         out->dtype = MLDF_F32;
         return MLDF_OK;
     }
@@ -89,10 +94,9 @@ static mldf_status shape(const struct op *op, const void *draw, const struct ten
     if (op->in.kind != VALUE_PICTURE)
         return MLDF_OK;
     if (mldfi_tensor_width(in) != d->from.width || mldfi_tensor_height(in) != d->from.height)
-        return mldfi_fail(err, MLDF_E_RANGE,
-                          "%s: %llu x %llu pixels, and the picture that it moves with has %u x %u", op->type->name,
-                          (unsigned long long)mldfi_tensor_width(in), (unsigned long long)mldfi_tensor_height(in),
-                          d->from.width, d->from.height);
+        return mldfi_fail(err, MLDF_E_RANGE, "%s: %llu x %llu pixels, and the picture that it moves with has %u x %u",
+                          op->type->name, (unsigned long long)mldfi_tensor_width(in),
+                          (unsigned long long)mldfi_tensor_height(in), d->from.width, d->from.height);
     uint32_t y = in->planar ? 1 : 0;
     out->dims[y] = d->resized ? d->to_height : d->height;
     out->dims[y + 1] = d->resized ? d->to_width : d->width;
@@ -167,8 +171,8 @@ static mldf_status resample(const struct op *op, const struct axis_draw *d, cons
         cropped.data = work->scratch[0].data;
         move_pixels(op, d, in, cropped.data);
     }
-    picture = (struct picture){cropped.data, d->width, d->height, (uint32_t)mldfi_tensor_channels(in),
-                               in->dtype == MLDF_U8 ? 8 : 16, 0};
+    picture = (struct picture){
+        cropped.data, d->width, d->height, (uint32_t)mldfi_tensor_channels(in), in->dtype == MLDF_U8 ? 8 : 16, 0};
     picture.stride = (size_t)d->width * picture.channels * (picture.bits / 8);
     int filter = op->in.role == ROLE_MASK ? RESIZE_NEAREST : s->filter;
     struct resize_spec spec = mldfi_resize_whole(&picture, d->to_width, d->to_height, (enum resize_filter)filter);
@@ -188,9 +192,9 @@ static mldf_status run(const struct op *op, const void *draw, const struct tenso
         return MLDF_OK;
     }
     uint64_t count = mldfi_tensor_count(in), last = in->dims[in->ndim - 1];
-    mldf_status status = mldfi_to_f32(in, out->data, err);
-    if (status < 0 || last == 0)
-        return status;
+    mldfi_convert(in->dtype, in->data, MLDF_F32, out->data, (size_t)count);
+    if (last == 0)
+        return MLDF_OK;
     if (op->in.role == ROLE_BOXES)
         mldfi_axis_boxes(d, out->data, count / 4);
     else
@@ -213,10 +217,14 @@ static mldf_status end_draw(const struct axis_draw *d, struct frame *next) {
 
 /* ---- Parameters ------------------------------------------------------------------------------------------------------------ */
 
-#define SIZE_PARAM(text) {"size", PARAM_INTS, NULL, 1, SIDE_MAX, NULL, 1, 2, text}
-#define FILTER_PARAM {"filter", PARAM_CHOICE, "bilinear", 0, 0, filters, 0, 0, "how pixels are weighed; masks always take the nearest"}
-#define ANTIALIAS_PARAM {"antialias", PARAM_BOOL, "true", 0, 0, NULL, 0, 0, "widen the filter when shrinking, as Pillow does"}
-#define END_PARAM {NULL, PARAM_INT, NULL, 0, 0, NULL, 0, 0, NULL}
+#define SIZE_PARAM(text) \
+    { "size", PARAM_INTS, NULL, 1, SIDE_MAX, NULL, 1, 2, text }
+#define FILTER_PARAM \
+    { "filter", PARAM_CHOICE, "bilinear", 0, 0, filters, 0, 0, "how pixels are weighed; masks always take the nearest" }
+#define ANTIALIAS_PARAM \
+    { "antialias", PARAM_BOOL, "true", 0, 0, NULL, 0, 0, "widen the filter when shrinking, as Pillow does" }
+#define END_PARAM \
+    { NULL, PARAM_INT, NULL, 0, 0, NULL, 0, 0, NULL }
 
 /* size n: a square; [h, w]. */
 static void take_size(const struct op *op, struct axis_state *s) {
@@ -233,11 +241,14 @@ static void take_filter(const struct op *op, size_t at, struct axis_state *s) {
 /* ---- resize ------------------------------------------------------------------------------------------------------------------ */
 
 static const struct op_param resize_params[] = {
-    SIZE_PARAM("n: the shorter side becomes n; [h, w]: exactly that"), FILTER_PARAM, ANTIALIAS_PARAM,
-    {"max_size", PARAM_INT, "0", 0, SIDE_MAX, NULL, 0, 0, "with one n: the longer side is at most this; 0: any"}, END_PARAM};
+    SIZE_PARAM("n: the shorter side becomes n; [h, w]: exactly that"),
+    FILTER_PARAM,
+    ANTIALIAS_PARAM,
+    {"max_size", PARAM_INT, "0", 0, SIDE_MAX, NULL, 0, 0, "with one n: the longer side is at most this; 0: any"},
+    END_PARAM};
 
 static mldf_status infer_resize(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    struct axis_state *s;
+    struct axis_state *s = NULL;
     mldf_status status = accept(op, in, true, out, err);
     if (status == MLDF_OK)
         status = new_state(op, &s, err);
@@ -296,8 +307,11 @@ static mldf_status draw_resize(const struct op *op, struct rng *rng, const struc
 static const struct op_param rrc_params[] = {
     SIZE_PARAM("the result: n x n, or [h, w]"),
     {"scale", PARAM_FLOATS, "[0.08, 1.0]", 1e-6, 1, NULL, 2, 2, "share of the picture's area, between these"},
-    {"ratio", PARAM_FLOATS, "[0.75, 1.3333333333333333]", 1e-3, 1e3, NULL, 2, 2, "width / height of the crop, between these"},
-    FILTER_PARAM, ANTIALIAS_PARAM, END_PARAM};
+    {"ratio", PARAM_FLOATS, "[0.75, 1.3333333333333333]", 1e-3, 1e3, NULL, 2, 2,
+     "width / height of the crop, between these"},
+    FILTER_PARAM,
+    ANTIALIAS_PARAM,
+    END_PARAM};
 
 static mldf_status check_range(const char *name, const double range[2], mldf_error *err) {
     if (range[0] > range[1])
@@ -361,10 +375,12 @@ static mldf_status draw_rrc(const struct op *op, struct rng *rng, const struct f
 
 /* ---- center_resized_crop ---------------------------------------------------------------------------------------------------------- */
 
-static const struct op_param crc_params[] = {
-    SIZE_PARAM("the result: n x n, or [h, w]"),
-    {"ratio", PARAM_FLOAT, "0.875", 1e-3, 1, NULL, 0, 0, "side of the central square crop, as a share of the shorter side"},
-    FILTER_PARAM, ANTIALIAS_PARAM, END_PARAM};
+static const struct op_param crc_params[] = {SIZE_PARAM("the result: n x n, or [h, w]"),
+                                             {"ratio", PARAM_FLOAT, "0.875", 1e-3, 1, NULL, 0, 0,
+                                              "side of the central square crop, as a share of the shorter side"},
+                                             FILTER_PARAM,
+                                             ANTIALIAS_PARAM,
+                                             END_PARAM};
 
 static mldf_status infer_crc(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
@@ -402,18 +418,20 @@ static mldf_status draw_crc(const struct op *op, struct rng *rng, const struct f
 
 static const struct op_param center_params[] = {
     SIZE_PARAM("n x n, or [h, w]; a smaller picture is padded with `fill`"),
-    {"fill", PARAM_FLOAT, "0", -1e9, 1e9, NULL, 0, 0, "value of the padding"}, END_PARAM};
+    {"fill", PARAM_FLOAT, "0", -1e9, 1e9, NULL, 0, 0, "value of the padding"},
+    END_PARAM};
 static const struct op_param random_crop_params[] = {
     SIZE_PARAM("n x n, or [h, w]"),
     {"padding", PARAM_INTS, "0", 0, SIDE_MAX, NULL, 1, 4, "on all sides, [x, y], or [left, top, right, bottom]"},
     {"pad_if_needed", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "pad pictures that are smaller than the crop"},
-    {"fill", PARAM_FLOAT, "0", -1e9, 1e9, NULL, 0, 0, "value of the padding"}, END_PARAM};
+    {"fill", PARAM_FLOAT, "0", -1e9, 1e9, NULL, 0, 0, "value of the padding"},
+    END_PARAM};
 
 static mldf_status check_fill(struct op *op, const struct axis_state *s, mldf_error *err) {
     double most = op->in.dtype == MLDF_U8 ? 255 : op->in.dtype == MLDF_U16 ? 65535 : 0;
     if (op->in.kind == VALUE_PICTURE && most > 0 && (s->fill < 0 || s->fill > most || s->fill != floor(s->fill)))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: fill %g; pixels here are whole numbers from 0 to %g", op->type->name,
-                          s->fill, most);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: fill %g; pixels here are whole numbers from 0 to %g",
+                          op->type->name, s->fill, most);
     return MLDF_OK;
 }
 
@@ -450,8 +468,9 @@ static mldf_status draw_crop(const struct op *op, struct rng *rng, const struct 
     uint64_t height = (uint64_t)frame->height + s->pad[1] + s->pad[3];
     d->pad_left = s->pad[0], d->pad_top = s->pad[1], d->pad_right = s->pad[2], d->pad_bottom = s->pad[3];
     if ((width < s->width || height < s->height) && !s->pad_if_needed)
-        return mldfi_fail(err, MLDF_E_RANGE, "%s: a picture of %u x %u is smaller than the crop of %u x %u; pad_if_needed",
-                          op->type->name, frame->width, frame->height, s->width, s->height);
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "%s: a picture of %u x %u is smaller than the crop of %u x %u; pad_if_needed", op->type->name,
+                          frame->width, frame->height, s->width, s->height);
     /* torchvision pads both sides for random_crop; for center_crop the smaller half is left and above. */
     if (width < s->width) {
         uint32_t missing = (uint32_t)(s->width - width);
@@ -483,7 +502,7 @@ static mldf_status draw_crop(const struct op *op, struct rng *rng, const struct 
 static const struct op_param flip_params[] = {{"p", PARAM_FLOAT, "0.5", 0, 1, NULL, 0, 0, "probability"}, END_PARAM};
 
 static mldf_status infer_flip(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    struct axis_state *s;
+    struct axis_state *s = NULL;
     mldf_status status = accept(op, in, false, out, err);
     if (status == MLDF_OK)
         status = new_state(op, &s, err);
@@ -517,10 +536,10 @@ static mldf_status draw_flip(const struct op *op, struct rng *rng, const struct 
                                         .shape = shape, \
                                         .run = run}
 AXIS(op_resize, "resize", "changes the size; antialiased", 0, resize_params, infer_resize, draw_resize);
-AXIS(op_rrc, "random_resized_crop", "a random window of random size and ratio, resized", OP_RANDOM, rrc_params, infer_rrc,
-     draw_rrc);
-AXIS(op_crc, "center_resized_crop", "a square of `ratio` times the shorter side from the middle, resized", 0, crc_params,
-     infer_crc, draw_crc);
+AXIS(op_rrc, "random_resized_crop", "a random window of random size and ratio, resized", OP_RANDOM, rrc_params,
+     infer_rrc, draw_rrc);
+AXIS(op_crc, "center_resized_crop", "a square of `ratio` times the shorter side from the middle, resized", 0,
+     crc_params, infer_crc, draw_crc);
 AXIS(op_center_crop, "center_crop", "the middle of the picture", 0, center_params, infer_crop, draw_crop);
 AXIS(op_random_crop, "random_crop", "a window at a random place, optionally of the padded picture", OP_RANDOM,
      random_crop_params, infer_crop, draw_crop);
@@ -529,5 +548,5 @@ AXIS(op_vflip, "vflip", "mirrors top and bottom with probability p", OP_RANDOM, 
 
 _Static_assert(sizeof(struct axis_draw) <= OP_DRAW_BYTES, "a draw must fit");
 
-const struct op_type *const mldfi_ops_axis[] = {&op_resize, &op_rrc,   &op_crc,  &op_center_crop,
+const struct op_type *const mldfi_ops_axis[] = {&op_resize,      &op_rrc,   &op_crc,   &op_center_crop,
                                                 &op_random_crop, &op_hflip, &op_vflip, NULL};

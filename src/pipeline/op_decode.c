@@ -1,13 +1,15 @@
 /* decode: a stored picture becomes pixels. It stands first in the chain of every picture, written or not; how it is done, together with the
  * crops and the resize behind it, is in source.c. */
 #include "pipeline/decode.h"
-#include "pipeline/families.h"
+#include "pipeline/registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
 static const struct op_param params[] = {
-    {"exact", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize"},
-    {"channels", PARAM_INT, "0", 0, 4, NULL, 0, 0, "1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3"},
+    {"exact", PARAM_BOOL, "false", 0, 0, NULL, 0, 0,
+     "never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize"},
+    {"channels", PARAM_INT, "0", 0, 4, NULL, 0, 0,
+     "1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3"},
     {"orient", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "turn and mirror as the EXIF orientation says"},
     {"bits", PARAM_INT, "0", 0, 16, NULL, 0, 0, "8 or 16; 0: as stored when all are alike, else 8"},
     {NULL, PARAM_INT, NULL, 0, 0, NULL, 0, 0, NULL}};

@@ -13,8 +13,8 @@ struct literal {
     literal_kind kind;
     const char *text; /* as written; TEXT: unescaped, without quotes */
     size_t bytes;
-    double number;    /* NUMBER */
-    bool whole;       /* NUMBER: written without fraction and exponent */
+    double number;         /* NUMBER */
+    bool whole;            /* NUMBER: written without fraction and exponent */
     struct literal *items; /* LIST: numbers or words */
     size_t item_count;
     uint32_t offset;
@@ -33,10 +33,10 @@ struct step {
     uint32_t offset, bytes;
 };
 struct binding {
-    char *output;     /* name of the output */
-    char **inputs;    /* one name (field, or earlier output), or several: OUT = [a, b] */
+    char *output;  /* name of the output */
+    char **inputs; /* one name (field, or earlier output), or several: OUT = [a, b] */
     size_t input_count;
-    value_role role;  /* ROLE_NONE: by the field's type */
+    value_role role; /* ROLE_NONE: by the field's type */
     uint32_t offset;
 };
 struct statement {
@@ -73,7 +73,8 @@ const struct user_operation *mldfi_context_operation(const mldf_context *context
 /* ---- Arguments → values (parameters.c) ------------------------------------------------------------------------------------------- */
 
 /* Fills op->args from a step's arguments and the type's defaults. */
-mldf_status mldfi_bind_parameters(const struct mldf_pipeline *pipeline, const struct step *step, struct op *op, mldf_error *err);
+mldf_status mldfi_bind_parameters(const struct mldf_pipeline *pipeline, const struct step *step, struct op *op,
+                                  mldf_error *err);
 void mldfi_free_parameters(struct op *op);
 /* For tests and composite operations (randaugment): a bound, inferred instance from text such as "hflip(p=0.3)". */
 mldf_status mldfi_op_from_text(const char *text, const struct edge *in, struct op *op, mldf_error *err);
@@ -89,13 +90,13 @@ const char *mldfi_dtype_short(mldf_dtype dtype); /* "u8", "f32" ... */
 struct stage;
 struct chain {
     char *name;
-    size_t field;     /* SIZE_MAX: made of `inputs` */
-    size_t *inputs;   /* chains */
+    size_t field;   /* SIZE_MAX: made of `inputs` */
+    size_t *inputs; /* chains */
     size_t input_count;
     struct edge source; /* type of the field's value; of the first operation's output for a chain of inputs */
     struct op *ops;
     size_t op_count;
-    bool hidden;      /* dropped */
+    bool hidden; /* dropped */
     struct plan_output output;
     struct stage *stages; /* made by plan.c */
     size_t stage_count;
@@ -109,6 +110,7 @@ mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *sc
                             const struct plan_options *options, struct graph *out, mldf_error *err);
 void mldfi_graph_free(struct graph *graph);
 /* The type of a field's stored value. */
-mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out, mldf_error *err);
+mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out,
+                             mldf_error *err);
 
 #endif

@@ -14,7 +14,8 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-static mldf_status add_step(struct plan *plan, const struct chain *chain, const char *text, size_t *out, mldf_error *err) {
+static mldf_status add_step(struct plan *plan, const struct chain *chain, const char *text, size_t *out,
+                            mldf_error *err) {
     mldf_buffer name = MLDF_BUFFER_INIT;
     mldf_status status = mldfi_buffer_printf(&name, err, "%s%s%s", chain ? chain->name : "", chain ? ": " : "", text);
     char **names = status < 0 ? NULL : realloc(plan->step_names, (plan->step_count + 1) * sizeof *names);
@@ -70,7 +71,8 @@ static mldf_status plan_source(struct plan *plan, struct chain *chain, struct st
     return status;
 }
 
-static mldf_status plan_stage(struct plan *plan, struct chain *chain, size_t first, struct stage *stage, mldf_error *err) {
+static mldf_status plan_stage(struct plan *plan, struct chain *chain, size_t first, struct stage *stage,
+                              mldf_error *err) {
     const struct op *op = &chain->ops[first];
     mldf_buffer text = MLDF_BUFFER_INIT;
     *stage = (struct stage){.kind = STAGE_OP, .first = first, .count = 1};
@@ -165,7 +167,8 @@ static mldf_status choose_kernels(struct plan *plan, mldf_error *err) {
     else
         plan->kernels = isa ? mldfi_kernels_named(isa) : mldfi_kernels_best();
     if (!plan->kernels)
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "instruction set %s: unknown, or not to be had on this processor", isa);
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "instruction set %s: unknown, or not to be had on this processor",
+                          isa);
     return MLDF_OK;
 }
 
@@ -187,8 +190,9 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
         status = log_chain(plan, &plan->graph.chains[i], err);
     if (status == MLDF_OK)
-        status = mldfi_buffer_printf(&plan->log, err, plan->options.reference ? "reference: nothing is rewritten\n"
-                                                                              : "rewritten, for %s:\n", plan->kernels->name);
+        status = mldfi_buffer_printf(
+            &plan->log, err, plan->options.reference ? "reference: nothing is rewritten\n" : "rewritten, for %s:\n",
+            plan->kernels->name);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
         status = plan_chain(plan, &plan->graph.chains[i], err);
     if (status == MLDF_OK)

@@ -1,9 +1,11 @@
 /* A sample through the stages of its chains, into the batch. Each chain has two buffers that take turns; its last stage writes straight to
  * its place in the batch. With pairs, a sample and its partner go side by side: each up to the pair operation, then both through it. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/convert.h"
 #include "os/file.h"
 #include "pipeline/stage.h"
 #include "util/buffer.h"
@@ -175,8 +177,12 @@ mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_
     const struct chain *c = &r->plan->graph.chains[chain];
     const struct op *last = &c->ops[plan->first + plan->count - 1];
     const struct tensor *t = &memory->tensor;
-    struct picture picture = {t->data, (uint32_t)mldfi_tensor_width(t), (uint32_t)mldfi_tensor_height(t),
-                              (uint32_t)mldfi_tensor_channels(t), t->dtype == MLDF_U8 ? 8 : 16, 0};
+    struct picture picture = {t->data,
+                              (uint32_t)mldfi_tensor_width(t),
+                              (uint32_t)mldfi_tensor_height(t),
+                              (uint32_t)mldfi_tensor_channels(t),
+                              t->dtype == MLDF_U8 ? 8 : 16,
+                              0};
     struct tensor out = {.dtype = last->out.dtype, .planar = last->out.planar, .ndim = 3};
     int in;
     picture.stride = (size_t)picture.width * picture.channels * (picture.bits / 8);
@@ -319,7 +325,7 @@ static void fill_rest(uint8_t *at, size_t bytes, mldf_dtype dtype, double value)
         memset(at, 0, bytes);
         return;
     }
-    mldfi_store_number(element, dtype, value);
+    mldfi_convert(MLDF_F64, &value, dtype, element, 1);
     for (size_t i = 0; i + size <= bytes; i += size)
         memcpy(at + i, element, size);
 }
@@ -356,7 +362,8 @@ static mldf_status run_chain(const struct run *r, struct side *side, size_t chai
         status = fetch(r, side, chain, err);
     for (size_t i = first; status == MLDF_OK && i < end; i++) {
         bool last = i + 1 == c->stage_count && target;
-        status = run_stage(r, side, chain, &c->stages[i], last ? target->data : NULL, last ? room_bytes(c, target) : 0, err);
+        status =
+            run_stage(r, side, chain, &c->stages[i], last ? target->data : NULL, last ? room_bytes(c, target) : 0, err);
     }
     if (status == MLDF_OK && end == c->stage_count && target)
         status = deliver(c, &side->chains[chain].tensor, target, err);
@@ -385,7 +392,8 @@ mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, 
         return mldfi_fail(err, MLDF_E_STATE, "a plan with pairs runs pairs");
     begin_side(plan, &worker->sides[0], position);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
-        status = run_chain(&r, &worker->sides[0], i, 0, plan->graph.chains[i].stage_count, target_of(plan, targets, i), err);
+        status =
+            run_chain(&r, &worker->sides[0], i, 0, plan->graph.chains[i].stage_count, target_of(plan, targets, i), err);
     return status;
 }
 

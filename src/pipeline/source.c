@@ -94,8 +94,8 @@ static bool view_raw(struct source *s, uint32_t x, uint32_t y) {
         s->value.bytes != row * info->height || s->run->plan->options.reference)
         return false;
     s->picture.stride = (size_t)row;
-    s->picture.data = (uint8_t *)(uintptr_t)s->value.data + (size_t)y * (size_t)row +
-                      (size_t)x * info->channels * (info->bits / 8);
+    s->picture.data =
+        (uint8_t *)(uintptr_t)s->value.data + (size_t)y * (size_t)row + (size_t)x * info->channels * (info->bits / 8);
     return true;
 }
 
@@ -191,8 +191,9 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
     } else if (g->resized) {
         size_t bytes = (size_t)g->part_width * g->part_height * channels;
         status = mldfi_buffer_resize(&s->run->worker->work.scratch[2], bytes, err);
-        struct picture small = {s->run->worker->work.scratch[2].data, g->part_width, g->part_height, (uint32_t)channels, 8,
-                                (size_t)g->part_width * channels};
+        struct picture small = {
+            s->run->worker->work.scratch[2].data, g->part_width, g->part_height, (uint32_t)channels, 8,
+            (size_t)g->part_width * channels};
         if (status == MLDF_OK)
             status = resample(s, &none, small.data, err);
         if (status == MLDF_OK)
@@ -210,7 +211,8 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
 
 mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err) {
-    struct source s = {.run = r, .side = side, .chain = &r->plan->graph.chains[chain], .chain_index = chain, .stage = stage};
+    struct source s = {
+        .run = r, .side = side, .chain = &r->plan->graph.chains[chain], .chain_index = chain, .stage = stage};
     s.decode = s.chain->ops[stage->first].state;
     double start = mldfi_worker_clock(r->worker);
     mldf_status status = fetch(&s, err);

@@ -55,12 +55,12 @@ struct side {
     uint8_t (*draws)[OP_DRAW_BYTES]; /* [shared_count], aligned to 16 */
     bool *drawn;
     struct chain_memory {
-        mldf_buffer value;       /* what the feed put aside */
-        mldf_buffer buffers[2];  /* results of stages, in turn */
-        struct tensor tensor;    /* the present value */
-        int in;                  /* which buffer holds it; -1: elsewhere, not to be written */
-        struct frame frame;      /* of a picture */
-    } *chains;
+        mldf_buffer value;      /* what the feed put aside */
+        mldf_buffer buffers[2]; /* results of stages, in turn */
+        struct tensor tensor;   /* the present value */
+        int in;                 /* which buffer holds it; -1: elsewhere, not to be written */
+        struct frame frame;     /* of a picture */
+    } * chains;
 };
 
 struct plan_worker {
@@ -92,9 +92,6 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
                              bool mirror_y, void *dst, mldf_error *err);
 /* The `finish` to hand to a kernel for a table plan that kernels cannot do: none. */
 bool mldfi_finish_is_kernel(const struct finish_plan *plan);
-
-/* One number as an element of a type, as cast does it. */
-void mldfi_store_number(void *out, mldf_dtype dtype, double value);
 
 /* run.c */
 mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,
