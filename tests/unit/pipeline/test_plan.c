@@ -71,7 +71,7 @@ static void run_all(struct pictures *all, const char *text, bool reference, cons
             for (uint32_t k = 0; k < e->ndim; k++)
                 bytes *= (size_t)e->dims[k];
             if (status == MLDF_OK)
-                CHECK_OK(mldf_buffer_append(&out->bytes, targets[o].data, bytes, NULL));
+                CHECK(mldf_buffer_append(&out->bytes, targets[o].data, bytes, NULL) == MLDF_OK);
             free(targets[o].data);
         }
     }
