@@ -1,4 +1,4 @@
-/* What decode is asked for: made by op_decode.c when types are inferred, used by source.c. */
+/* What decode is asked for: made by op_decode.c when types are inferred, used by run_source.c. */
 #ifndef MLDF_PIPELINE_DECODE_H
 #define MLDF_PIPELINE_DECODE_H
 

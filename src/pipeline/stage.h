@@ -1,4 +1,4 @@
-/* Stages: what a chain is executed as, after rewriting; and the memory they run in. plan.c makes them, run.c and source.c run them. */
+/* Stages: what a chain is executed as, after rewriting; and the memory they run in. plan.c makes them, run.c and run_source.c run them. */
 #ifndef MLDF_PIPELINE_STAGE_H
 #define MLDF_PIPELINE_STAGE_H
 
@@ -81,7 +81,7 @@ struct run {
     uint64_t epoch;
 };
 
-/* source.c */
+/* run_source.c */
 mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err);
 /* finish.c: out->data is set by the caller. */
