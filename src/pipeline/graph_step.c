@@ -14,8 +14,11 @@ static mldf_status name_step(const struct builder *b, size_t chain, const struct
     enum { SHOWN = 48 };
     const struct chain *c = &b->graph->chains[chain];
     size_t number = b->drafts[chain].step_count + 1, shown = step->bytes < SHOWN ? step->bytes : SHOWN;
+    size_t name = strlen(step->type->name);
     if (!err || status == MLDF_E_MEMORY)
         return status;
+    if (strncmp(err->message, step->type->name, name) == 0 && strncmp(err->message + name, ": ", 2) == 0)
+        memmove(err->message, err->message + name + 2, strlen(err->message + name + 2) + 1); /* once is enough */
     if (step->bytes == 0)
         mldfi_error_prefix(err, "%s, %s", c->name, step->type->name);
     else
