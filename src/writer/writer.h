@@ -186,6 +186,10 @@ struct kept_section {
     mldf_buffer bytes;
 };
 
+/* writer.c */
+/* Any time before finish; the text is copied. */
+mldf_status mldfi_writer_set_card(mldf_writer *writer, const char *card, size_t card_bytes, mldf_error *err);
+
 /* job.c */
 mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err);
 void mldfi_job_reset(struct job *job);
