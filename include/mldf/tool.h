@@ -325,12 +325,15 @@ typedef struct mldf_class_count {
     uint64_t count;
 } mldf_class_count;
 
-/* What is known of one field. Borrowed from the summary. NULL distributions: they make no sense for the type. */
+/* What is known of one field, or of one member of a struct (INLINE). Borrowed from the summary. NULL distributions: they make no sense for the type. */
 typedef struct mldf_field_summary {
-    const char *name;
+    const char *name; /* of a member: "pose.x", or "pose[x]" where a field has that name */
+    const char *type; /* of a member: NumPy's, "<f4" */
     uint64_t present, nulls, nonfinite;
-    mldf_value min, max;              /* INT, UINT or FLOAT; NULL when there are no numbers */
-    const mldf_distribution *values;  /* of finite numbers */
+    uint64_t elements;   /* numbers in all arrays, finite or not; 0 for other types */
+    mldf_value min, max; /* INT, UINT or FLOAT; NULL when there are no numbers */
+    const mldf_distribution
+        *values; /* of finite numbers, those in arrays too; complex ones have no order and none of this */
     const mldf_distribution *lengths; /* characters of text, elements of arrays */
     const mldf_distribution *bytes;   /* of payloads, decompressed */
     const mldf_distribution *dims;    /* of arrays: one for each dimension */
@@ -338,6 +341,8 @@ typedef struct mldf_field_summary {
     const mldf_class_count
         *classes; /* INT and short TEXT with at most MLDF_SUMMARY_CLASSES values, most frequent first */
     size_t class_count;
+    const struct mldf_field_summary *members; /* of a struct: those that are numbers, in order */
+    size_t member_count;
 } mldf_field_summary;
 
 typedef struct mldf_summary_options {
