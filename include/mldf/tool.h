@@ -281,8 +281,10 @@ typedef struct mldf_split_options {
     mldf_writer_options writer; /* of each part; its card NULL: the source's */
     const char *const *compress_fields;
     size_t compress_count;
-    uint64_t count;          /* samples in each part; the last may have fewer */
-    uint64_t bytes;          /* of rows, payloads and keys in each part, at most, unless one sample alone has more */
+    uint64_t count; /* samples in each part; the last may have fewer */
+    /* of each part's finished file, at most; a sample whose file alone is larger gets one of its own, with a warning. Not with a
+     * dictionary: one that the source has is not used */
+    uint64_t bytes;
     const double *fractions; /* add up to 1 */
     size_t fraction_count;
     const char *const *names; /* one for each fraction, in place of the number; NULL: numbers from 0 */
