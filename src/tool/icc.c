@@ -8,7 +8,7 @@
 #include "field/image.h"
 #include "interop/sink.h"
 #include "mldf/image.h"
-#include "tool/convert.h"
+#include "util/base64.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"

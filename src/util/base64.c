@@ -1,5 +1,6 @@
-/* base64 (RFC 4648). See convert.h. */
-#include "tool/convert.h"
+/* See base64.h. */
+#include "util/base64.h"
+
 #include "util/buffer.h"
 
 static int digit(char c) {
