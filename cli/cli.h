@@ -231,6 +231,8 @@ const mldf_distribution *main_distribution(const mldf_field_summary *field, cons
 int write_svg(const struct invocation *invocation, const char *path, const char *source, const mldf_reader *reader,
               const mldf_summary *summary);
 
+/* The options of both. */
+extern const struct option_spec samples_options[];
 int cmd_samples(struct invocation *invocation, bool head);
 
 #endif

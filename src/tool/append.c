@@ -77,6 +77,7 @@ static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_res
     }
     mldf_write_result written = {0, 0, 0};
     status = mldf_writer_finish(feed->writer, &written, err);
+    result->written = written.samples; /* without the skipped ones */
     result->skipped = feed->skipped;
     result->bytes = written.file_bytes;
     return status;

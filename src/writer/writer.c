@@ -65,6 +65,7 @@ mldf_status mldfi_writer_set_card(mldf_writer *writer, const char *card, size_t 
         st = MLDF_E_MEMORY;
     if (copy) {
         free(writer->card);
+    mldfi_keyset_free(&writer->seen);
         writer->card = copy;
         writer->card_bytes = text.size;
     }
@@ -356,6 +357,7 @@ static mldf_status add_history(mldf_writer *writer, mldf_error *err) {
 
 static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
     mldf_status st = mldfi_drain(writer, err);
+    mldfi_keyset_free(&writer->seen);
     if (st >= 0)
         st = mldfi_place_end(&writer->workers[0], err);
     if (st >= 0 && writer->adding)

@@ -31,7 +31,8 @@ static void every_length_around_the_padding(void) {
     CHECK_EQ_STR("f908a43fc8456c583aacde0fb2627959f8513dc76d0c03979b7f945a7dd78f22", hex(all, sizeof all));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
     RUN(known_digests);
     RUN(every_length_around_the_padding);
     return check_end();
