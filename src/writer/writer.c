@@ -65,7 +65,7 @@ mldf_status mldfi_writer_set_card(mldf_writer *writer, const char *card, size_t 
         st = MLDF_E_MEMORY;
     if (copy) {
         free(writer->card);
-    mldfi_keyset_free(&writer->seen);
+        mldfi_keyset_free(&writer->seen);
         writer->card = copy;
         writer->card_bytes = text.size;
     }
