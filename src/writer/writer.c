@@ -65,7 +65,6 @@ mldf_status mldfi_writer_set_card(mldf_writer *writer, const char *card, size_t 
         st = MLDF_E_MEMORY;
     if (copy) {
         free(writer->card);
-        mldfi_keyset_free(&writer->seen);
         writer->card = copy;
         writer->card_bytes = text.size;
     }
@@ -448,6 +447,7 @@ void mldf_writer_abort(mldf_writer *writer) {
     mldf_buffer_free(&writer->position);
     mldf_schema_free(writer->schema);
     free(writer->card);
+    mldfi_keyset_free(&writer->seen);
     free(writer->target);
     pthread_cond_destroy(&writer->work);
     pthread_cond_destroy(&writer->room);
