@@ -34,6 +34,15 @@ void mldfi_gray(const struct pixels *p, const struct pixels *to) {
     }
 }
 
+void mldfi_copy_channel(const struct pixels *from, size_t channel, const struct pixels *to, size_t to_channel) {
+    float v[COLOR_BLOCK];
+    for (size_t at = 0; at < from->count; at += COLOR_BLOCK) {
+        size_t n = mldfi_block_size(from, at);
+        mldfi_block_load(from, channel, at, n, v);
+        mldfi_block_store(to, to_channel, at, n, v);
+    }
+}
+
 float mldfi_gray_mean(const struct pixels *p) {
     float color[3][COLOR_BLOCK], gray[COLOR_BLOCK];
     bool whole = p->dtype != MLDF_F32;
@@ -154,19 +163,16 @@ SHARPEN(sharpen_f32, float, REAL)
 void mldfi_sharpen(const struct pixels *from, size_t width, double factor, const struct pixels *to) {
     size_t height = width ? from->count / width : 0, step = from->step, row = width * step;
     float keep = (float)(1.0 - factor), white = mldfi_white(from->dtype);
-    float copy[COLOR_BLOCK];
     for (size_t c = 0; c < from->channels; c++)
-        for (size_t at = 0; at < from->count; at += COLOR_BLOCK) {
-            mldfi_block_load(from, c, at, mldfi_block_size(from, at), copy);
-            mldfi_block_store(to, c, at, mldfi_block_size(from, at), copy);
-        }
+        mldfi_copy_channel(from, c, to, c);
     if (height <= 2 || width <= 2)
         return;
     for (size_t c = 0; c < mldfi_colors(from); c++)
         for (size_t y = 1; y + 1 < height; y++) {
             size_t at = c * from->plane + y * row + step;
             if (from->dtype == MLDF_U8)
-                sharpen_u8((const uint8_t *)from->data + at, row, step, width - 2, keep, white, (uint8_t *)to->data + at);
+                sharpen_u8((const uint8_t *)from->data + at, row, step, width - 2, keep, white,
+                           (uint8_t *)to->data + at);
             else if (from->dtype == MLDF_U16)
                 sharpen_u16((const uint16_t *)from->data + at, row, step, width - 2, keep, white,
                             (uint16_t *)to->data + at);

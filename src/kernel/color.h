@@ -51,6 +51,8 @@ void mldfi_equalize(const struct pixels *p);
 /* 0.2989 r + 0.587 g + 0.114 b into a picture of the same type: into each of its `colors`; its own alpha is not touched. Gray is copied.
  * to may be p. */
 void mldfi_gray(const struct pixels *p, const struct pixels *to);
+/* One channel's values into a channel of another picture of the same type and size. */
+void mldfi_copy_channel(const struct pixels *from, size_t channel, const struct pixels *to, size_t to_channel);
 /* Mean of that gray, cut off before for integers. 0 for an empty picture. */
 float mldfi_gray_mean(const struct pixels *p);
 /* v * ratio + gray * (1 - ratio). */

@@ -204,7 +204,7 @@ static void convert_complex(mldf_dtype from, const void *in, void *out, size_t c
         EACH(2 * count, ((float *)out)[k] = (float)((const double *)in)[k]);
 }
 
-void mldfi_convert(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count) {
+void mldfi_convert_elements(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count) {
     union block b;
     if (from == to) {
         if (in != out && count)
@@ -229,7 +229,7 @@ void mldfi_convert(mldf_dtype from, const void *in, mldf_dtype to, void *out, si
     }
 }
 
-double mldfi_element(mldf_dtype dtype, const void *data, size_t index) {
+double mldfi_element_f64(mldf_dtype dtype, const void *data, size_t index) {
     union block b;
     load(dtype, data, index, 1, &b);
     if (is_float(dtype))
@@ -311,7 +311,7 @@ AFFINE(affine_u8, uint8_t) AFFINE(affine_u16, uint16_t) AFFINE(affine_f32, float
     else if (from == MLDF_U16)
         affine_u16(in, scale, shift, period, out, count);
     else {
-        mldfi_convert(from, in, MLDF_F32, out, count);
+        mldfi_convert_elements(from, in, MLDF_F32, out, count);
         affine_f32(out, scale, shift, period, out, count);
     }
 }

@@ -20,10 +20,10 @@ float mldfi_bf16_to_f32(uint16_t value);
 
 bool mldfi_convertible(mldf_dtype from, mldf_dtype to);
 /* mldfi_convertible(from, to). in and out are aligned as their types want, and the same only when the types are. */
-void mldfi_convert(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
+void mldfi_convert_elements(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
 
 /* One element of any type that is not complex, as a double (rounded when a 64-bit integer is large). */
-double mldfi_element(mldf_dtype dtype, const void *data, size_t index);
+double mldfi_element_f64(mldf_dtype dtype, const void *data, size_t index);
 
 /* pixels x channels elements ↔ channels x pixels elements. element: 1, 2, 4, 8 or 16 bytes. */
 void mldfi_to_planar(const void *in, size_t pixels, size_t channels, size_t element, void *out);

@@ -118,32 +118,30 @@ static mldf_status normalize_infer(struct op *op, const struct edge *in, struct 
     } else if (white > 1) {
         unit = op->args[UNIT].f;
         if (op->args[UNIT].i != 1 && op->args[UNIT].i != 255)
-            return mldfi_fail(err, MLDF_E_ARGUMENT, "normalize: unit is 1 or 255, not %lld",
-                              (long long)op->args[UNIT].i);
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "unit is 1 or 255, not %lld", (long long)op->args[UNIT].i);
     }
     if (std->i >= 0) {
         if (mean->i < 0)
-            return mldfi_fail(err, MLDF_E_ARGUMENT, "normalize: std must be given when mean is given as numbers");
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "std must be given when mean is given as numbers");
         stds = presets[mean->i].std;
         std_count = presets[mean->i].count;
     }
     count = mean_count > std_count ? mean_count : std_count;
     if (count == 0 || (mean_count != 1 && mean_count != count) || (std_count != 1 && std_count != count))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "normalize: %u means and %u deviations", mean_count, std_count);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%u means and %u deviations", mean_count, std_count);
     if (count > 1 && count != channels) {
         if (channels)
-            return mldfi_fail(err, MLDF_E_TYPE, "normalize: constants for %u channels, the input has %u", count,
-                              channels);
-        return mldfi_fail(err, MLDF_E_TYPE, "normalize: constants for %u channels, the input's channels vary", count);
+            return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input has %u", count, channels);
+        return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input's channels vary", count);
     }
     s = affine_new(count, op, &a, err);
     for (uint32_t c = 0; !s && c < count; c++) {
         double m = means[mean_count == 1 ? 0 : c], d = stds[std_count == 1 ? 0 : c];
         if (!(d > 0))
-            return mldfi_fail(err, MLDF_E_ARGUMENT, "normalize: std must be above 0, not %g", d);
-        s = round_constant("normalize: 1 / std", unit / (white * d), &a->scale[c], err);
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "std must be above 0, not %g", d);
+        s = round_constant("1 / std", unit / (white * d), &a->scale[c], err);
         if (!s)
-            s = round_constant("normalize: mean / std", -m / d, &a->shift[c], err);
+            s = round_constant("mean / std", -m / d, &a->shift[c], err);
     }
     out->dtype = MLDF_F32;
     return s;
@@ -226,9 +224,9 @@ static mldf_status scale_infer(struct op *op, const struct edge *in, struct edge
     out->dtype = MLDF_F32;
     s = affine_new(1, op, &a, err);
     if (!s)
-        s = round_constant("scale: factor", op->args[0].f, &a->scale[0], err);
+        s = round_constant("factor", op->args[0].f, &a->scale[0], err);
     if (!s)
-        s = round_constant("scale: offset", op->args[1].f, &a->shift[0], err);
+        s = round_constant("offset", op->args[1].f, &a->shift[0], err);
     return s;
 }
 

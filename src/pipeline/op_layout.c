@@ -5,9 +5,9 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-static mldf_status refuse_dtype(const struct op *op, const struct edge *in, mldf_dtype to, mldf_error *err) {
-    return mldfi_fail(err, MLDF_E_TYPE, "%s: a value of type %s cannot become %s", op->type->name,
-                      mldf_dtype_name(in->dtype), mldf_dtype_name(to));
+static mldf_status refuse_dtype(const struct edge *in, mldf_dtype to, mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_TYPE, "a value of type %s cannot become %s", mldf_dtype_name(in->dtype),
+                      mldf_dtype_name(to));
 }
 
 /* ---- cast ------------------------------------------------------------------------------------------------------------------- */
@@ -25,7 +25,7 @@ static mldf_status cast_infer(struct op *op, const struct edge *in, struct edge 
     if (in->kind == VALUE_ENCODED)
         return mldfi_edge_refuse(op, in, "a decoded picture or an array", err);
     if (!mldfi_convertible(in->dtype, to))
-        return refuse_dtype(op, in, to, err);
+        return refuse_dtype(in, to, err);
     out->dtype = to;
     if (in->kind == VALUE_BYTES && to != MLDF_U8)
         out->kind = VALUE_ARRAY;
@@ -38,7 +38,7 @@ static mldf_status cast_run(const struct op *op, const void *draw, const struct 
     (void)draw;
     (void)work;
     (void)err;
-    mldfi_convert(in->dtype, in->data, out->dtype, out->data, (size_t)mldfi_tensor_count(in));
+    mldfi_convert_elements(in->dtype, in->data, out->dtype, out->data, (size_t)mldfi_tensor_count(in));
     return MLDF_OK;
 }
 
@@ -77,7 +77,7 @@ static mldf_status layout_infer(struct op *op, const struct edge *in, struct edg
     if (to == MLDF_DTYPE_NONE)
         to = in->dtype;
     if (!mldfi_convertible(in->dtype, to))
-        return refuse_dtype(op, in, to, err);
+        return refuse_dtype(in, to, err);
     out->dtype = to;
     if (in->planar != planar) {
         uint64_t dims[3] = {(uint64_t)in->dims[0], (uint64_t)in->dims[1], (uint64_t)in->dims[2]};
@@ -123,7 +123,7 @@ static mldf_status layout_run(const struct op *op, const void *draw, const struc
             mldfi_to_interleaved(in->data, pixels, channels, element, to);
         turned = to;
     }
-    mldfi_convert(in->dtype, turned, out->dtype, out->data, count);
+    mldfi_convert_elements(in->dtype, turned, out->dtype, out->data, count);
     return MLDF_OK;
 }
 
