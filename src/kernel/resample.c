@@ -20,61 +20,81 @@ static inline uint16_t clip16(int64_t sum) {
     return (uint16_t)(v < 0 ? 0 : v > 65535 ? 65535 : v);
 }
 
-/* One row, N channels known to the compiler. */
-#define ACROSS(NAME, PIXEL, SUM, CLIP, N) \
-    static void NAME(const struct resample_table *t, const PIXEL *in, PIXEL *out) { \
-        for (uint32_t i = 0; i < t->count; i++, out += N) { \
+static inline uint32_t load_8(const uint8_t *p) {
+    return *p;
+}
+
+static inline uint32_t load_16(const uint8_t *p) {
+    return mldfi_load_u16(p);
+}
+
+static inline void store_8(uint8_t *p, uint8_t v) {
+    *p = v;
+}
+
+static inline void store_16(uint8_t *p, uint16_t v) {
+    mldfi_store_u16(p, v);
+}
+
+/* One row, N channels known to the compiler, of samples of B bytes. */
+#define ACROSS(NAME, LOAD, STORE, B, SUM, CLIP, N) \
+    static void NAME(const struct resample_table *t, const uint8_t *in, uint8_t *out) { \
+        for (uint32_t i = 0; i < t->count; i++, out += N * B) { \
             const int32_t *w = t->weights + (size_t)i * t->taps; \
-            const PIXEL *p = in + (size_t)t->first[i] * N; \
+            const uint8_t *p = in + (size_t)t->first[i] * N * B; \
             SUM sum[N]; \
             for (int c = 0; c < N; c++) \
                 sum[c] = HALF; \
-            for (uint32_t k = 0; k < t->used[i]; k++, p += N) \
+            for (uint32_t k = 0; k < t->used[i]; k++, p += N * B) \
                 for (int c = 0; c < N; c++) \
-                    sum[c] += (SUM)p[c] * w[k]; \
+                    sum[c] += (SUM)LOAD(p + c * B) * w[k]; \
             for (int c = 0; c < N; c++) \
-                out[c] = CLIP(sum[c]); \
+                STORE(out + c * B, CLIP(sum[c])); \
         } \
     }
-ACROSS(across_8_1, uint8_t, int32_t, clip8, 1)
-ACROSS(across_8_2, uint8_t, int32_t, clip8, 2)
-ACROSS(across_8_3, uint8_t, int32_t, clip8, 3)
-ACROSS(across_8_4, uint8_t, int32_t, clip8, 4)
-ACROSS(across_16_1, uint16_t, int64_t, clip16, 1)
-ACROSS(across_16_2, uint16_t, int64_t, clip16, 2)
-ACROSS(across_16_3, uint16_t, int64_t, clip16, 3)
-ACROSS(across_16_4, uint16_t, int64_t, clip16, 4)
+ACROSS(across_8_1, load_8, store_8, 1, int32_t, clip8, 1)
+ACROSS(across_8_2, load_8, store_8, 1, int32_t, clip8, 2)
+ACROSS(across_8_3, load_8, store_8, 1, int32_t, clip8, 3)
+ACROSS(across_8_4, load_8, store_8, 1, int32_t, clip8, 4)
+ACROSS(across_16_1, load_16, store_16, 2, int64_t, clip16, 1)
+ACROSS(across_16_2, load_16, store_16, 2, int64_t, clip16, 2)
+ACROSS(across_16_3, load_16, store_16, 2, int64_t, clip16, 3)
+ACROSS(across_16_4, load_16, store_16, 2, int64_t, clip16, 4)
+
+void mldfi_resample_across(const struct resample_table *t, uint32_t channels, uint32_t bits, const uint8_t *in,
+                           uint8_t *out) {
+    static void (*const loops[2][4])(const struct resample_table *, const uint8_t *, uint8_t *) = {
+        {across_8_1, across_8_2, across_8_3, across_8_4}, {across_16_1, across_16_2, across_16_3, across_16_4}};
+    loops[bits == 16][channels - 1](t, in, out);
+}
 
 /* One target row: sums of whole source rows, kept in a strip that stays in the cache. */
 enum { STRIP = 256 };
-#define DOWN(NAME, PIXEL, SUM, CLIP) \
-    static void NAME(const PIXEL *rows, size_t stride, const int32_t *w, uint32_t used, PIXEL *out, size_t samples) { \
+#define DOWN(NAME, LOAD, STORE, B, SUM, CLIP) \
+    static void NAME(const struct resample_rows *r, const int32_t *w, uint32_t used, uint8_t *out, size_t samples) { \
         SUM sum[STRIP]; \
         for (size_t from = 0; from < samples; from += STRIP) { \
             size_t n = samples - from < STRIP ? samples - from : STRIP; \
+            uint32_t row = r->start; \
             for (size_t x = 0; x < n; x++) \
                 sum[x] = HALF; \
             for (uint32_t k = 0; k < used; k++) { \
-                const PIXEL *p = rows + k * stride + from; \
+                const uint8_t *p = r->data + row * r->stride + from * B; \
+                const SUM weight = w[k]; \
                 for (size_t x = 0; x < n; x++) \
-                    sum[x] += (SUM)p[x] * w[k]; \
+                    sum[x] += (SUM)LOAD(p + x * B) * weight; \
+                row = row + 1 == r->ring ? 0 : row + 1; \
             } \
             for (size_t x = 0; x < n; x++) \
-                out[from + x] = CLIP(sum[x]); \
+                STORE(out + (from + x) * B, CLIP(sum[x])); \
         } \
     }
-DOWN(down_8, uint8_t, int32_t, clip8)
-DOWN(down_16, uint16_t, int64_t, clip16)
+DOWN(down_8, load_8, store_8, 1, int32_t, clip8)
+DOWN(down_16, load_16, store_16, 2, int64_t, clip16)
 
-static void across(const struct resample_table *t, uint32_t channels, uint32_t bits, const void *in, void *out) {
-    static void (*const narrow[])(const struct resample_table *, const uint8_t *, uint8_t *) = {across_8_1, across_8_2,
-                                                                                                across_8_3, across_8_4};
-    static void (*const wide[])(const struct resample_table *, const uint16_t *,
-                                uint16_t *) = {across_16_1, across_16_2, across_16_3, across_16_4};
-    if (bits == 8)
-        narrow[channels - 1](t, in, out);
-    else
-        wide[channels - 1](t, in, out);
+void mldfi_resample_down(const struct resample_rows *rows, uint32_t bits, const int32_t *weights, uint32_t used,
+                         uint8_t *out, size_t samples) {
+    (bits == 16 ? down_16 : down_8)(rows, weights, used, out, samples);
 }
 
 struct resize {
@@ -92,23 +112,24 @@ static void run(const struct resize *r, uint8_t *pixels) {
     const uint8_t *in = (const uint8_t *)s->data + r->top * in_row;
     bool same_width = r->width == s->width;
     for (uint32_t y = 0; !same_width && y < r->rows; y++)
-        across(&r->x, s->channels, s->bits, in + y * in_row, r->middle + y * out_row);
+        mldfi_resample_across(&r->x, s->channels, s->bits, in + y * in_row, r->middle + y * out_row);
     const uint8_t *middle = same_width ? in : r->middle;
     for (uint32_t y = 0; y < r->height; y++) {
-        const uint8_t *from = middle + (r->y.first[y] - r->top) * out_row;
-        const int32_t *w = r->y.weights + (size_t)y * r->y.taps;
-        if (s->bits == 8)
-            down_8(from, samples, w, r->y.used[y], pixels + y * out_row, samples);
-        else
-            down_16((const uint16_t *)(const void *)from, samples, w, r->y.used[y],
-                    (uint16_t *)(void *)(pixels + y * out_row), samples);
+        struct resample_rows rows = {middle, out_row, r->y.first[y] - r->top, r->rows};
+        mldfi_resample_down(&rows, s->bits, r->y.weights + (size_t)y * r->y.taps, r->y.used[y], pixels + y * out_row,
+                            samples);
     }
+}
+
+static struct axis whole(uint32_t source, uint32_t target, mldf_image_filter filter) {
+    struct axis a = {source, 0, (uint64_t)source * 8, target, 0, target, false, true, filter};
+    return a;
 }
 
 static mldf_status prepare(struct resize *r, mldf_image_filter filter, mldf_buffer *scratch, mldf_error *err) {
     const mldf_image_pixels *s = r->source;
-    size_t x_bytes = mldfi_resample_table_bytes(s->width, r->width, filter);
-    size_t y_bytes = mldfi_resample_table_bytes(s->height, r->height, filter);
+    const struct axis across = whole(s->width, r->width, filter), down = whole(s->height, r->height, filter);
+    size_t x_bytes = mldfi_resample_table_bytes(&across), y_bytes = mldfi_resample_table_bytes(&down);
     uint64_t row = (uint64_t)r->width * s->channels * (s->bits / 8), middle;
     if (x_bytes == 0 || y_bytes == 0 || !mldfi_mul_u64(row, s->height, &middle) || middle > SIZE_MAX / 4)
         return mldfi_fail(err, MLDF_E_LIMIT,
@@ -117,7 +138,7 @@ static mldf_status prepare(struct resize *r, mldf_image_filter filter, mldf_buff
     mldf_status status = mldfi_buffer_resize(scratch, x_bytes + y_bytes, err);
     if (status < 0)
         return status;
-    mldfi_resample_table(&r->y, scratch->data, s->height, r->height, filter);
+    mldfi_resample_table(&r->y, scratch->data, &down);
     uint32_t last = r->height - 1;
     r->top = r->y.first[0];
     uint32_t end = r->y.first[last] + r->y.used[last];
@@ -126,8 +147,8 @@ static mldf_status prepare(struct resize *r, mldf_image_filter filter, mldf_buff
     status = mldfi_buffer_resize(scratch, x_bytes + y_bytes + (size_t)middle, err);
     if (status < 0)
         return status;
-    mldfi_resample_table(&r->y, scratch->data, s->height, r->height, filter); /* the buffer may have moved */
-    mldfi_resample_table(&r->x, scratch->data + y_bytes, s->width, r->width, filter);
+    mldfi_resample_table(&r->y, scratch->data, &down); /* the buffer may have moved */
+    mldfi_resample_table(&r->x, scratch->data + y_bytes, &across);
     r->middle = scratch->data + y_bytes + x_bytes;
     return MLDF_OK;
 }

@@ -62,45 +62,59 @@ static const struct {
     [MLDF_IMAGE_AREA] = {filter_triangle, 1.0}, /* enlarging; shrinking has its own weights */
 };
 
-static bool by_area(uint32_t source, uint32_t target, mldf_image_filter filter) {
-    return filter == MLDF_IMAGE_AREA && target < source;
+/* An axis in doubles. */
+struct scale {
+    double start, scale, wide;
+    bool by_area;
+};
+
+static struct scale scale_of(const struct axis *a) {
+    struct scale s = {(double)a->box_from / 8.0, (double)a->box_size / 8.0 / a->target, 1.0, false};
+    if (a->antialias && s.scale > 1.0) {
+        s.wide = s.scale;
+        s.by_area = a->filter == MLDF_IMAGE_AREA;
+    }
+    return s;
 }
 
-static uint64_t taps_of(uint32_t source, uint32_t target, mldf_image_filter filter) {
-    double scale = (double)source / target, wide = scale < 1.0 ? 1.0 : scale;
-    double reach = by_area(source, target, filter) ? wide / 2 : filters[filter].support * wide;
+static uint64_t taps_of(const struct axis *a) {
+    struct scale s = scale_of(a);
+    double reach = s.by_area ? s.wide / 2 : filters[a->filter].support * s.wide;
     return (uint64_t)reach * 2 + 4;
 }
 
-size_t mldfi_resample_table_bytes(uint32_t source, uint32_t target, mldf_image_filter filter) {
-    uint64_t taps = taps_of(source, target, filter), most = (uint64_t)1 << 40;
-    if (taps > most / 16 || (taps + 2) * 4 > most / target)
+size_t mldfi_resample_table_bytes(const struct axis *a) {
+    uint64_t taps = taps_of(a), most = (uint64_t)1 << 40;
+    if (taps > most / 16 || (taps + 2) * 4 > most / a->count)
         return 0;
-    return (size_t)(((taps + 2) * 4 * target + 8 * taps + 15) / 8 * 8);
+    return (size_t)(((taps + 2) * 4 * a->count + 8 * taps + 15) / 8 * 8);
+}
+
+static uint32_t weigh_area(const struct axis *a, const struct scale *s, uint32_t i, uint32_t taps, uint32_t *first,
+                           double *weights) {
+    double from = s->start + i * s->scale, to = s->start + (i + 1) * s->scale;
+    uint32_t n = 0;
+    *first = (uint32_t)from;
+    for (uint32_t x = *first; x < a->size && x < to && n < taps; x++, n++) {
+        double left = x < from ? from : x, right = x + 1.0 > to ? to : x + 1.0;
+        weights[n] = right > left ? right - left : 0.0;
+    }
+    return n;
 }
 
 /* Weights of one target pixel, not yet normalised. Returns how many. */
-static uint32_t weigh(uint32_t source, uint32_t target, uint32_t i, mldf_image_filter filter, uint32_t taps,
-                      uint32_t *first, double *weights) {
-    double scale = (double)source / target, wide = scale < 1.0 ? 1.0 : scale;
-    if (by_area(source, target, filter)) {
-        double from = i * scale, to = (i + 1) * scale;
-        uint32_t a = (uint32_t)from, n = 0;
-        for (uint32_t x = a; x < source && x < to && n < taps; x++, n++) {
-            double left = x < from ? from : x, right = x + 1.0 > to ? to : x + 1.0;
-            weights[n] = right > left ? right - left : 0.0;
-        }
-        *first = a;
-        return n;
-    }
-    double support = filters[filter].support * wide, centre = (i + 0.5) * scale;
+static uint32_t weigh(const struct axis *a, uint32_t i, uint32_t taps, uint32_t *first, double *weights) {
+    struct scale s = scale_of(a);
+    if (s.by_area)
+        return weigh_area(a, &s, i, taps, first, weights);
+    double support = filters[a->filter].support * s.wide, centre = s.start + (i + 0.5) * s.scale;
     double low = centre - support + 0.5, high = centre + support + 0.5;
-    uint32_t a = low < 0 ? 0 : (uint32_t)low, b = high > source ? source : (uint32_t)high;
-    uint32_t n = b > a ? b - a : 0;
+    uint32_t from = low < 0 ? 0 : (uint32_t)low, to = high > a->size ? a->size : (uint32_t)high;
+    uint32_t n = to > from ? to - from : 0;
     n = n > taps ? taps : n;
     for (uint32_t k = 0; k < n; k++)
-        weights[k] = filters[filter].weight((k + a - centre + 0.5) / wide);
-    *first = a;
+        weights[k] = filters[a->filter].weight((k + from - centre + 0.5) / s.wide);
+    *first = from;
     return n;
 }
 
@@ -109,18 +123,21 @@ static int32_t fixed(double weight) {
     return (int32_t)(v < 0 ? v - 0.5 : v + 0.5);
 }
 
-void mldfi_resample_table(struct resample_table *t, void *memory, uint32_t source, uint32_t target,
-                          mldf_image_filter filter) {
-    t->count = target;
-    t->taps = (uint32_t)taps_of(source, target, filter);
+void mldfi_resample_table(struct resample_table *t, void *memory, const struct axis *a) {
+    t->count = a->count;
+    t->taps = (uint32_t)taps_of(a);
     double *weights = memory;
     t->first = (uint32_t *)(void *)(weights + t->taps);
-    t->used = t->first + target;
-    t->weights = (int32_t *)(t->used + target);
-    for (uint32_t i = 0; i < target; i++) {
+    t->used = t->first + t->count;
+    t->weights = (int32_t *)(t->used + t->count);
+    for (uint32_t i = 0; i < t->count; i++) {
         double sum = 0.0;
         int32_t *out = t->weights + (size_t)i * t->taps;
-        uint32_t n = weigh(source, target, i, filter, t->taps, &t->first[i], weights);
+        uint32_t n = weigh(a, a->from + (a->mirror ? a->count - 1 - i : i), t->taps, &t->first[i], weights);
+        if (n == 0) { /* the centre on the very edge: its pixel */
+            t->first[i] = t->first[i] < a->size ? t->first[i] : a->size - 1;
+            weights[n++] = 1.0;
+        }
         for (uint32_t k = 0; k < n; k++)
             sum += weights[k];
         for (uint32_t k = 0; k < n; k++)

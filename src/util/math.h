@@ -9,7 +9,7 @@ double mldfi_log(double x);
 double mldfi_log2(double x);
 double mldfi_log10(double x);
 double mldfi_pow(double x, double y); /* x >= 0, or y whole */
-double mldfi_sin(double x);           /* |x| < 2^20 */
+double mldfi_sin(double x);           /* these three: |x| < 2^20; NaN beyond */
 double mldfi_cos(double x);
 double mldfi_tan(double x);
 double mldfi_atan2(double y, double x);

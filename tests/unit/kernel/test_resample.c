@@ -37,9 +37,11 @@ static void weights_sum_to_one(void) {
     for (int filter = 0; filter <= MLDF_IMAGE_AREA; filter++)
         for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
             struct resample_table t;
-            void *memory = malloc(mldfi_resample_table_bytes(pairs[k][0], pairs[k][1], (mldf_image_filter)filter));
+            struct axis a = {pairs[k][0], 0,    pairs[k][0] * 8,          pairs[k][1], 0, pairs[k][1],
+                             false,       true, (mldf_image_filter)filter};
+            void *memory = malloc(mldfi_resample_table_bytes(&a));
             REQUIRE(memory);
-            mldfi_resample_table(&t, memory, pairs[k][0], pairs[k][1], (mldf_image_filter)filter);
+            mldfi_resample_table(&t, memory, &a);
             for (uint32_t i = 0; i < t.count; i++) {
                 int64_t sum = 0;
                 for (uint32_t j = 0; j < t.used[i]; j++)

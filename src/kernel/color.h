@@ -1,0 +1,67 @@
+/* Changes of colour, in place. Pictures of u8, u16 or f32 (0..1), interleaved or planar, gray or RGB; alpha is left alone.
+ *
+ * The definitions are torchvision's for tensors: computed in f32, held in 0..white, and integers cut off (not rounded) unless said
+ * otherwise. Sums over a picture are exact integers, or doubles in the order of the pixels. */
+#ifndef MLDF_KERNEL_COLOR_H
+#define MLDF_KERNEL_COLOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mldf/schema.h"
+
+struct pixels {
+    void *data;
+    mldf_dtype dtype;   /* U8, U16, F32 */
+    size_t count;       /* pixels */
+    size_t channels;    /* 1 to 4: gray, gray + alpha, RGB, RGBA */
+    size_t step, plane; /* elements from a pixel to the next, and from a channel to the next */
+};
+
+/* 255, 65535, 1. */
+float mldfi_white(mldf_dtype dtype);
+/* 1 or 3 */
+static inline size_t mldfi_colors(const struct pixels *p) {
+    return p->channels >= 3 ? 3 : 1;
+}
+
+/* ---- Pixels for themselves (color_tone.c) ----------------------------------------------------------------------------- */
+
+typedef enum tone_kind {
+    TONE_BLEND,    /* v * a + b, held */
+    TONE_STRETCH,  /* (v - a) / b, held */
+    TONE_SOLARIZE, /* v >= a: white - v */
+    TONE_POSTERIZE /* the a highest bits; floats: floor(v * 2^a) / 2^a */
+} tone_kind;
+struct tone {
+    tone_kind kind;
+    float a, b;
+};
+/* tones[0] for every colour, or one for each of them. */
+void mldfi_tone(const struct pixels *p, const struct tone *tones, bool each);
+/* What lies between the darkest and the lightest value of each colour becomes the whole range. */
+void mldfi_autocontrast(const struct pixels *p);
+/* Histogram equalization of each colour, by Pillow's table of 256 steps; u16 by the high bytes (times 257), floats by v * 255.999. A
+ * colour with too few pixels beside its lightest value stays. */
+void mldfi_equalize(const struct pixels *p);
+
+/* ---- Pixels' colours together (color.c) --------------------------------------------------------------------------------- */
+
+/* 0.2989 r + 0.587 g + 0.114 b into a picture of the same type: into each of its `colors`; its own alpha is not touched. Gray is copied.
+ * to may be p. */
+void mldfi_gray(const struct pixels *p, const struct pixels *to);
+/* One channel's values into a channel of another picture of the same type and size. */
+void mldfi_copy_channel(const struct pixels *from, size_t channel, const struct pixels *to, size_t to_channel);
+/* Mean of that gray, cut off before for integers. 0 for an empty picture. */
+float mldfi_gray_mean(const struct pixels *p);
+/* v * ratio + gray * (1 - ratio). */
+void mldfi_saturate(const struct pixels *p, double ratio);
+/* Turns the hue by a part of the circle, -0.5..0.5. Back to integers as floor(v * (white + 0.999)). */
+void mldfi_turn_hue(const struct pixels *p, double turn);
+
+/* Sharpness: v + (1 - factor) * (smooth - v), smooth being the 3 x 3 mean with weight 5 in the middle, rounded for integers; the outermost
+ * pixels stay. `from` has the same size, type and layout and is another picture. */
+void mldfi_sharpen(const struct pixels *from, size_t width, double factor, const struct pixels *to);
+
+#endif

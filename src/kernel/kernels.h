@@ -1,0 +1,72 @@
+/* The hot loops, once for each instruction set, chosen at run time. Every set gives the same bytes: tests compare them with memcmp.
+ *
+ *     kernels.c            the choice
+ *     finish_*.c           the last pass over pixels: affine map, type, layout
+ *     resize_*.c           the two passes of bilinear resizing
+ *
+ * A file whose name ends in an instruction set is compiled for it and only called where the processor has it. */
+#ifndef MLDF_KERNEL_KERNELS_H
+#define MLDF_KERNEL_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mldf/schema.h"
+
+enum isa { ISA_PORTABLE, ISA_SSE4, ISA_AVX2, ISA_AVX512, ISA_NEON };
+enum { ISA_COUNT = ISA_NEON + 1 };
+
+/* A run of pixels through the last pass: y = (float)v * scale[c] + shift[c] in two roundings for float types, v itself for others. */
+struct finish_row {
+    uint32_t channels, bits; /* of the input: 1 to 4; 8, 16 */
+    mldf_dtype dtype;        /* U8, U16: then of the input's bits; F32, F16, BF16 */
+    bool planar;
+    bool mirror;  /* the first output pixel is the last input pixel */
+    size_t plane; /* planar: elements from one plane to the next */
+    float scale[4], shift[4];
+};
+
+/* Weights of the horizontal pass of bilinear resizing: pairs of neighbouring pixels, 2^-14. Behind `count` there are pixels without
+ * weight up to `stride`, so that kernels work in whole blocks. */
+struct tap_table {
+    uint32_t count;         /* output pixels */
+    uint32_t pairs;         /* of taps, the same for every pixel */
+    size_t stride;          /* count rounded up to TAP_BLOCK */
+    const uint32_t *offset; /* [stride]: values (not pixels) from the row's start to the first tap */
+    const int16_t *weights; /* [pairs][stride][2] */
+};
+enum {
+    TAP_BLOCK = 16,
+    ROW_SLACK = 64, /* bytes behind a row in the kernels' own memory that may be read and written */
+};
+
+struct kernels {
+    enum isa isa;
+    const char *name; /* "portable", "sse4", "avx2", "avx512", "neon" */
+    /* Vertical pass: out[i] = (sum over k of rows[k * stride + i] * weights[k] + 64) >> 7, weights in 2^-14 with a sum of 1. */
+    void (*down)(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t values,
+                 int16_t *out);
+    /* Horizontal pass: clamp((sum of taps * weights + 2^20) >> 21), count * channels bytes. ROW_SLACK behind both rows. */
+    void (*across)(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out);
+    /* dst: the first pixel's element in the first plane. scale and shift are finite. */
+    void (*finish)(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst);
+};
+
+/* NULL: not built, or this processor cannot run it. */
+const struct kernels *mldfi_kernels(enum isa isa);
+const struct kernels *mldfi_kernels_best(void);
+/* By name; NULL when it is unknown or unusable. */
+const struct kernels *mldfi_kernels_named(const char *name);
+
+/* The portable loops, which the others use for what they do not speed up. */
+void mldfi_down_portable(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t values,
+                         int16_t *out);
+void mldfi_across_portable(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out);
+void mldfi_finish_portable(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst);
+
+/* float32 to the narrow types, rounded to nearest, ties to even. */
+uint16_t mldfi_f32_to_f16(float value);
+uint16_t mldfi_f32_to_bf16(float value);
+
+#endif

@@ -1,0 +1,212 @@
+/* Resizing a window: for each output row the rows that it needs, then `finish` into its place; no picture in between. Tables of the
+ * last geometries are kept by the worker, because validation and fixed crops ask for the same one again and again.
+ *
+ *     bilinear, 8 bits   down (int16 row) → across (8-bit row) → finish
+ *     nearest            picked pixels (row) → finish
+ *     others             across, kept in a ring of rows → down (row) → finish
+ */
+#include "kernel/resize.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/resample.h"
+#include "kernel/resize_tables.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+struct resize_work {
+    struct resize_tables tables;
+    mldf_buffer sums; /* int16 row of the bilinear passes; the ring of the others */
+    mldf_buffer row;  /* one row of output pixels */
+};
+
+mldf_status mldfi_resize_work_new(struct resize_work **out, mldf_error *err) {
+    *out = mldfi_alloc_zero(1, sizeof **out, err);
+    return *out ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+void mldfi_resize_work_free(struct resize_work *work) {
+    if (!work)
+        return;
+    mldfi_resize_tables_free(&work->tables);
+    mldf_buffer_free(&work->sums);
+    mldf_buffer_free(&work->row);
+    free(work);
+}
+
+/* What the three ways share. */
+struct run {
+    const struct kernels *k;
+    const struct picture *in;
+    const struct resize_spec *spec;
+    const uint8_t (*table)[256];
+    struct finish_row finish;
+    struct axis x, y;
+    void *dst;
+};
+
+static void put(const struct run *r, const uint8_t *row, uint32_t y) {
+    mldfi_finish_row(r->k, &r->finish, r->table, row, r->spec->out_width, r->dst, (size_t)y * r->spec->out_width);
+}
+
+/* ---- Bilinear, 8 bits ------------------------------------------------------------------------------------------------- */
+
+static mldf_status run_bilinear(struct run *r, struct resize_work *work, mldf_error *err) {
+    const struct row_taps *x;
+    const struct column_taps *y;
+    const struct picture *in = r->in;
+    mldf_status status = mldfi_row_taps(&work->tables, &r->x, in->channels, &x, err);
+    if (status == MLDF_OK)
+        status = mldfi_column_taps(&work->tables, &r->y, &y, err);
+    if (status < 0)
+        return status;
+    size_t values = (size_t)x->pixels * in->channels;
+    status = mldfi_buffer_resize(&work->sums, values * sizeof(int16_t) + ROW_SLACK, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&work->row, x->table.stride * in->channels + ROW_SLACK, err);
+    if (status < 0)
+        return status;
+    int16_t *sums = (int16_t *)(void *)work->sums.data;
+    memset(sums + values, 0, ROW_SLACK); /* taps without weight read it */
+    const uint8_t *left = in->data + (size_t)x->first * in->channels;
+    for (uint32_t i = 0; i < r->spec->out_height; i++) {
+        r->k->down(left + y->first[i] * in->stride, in->stride, y->weights + (size_t)i * y->taps, y->used[i], values,
+                   sums);
+        r->k->across(&x->table, in->channels, sums, work->row.data);
+        put(r, work->row.data, i);
+    }
+    return MLDF_OK;
+}
+
+/* ---- Nearest ------------------------------------------------------------------------------------------------------------ */
+
+#define PICK(N) \
+    for (uint32_t i = 0; i < count; i++, out += N) \
+    memcpy(out, in + (size_t)at[i] * N, N)
+
+static void pick(const uint8_t *in, const uint32_t *at, uint32_t count, size_t pixel, uint8_t *out) {
+    switch (pixel) {
+    case 1:
+        PICK(1);
+        break;
+    case 2:
+        PICK(2);
+        break;
+    case 3:
+        PICK(3);
+        break;
+    case 4:
+        PICK(4);
+        break;
+    default:
+        for (uint32_t i = 0; i < count; i++, out += pixel)
+            memcpy(out, in + at[i] * pixel, pixel);
+    }
+}
+
+static mldf_status run_nearest(struct run *r, struct resize_work *work, mldf_error *err) {
+    const struct picture *in = r->in;
+    size_t pixel = (size_t)in->channels * (in->bits / 8);
+    uint32_t width = r->spec->out_width, last = UINT32_MAX;
+    mldf_status status = mldfi_buffer_resize(&work->sums, (size_t)width * sizeof(uint32_t), err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&work->row, width * pixel + ROW_SLACK, err);
+    if (status < 0)
+        return status;
+    uint32_t *at = (uint32_t *)(void *)work->sums.data;
+    for (uint32_t i = 0; i < width; i++)
+        at[i] = mldfi_axis_nearest(&r->x, i);
+    for (uint32_t i = 0; i < r->spec->out_height; i++) {
+        uint32_t y = mldfi_axis_nearest(&r->y, i);
+        if (y != last)
+            pick(in->data + y * in->stride, at, width, pixel, work->row.data);
+        last = y;
+        put(r, work->row.data, i);
+    }
+    return MLDF_OK;
+}
+
+/* ---- The others --------------------------------------------------------------------------------------------------------- */
+
+/* Rows come in the order of the source, so the ring needs as many as one output row has taps. */
+static mldf_status run_wide(struct run *r, struct resize_work *work, mldf_error *err) {
+    const struct resample_table *x, *y;
+    const struct picture *in = r->in;
+    bool mirror_y = r->y.mirror;
+    r->y.mirror = false;
+    mldf_status status = mldfi_wide_taps(&work->tables, &r->x, false, &x, err);
+    if (status == MLDF_OK)
+        status = mldfi_wide_taps(&work->tables, &r->y, true, &y, err);
+    if (status < 0)
+        return status;
+    size_t samples = (size_t)r->spec->out_width * in->channels, row = samples * (in->bits / 8);
+    uint64_t ring;
+    if (!mldfi_mul_u64(row, y->taps, &ring) || ring > SIZE_MAX / 2)
+        return mldfi_fail(err, MLDF_E_LIMIT, "resizing: %" PRIu32 " rows of %zu bytes at once", y->taps, row);
+    status = mldfi_buffer_resize(&work->sums, (size_t)ring, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&work->row, row + ROW_SLACK, err);
+    if (status < 0)
+        return status;
+    uint32_t next = 0; /* source row that is not in the ring yet */
+    for (uint32_t i = 0; i < y->count; i++) {
+        uint32_t first = y->first[i], end = first + y->used[i];
+        for (next = next < first ? first : next; next < end; next++)
+            mldfi_resample_across(x, in->channels, in->bits, in->data + next * in->stride,
+                                  work->sums.data + next % y->taps * row);
+        struct resample_rows rows = {work->sums.data, row, first % y->taps, y->taps};
+        mldfi_resample_down(&rows, in->bits, y->weights + (size_t)i * y->taps, y->used[i], work->row.data, samples);
+        put(r, work->row.data, mirror_y ? y->count - 1 - i : i);
+    }
+    return MLDF_OK;
+}
+
+/* ---- Entry ---------------------------------------------------------------------------------------------------------------- */
+
+static bool axis_makes_sense(const struct axis *a) {
+    return a->size > 0 && a->size <= RESIZE_MAX_SIDE && a->box_size > 0 && a->target > 0 &&
+           a->target <= RESIZE_MAX_SIDE && a->count > 0 &&
+           mldfi_range_inside(a->box_from, a->box_size, (uint64_t)a->size * 8) &&
+           mldfi_range_inside(a->from, a->count, a->target);
+}
+
+static mldf_status check(const struct run *r, const struct finish *finish, mldf_error *err) {
+    const struct picture *in = r->in;
+    const struct resize_spec *s = r->spec;
+    if (!axis_makes_sense(&r->x) || !axis_makes_sense(&r->y) || (unsigned)s->filter > RESIZE_NEAREST)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "resizing %" PRIu32 " x %" PRIu32 " pixels: the box (%" PRIu32 ", %" PRIu32 ", %" PRIu32
+                          " x %" PRIu32 " eighths), %" PRIu32 " x %" PRIu32 " and its part (%" PRIu32 ", %" PRIu32
+                          ", %" PRIu32 " x %" PRIu32 ") with filter %d",
+                          in->width, in->height, s->box_x, s->box_y, s->box_width, s->box_height, s->width, s->height,
+                          s->x, s->y, s->out_width, s->out_height, (int)s->filter);
+    bool same = finish->dtype == MLDF_U8 || finish->dtype == MLDF_U16;
+    if (in->channels < 1 || in->channels > 4 || (in->bits != 8 && in->bits != 16) ||
+        (same ? finish->dtype != (in->bits == 8 ? MLDF_U8 : MLDF_U16)
+              : finish->dtype != MLDF_F32 && finish->dtype != MLDF_F16 && finish->dtype != MLDF_BF16))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "resizing pixels of %" PRIu32 " channels and %" PRIu32 " bits to elements of type \"%s\"",
+                          in->channels, in->bits, mldf_dtype_name(finish->dtype));
+    return MLDF_OK;
+}
+
+mldf_status mldfi_resize(const struct kernels *k, const struct picture *in, const struct resize_spec *s,
+                         const struct finish *finish, struct resize_work *work, void *dst, mldf_error *err) {
+    struct run r = {.in = in, .spec = s, .table = finish->table, .dst = dst};
+    mldf_image_filter filter = s->filter == RESIZE_NEAREST ? MLDF_IMAGE_BOX : (mldf_image_filter)s->filter;
+    r.k = mldfi_finish_pick(k, finish);
+    r.x = (struct axis){in->width,    s->box_x,    s->box_width, s->width, s->x,
+                        s->out_width, s->mirror_x, s->antialias, filter};
+    r.y = (struct axis){in->height,    s->box_y,    s->box_height, s->height, s->y,
+                        s->out_height, s->mirror_y, s->antialias,  filter};
+    mldf_status status = check(&r, finish, err);
+    if (status < 0)
+        return status;
+    mldfi_finish_begin(&r.finish, finish, in->channels, in->bits, false, (size_t)s->out_width * s->out_height);
+    if (s->filter == RESIZE_NEAREST)
+        return run_nearest(&r, work, err);
+    return s->filter == RESIZE_BILINEAR && in->bits == 8 ? run_bilinear(&r, work, err) : run_wide(&r, work, err);
+}

@@ -1,0 +1,138 @@
+/* op_color.h: one change of colour by one number, and the parts of an operation that makes it. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "pipeline/op_color.h"
+#include "pipeline/op_help.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct pixels mldfi_pixels(const struct tensor *picture) {
+    struct pixels p = {picture->data,
+                       picture->dtype,
+                       (size_t)mldfi_tensor_pixels(picture),
+                       (size_t)mldfi_tensor_channels(picture),
+                       0,
+                       0};
+    p.step = picture->planar ? 1 : p.channels;
+    p.plane = picture->planar ? p.count : 1;
+    return p;
+}
+
+/* Blends with one value for the whole picture. */
+static void blend(const struct pixels *p, double ratio, float with) {
+    struct tone tone = {TONE_BLEND, (float)ratio, with * (float)(1.0 - ratio)};
+    mldfi_tone(p, &tone, false);
+}
+
+static mldf_status sharpen(const struct pixels *p, size_t width, double factor, struct op_work *work, mldf_error *err) {
+    size_t bytes = p->count * p->channels * mldf_dtype_bytes(p->dtype);
+    struct pixels from = *p;
+    mldf_status s = mldf_buffer_reserve(&work->scratch[0], bytes, err);
+    if (s || bytes == 0)
+        return s;
+    memcpy(work->scratch[0].data, p->data, bytes);
+    from.data = work->scratch[0].data;
+    mldfi_sharpen(&from, width, factor, p);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_color_change(color_change change, double value, const struct tensor *picture, struct op_work *work,
+                               mldf_error *err) {
+    struct pixels p = mldfi_pixels(picture);
+    struct tone tone = {TONE_SOLARIZE, (float)value, 0};
+    switch (change) {
+    case CHANGE_BRIGHTNESS:
+        tone.kind = TONE_BLEND;
+        mldfi_tone(&p, &tone, false);
+        break;
+    case CHANGE_CONTRAST:
+        blend(&p, value, mldfi_gray_mean(&p));
+        break;
+    case CHANGE_SATURATION:
+        mldfi_saturate(&p, value);
+        break;
+    case CHANGE_HUE:
+        mldfi_turn_hue(&p, value);
+        break;
+    case CHANGE_SHARPNESS:
+        return sharpen(&p, (size_t)mldfi_tensor_width(picture), value, work, err);
+    case CHANGE_INVERT:
+        tone.a = -INFINITY;
+        mldfi_tone(&p, &tone, false);
+        break;
+    case CHANGE_SOLARIZE:
+        mldfi_tone(&p, &tone, false);
+        break;
+    case CHANGE_POSTERIZE:
+        tone.kind = TONE_POSTERIZE;
+        mldfi_tone(&p, &tone, false);
+        break;
+    case CHANGE_GRAY:
+        mldfi_gray(&p, &p);
+        break;
+    case CHANGE_AUTOCONTRAST:
+        mldfi_autocontrast(&p);
+        break;
+    case CHANGE_EQUALIZE:
+        mldfi_equalize(&p);
+        break;
+    case CHANGE_NONE:
+    default:
+        break;
+    }
+    return MLDF_OK;
+}
+
+/* ---- Parts of operations ------------------------------------------------------------------------------------------------------ */
+
+mldf_status mldfi_color_infer(const struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    *out = *in;
+    if (mldfi_edge_carried(in))
+        return MLDF_OK;
+    if (!mldfi_edge_is_picture(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16 && in->dtype != MLDF_F32))
+        return mldfi_edge_refuse(op, in, "a picture of u8, u16 or f32", err);
+    if (mldfi_edge_channels(in) > 4)
+        return mldfi_edge_refuse(op, in, "a picture of gray or RGB, with or without alpha", err);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_color_state(struct op *op, const struct edge *in, struct edge *out, color_change change, double value,
+                              double chance, mldf_error *err) {
+    struct color_state *state;
+    mldf_status s = mldfi_color_infer(op, in, out, err);
+    if (s)
+        return s;
+    state = mldfi_alloc(sizeof *state, err);
+    if (!state)
+        return MLDF_E_MEMORY;
+    state->change = change;
+    state->value = value;
+    state->chance = chance;
+    free(op->state);
+    op->state = state;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_color_draw(const struct op *op, struct rng *rng, const struct frame *frame, void *draw,
+                             struct frame *next, mldf_error *err) {
+    struct color_draw *d = draw;
+    (void)frame;
+    (void)next;
+    (void)err;
+    d->on = mldfi_rng_chance(rng, ((const struct color_state *)op->state)->chance);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_color_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                            struct op_work *work, mldf_error *err) {
+    const struct color_state *state = op->state;
+    const struct color_draw *d = draw;
+    mldfi_op_copy(in, out);
+    if (mldfi_edge_carried(&op->in) || (op->type->draw && !d->on))
+        return MLDF_OK;
+    if (mldfi_tensor_channels(out) > 4)
+        return mldfi_fail(err, MLDF_E_TYPE, "a picture of %llu channels",
+                          (unsigned long long)mldfi_tensor_channels(out));
+    return mldfi_color_change(state->change, state->value, out, work, err);
+}

@@ -1,0 +1,156 @@
+/* cast, chw, hwc: the same values in another type or another order. kernel/convert.h says what a value becomes. */
+#include "kernel/convert.h"
+#include "pipeline/op_help.h"
+#include "pipeline/op_point.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+static mldf_status refuse_dtype(const struct edge *in, mldf_dtype to, mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_TYPE, "a value of type %s cannot become %s", mldf_dtype_name(in->dtype),
+                      mldf_dtype_name(to));
+}
+
+/* ---- cast ------------------------------------------------------------------------------------------------------------------- */
+
+static const struct op_param cast_params[] = {
+    {"dtype", PARAM_DTYPE, NULL, 0, 0, NULL, 0, 0,
+     "the new type: bool, u8, i64, f16, bf16, f32 ...; float to integer rounds to the nearest even and stops at the type's ends, "
+     "integer to integer wraps"},
+    OP_END_OF_PARAMS,
+};
+
+static mldf_status cast_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    mldf_dtype to = (mldf_dtype)op->args[0].i;
+    *out = *in;
+    if (in->kind == VALUE_ENCODED)
+        return mldfi_edge_refuse(op, in, "a decoded picture or an array", err);
+    if (!mldfi_convertible(in->dtype, to))
+        return refuse_dtype(in, to, err);
+    out->dtype = to;
+    if (in->kind == VALUE_BYTES && to != MLDF_U8)
+        out->kind = VALUE_ARRAY;
+    return MLDF_OK;
+}
+
+static mldf_status cast_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                            struct op_work *work, mldf_error *err) {
+    (void)op;
+    (void)draw;
+    (void)work;
+    (void)err;
+    mldfi_convert_elements(in->dtype, in->data, out->dtype, out->data, (size_t)mldfi_tensor_count(in));
+    return MLDF_OK;
+}
+
+const struct op_type mldfi_op_cast = {
+    .name = "cast",
+    .help = "the same values in another element type",
+    .flags = OP_POINT | OP_GROUP,
+    .params = cast_params,
+    .infer = cast_infer,
+    .run = cast_run,
+};
+
+/* ---- chw, hwc ----------------------------------------------------------------------------------------------------------------- */
+
+static const char *const same_word[] = {"same", NULL};
+static const struct op_param layout_params[] = {
+    {"dtype", PARAM_DTYPE, "same", 0, 0, same_word, 0, 0, "also cast to this type; same: keep it"},
+    OP_END_OF_PARAMS,
+};
+
+/* dims of one layout → dims of the other */
+static void turn_dims(bool planar, const uint64_t in[3], uint64_t out[3]) {
+    uint64_t a = in[0], b = in[1], c = in[2];
+    out[0] = planar ? c : b;
+    out[1] = planar ? a : c;
+    out[2] = planar ? b : a;
+}
+
+static mldf_status layout_infer(struct op *op, const struct edge *in, struct edge *out, bool planar, mldf_error *err) {
+    mldf_dtype to = (mldf_dtype)op->args[0].i;
+    *out = *in;
+    if (in->role == ROLE_BOXES || in->role == ROLE_POINTS)
+        return MLDF_OK;
+    if (!mldfi_edge_is_picture(in))
+        return mldfi_edge_refuse(op, in, "a picture", err);
+    if (to == MLDF_DTYPE_NONE)
+        to = in->dtype;
+    if (!mldfi_convertible(in->dtype, to))
+        return refuse_dtype(in, to, err);
+    out->dtype = to;
+    if (in->planar != planar) {
+        uint64_t dims[3] = {(uint64_t)in->dims[0], (uint64_t)in->dims[1], (uint64_t)in->dims[2]};
+        turn_dims(planar, dims, dims);
+        for (int i = 0; i < 3; i++)
+            out->dims[i] = (int64_t)dims[i];
+        turn_dims(planar, in->most, out->most);
+        out->planar = planar;
+    }
+    return MLDF_OK;
+}
+
+static mldf_status layout_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                                mldf_error *err) {
+    (void)op;
+    (void)draw;
+    (void)err;
+    memcpy(out->dims, in->dims, sizeof out->dims);
+    if (in->planar != out->planar)
+        turn_dims(out->planar, in->dims, out->dims);
+    return MLDF_OK;
+}
+
+/* Turned first, in whichever of the two types is the narrower one; the other step needs no second copy when the types agree. */
+static mldf_status layout_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                              struct op_work *work, mldf_error *err) {
+    size_t count = (size_t)mldfi_tensor_count(in), element = mldf_dtype_bytes(in->dtype);
+    const void *turned = in->data;
+    (void)op;
+    (void)draw;
+    if (in->planar != out->planar) {
+        size_t pixels = (size_t)mldfi_tensor_pixels(in), channels = (size_t)mldfi_tensor_channels(in);
+        void *to = out->data;
+        if (in->dtype != out->dtype) {
+            mldf_status s = mldf_buffer_reserve(&work->scratch[0], count * element, err);
+            if (s)
+                return s;
+            to = work->scratch[0].data;
+        }
+        if (out->planar)
+            mldfi_to_planar(in->data, pixels, channels, element, to);
+        else
+            mldfi_to_interleaved(in->data, pixels, channels, element, to);
+        turned = to;
+    }
+    mldfi_convert_elements(in->dtype, turned, out->dtype, out->data, count);
+    return MLDF_OK;
+}
+
+static mldf_status chw_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    return layout_infer(op, in, out, true, err);
+}
+
+static mldf_status hwc_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    return layout_infer(op, in, out, false, err);
+}
+
+const struct op_type mldfi_op_chw = {
+    .name = "chw",
+    .help = "a picture as channels x height x width",
+    .flags = OP_GROUP,
+    .params = layout_params,
+    .infer = chw_infer,
+    .shape = layout_shape,
+    .run = layout_run,
+};
+
+const struct op_type mldfi_op_hwc = {
+    .name = "hwc",
+    .help = "a picture as height x width x channels, which it is unless chw stands before",
+    .flags = OP_GROUP,
+    .params = layout_params,
+    .infer = hwc_infer,
+    .shape = layout_shape,
+    .run = layout_run,
+};
