@@ -111,6 +111,11 @@ mldf_status mldfi_jpeg_probe(const uint8_t *data, size_t bytes, mldf_image_info 
 /* image_jpeg.c */
 mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err);
 mldf_status mldfi_png_strip(const uint8_t *data, size_t bytes, unsigned drop, mldf_buffer *out, mldf_error *err);
+/* image_icc.c: is this a profile for pixels of so many channels? That of a CMYK file is not one for the RGB it becomes. */
+bool mldfi_icc_fits(const uint8_t *profile, size_t bytes, uint32_t channels);
+/* mldf_image_encode_png with a profile, or NULL. */
+mldf_status mldfi_png_encode(const mldf_image_pixels *pixels, int level, const void *icc, size_t icc_bytes,
+                             mldf_buffer *out, mldf_error *err);
 mldf_status mldfi_pixels_check(const mldf_image_pixels *pixels, const char *who, uint64_t *row_bytes, mldf_error *err);
 
 static inline uint16_t mldfi_be16(const uint8_t *p) {
