@@ -5,6 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Linux reads no more than its readahead size (128 KiB by default) for one hint, however large the range. */
+#define WANT_PIECE ((uint64_t)128 << 10)
+
 static uint64_t page_bytes(void) {
     long bytes = sysconf(_SC_PAGESIZE);
     return bytes > 0 ? (uint64_t)bytes : 4096;
@@ -37,8 +40,10 @@ void mldfi_map_pattern(const struct os_map *map, os_pattern pattern) {
 
 void mldfi_map_want(const struct os_map *map, uint64_t offset, uint64_t bytes) {
     uint64_t from, to;
-    if (pages_of(map, offset, bytes, false, &from, &to))
-        (void)madvise(place(map, from), (size_t)(to - from), MADV_WILLNEED);
+    if (!pages_of(map, offset, bytes, false, &from, &to))
+        return;
+    for (uint64_t at = from; at < to; at += WANT_PIECE)
+        (void)madvise(place(map, at), (size_t)(to - at < WANT_PIECE ? to - at : WANT_PIECE), MADV_WILLNEED);
 }
 
 void mldfi_map_forget(const struct os_map *map, const struct os_file *file, uint64_t offset, uint64_t bytes) {
@@ -66,8 +71,12 @@ bool mldfi_map_is_resident(const struct os_map *map, uint64_t offset) {
 
 void mldfi_file_want(const struct os_file *file, uint64_t offset, uint64_t bytes) {
 #if defined(__linux__)
-    if (file->fd >= 0 && offset <= (uint64_t)INT64_MAX && bytes <= (uint64_t)INT64_MAX - offset)
-        (void)posix_fadvise(file->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
+    if (file->fd < 0 || offset > (uint64_t)INT64_MAX || bytes > (uint64_t)INT64_MAX - offset)
+        return;
+    for (uint64_t done = 0; done < bytes; done += WANT_PIECE) {
+        uint64_t now = bytes - done < WANT_PIECE ? bytes - done : WANT_PIECE;
+        (void)posix_fadvise(file->fd, (off_t)(offset + done), (off_t)now, POSIX_FADV_WILLNEED);
+    }
 #else
     (void)file, (void)offset, (void)bytes;
 #endif
