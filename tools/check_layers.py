@@ -18,7 +18,7 @@ READER = FIELD | {"os", "reader"}
 WRITER = READER | {"writer"}
 TOOL = WRITER | {"tool"}
 ORDER = BASE | {"order"}
-PIPELINE = FIELD | {"order", "pipeline"}
+PIPELINE = FIELD | {"os", "order", "pipeline"}
 
 ALLOWED = {
     "util": BASE,

@@ -28,8 +28,9 @@ enum { MLDF_ORDER_ALGORITHM = 1 };
 
 typedef enum mldf_order_kind {
     MLDF_ORDER_SEQUENTIAL = 0,
-    MLDF_ORDER_RANDOM = 1,      /* over all samples */
-    MLDF_ORDER_QUASI_RANDOM = 2 /* blocks of consecutive samples are permuted, and the samples inside windows of blocks */
+    MLDF_ORDER_RANDOM = 1, /* over all samples */
+    MLDF_ORDER_QUASI_RANDOM =
+        2 /* blocks of consecutive samples are permuted, and the samples inside windows of blocks */
 } mldf_order_kind;
 /* "sequential", "random", "quasi-random". */
 MLDF_API const char *mldf_order_kind_name(mldf_order_kind kind);
@@ -98,7 +99,8 @@ MLDF_API void mldf_order_blocks(const mldf_order *order, uint64_t *block, uint64
 
 /* What happens to the end of an epoch that does not fill a global batch. */
 typedef enum mldf_last {
-    MLDF_LAST_KEEP = 0, /* a smaller batch; ranks differ by at most one sample. A rank that would get none repeats one, not valid */
+    MLDF_LAST_KEEP =
+        0, /* a smaller batch; ranks differ by at most one sample. A rank that would get none repeats one, not valid */
     MLDF_LAST_DROP = 1,
     MLDF_LAST_PAD = 2 /* filled up by repeats from the epoch's beginning, not valid */
 } mldf_last;
@@ -120,7 +122,8 @@ typedef struct mldf_share_options {
 typedef struct mldf_share {
     uint64_t first;
     uint64_t count, valid;
-    uint64_t global_first, global_end; /* consumed position before and after the global batch (never above the epoch's count) */
+    uint64_t global_first,
+        global_end; /* consumed position before and after the global batch (never above the epoch's count) */
 } mldf_share;
 
 /* Global batches that are left of the epoch: equal on all ranks. */

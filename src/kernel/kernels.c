@@ -1,15 +1,50 @@
 /* Which kernels this processor can run. The question is a load and a test; no answer is kept. */
 #include "kernel/kernels.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <string.h>
+
+#include "kernel/variants.h"
 
 static const struct kernels portable = {ISA_PORTABLE, "portable", mldfi_down_portable, mldfi_across_portable,
                                         mldfi_finish_portable};
+
+#define TABLE(ISA, NUMBER) \
+    static const struct kernels ISA = {NUMBER, #ISA, mldfi_down_##ISA, mldfi_across_##ISA, mldfi_finish_##ISA}
+#if defined(__x86_64__)
+TABLE(sse4, ISA_SSE4);
+TABLE(avx2, ISA_AVX2);
+TABLE(avx512, ISA_AVX512);
+
+/* Not every compiler knows "f16c" as a name to ask for. */
+static bool has_f16c(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#elif defined(__aarch64__)
+TABLE(neon, ISA_NEON);
+#endif
 
 const struct kernels *mldfi_kernels(enum isa isa) {
     switch (isa) {
     case ISA_PORTABLE:
         return &portable;
+#if defined(__x86_64__)
+    case ISA_SSE4:
+        return __builtin_cpu_supports("sse4.1") ? &sse4 : NULL;
+    case ISA_AVX2:
+        return __builtin_cpu_supports("avx2") && has_f16c() ? &avx2 : NULL;
+    case ISA_AVX512:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+                   ? &avx512
+                   : NULL;
+#elif defined(__aarch64__)
+    case ISA_NEON:
+        return &neon; /* part of every aarch64 */
+#endif
     default:
         return NULL;
     }

@@ -46,8 +46,8 @@ struct edge {
     mldf_dtype dtype;
     bool planar; /* PICTURE: C x H x W */
     uint32_t ndim;
-    int64_t dims[MLDF_MAX_DIMS];     /* DIM_VARIES where samples differ */
-    uint64_t most[MLDF_MAX_DIMS];    /* an upper bound of each dimension; MLDF_NONE: not known */
+    int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
+    uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
 };
 
 /* One value at run time. Dense. `planar` as the edge has it. */
@@ -89,9 +89,9 @@ typedef enum param_kind {
 struct op_param {
     const char *name;
     param_kind kind;
-    const char *fallback;       /* text of the default; NULL: must be given */
-    double least, most;         /* of each number; both 0: any finite */
-    const char *const *choices; /* NULL-terminated; for CHOICE, and words that FLOATS takes */
+    const char *fallback;          /* text of the default; NULL: must be given */
+    double least, most;            /* of each number; both 0: any finite */
+    const char *const *choices;    /* NULL-terminated; for CHOICE, and words that FLOATS takes */
     uint32_t min_count, max_count; /* INTS, FLOATS: how many numbers; 0, 0: any */
     const char *help;
 };
@@ -99,29 +99,32 @@ struct op_param {
 enum { OP_MAX_PARAMS = 16, OP_MAX_LIST = 4096 };
 
 struct arg {
-    bool given;       /* not the default */
-    int64_t i;        /* INT, BOOL; CHOICE: index; word of FLOATS: index, else -1; DTYPE */
-    double f;         /* INT, FLOAT */
-    double *list;     /* INTS, FLOATS */
-    uint32_t count;   /* of list */
-    char *text;       /* TEXT */
+    bool given;     /* not the default */
+    int64_t i;      /* INT, BOOL; CHOICE: index; word of FLOATS: index, else -1; DTYPE */
+    double f;       /* INT, FLOAT */
+    double *list;   /* INTS, FLOATS */
+    uint32_t count; /* of list */
+    char *text;     /* TEXT */
     size_t text_bytes;
-    uint32_t offset;  /* byte in the pipeline's text, for messages */
+    uint32_t offset; /* byte in the pipeline's text, for messages */
 };
 
 /* ---- Operations -------------------------------------------------------------------------------------------------------------- */
 
 enum {
-    OP_DRAWS = 1,     /* has draw */
-    OP_RANDOM = 2,    /* its draw uses random numbers */
-    OP_AXIS = 4,      /* geometry that `geometry` can state: crops, one resize, flips: goes into the decoder and the resampler */
-    OP_POINT = 8,     /* each output element depends on the input element at the same place (and its channel) alone: for 8-bit inputs it can
+    OP_DRAWS = 1,  /* has draw */
+    OP_RANDOM = 2, /* its draw uses random numbers */
+    OP_AXIS =
+        4, /* geometry that `geometry` can state: crops, one resize, flips: goes into the decoder and the resampler */
+    OP_POINT =
+        8, /* each output element depends on the input element at the same place (and its channel) alone: for 8-bit inputs it can
                          become a table of 256 entries. run must accept a picture of any size */
     OP_IN_PLACE = 16, /* run may have out->data == in->data */
     OP_PAIR = 32,     /* works on a sample and its partner: run_pair */
     OP_COLLATE = 64,  /* says how samples of different lengths become a batch: no run; last of its chain */
-    OP_GROUP = 128,   /* may stand in a statement of several outputs with one draw for all; sees every role that infer accepts */
-    OP_INPUTS = 256   /* takes several inputs: run_many */
+    OP_GROUP =
+        128, /* may stand in a statement of several outputs with one draw for all; sees every role that infer accepts */
+    OP_INPUTS = 256 /* takes several inputs: run_many */
 };
 
 /* The picture's size as the group's leader has it, in front of the step. */
@@ -131,7 +134,7 @@ struct frame {
 
 /* What a run of OP_AXIS steps amounts to:   part(resize(crop(picture)))   and then mirrored. */
 struct geometry {
-    uint32_t x, y, width, height;                     /* crop of the whole picture */
+    uint32_t x, y, width, height; /* crop of the whole picture */
     bool resized;
     uint32_t to_width, to_height;                     /* the crop becomes this; = width, height unless resized */
     uint32_t part_x, part_y, part_width, part_height; /* and of that this part remains */
@@ -170,16 +173,18 @@ struct op_type {
     /* OP_AXIS: adds the step to g. Cannot fail for what infer let pass. */
     bool (*geometry)(const struct op *op, const void *draw, struct geometry *g);
     /* out comes with dtype, planar and ndim of op->out and the dims of `in`, where they have as many. NULL: they stay. */
-    mldf_status (*shape)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out, mldf_error *err);
+    mldf_status (*shape)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                         mldf_error *err);
     /* out->data has room for the shape; aligned to 64. in and out do not overlap unless OP_IN_PLACE says that they may be equal. */
     mldf_status (*run)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                        struct op_work *work, mldf_error *err);
     /* OP_PAIR: both sides, in place; draws of both. Same dims, dtype. */
-    mldf_status (*run_pair)(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a, struct tensor *b,
-                            struct op_work *work, mldf_error *err);
+    mldf_status (*run_pair)(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a,
+                            struct tensor *b, struct op_work *work, mldf_error *err);
     /* OP_INPUTS: first of its chain. */
     mldf_status (*infer_many)(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err);
-    mldf_status (*run_many)(const struct op *op, const struct tensor *in, size_t count, struct tensor *out, mldf_error *err);
+    mldf_status (*run_many)(const struct op *op, const struct tensor *in, size_t count, struct tensor *out,
+                            mldf_error *err);
     /* Appends "name(…)" details for --explain beyond the parameters; NULL: nothing. */
     void (*explain)(const struct op *op, mldf_buffer *out);
 };
@@ -188,11 +193,11 @@ struct op_type {
 struct op {
     const struct op_type *type;
     struct arg args[OP_MAX_PARAMS];
-    void *state;     /* constants made by infer; malloc'ed */
+    void *state; /* constants made by infer; malloc'ed */
     struct edge in, out;
-    uint32_t stream; /* of its random numbers */
-    uint32_t shared; /* index into the sample's draws: equal for the members of a group */
-    bool leads;      /* makes the draw; the others use it */
+    uint32_t stream;        /* of its random numbers */
+    uint32_t shared;        /* index into the sample's draws: equal for the members of a group */
+    bool leads;             /* makes the draw; the others use it */
     uint32_t offset, bytes; /* its place in the pipeline's text */
     const void *user;       /* a registered operation's own */
 };

@@ -19,9 +19,9 @@ struct plan_bounds {
     bool known;
     uint32_t ndim;
     uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* pictures: height, width, channels */
-    uint32_t bits;                                     /* pictures: 8, 16; 0: both occur */
-    bool same_channels;                                /* pictures: all have most[2] channels */
-    bool all_jpeg;                                     /* pictures */
+    uint32_t bits;                                      /* pictures: 8, 16; 0: both occur */
+    bool same_channels;                                 /* pictures: all have most[2] channels */
+    bool all_jpeg;                                      /* pictures */
 };
 
 struct plan_options {
@@ -39,9 +39,9 @@ void mldfi_plan_free(struct plan *plan);
 mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_error *err);
 
 typedef enum plan_collate {
-    COLLATE_FIXED,  /* every sample has the same dims: an array of count x dims */
-    COLLATE_PAD,    /* dim 0 varies: filled up to `length`, or to the longest of the batch (length 0) */
-    COLLATE_RAGGED  /* dim 0 varies: samples one behind the other, and offsets */
+    COLLATE_FIXED, /* every sample has the same dims: an array of count x dims */
+    COLLATE_PAD,   /* dim 0 varies: filled up to `length`, or to the longest of the batch (length 0) */
+    COLLATE_RAGGED /* dim 0 varies: samples one behind the other, and offsets */
 } plan_collate;
 
 struct plan_output {
@@ -65,7 +65,8 @@ struct plan_feed {
     void *user;
     /* The value of a field (index into the plan's schema) of the sample at a position of the epoch. Data lives until the next call for the
      * same position's field, in the mapping or in scratch (whose content the callee replaces). */
-    mldf_status (*get)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+    mldf_status (*get)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                       mldf_error *err);
 };
 
 /* Memory of one thread. */

@@ -1,0 +1,21 @@
+/* The loops of each instruction set; kernels.c puts them into tables. */
+#ifndef MLDF_KERNEL_VARIANTS_H
+#define MLDF_KERNEL_VARIANTS_H
+
+#include "kernel/kernels.h"
+
+#define KERNEL_VARIANT(ISA) \
+    void mldfi_down_##ISA(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t values, \
+                          int16_t *out); \
+    void mldfi_across_##ISA(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out); \
+    void mldfi_finish_##ISA(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst)
+
+#if defined(__x86_64__)
+KERNEL_VARIANT(sse4);
+KERNEL_VARIANT(avx2);
+KERNEL_VARIANT(avx512);
+#elif defined(__aarch64__)
+KERNEL_VARIANT(neon);
+#endif
+
+#endif

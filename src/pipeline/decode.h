@@ -1,0 +1,13 @@
+/* What decode is asked for: made by op_decode.c when types are inferred, used by run_source.c. */
+#ifndef MLDF_PIPELINE_DECODE_H
+#define MLDF_PIPELINE_DECODE_H
+
+#include "pipeline/op.h"
+
+struct decode_state {
+    bool exact, orient;
+    int channels; /* as mldf_image_options: 0 only when all pictures have two */
+    int bits;
+};
+
+#endif

@@ -1,0 +1,141 @@
+/* Runs of point-wise steps as one pass over the pixels. Either they are one affine map and a change of type and layout, which the kernels
+ * do in registers, or, for 8-bit pixels, a table of 256 values for each channel, made by running the very steps on a ramp: so it is
+ * exact whatever they are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/lookup.h"
+#include "pipeline/op_affine.h"
+#include "pipeline/stage.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* chw, hwc, cast: an operation that changes layout and type alone. */
+static bool is_layout(const struct op *op) {
+    const char *name = op->type->name;
+    return strcmp(name, "chw") == 0 || strcmp(name, "hwc") == 0 || strcmp(name, "cast") == 0;
+}
+
+static bool is_float_type(mldf_dtype t) {
+    return t == MLDF_F32 || t == MLDF_F16 || t == MLDF_BF16;
+}
+
+/* One affine map at most, narrowed at most once, at the end. */
+static bool plan_affine(const struct op *ops, size_t count, struct finish *f) {
+    mldf_dtype now = ops[0].in.dtype;
+    for (size_t i = 0; i < count; i++) {
+        const struct op *op = &ops[i];
+        mldf_dtype to = op->out.dtype;
+        float scale[4], shift[4];
+        if (is_layout(op)) {
+            if (to == now)
+                continue;
+            bool widens = now == MLDF_U8 && is_float_type(to);
+            if (!widens && !(now == MLDF_F32 && is_float_type(to)))
+                return false;
+            if (widens) {
+                f->affine = true;
+                for (int c = 0; c < 4; c++)
+                    f->scale[c] = 1.0f, f->shift[c] = 0.0f;
+            }
+        } else if ((now == MLDF_U8 || now == MLDF_U16) && to == MLDF_F32 && mldfi_op_affine(op, scale, shift)) {
+            f->affine = true;
+            memcpy(f->scale, scale, sizeof scale);
+            memcpy(f->shift, shift, sizeof shift);
+        } else {
+            return false;
+        }
+        now = to;
+    }
+    f->dtype = now;
+    f->planar = ops[count - 1].out.planar;
+    return true;
+}
+
+mldf_status mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, size_t end,
+                              struct finish_plan *out, mldf_error *err) {
+    *out = (struct finish_plan){.first = first};
+    if (plan->options.reference || first >= end)
+        return MLDF_OK;
+    const struct op *op = &chain->ops[first];
+    const struct edge *in = &op->in;
+    if (in->kind != VALUE_PICTURE || in->role == ROLE_MASK || in->planar || in->dims[2] < 1 || in->dims[2] > 4 ||
+        (in->dtype != MLDF_U8 && in->dtype != MLDF_U16))
+        return MLDF_OK;
+    size_t count = 0;
+    while (first + count < end && ((op[count].type->flags & OP_POINT) || is_layout(&op[count])) &&
+           op[count].out.kind == VALUE_PICTURE) {
+        out->random |= (op[count].type->flags & OP_DRAWS) != 0;
+        count++;
+    }
+    if (count == 0)
+        return MLDF_OK;
+    out->count = count;
+    if (plan_affine(op, count, &out->finish)) {
+        out->use = true;
+        out->affine = true;
+        return MLDF_OK;
+    }
+    out->finish = (struct finish){0};
+    if (in->dtype != MLDF_U8 || op[count - 1].out.dims[op[count - 1].out.planar ? 0 : 2] != in->dims[2])
+        return MLDF_OK;
+    out->use = out->by_table = true;
+    (void)err;
+    return MLDF_OK;
+}
+
+bool mldfi_finish_is_kernel(const struct finish_plan *plan) {
+    return plan->use && plan->affine;
+}
+
+/* The steps on a ramp: a picture of 256 x 1 pixels, every channel 0 to 255. */
+static mldf_status make_table(const struct run *r, struct side *side, const struct chain *chain,
+                              const struct finish_plan *plan, mldf_buffer *out, mldf_error *err) {
+    const struct op *ops = chain->ops + plan->first;
+    size_t channels = (size_t)ops[0].in.dims[2], bytes = 256 * channels * 8;
+    mldf_status status = mldfi_buffer_resize(out, 3 * bytes, err);
+    if (status < 0)
+        return status;
+    struct tensor t = {out->data + bytes, MLDF_U8, false, 3, {1, 256, channels}};
+    for (size_t v = 0; v < 256; v++)
+        memset((uint8_t *)t.data + v * channels, (int)v, channels);
+    uint8_t *room[2] = {out->data + 2 * bytes, out->data + bytes};
+    struct frame frame = side->chains[chain - r->plan->graph.chains].frame;
+    for (size_t i = 0; i < plan->count; i++) {
+        const void *draw;
+        struct tensor next = {room[i % 2], ops[i].out.dtype, ops[i].out.planar, 3, {t.dims[0], t.dims[1], t.dims[2]}};
+        if (next.planar != t.planar) {
+            uint64_t from[3] = {mldfi_tensor_height(&t), mldfi_tensor_width(&t), mldfi_tensor_channels(&t)};
+            next.dims[0] = next.planar ? from[2] : from[0];
+            next.dims[1] = next.planar ? from[0] : from[1];
+            next.dims[2] = next.planar ? from[1] : from[2];
+        }
+        status = mldfi_draw(r, side, &ops[i], &frame, &draw, err);
+        if (status == MLDF_OK)
+            status = ops[i].type->run(&ops[i], draw, &t, &next, &r->worker->work, err);
+        if (status < 0)
+            return status;
+        t = next;
+    }
+    size_t size = mldf_dtype_bytes(t.dtype);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t v = 0; v < 256; v++)
+            memcpy(out->data + (c * 256 + v) * size,
+                   (uint8_t *)t.data + (t.planar ? c * 256 + v : v * channels + c) * size, size);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
+                             const struct finish_plan *plan, const struct picture *picture, bool mirror_x,
+                             bool mirror_y, void *dst, mldf_error *err) {
+    if (plan->affine) {
+        mldfi_finish(r->worker->work.kernels, picture, mirror_x, mirror_y, &plan->finish, dst);
+        return MLDF_OK;
+    }
+    mldf_status status = make_table(r, side, chain, plan, &r->worker->table, err);
+    const struct edge *out = &chain->ops[plan->first + plan->count - 1].out;
+    if (status == MLDF_OK)
+        mldfi_lookup(picture, mirror_x, mirror_y, r->worker->table.data, mldf_dtype_bytes(out->dtype), out->planar,
+                     dst);
+    return status;
+}

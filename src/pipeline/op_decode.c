@@ -1,0 +1,53 @@
+/* decode: a stored picture becomes pixels. It stands first in the chain of every picture, written or not; how it is done, together with the
+ * crops and the resize behind it, is in run_source.c. */
+#include "pipeline/decode.h"
+#include "pipeline/registry.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+static const struct op_param params[] = {
+    {"exact", PARAM_BOOL, "false", 0, 0, NULL, 0, 0,
+     "never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize"},
+    {"channels", PARAM_INT, "0", 0, 4, NULL, 0, 0,
+     "1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3"},
+    {"orient", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "turn and mirror as the EXIF orientation says"},
+    {"bits", PARAM_INT, "0", 0, 16, NULL, 0, 0, "8 or 16; 0: as stored when all are alike, else 8"},
+    {NULL, PARAM_INT, NULL, 0, 0, NULL, 0, 0, NULL}};
+
+static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    int64_t channels = op->args[1].i, bits = op->args[3].i;
+    struct decode_state *s;
+    if (in->kind != VALUE_ENCODED)
+        return mldfi_edge_refuse(op, in, "a stored picture", err);
+    if (channels == 2)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "decode: channels 2; 0, 1, 3 and 4 can be asked for");
+    if (bits != 0 && bits != 8 && bits != 16)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "decode: bits %d; 0, 8 and 16 can be asked for", (int)bits);
+    s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
+    if (!s)
+        return MLDF_E_MEMORY;
+    *out = *in;
+    out->kind = VALUE_PICTURE;
+    if (channels == 0)
+        channels = in->dims[2] == DIM_VARIES ? 3 : in->dims[2];
+    if (bits == 0)
+        bits = in->dtype == MLDF_U16 ? 16 : 8;
+    s->exact = op->args[0].i != 0;
+    s->channels = channels == 2 ? 0 : (int)channels;
+    s->orient = op->args[2].i != 0;
+    s->bits = (int)bits;
+    out->dims[2] = channels;
+    out->most[2] = (uint64_t)channels;
+    out->dtype = bits == 16 ? MLDF_U16 : MLDF_U8;
+    if (s->orient && out->dims[0] != out->dims[1]) { /* a side may become the other */
+        uint64_t most = out->most[0] > out->most[1] ? out->most[0] : out->most[1];
+        out->dims[0] = out->dims[1] = DIM_VARIES;
+        out->most[0] = out->most[1] = most;
+    }
+    return MLDF_OK;
+}
+
+static const struct op_type op_decode = {
+    .name = "decode", .help = "a stored picture becomes pixels", .flags = 0, .params = params, .infer = infer};
+
+const struct op_type *const mldfi_ops_decode[] = {&op_decode, NULL};

@@ -1,0 +1,514 @@
+/* A sample through the stages of its chains, into the batch. Each chain has two buffers that take turns; its last stage writes straight to
+ * its place in the batch. With pairs, a sample and its partner go side by side: each up to the pair operation, then both through it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/convert.h"
+#include "os/file.h"
+#include "pipeline/stage.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+double mldfi_worker_clock(const struct plan_worker *worker) {
+    return worker->timing ? mldfi_time() : 0.0;
+}
+
+/* ---- Workers -------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status side_begin(const struct plan *plan, struct side *side, mldf_error *err) {
+    side->draws = mldfi_alloc_zero(plan->graph.shared_count + 1, OP_DRAW_BYTES, err);
+    side->drawn = mldfi_alloc_zero(plan->graph.shared_count + 1, sizeof *side->drawn, err);
+    side->chains = mldfi_alloc_zero(plan->graph.chain_count + 1, sizeof *side->chains, err);
+    return side->draws && side->drawn && side->chains ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+mldf_status mldfi_worker_new(const struct plan *plan, struct plan_worker **out, mldf_error *err) {
+    struct plan_worker *w = mldfi_alloc_zero(1, sizeof *w, err);
+    *out = NULL;
+    if (!w)
+        return MLDF_E_MEMORY;
+    w->plan = plan;
+    w->work.kernels = plan->kernels;
+    w->times = mldfi_alloc_zero(plan->step_count + 1, sizeof *w->times, err);
+    mldf_status status = w->times ? mldf_image_decoder_new(&w->decoder, err) : MLDF_E_MEMORY;
+    if (status == MLDF_OK)
+        status = mldfi_resize_work_new(&w->work.resize, err);
+    if (status == MLDF_OK)
+        status = side_begin(plan, &w->sides[0], err);
+    if (status == MLDF_OK && plan->pairs)
+        status = side_begin(plan, &w->sides[1], err);
+    if (status < 0) {
+        mldfi_worker_free(w);
+        return status;
+    }
+    *out = w;
+    return MLDF_OK;
+}
+
+static void side_end(const struct plan *plan, struct side *side) {
+    for (size_t i = 0; side->chains && i < plan->graph.chain_count; i++) {
+        mldf_buffer_free(&side->chains[i].value);
+        mldf_buffer_free(&side->chains[i].buffers[0]);
+        mldf_buffer_free(&side->chains[i].buffers[1]);
+    }
+    free(side->draws);
+    free(side->drawn);
+    free(side->chains);
+}
+
+void mldfi_worker_free(struct plan_worker *worker) {
+    if (!worker)
+        return;
+    side_end(worker->plan, &worker->sides[0]);
+    side_end(worker->plan, &worker->sides[1]);
+    for (int i = 0; i < 3; i++)
+        mldf_buffer_free(&worker->work.scratch[i]);
+    mldfi_resize_work_free(worker->work.resize);
+    mldf_image_decoder_free(worker->decoder);
+    mldf_buffer_free(&worker->pixels);
+    mldf_buffer_free(&worker->table);
+    free(worker->times);
+    free(worker);
+}
+
+void mldfi_worker_timing(struct plan_worker *worker, bool on) {
+    worker->timing = on;
+}
+
+const double *mldfi_worker_times(const struct plan_worker *worker) {
+    return worker->times;
+}
+
+uint64_t mldfi_worker_bytes(const struct plan_worker *worker) {
+    return worker->bytes;
+}
+
+/* ---- Draws and room ---------------------------------------------------------------------------------------------------------- */
+
+mldf_status mldfi_draw(const struct run *r, struct side *side, const struct op *op, struct frame *frame,
+                       const void **draw, mldf_error *err) {
+    *draw = NULL;
+    if (!(op->type->flags & OP_DRAWS))
+        return MLDF_OK;
+    void *room = side->draws[op->shared];
+    *draw = room;
+    if (side->drawn[op->shared] && !op->leads)
+        return MLDF_OK;
+    struct rng rng;
+    struct frame next = *frame;
+    mldfi_rng_begin(&rng, r->plan->options.seed, r->epoch, side->position, op->stream);
+    mldf_status status = op->type->draw(op, &rng, frame, room, &next, err);
+    *frame = next;
+    side->drawn[op->shared] = true;
+    return status;
+}
+
+mldf_status mldfi_stage_room(struct chain_memory *memory, struct tensor *out, void *dst, size_t dst_bytes, int *in,
+                             mldf_error *err) {
+    size_t bytes = mldfi_tensor_bytes(out);
+    if (dst && bytes <= dst_bytes) {
+        out->data = dst;
+        *in = -1;
+        return MLDF_OK;
+    }
+    *in = memory->in == 0 ? 1 : 0;
+    mldf_status status = mldfi_buffer_resize(&memory->buffers[*in], bytes ? bytes : 1, err);
+    out->data = memory->buffers[*in].data;
+    return status;
+}
+
+/* ---- Stages -------------------------------------------------------------------------------------------------------------------- */
+
+static struct tensor like(const struct op *op, const struct tensor *in) {
+    struct tensor out = {.dtype = op->out.dtype, .planar = op->out.planar, .ndim = op->out.ndim};
+    if (in && out.ndim == in->ndim)
+        memcpy(out.dims, in->dims, sizeof out.dims);
+    else
+        for (uint32_t i = 0; i < out.ndim; i++)
+            out.dims[i] = op->out.dims[i] == DIM_VARIES ? 0 : (uint64_t)op->out.dims[i];
+    if (in && out.ndim == 3 && in->ndim == 3 && out.planar != in->planar && op->in.kind == VALUE_PICTURE) {
+        uint64_t h = mldfi_tensor_height(in), w = mldfi_tensor_width(in), c = mldfi_tensor_channels(in);
+        out.dims[0] = out.planar ? c : h;
+        out.dims[1] = out.planar ? h : w;
+        out.dims[2] = out.planar ? w : c;
+    }
+    return out;
+}
+
+static mldf_status in_step(const struct op *op, mldf_status status, mldf_error *err) {
+    size_t bytes = strlen(op->type->name);
+    if (status < 0 && err && strncmp(err->message, op->type->name, bytes) != 0)
+        mldfi_error_prefix(err, "%s", op->type->name);
+    return status;
+}
+
+mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, const struct op *op, void *dst,
+                         size_t dst_bytes, mldf_error *err) {
+    struct chain_memory *memory = &side->chains[chain];
+    const void *draw;
+    int in;
+    mldf_status status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
+    struct tensor out = like(op, &memory->tensor);
+    if (status == MLDF_OK && op->type->shape)
+        status = op->type->shape(op, draw, &memory->tensor, &out, err);
+    if (status < 0)
+        return in_step(op, status, err);
+    if ((op->type->flags & OP_IN_PLACE) && memory->in >= 0 && !dst &&
+        mldfi_tensor_bytes(&out) <= mldfi_tensor_bytes(&memory->tensor)) {
+        out.data = memory->tensor.data;
+        in = memory->in;
+    } else {
+        status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
+    }
+    if (status == MLDF_OK)
+        status = op->type->run(op, draw, &memory->tensor, &out, &r->worker->work, err);
+    if (op->out.kind == VALUE_PICTURE)
+        memory->frame = (struct frame){(uint32_t)mldfi_tensor_width(&out), (uint32_t)mldfi_tensor_height(&out)};
+    memory->tensor = out;
+    memory->in = in;
+    return in_step(op, status, err);
+}
+
+mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,
+                                   void *dst, size_t dst_bytes, mldf_error *err) {
+    struct chain_memory *memory = &side->chains[chain];
+    const struct chain *c = &r->plan->graph.chains[chain];
+    const struct op *last = &c->ops[plan->first + plan->count - 1];
+    const struct tensor *t = &memory->tensor;
+    struct picture picture = {t->data,
+                              (uint32_t)mldfi_tensor_width(t),
+                              (uint32_t)mldfi_tensor_height(t),
+                              (uint32_t)mldfi_tensor_channels(t),
+                              t->dtype == MLDF_U8 ? 8 : 16,
+                              0};
+    struct tensor out = {.dtype = last->out.dtype, .planar = last->out.planar, .ndim = 3};
+    int in;
+    picture.stride = (size_t)picture.width * picture.channels * (picture.bits / 8);
+    out.dims[out.planar ? 0 : 2] = picture.channels;
+    out.dims[out.planar ? 1 : 0] = picture.height;
+    out.dims[out.planar ? 2 : 1] = picture.width;
+    mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
+    if (status == MLDF_OK)
+        status = mldfi_run_finish(r, side, c, plan, &picture, false, false, out.data, err);
+    memory->tensor = out;
+    memory->in = in;
+    return status;
+}
+
+static mldf_status run_join(const struct run *r, struct side *side, size_t chain, const struct op *op, void *dst,
+                            size_t dst_bytes, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    struct tensor inputs[JOIN_MAX], out = like(op, NULL);
+    int in;
+    for (size_t i = 0; i < c->input_count; i++)
+        inputs[i] = side->chains[c->inputs[i]].tensor;
+    memory->in = -1;
+    mldf_status status = MLDF_OK;
+    if (op->type->shape)
+        status = op->type->shape(op, NULL, inputs, &out, err);
+    if (status == MLDF_OK)
+        status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
+    if (status == MLDF_OK)
+        status = op->type->run_many(op, inputs, c->input_count, &out, err);
+    memory->tensor = out;
+    memory->in = status == MLDF_OK ? in : -1;
+    return in_step(op, status, err);
+}
+
+static mldf_status run_stage(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
+                             size_t dst_bytes, mldf_error *err) {
+    const struct op *op = r->plan->graph.chains[chain].ops + stage->first;
+    if (stage->kind == STAGE_SOURCE)
+        return mldfi_run_source(r, side, chain, stage, dst, dst_bytes, err);
+    double start = mldfi_worker_clock(r->worker);
+    mldf_status status;
+    if (stage->kind == STAGE_FINISH)
+        status = mldfi_run_finish_stage(r, side, chain, &stage->finish, dst, dst_bytes, err);
+    else if (stage->kind == STAGE_JOIN)
+        status = run_join(r, side, chain, op, dst, dst_bytes, err);
+    else
+        status = mldfi_run_op(r, side, chain, op, dst, dst_bytes, err);
+    r->worker->times[stage->step] += mldfi_worker_clock(r->worker) - start;
+    return status;
+}
+
+/* ---- The value that a chain begins with -------------------------------------------------------------------------------------------- */
+
+static mldf_status number(const mldf_value *v, mldf_dtype dtype, void *out, mldf_error *err) {
+    double f = v->kind == MLDF_KIND_FLOAT ? v->as.f : 0.0;
+    float f32 = (float)f;
+    if (dtype == MLDF_F64)
+        memcpy(out, &f, 8);
+    else if (dtype == MLDF_F32)
+        memcpy(out, &f32, 4);
+    else if (v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT)
+        memcpy(out, &v->as.u, mldf_dtype_bytes(dtype)); /* little-endian: the lower bytes */
+    else
+        return mldfi_fail(err, MLDF_E_TYPE, "a value of kind %d where a number was expected", (int)v->kind);
+    return MLDF_OK;
+}
+
+static mldf_status fetch(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    struct tensor *t = &memory->tensor;
+    mldf_value v;
+    double start = mldfi_worker_clock(r->worker);
+    mldf_status status = r->feed->get(r->feed->user, side->position, c->field, &memory->value, &v, err);
+    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
+    if (status < 0)
+        return status;
+    if (v.kind == MLDF_KIND_NULL)
+        return mldfi_fail(err, MLDF_E_NULL, "the value is null");
+    memory->in = -1;
+    memory->frame = (struct frame){0, 0};
+    *t = (struct tensor){.dtype = c->source.dtype, .ndim = c->source.ndim};
+    if (v.kind == MLDF_KIND_INT || v.kind == MLDF_KIND_UINT || v.kind == MLDF_KIND_FLOAT) {
+        status = mldfi_buffer_resize(&memory->buffers[0], 8, err);
+        if (status < 0)
+            return status;
+        t->data = memory->buffers[0].data;
+        memory->in = 0;
+        return number(&v, t->dtype, t->data, err);
+    }
+    r->worker->bytes += v.bytes;
+    if (v.kind == MLDF_KIND_ARRAY) {
+        if (v.ndim != t->ndim || v.dtype != t->dtype)
+            return mldfi_fail(err, MLDF_E_CORRUPT, "an array of another type than its field has");
+        memcpy(t->dims, v.dims, sizeof t->dims);
+    } else {
+        t->dims[0] = v.bytes;
+    }
+    t->data = (void *)(uintptr_t)v.data;
+    size_t bytes = mldfi_tensor_bytes(t);
+    if (bytes > v.bytes)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes where the shape needs %zu", v.bytes, bytes);
+    size_t align = mldf_dtype_bytes(t->dtype);
+    if (bytes && align > 1 && (uintptr_t)v.data % (align > 8 ? 8 : align)) {
+        status = mldfi_buffer_resize(&memory->buffers[0], bytes, err);
+        if (status < 0)
+            return status;
+        t->data = memcpy(memory->buffers[0].data, v.data, bytes);
+        memory->in = 0;
+    }
+    return MLDF_OK;
+}
+
+/* ---- Chains ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* Elements behind dim 0. */
+static uint64_t inner(const struct edge *e) {
+    uint64_t n = 1;
+    for (uint32_t i = 1; i < e->ndim; i++)
+        n *= (uint64_t)e->dims[i];
+    return n;
+}
+
+static size_t room_bytes(const struct chain *c, const struct plan_target *target) {
+    const struct plan_output *o = &c->output;
+    size_t size = mldf_dtype_bytes(o->edge.dtype);
+    uint64_t n = o->collate == COLLATE_FIXED ? 1 : target->room;
+    if (o->collate != COLLATE_FIXED)
+        return (size_t)(n * inner(&o->edge)) * size;
+    for (uint32_t i = 0; i < o->edge.ndim; i++)
+        n *= (uint64_t)o->edge.dims[i];
+    return (size_t)n * size;
+}
+
+static void fill_rest(uint8_t *at, size_t bytes, mldf_dtype dtype, double value) {
+    uint8_t element[16] = {0};
+    size_t size = mldf_dtype_bytes(dtype);
+    if (value == 0.0) {
+        memset(at, 0, bytes);
+        return;
+    }
+    mldfi_convert_elements(MLDF_F64, &value, dtype, element, 1);
+    for (size_t i = 0; i + size <= bytes; i += size)
+        memcpy(at + i, element, size);
+}
+
+/* Is the result what the batch has room for? */
+static mldf_status deliver(const struct chain *c, const struct tensor *t, const struct plan_target *target,
+                           mldf_error *err) {
+    const struct plan_output *o = &c->output;
+    size_t room = room_bytes(c, target), bytes = mldfi_tensor_bytes(t);
+    bool fits = t->ndim == o->edge.ndim;
+    for (uint32_t i = 0; fits && i < t->ndim; i++)
+        fits = (i == 0 && o->collate != COLLATE_FIXED) ? t->dims[0] <= target->room
+                                                       : t->dims[i] == (uint64_t)o->edge.dims[i];
+    if (!fits) {
+        char text[160];
+        size_t at = 0;
+        text[0] = 0;
+        for (uint32_t i = 0; i < t->ndim && at < sizeof text - 24; i++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s%" PRIu64, i ? " x " : "", t->dims[i]);
+        return mldfi_fail(err, MLDF_E_RANGE, "a result of %s does not fit its place in the batch", text);
+    }
+    if (t->data != target->data && bytes)
+        memcpy(target->data, t->data, bytes);
+    if (o->collate == COLLATE_PAD && bytes < room)
+        fill_rest((uint8_t *)target->data + bytes, room - bytes, t->dtype, o->fill);
+    return MLDF_OK;
+}
+
+static mldf_status run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
+                             const struct plan_target *target, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    mldf_status status = MLDF_OK;
+    if (first == 0 && c->field != SIZE_MAX && (c->stage_count == 0 || c->stages[0].kind != STAGE_SOURCE))
+        status = fetch(r, side, chain, err);
+    for (size_t i = first; status == MLDF_OK && i < end; i++) {
+        bool last = i + 1 == c->stage_count && target;
+        status =
+            run_stage(r, side, chain, &c->stages[i], last ? target->data : NULL, last ? room_bytes(c, target) : 0, err);
+    }
+    if (status == MLDF_OK && end == c->stage_count && target)
+        status = deliver(c, &side->chains[chain].tensor, target, err);
+    if (status < 0)
+        mldfi_error_place(err, MLDF_NONE, c->name);
+    return status;
+}
+
+static void begin_side(const struct plan *plan, struct side *side, uint64_t position) {
+    side->position = position;
+    memset(side->drawn, 0, plan->graph.shared_count * sizeof *side->drawn);
+}
+
+static const struct plan_target *target_of(const struct plan *plan, const struct plan_target *targets, size_t chain) {
+    for (size_t i = 0; targets && i < plan->output_count; i++)
+        if (plan->outputs[i] == chain)
+            return &targets[i];
+    return NULL;
+}
+
+mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                           uint64_t epoch, uint64_t position, const struct plan_target *targets, mldf_error *err) {
+    struct run r = {plan, worker, feed, epoch};
+    mldf_status status = MLDF_OK;
+    if (plan->pairs)
+        return mldfi_fail(err, MLDF_E_STATE, "a plan with pairs runs pairs");
+    begin_side(plan, &worker->sides[0], position);
+    for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
+        status =
+            run_chain(&r, &worker->sides[0], i, 0, plan->graph.chains[i].stage_count, target_of(plan, targets, i), err);
+    return status;
+}
+
+/* ---- Pairs -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* A pair operation works in memory of our own, never in the mapping or the batch. */
+static mldf_status own(struct chain_memory *memory, mldf_error *err) {
+    struct tensor t = memory->tensor;
+    if (memory->in >= 0)
+        return MLDF_OK;
+    mldf_status status = mldfi_stage_room(memory, &t, NULL, 0, &memory->in, err);
+    if (status == MLDF_OK && memory->tensor.data && mldfi_tensor_bytes(&t))
+        memcpy(t.data, memory->tensor.data, mldfi_tensor_bytes(&t));
+    memory->tensor = t;
+    return status;
+}
+
+static mldf_status run_pair(const struct run *r, size_t chain, const struct stage *stage, mldf_error *err) {
+    const struct op *op = &r->plan->graph.chains[chain].ops[stage->first];
+    struct plan_worker *w = r->worker;
+    struct chain_memory *a = &w->sides[0].chains[chain], *b = &w->sides[1].chains[chain];
+    const void *draw_a, *draw_b;
+    double start = mldfi_worker_clock(w);
+    mldf_status status = own(a, err);
+    if (status == MLDF_OK)
+        status = own(b, err);
+    if (status == MLDF_OK)
+        status = mldfi_draw(r, &w->sides[0], op, &a->frame, &draw_a, err);
+    if (status == MLDF_OK)
+        status = mldfi_draw(r, &w->sides[1], op, &b->frame, &draw_b, err);
+    if (status == MLDF_OK && (mldfi_tensor_bytes(&a->tensor) != mldfi_tensor_bytes(&b->tensor)))
+        status = mldfi_fail(err, MLDF_E_RANGE, "a sample and its partner differ in size");
+    if (status == MLDF_OK)
+        status = op->type->run_pair(op, draw_a, draw_b, &a->tensor, &b->tensor, &w->work, err);
+    w->times[stage->step] += mldfi_worker_clock(w) - start;
+    return in_step(op, status, err);
+}
+
+static mldf_status run_both(const struct run *r, size_t chain, bool alone, const struct plan_target *even,
+                            const struct plan_target *odd, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct plan_worker *w = r->worker;
+    mldf_status status = MLDF_OK;
+    size_t from = 0;
+    (void)alone;
+    for (size_t i = 0; status == MLDF_OK && i <= c->stage_count; i++) {
+        bool pair = i < c->stage_count && c->stages[i].kind == STAGE_PAIR;
+        if (i < c->stage_count && !pair)
+            continue;
+        /* Behind the last pair operation only what is wanted is computed, unless another chain takes it as an input. */
+        bool tail = i == c->stage_count;
+        if (!tail || even || !c->output.name || from == 0)
+            status = run_chain(r, &w->sides[0], chain, from, i, tail ? even : NULL, err);
+        if (status == MLDF_OK && (!tail || odd || !c->output.name || from == 0))
+            status = run_chain(r, &w->sides[1], chain, from, i, tail ? odd : NULL, err);
+        if (status == MLDF_OK && pair)
+            status = run_pair(r, chain, &c->stages[i], err);
+        from = i + 1;
+    }
+    if (status < 0)
+        mldfi_error_place(err, MLDF_NONE, c->name);
+    return status;
+}
+
+mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                                uint64_t epoch, uint64_t even, bool alone, const struct plan_target *targets_even,
+                                const struct plan_target *targets_odd, mldf_error *err) {
+    struct run r = {plan, worker, feed, epoch};
+    mldf_status status = MLDF_OK;
+    begin_side(plan, &worker->sides[0], even);
+    begin_side(plan, &worker->sides[1], alone ? even : even + 1);
+    for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
+        status = run_both(&r, i, alone, target_of(plan, targets_even, i), target_of(plan, targets_odd, i), err);
+    return status;
+}
+
+/* ---- Lengths -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Shapes alone: no operation runs. */
+static mldf_status length_of(const struct run *r, struct side *side, size_t chain, uint64_t *out, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    if (c->field == SIZE_MAX || (c->stage_count && c->stages[0].kind == STAGE_SOURCE)) {
+        mldf_status status = MLDF_OK;
+        for (size_t i = 0; status == MLDF_OK && i <= chain; i++)
+            status = run_chain(r, side, i, 0, r->plan->graph.chains[i].stage_count, NULL, err);
+        *out = memory->tensor.dims[0];
+        return status;
+    }
+    mldf_status status = fetch(r, side, chain, err);
+    struct tensor t = memory->tensor;
+    for (size_t i = 0; status == MLDF_OK && i < c->op_count; i++) {
+        const struct op *op = &c->ops[i];
+        const void *draw;
+        struct tensor next = like(op, &t);
+        if (op->type->flags & OP_COLLATE)
+            continue;
+        status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
+        if (status == MLDF_OK && op->type->shape)
+            status = op->type->shape(op, draw, &t, &next, err);
+        t = next;
+    }
+    *out = t.dims[0];
+    return status;
+}
+
+mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                               uint64_t epoch, uint64_t position, uint64_t *lengths, mldf_error *err) {
+    struct run r = {plan, worker, feed, epoch};
+    mldf_status status = MLDF_OK;
+    begin_side(plan, &worker->sides[0], position);
+    for (size_t i = 0; status == MLDF_OK && i < plan->output_count; i++) {
+        lengths[i] = 0;
+        if (plan->graph.chains[plan->outputs[i]].output.collate != COLLATE_FIXED)
+            status = length_of(&r, &worker->sides[0], plan->outputs[i], &lengths[i], err);
+    }
+    return status;
+}

@@ -1,0 +1,235 @@
+/* The front of a picture's chain: decode, the crops and the resize behind it, mirrors, and where it fits the last pass into the batch.
+ *
+ *   draws of all axis steps (they need the picture's size only, which its record states)
+ *     → one geometry, as far as the steps can be composed
+ *     → the pixels of its window: a region of a JPEG, at 1/2, 1/4, 1/8 when the window is larger than what it becomes; a window of raw
+ *       pixels in place
+ *     → one resampling pass, mirrored, through `finish`
+ *     → what could not be composed, step by step
+ *
+ * In a reference plan the whole picture is decoded and each step runs by itself. The scale of a JPEG is part of the meaning of
+ * "decode, crop, resize" (decode(exact=true) turns it off), so it is the same there. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "pipeline/decode.h"
+#include "pipeline/geometry.h"
+#include "pipeline/stage.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct source {
+    const struct run *run;
+    struct side *side;
+    const struct chain *chain;
+    size_t chain_index;
+    const struct stage *stage;
+    const struct decode_state *decode;
+    mldf_value value;
+    mldf_image_info info;
+    struct frame frame; /* of the whole picture, oriented */
+    struct geometry geometry;
+    size_t composed; /* operations behind decode */
+    unsigned scale;
+    struct picture picture; /* the window */
+    uint32_t window_x, window_y;
+};
+
+static mldf_status fetch(struct source *s, mldf_error *err) {
+    const struct run *r = s->run;
+    struct chain_memory *memory = &s->side->chains[s->chain_index];
+    mldf_status status =
+        r->feed->get(r->feed->user, s->side->position, s->chain->field, &memory->value, &s->value, err);
+    if (status < 0)
+        return status;
+    if (s->value.kind == MLDF_KIND_NULL)
+        return mldfi_fail(err, MLDF_E_NULL, "the picture is null");
+    status = mldf_image_record(&s->value, &s->info, err);
+    if (status < 0)
+        return status;
+    if (s->info.width == 0 || s->info.height == 0) /* TBL version 1 does not say */
+        status = mldf_image_probe(s->value.data, (size_t)s->value.bytes, &s->info, err);
+    if (status < 0)
+        return status;
+    r->worker->bytes += s->value.bytes;
+    bool turned = s->decode->orient && s->info.orientation >= 5;
+    s->frame.width = turned ? s->info.height : s->info.width;
+    s->frame.height = turned ? s->info.width : s->info.height;
+    return MLDF_OK;
+}
+
+static mldf_status compose(struct source *s, mldf_error *err) {
+    struct frame frame = s->frame;
+    bool more = true;
+    mldfi_geometry_begin(&s->geometry, frame.width, frame.height);
+    s->composed = 0;
+    for (size_t i = 1; i < s->stage->count; i++) {
+        const struct op *op = &s->chain->ops[s->stage->first + i];
+        const void *draw;
+        mldf_status status = mldfi_draw(s->run, s->side, op, &frame, &draw, err);
+        if (status < 0)
+            return status;
+        more = more && op->type->geometry(op, draw, &s->geometry);
+        s->composed += more;
+    }
+    bool mask = s->chain->source.role == ROLE_MASK;
+    if (mask)
+        s->geometry.filter = RESIZE_NEAREST;
+    bool reducible = s->info.mode == MLDF_IMAGE_MODE_JPEG && !s->decode->exact && !s->run->plan->options.exact && !mask;
+    s->scale = reducible ? mldfi_geometry_scale(&s->geometry) : 1;
+    if (s->run->plan->options.reference && s->scale == 1) {
+        s->composed = 0;
+        mldfi_geometry_begin(&s->geometry, s->frame.width, s->frame.height);
+    }
+    return MLDF_OK;
+}
+
+/* Raw pixels of the wanted kind need no decoding: the window is looked at in place. */
+static bool view_raw(struct source *s, uint32_t x, uint32_t y) {
+    const mldf_image_info *info = &s->info;
+    bool turned = s->decode->orient && info->orientation > 1;
+    uint32_t channels = s->decode->channels ? (uint32_t)s->decode->channels : info->channels;
+    uint64_t row = (uint64_t)info->width * info->channels * (info->bits / 8);
+    if (info->mode != MLDF_IMAGE_MODE_RAW || turned || channels != info->channels || s->decode->bits != info->bits ||
+        s->value.bytes != row * info->height || s->run->plan->options.reference)
+        return false;
+    s->picture.stride = (size_t)row;
+    s->picture.data =
+        (uint8_t *)(uintptr_t)s->value.data + (size_t)y * (size_t)row + (size_t)x * info->channels * (info->bits / 8);
+    return true;
+}
+
+/* The pixels that the geometry needs, into s->picture. direct: dense memory of the window's size that may be used, or NULL. */
+static mldf_status pixels(struct source *s, void *direct, size_t direct_bytes, mldf_error *err) {
+    const struct geometry *g = &s->geometry;
+    uint32_t scale = s->scale;
+    uint32_t full_width = (s->frame.width + scale - 1) / scale, full_height = (s->frame.height + scale - 1) / scale;
+    uint32_t x = g->x / scale, y = g->y / scale;
+    uint32_t right = (g->x + g->width + scale - 1) / scale, bottom = (g->y + g->height + scale - 1) / scale;
+    bool whole = s->run->plan->options.reference;
+    right = right > full_width ? full_width : right;
+    bottom = bottom > full_height ? full_height : bottom;
+    uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];
+    s->window_x = x;
+    s->window_y = y;
+    s->picture = (struct picture){NULL, right - x, bottom - y, channels, (uint32_t)s->decode->bits, 0};
+    if (view_raw(s, x, y))
+        return MLDF_OK;
+    mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
+    o.channels = s->decode->channels;
+    o.bits = s->decode->bits;
+    o.scale = (int)scale;
+    o.orient = s->decode->orient;
+    uint32_t width = whole ? full_width : right - x, height = whole ? full_height : bottom - y;
+    if (!whole) {
+        o.region = true;
+        o.x = x, o.y = y, o.width = width, o.height = height;
+    }
+    size_t pixel = (size_t)channels * (s->picture.bits / 8), bytes = (size_t)width * height * pixel;
+    uint8_t *data = direct;
+    if (!direct || direct_bytes != bytes) {
+        mldf_status status = mldfi_buffer_resize(&s->run->worker->pixels, bytes, err);
+        if (status < 0)
+            return status;
+        data = s->run->worker->pixels.data;
+    }
+    s->picture.stride = (size_t)width * pixel;
+    s->picture.data = whole ? data + (size_t)y * s->picture.stride + (size_t)x * pixel : data;
+    return mldf_image_value_decode(s->run->worker->decoder, &s->value, &o, data, bytes, err);
+}
+
+static mldf_status resample(struct source *s, const struct finish *finish, void *dst, mldf_error *err) {
+    const struct geometry *g = &s->geometry;
+    struct resize_spec spec = {
+        .box_x = g->x * 8 / s->scale - s->window_x * 8,
+        .box_y = g->y * 8 / s->scale - s->window_y * 8,
+        .box_width = g->width * 8 / s->scale,
+        .box_height = g->height * 8 / s->scale,
+        .width = g->to_width,
+        .height = g->to_height,
+        .x = g->part_x,
+        .y = g->part_y,
+        .out_width = g->part_width,
+        .out_height = g->part_height,
+        .mirror_x = g->mirror_x,
+        .mirror_y = g->mirror_y,
+        .filter = (enum resize_filter)g->filter,
+        .antialias = g->antialias,
+    };
+    struct op_work *work = &s->run->worker->work;
+    return mldfi_resize(work->kernels, &s->picture, &spec, finish, work->resize, dst, err);
+}
+
+/* The geometry's result as plain pixels, or finished. */
+static mldf_status produce(struct source *s, bool finished, void *dst, size_t dst_bytes, mldf_error *err) {
+    const struct geometry *g = &s->geometry;
+    const struct finish_plan *f = &s->stage->finish;
+    const struct edge *out = &s->chain->ops[s->stage->first + (finished ? s->stage->count - 1 + f->count : 0)].out;
+    struct chain_memory *memory = &s->side->chains[s->chain_index];
+    struct tensor t = {.dtype = out->dtype, .planar = out->planar, .ndim = 3};
+    uint64_t channels = (uint64_t)s->chain->ops[s->stage->first].out.dims[2];
+    t.dims[t.planar ? 0 : 2] = channels;
+    t.dims[t.planar ? 1 : 0] = g->part_height;
+    t.dims[t.planar ? 2 : 1] = g->part_width;
+    int in;
+    memory->in = -1;
+    memory->frame = (struct frame){g->part_width, g->part_height};
+    mldf_status status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
+    if (status < 0)
+        return status;
+    double start = mldfi_worker_clock(s->run->worker);
+    bool plain = !finished && !g->resized && !g->mirror_x && !g->mirror_y;
+    status = pixels(s, plain ? t.data : NULL, mldfi_tensor_bytes(&t), err);
+    double middle = mldfi_worker_clock(s->run->worker);
+    s->run->worker->times[s->stage->step] += middle - start;
+    if (status < 0)
+        return status;
+    struct finish none = {.dtype = s->picture.bits == 8 ? MLDF_U8 : MLDF_U16};
+    bool kernel = finished && mldfi_finish_is_kernel(f);
+    if (g->resized && (kernel || !finished)) {
+        status = resample(s, kernel ? &f->finish : &none, t.data, err);
+    } else if (g->resized) {
+        size_t bytes = (size_t)g->part_width * g->part_height * channels;
+        status = mldfi_buffer_resize(&s->run->worker->work.scratch[2], bytes, err);
+        struct picture small = {
+            s->run->worker->work.scratch[2].data, g->part_width, g->part_height, (uint32_t)channels, 8,
+            (size_t)g->part_width * channels};
+        if (status == MLDF_OK)
+            status = resample(s, &none, small.data, err);
+        if (status == MLDF_OK)
+            status = mldfi_run_finish(s->run, s->side, s->chain, f, &small, false, false, t.data, err);
+    } else if (finished) {
+        status = mldfi_run_finish(s->run, s->side, s->chain, f, &s->picture, g->mirror_x, g->mirror_y, t.data, err);
+    } else if (!plain || s->picture.data != t.data) {
+        mldfi_finish(s->run->worker->work.kernels, &s->picture, g->mirror_x, g->mirror_y, &none, t.data);
+    }
+    s->run->worker->times[s->stage->step + 1] += mldfi_worker_clock(s->run->worker) - middle;
+    memory->tensor = t;
+    memory->in = in;
+    return status;
+}
+
+mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
+                             size_t dst_bytes, mldf_error *err) {
+    struct source s = {
+        .run = r, .side = side, .chain = &r->plan->graph.chains[chain], .chain_index = chain, .stage = stage};
+    s.decode = s.chain->ops[stage->first].state;
+    double start = mldfi_worker_clock(r->worker);
+    mldf_status status = fetch(&s, err);
+    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
+    if (status == MLDF_OK)
+        status = compose(&s, err);
+    if (status < 0)
+        return status;
+    bool all = s.composed + 1 == stage->count;
+    bool finished = all && stage->finish.use;
+    bool last = all && (finished || !stage->finish.use);
+    status = produce(&s, finished, last ? dst : NULL, dst_bytes, err);
+    for (size_t i = s.composed + 1; status == MLDF_OK && i < stage->count; i++) {
+        bool end = i + 1 == stage->count && !stage->finish.use;
+        status = mldfi_run_op(r, side, chain, &s.chain->ops[stage->first + i], end ? dst : NULL, dst_bytes, err);
+    }
+    if (status == MLDF_OK && stage->finish.use && !finished)
+        status = mldfi_run_finish_stage(r, side, chain, &stage->finish, dst, dst_bytes, err);
+    return status;
+}

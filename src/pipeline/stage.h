@@ -1,0 +1,108 @@
+/* Stages: what a chain is executed as, after rewriting; and the memory they run in. plan.c makes them, run.c and run_source.c run them. */
+#ifndef MLDF_PIPELINE_STAGE_H
+#define MLDF_PIPELINE_STAGE_H
+
+#include "codec/image.h"
+#include "kernel/finish.h"
+#include "kernel/resize.h"
+#include "pipeline/pipeline.h"
+
+/* A run of point-wise steps as one pass over 8-bit pixels (or a mere change of layout of any pixels). */
+struct finish_plan {
+    bool use;
+    size_t first, count; /* operations */
+    bool affine;         /* one affine map, and maybe a narrower float: struct finish says it all */
+    struct finish finish;
+    bool by_table;  /* through a table of 256 values for each channel, made by running the steps on a ramp */
+    bool random;    /* the table depends on the sample's draws */
+    uint8_t *table; /* [channels][256] elements of the last step's type, when it does not */
+};
+
+typedef enum stage_kind {
+    STAGE_SOURCE, /* decode, the axis steps behind it, and `finish` when all of them can be composed */
+    STAGE_FINISH, /* point-wise steps as one pass */
+    STAGE_OP,     /* one operation as it is */
+    STAGE_PAIR,   /* one operation on a sample and its partner */
+    STAGE_JOIN    /* inputs become one value */
+} stage_kind;
+
+struct stage {
+    stage_kind kind;
+    size_t first, count; /* operations; SOURCE: without those of finish */
+    struct finish_plan finish;
+    size_t step; /* which of the plan's times: SOURCE has two, decode and the rest */
+};
+
+struct plan {
+    struct plan_options options;
+    const struct kernels *kernels;
+    struct graph graph;
+    size_t *outputs; /* chains, in the order of the outputs */
+    size_t output_count;
+    size_t *fields;
+    size_t field_count;
+    bool pairs;
+    char **step_names;
+    size_t step_count;
+    mldf_buffer log; /* for explain: the passes */
+};
+
+enum { JOIN_MAX = 64 }; /* inputs of one operation */
+
+/* One side (a sample, or its partner) of what a worker computes. */
+struct side {
+    uint64_t position;
+    uint8_t (*draws)[OP_DRAW_BYTES]; /* [shared_count], aligned to 16 */
+    bool *drawn;
+    struct chain_memory {
+        mldf_buffer value;      /* what the feed put aside */
+        mldf_buffer buffers[2]; /* results of stages, in turn */
+        struct tensor tensor;   /* the present value */
+        int in;                 /* which buffer holds it; -1: elsewhere, not to be written */
+        struct frame frame;     /* of a picture */
+    } * chains;
+};
+
+struct plan_worker {
+    const struct plan *plan;
+    struct op_work work;
+    mldf_image_decoder *decoder;
+    mldf_buffer pixels, table;
+    struct side sides[2];
+    bool timing;
+    double *times;
+    uint64_t bytes;
+};
+
+struct run {
+    const struct plan *plan;
+    struct plan_worker *worker;
+    const struct plan_feed *feed;
+    uint64_t epoch;
+};
+
+/* run_source.c */
+mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
+                             size_t dst_bytes, mldf_error *err);
+/* finish.c: out->data is set by the caller. */
+mldf_status mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, size_t end,
+                              struct finish_plan *out, mldf_error *err);
+mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
+                             const struct finish_plan *plan, const struct picture *picture, bool mirror_x,
+                             bool mirror_y, void *dst, mldf_error *err);
+/* The `finish` to hand to a kernel for a table plan that kernels cannot do: none. */
+bool mldfi_finish_is_kernel(const struct finish_plan *plan);
+
+/* run.c */
+mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,
+                                   void *dst, size_t dst_bytes, mldf_error *err);
+mldf_status mldfi_draw(const struct run *r, struct side *side, const struct op *op, struct frame *frame,
+                       const void **draw, mldf_error *err);
+/* Room for a stage's output that is not in the present buffer. */
+mldf_status mldfi_stage_room(struct chain_memory *memory, struct tensor *out, void *dst, size_t dst_bytes, int *in,
+                             mldf_error *err);
+mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, const struct op *op, void *dst,
+                         size_t dst_bytes, mldf_error *err);
+double mldfi_worker_clock(const struct plan_worker *worker);
+
+#endif

@@ -1,0 +1,149 @@
+/* Rewriting changes nothing: every pipeline gives the same bytes from the fused plan on every instruction set and from the reference plan,
+ * which runs each step by itself on portable kernels and decodes whole pictures. */
+#include "kernel/kernels.h"
+#include "pictures.h"
+#include "pipeline/pipeline.h"
+
+/* Pixels come out alike whatever the picture's size, so each fits all twelve. */
+static const char *const pipelines[] = {
+    "image: resize([20, 30])",
+    "image: resize([20, 30]) | chw",
+    "image: random_resized_crop(24)",
+    "image: random_resized_crop(24) | hflip",
+    "image: random_resized_crop(24) | hflip | vflip | normalize(imagenet) | chw",
+    "image: random_resized_crop([17, 31]) | hflip(p=1) | normalize(half) | chw(f16)",
+    "image: random_resized_crop(16, filter=bicubic) | vflip(p=1) | to_float | chw(bf16)",
+    "image: random_resized_crop(40, filter=nearest) | center_crop(20) | hflip | chw(f32)",
+    "image: random_resized_crop(40) | random_crop(20) | hflip | random_crop([11, 9]) | normalize(imagenet)",
+    "image: hflip(p=1) | resize([12, 13])",
+    "image: hflip | random_resized_crop(12) | vflip",
+    "image: center_crop(32)",
+    "image: center_crop(32, fill=7) | hflip | normalize(imagenet) | chw",
+    "image: random_crop(24, padding=4, pad_if_needed=true) | hflip",
+    "image: random_crop(24, padding=[1, 2, 3, 4], pad_if_needed=true, fill=200) | hflip(p=1) | chw(f32)",
+    "image: center_resized_crop(28) | normalize(imagenet) | chw",
+    "image: center_resized_crop(28, filter=area) | resize([9, 8]) | hflip",
+    "image: decode(exact=true) | random_resized_crop(8) | normalize(imagenet) | chw(f32)",
+    "image: random_resized_crop(8) | normalize(imagenet) | chw(f32)",
+    "image: random_resized_crop(8, scale=[0.9, 1]) | to_float | normalize(half) | chw",
+    "image: decode(channels=1) | random_resized_crop(24) | hflip | to_float",
+    "image: decode(bits=16) | random_resized_crop(24) | hflip | normalize(half) | chw",
+    "image: resize(10, max_size=12) | center_crop(10)",
+    "a = image: random_resized_crop(24) | hflip\nb = image: random_resized_crop(24) | normalize(half) | chw(f32)",
+};
+
+struct outcome {
+    mldf_buffer bytes;
+    char message[200];
+};
+
+/* Every sample through the pipeline; outputs one behind the other. */
+static void run_all(struct pictures *all, const char *text, bool reference, const char *isa, struct outcome *out) {
+    struct plan_options options = {.reference = reference, .isa = isa, .seed = 11};
+    struct plan_feed feed = {all, pictures_get};
+    mldf_pipeline *pipeline = NULL;
+    struct plan *plan = NULL;
+    struct plan_worker *worker = NULL;
+    mldf_error err = {0};
+    out->bytes.size = 0;
+    out->message[0] = 0;
+    mldf_status status = mldf_pipeline_parse(NULL, text, strlen(text), &pipeline, &err);
+    if (status == MLDF_OK)
+        status = mldfi_plan_new(pipeline, all->schema, all->bounds, &options, &plan, &err);
+    if (status == MLDF_OK)
+        status = mldfi_worker_new(plan, &worker, &err);
+    for (uint64_t p = 0; status == MLDF_OK && p < 2 * PICTURES; p++) {
+        struct plan_target targets[8];
+        size_t count = mldfi_plan_output_count(plan);
+        for (size_t o = 0; o < count; o++) {
+            const struct edge *e = &mldfi_plan_output(plan, o)->edge;
+            size_t bytes = mldf_dtype_bytes(e->dtype);
+            for (uint32_t k = 0; k < e->ndim; k++)
+                bytes *= (size_t)e->dims[k];
+            targets[o].data = aligned_alloc(64, (bytes + 127) / 64 * 64);
+            targets[o].room = 0;
+            memset(targets[o].data, 0xA5, bytes);
+        }
+        status = mldfi_plan_run(plan, worker, &feed, 3, p, targets, &err);
+        for (size_t o = 0; o < count; o++) {
+            const struct edge *e = &mldfi_plan_output(plan, o)->edge;
+            size_t bytes = mldf_dtype_bytes(e->dtype);
+            for (uint32_t k = 0; k < e->ndim; k++)
+                bytes *= (size_t)e->dims[k];
+            if (status == MLDF_OK)
+                CHECK(mldf_buffer_append(&out->bytes, targets[o].data, bytes, NULL) == MLDF_OK);
+            free(targets[o].data);
+        }
+    }
+    if (status < 0)
+        snprintf(out->message, sizeof out->message, "%s", err.message);
+    mldfi_worker_free(worker);
+    mldfi_plan_free(plan);
+    mldf_pipeline_free(pipeline);
+}
+
+static void compare_all(uint32_t channels, bool raw_only) {
+    static const char *const isas[] = {"portable", "sse4", "avx2", "avx512", "neon", NULL};
+    struct pictures all;
+    REQUIRE(pictures_begin(&all, channels, raw_only));
+    for (size_t i = 0; i < sizeof pipelines / sizeof *pipelines; i++) {
+        struct outcome want = {0}, got = {0};
+        if (channels == 1 && strstr(pipelines[i], "imagenet"))
+            continue;
+        run_all(&all, pipelines[i], true, NULL, &want);
+        CHECK_EQ_STR("", want.message);
+        CHECK(want.bytes.size > 0);
+        for (size_t k = 0; isas[k]; k++) {
+            if (!mldfi_kernels_named(isas[k]))
+                continue;
+            run_all(&all, pipelines[i], false, isas[k], &got);
+            bool same = got.bytes.size == want.bytes.size && memcmp(got.bytes.data, want.bytes.data, want.bytes.size) == 0;
+            if (!same)
+                check_fail(__FILE__, __LINE__, "%s: the fused plan on %s differs: %s", pipelines[i], isas[k], got.message);
+        }
+        mldf_buffer_free(&want.bytes);
+        mldf_buffer_free(&got.bytes);
+    }
+    pictures_end(&all);
+}
+
+static void rewriting_keeps_the_bytes_of_rgb_jpeg_and_raw(void) {
+    compare_all(3, false);
+}
+
+static void rewriting_keeps_the_bytes_of_raw_rgb(void) {
+    compare_all(3, true);
+}
+
+static void rewriting_keeps_the_bytes_of_gray(void) {
+    compare_all(1, false);
+}
+
+/* A JPEG four times as large as wanted is decoded at 1/4; exact decoding differs, but not much. */
+static void reduced_decoding_is_close_to_exact_decoding(void) {
+    struct pictures all;
+    struct outcome fast = {0}, exact = {0};
+    REQUIRE(pictures_begin(&all, 3, false));
+    run_all(&all, "image: resize([24, 24])", false, NULL, &fast);
+    run_all(&all, "image: decode(exact=true) | resize([24, 24])", false, NULL, &exact);
+    CHECK_EQ_U64(fast.bytes.size, exact.bytes.size);
+    CHECK(memcmp(fast.bytes.data, exact.bytes.data, exact.bytes.size) != 0);
+    double sum = 0;
+    for (size_t i = 0; i < exact.bytes.size; i++) {
+        double d = (double)fast.bytes.data[i] - exact.bytes.data[i];
+        sum += d * d;
+    }
+    CHECK(sum / (double)exact.bytes.size < 255.0 * 255.0 / 1000.0); /* PSNR above 30 dB on this harsh texture */
+    mldf_buffer_free(&fast.bytes);
+    mldf_buffer_free(&exact.bytes);
+    pictures_end(&all);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(rewriting_keeps_the_bytes_of_rgb_jpeg_and_raw);
+    RUN(rewriting_keeps_the_bytes_of_raw_rgb);
+    RUN(rewriting_keeps_the_bytes_of_gray);
+    RUN(reduced_decoding_is_close_to_exact_decoding);
+    return check_end();
+}
