@@ -137,6 +137,12 @@ if(MLDF_BUILD_TESTS)
             "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tools/check_layers.py" --self-test)
     endif()
 
+    # No libm but what IEEE 754 defines. The sanitizers' and gcov's runtimes would be in the way there.
+    if(NOT mldf_sanitize AND NOT MLDF_COVERAGE)
+        mldf_add_test(lint/libm lint "${CMAKE_SOURCE_DIR}/tools/check_libm.sh" $<TARGET_FILE:mldf>)
+        set_property(TEST lint/libm APPEND PROPERTY ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
+    endif()
+
     # Headers alone, exported symbols, and programs built against an installed copy. The sanitizers' own runtime and
     # symbols would be in the way there.
     if(NOT mldf_sanitize AND NOT MLDF_COVERAGE)
