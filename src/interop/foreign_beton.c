@@ -104,8 +104,17 @@ static mldf_status beton_payload_bytes(void *state, uint64_t *out, mldf_error *e
     return MLDF_OK;
 }
 
-static const struct foreign_ops ops = {"beton", beton_close,  beton_get,           NULL,
-                                       NULL,    beton_verify, beton_payload_bytes, false};
+static bool beton_range(void *state, uint64_t sample, size_t field, uint64_t *offset, uint64_t *bytes) {
+    struct beton_value value;
+    if (mldfi_beton_value(state, sample, (uint32_t)field, &value, NULL) < 0 || value.bytes == 0)
+        return false;
+    *offset = value.ptr;
+    *bytes = value.bytes;
+    return true;
+}
+
+static const struct foreign_ops ops = {"beton",      beton_close,         beton_get, NULL,       NULL,
+                                       beton_verify, beton_payload_bytes, false,     beton_range};
 
 /* The dtype of `[["", "<f4"]]`; NONE for structs and what we do not store. */
 static mldf_dtype simple_dtype(const struct beton_field *f) {
