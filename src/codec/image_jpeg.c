@@ -138,22 +138,25 @@ static void read_in_place(j_decompress_ptr cinfo, uint8_t *first, size_t stride,
     }
 }
 
-/* Into the decoder's own memory, rows as wide as libjpeg makes them. */
+/* Into the decoder's own memory, rows as wide as libjpeg makes them. They begin beside a multiple of 16: to aligned rows libjpeg-turbo
+ * writes past the cache, and the pixels are wanted there a moment later. */
+enum { BESIDE = 8 };
 static void read_view(struct jpeg_reader *reader, struct image_job *job, uint32_t before) {
     j_decompress_ptr cinfo = &reader->cinfo;
     bool inks = cinfo->out_color_space == JCS_CMYK;
     size_t pixel = inks ? 4 : job->sink.channels, stride = (size_t)mldfi_align_up(cinfo->output_width * pixel, 64);
-    uint64_t bytes = (uint64_t)stride * job->height;
+    uint64_t bytes = (uint64_t)stride * job->height + BESIDE;
     mldf_buffer *memory = &job->decoder->view;
     if (bytes > job->options.max_bytes || bytes > SIZE_MAX)
         mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_LIMIT, "its region needs more memory than the limit allows");
     if (mldfi_buffer_resize(memory, (size_t)bytes, NULL) < 0)
         mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_MEMORY, "no memory for its region");
-    read_in_place(cinfo, memory->data, stride, job->height);
+    uint8_t *rows = memory->data + BESIDE;
+    read_in_place(cinfo, rows, stride, job->height);
     for (uint32_t y = 0; inks && y < job->height; y++)
-        mldfi_cmyk_to_rgb(memory->data + y * stride + before * pixel, memory->data + y * stride, job->width, true);
+        mldfi_cmyk_to_rgb(rows + y * stride + before * pixel, rows + y * stride, job->width, true);
     job->view_stride = stride;
-    job->view_offset = inks ? 0 : before * pixel;
+    job->view_offset = BESIDE + (inks ? 0 : before * pixel);
 }
 
 static void read_region(struct jpeg_reader *reader, struct image_job *job, uint8_t *row) {
