@@ -63,6 +63,9 @@ static mldf_status take_inputs(struct parser *p, struct binding *out, mldf_error
     mldf_status status = mldfi_lex_next(&p->lexer, err);
     out->listed = true;
     while (status == MLDF_OK && p->lexer.token.kind != TOKEN_UNLIST) {
+        if (out->input_count == PIPELINE_MAX_INPUTS)
+            return mldfi_pipeline_fail(p->lexer.text, p->lexer.bytes, begin, err, MLDF_E_LIMIT, "more than %d inputs",
+                                       PIPELINE_MAX_INPUTS);
         status = push_input(p, out, false, err);
         if (status == MLDF_OK && p->lexer.token.kind == TOKEN_COMMA)
             status = mldfi_lex_next(&p->lexer, err);
