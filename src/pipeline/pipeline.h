@@ -36,8 +36,9 @@ struct binding {
     char *output;  /* name of the output */
     char **inputs; /* one name (field, or earlier output), or several: OUT = [a, b] */
     size_t input_count;
-    bool listed;     /* written with [ ]: for the first step, which takes several inputs */
-    value_role role; /* ROLE_NONE: by the field's type */
+    uint32_t *places; /* of the inputs in the text */
+    bool listed;      /* written with [ ]: for the first step, which takes several inputs */
+    value_role role;  /* ROLE_NONE: by the field's type */
     uint32_t offset;
 };
 struct statement {
