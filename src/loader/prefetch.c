@@ -23,13 +23,36 @@ static uint64_t roll(struct prefetch *p) {
     return p->dice >> 16;
 }
 
-static bool look(struct prefetch *p, const struct dataset *dataset) {
-    for (size_t i = 0; i < LOOK_PAGES; i++) {
-        const mldf_reader *reader = dataset->readers[roll(p) % dataset->count];
+static bool range_of(const mldf_reader *reader, uint64_t sample, size_t field, struct range *out) {
+    uint8_t record[16];
+    if (reader->foreign.ops)
+        return reader->foreign.ops->range &&
+               reader->foreign.ops->range(reader->foreign.state, sample, field, &out->offset, &out->bytes);
+    const struct schema_field *f = &reader->schema->fields[field];
+    size_t head = f->info.flags & MLDF_FIELD_SIZE64 ? 16 : 12;
+    if (!mldfi_field_has_payload(f) ||
+        mldfi_reader_copy(reader, mldfi_record_at(reader, sample, f), record, head, NULL) < 0)
+        return false;
+    mldfi_record_payload(f, record, &out->offset, &out->bytes);
+    return out->bytes && mldfi_range_inside(out->offset, out->bytes, reader->end);
+}
+
+/* Where values are, not anywhere in the file: padding is never read, so it need not be in memory. */
+static bool look(const mldf_loader *loader, struct prefetch *p) {
+    const struct dataset *dataset = &loader->dataset;
+    size_t fields;
+    const size_t *used = mldfi_plan_fields(loader->plan, &fields);
+    for (size_t i = 0; i < LOOK_PAGES && fields; i++) {
+        size_t index = roll(p) % dataset->count;
+        const mldf_reader *reader = dataset->readers[index];
+        uint64_t samples = mldf_reader_sample_count(reader);
+        struct range range = {0, 0, 0};
         if (!reader->mapped)
             return false;
-        if (reader->file.fd >= 0 && reader->map.bytes &&
-            !mldfi_map_is_resident(&reader->map, roll(p) % reader->map.bytes))
+        if (reader->file.fd >= 0 && samples &&
+            range_of(reader, roll(p) % samples, dataset->fields[index * dataset->field_count + used[roll(p) % fields]],
+                     &range) &&
+            !mldfi_map_is_resident(&reader->map, range.offset))
             return false;
     }
     return true;
@@ -52,7 +75,7 @@ void mldfi_prefetch_begin(mldf_loader *loader) {
         return;
     bool before = p->on && !p->resident;
     p->on = true;
-    p->resident = look(p, &loader->dataset);
+    p->resident = look(loader, p);
     p->countdown = LOOK_EVERY;
     if (before == p->resident)
         set_patterns(loader, !p->resident);
@@ -64,20 +87,6 @@ void mldfi_prefetch_end(mldf_loader *loader) {
 }
 
 /* ---- Ranges of a job ------------------------------------------------------------------------------------------------------------------- */
-
-static bool range_of(const mldf_reader *reader, uint64_t sample, size_t field, struct range *out) {
-    uint8_t record[16];
-    if (reader->foreign.ops)
-        return reader->foreign.ops->range &&
-               reader->foreign.ops->range(reader->foreign.state, sample, field, &out->offset, &out->bytes);
-    const struct schema_field *f = &reader->schema->fields[field];
-    size_t head = f->info.flags & MLDF_FIELD_SIZE64 ? 16 : 12;
-    if (!mldfi_field_has_payload(f) ||
-        mldfi_reader_copy(reader, mldfi_record_at(reader, sample, f), record, head, NULL) < 0)
-        return false;
-    mldfi_record_payload(f, record, &out->offset, &out->bytes);
-    return out->bytes && mldfi_range_inside(out->offset, out->bytes, reader->end);
-}
 
 static int by_place(const void *a, const void *b) {
     const struct range *x = a, *y = b;
@@ -127,7 +136,7 @@ void mldfi_prefetch_job(mldf_loader *loader, struct job *job) {
     bool forget = loader->options.forget_behind;
     if (p->on && p->resident && --p->countdown == 0) {
         p->countdown = LOOK_EVERY;
-        if (!(p->resident = look(p, &loader->dataset)))
+        if (!(p->resident = look(loader, p)))
             set_patterns(loader, true);
     }
     bool hint = p->on && !p->resident;
