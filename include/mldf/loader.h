@@ -18,7 +18,7 @@
  *         mldf_loader_begin(loader, epoch, 0, &err);
  *         while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
  *             mldf_array images;
- *             mldf_batch_array(batch, 0, &images, &err);          // images.data: 256 x 3 x 224 x 224 float
+ *             mldf_batch_array(batch, 0, &images);          // images.data: 256 x 3 x 224 x 224 float
  *             ...
  *             mldf_batch_release(batch);
  *         }
