@@ -272,6 +272,7 @@ void mldfi_bad_keep(mldf_loader *loader, struct job *job);
 struct prefetch {
     bool on;
     bool resident;      /* all that was looked at is in memory: hints would cost and give nothing */
+    bool fits;          /* the files are small against memory: the system's own read-ahead fills it soonest */
     uint64_t countdown; /* jobs until the next look */
     uint64_t dice;
 };

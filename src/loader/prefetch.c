@@ -3,7 +3,9 @@
  * before it is opened, so the reads are on their way while the jobs before it are worked on.
  *
  * A hint costs about as much as a small sample takes to load. So for mapped files a few pages are looked at now and then: when all of them
- * are in memory, there are no hints. */
+ * are in memory, there are no hints. Where the files will fit into memory, small ranges are left to the system, which reads more around each
+ * fault and so has everything in memory sooner (50,000 samples of 3 KiB in random order: 0.2 s instead of 1.3 s); where they will not, what is
+ * read around is wasted, so faults are told to read nothing but their page. */
 #include <stdlib.h>
 
 #include "loader/loader.h"
@@ -14,7 +16,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-enum { LOOK_PAGES = 64, LOOK_EVERY = 64, GAP_BYTES = 16 << 10 };
+enum { LOOK_PAGES = 64, LOOK_EVERY = 64, GAP_BYTES = 16 << 10, SMALL_RANGE = 32 << 10 };
 
 /* ---- Is it in memory? ---------------------------------------------------------------------------------------------------------------- */
 
@@ -62,11 +64,22 @@ static void set_patterns(const mldf_loader *loader, bool hinted) {
     for (size_t i = 0; i < loader->dataset.count; i++) {
         const mldf_reader *reader = loader->dataset.readers[i];
         bool in_order = !loader->options.own_order && loader->order->kind == MLDF_ORDER_SEQUENTIAL;
+        os_pattern pattern = OS_PATTERN_NORMAL;
+        if (hinted && in_order)
+            pattern = OS_PATTERN_SEQUENTIAL;
+        else if (hinted && !loader->prefetch.fits)
+            pattern = OS_PATTERN_RANDOM;
         if (reader->mapped && reader->file.fd >= 0)
-            mldfi_map_pattern(&reader->map, !hinted    ? OS_PATTERN_NORMAL
-                                            : in_order ? OS_PATTERN_SEQUENTIAL
-                                                       : OS_PATTERN_RANDOM);
+            mldfi_map_pattern(&reader->map, pattern);
     }
+}
+
+static uint64_t total_bytes(const struct dataset *dataset) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < dataset->count; i++)
+        if (!mldfi_add_u64(sum, dataset->readers[i]->physical_bytes, &sum))
+            return UINT64_MAX;
+    return sum;
 }
 
 void mldfi_prefetch_begin(mldf_loader *loader) {
@@ -76,6 +89,7 @@ void mldfi_prefetch_begin(mldf_loader *loader) {
     bool before = p->on && !p->resident;
     p->on = true;
     p->resident = look(loader, p);
+    p->fits = !loader->options.forget_behind && total_bytes(&loader->dataset) < mldfi_memory_bytes() / 2;
     p->countdown = LOOK_EVERY;
     if (before == p->resident)
         set_patterns(loader, !p->resident);
@@ -146,6 +160,8 @@ void mldfi_prefetch_job(mldf_loader *loader, struct job *job) {
     for (size_t i = 0; i < job->range_count && hint; i++) {
         const struct range *range = &job->ranges[i];
         const mldf_reader *reader = loader->dataset.readers[range->reader];
+        if (reader->mapped && p->fits && range->bytes < SMALL_RANGE)
+            continue;
         if (reader->mapped)
             mldfi_map_want(&reader->map, range->offset, range->bytes);
         else if (!reader->direct)
