@@ -12,7 +12,6 @@
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/number.h"
-#include "util/utf8.h"
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------------------ */
 
@@ -135,6 +134,24 @@ static bool is_name_start(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (uint8_t)c >= 0x80;
 }
 
+/* Bytes of the bare word at the beginning of text; dots are part of it inside. */
+static size_t word_bytes(const char *text, size_t bytes) {
+    size_t at = 0;
+    if (bytes == 0 || !is_name_start(text[0]))
+        return 0;
+    while (at < bytes) {
+        bool dot = text[at] == '.' && at + 1 < bytes && (is_name_start(text[at + 1]) || is_digit(text[at + 1]));
+        if (!is_name_start(text[at]) && !is_digit(text[at]) && !dot)
+            break;
+        at++;
+    }
+    return at;
+}
+
+bool mldfi_is_bare_word(const char *text, size_t bytes) {
+    return bytes > 0 && word_bytes(text, bytes) == bytes;
+}
+
 static mldf_status fail_byte(struct lexer *lexer, size_t at, mldf_error *err, const char *message) {
     lexer->token.at = at;
     return mldfi_lex_fail(lexer, err, "%s", message);
@@ -172,18 +189,10 @@ static mldf_status take_quoted(struct lexer *lexer, mldf_error *err) {
 /* ---- Words, numbers, signs ------------------------------------------------------------------------------------------------------ */
 
 static void take_word(struct lexer *lexer) {
-    size_t begin = lexer->token.at, at = begin;
-    while (at < lexer->bytes) {
-        char c = lexer->text[at];
-        bool dot =
-            c == '.' && at + 1 < lexer->bytes && (is_name_start(lexer->text[at + 1]) || is_digit(lexer->text[at + 1]));
-        if (!is_name_start(c) && !is_digit(c) && !dot)
-            break;
-        at++;
-    }
-    lexer->token.kind = TOKEN_NAME;
-    lexer->token.bytes = lexer->token.string_bytes = at - begin;
-    lexer->token.string = lexer->text + begin;
+    struct token *t = &lexer->token;
+    t->kind = TOKEN_NAME;
+    t->string = lexer->text + t->at;
+    t->bytes = t->string_bytes = word_bytes(t->string, lexer->bytes - t->at);
 }
 
 static mldf_status take_number(struct lexer *lexer, mldf_error *err) {
@@ -261,8 +270,6 @@ mldf_status mldfi_lex_next(struct lexer *lexer, mldf_error *err) {
         return take_number(lexer, err);
     if (!is_name_start(c))
         return take_sign(lexer, err);
-    if (!mldfi_utf8_character((const uint8_t *)lexer->text + at, lexer->bytes - at))
-        return mldfi_lex_fail(lexer, err, "not UTF-8");
     take_word(lexer);
     return MLDF_OK;
 }

@@ -46,6 +46,9 @@ __attribute__((format(printf, 3, 4))) mldf_status mldfi_lex_fail(const struct le
 /* What stands there, for "expected ..., found %s". */
 const char *mldfi_lex_found(const struct lexer *lexer, char room[64]);
 
+/* Needs no quotes as a name or a word. */
+bool mldfi_is_bare_word(const char *text, size_t bytes);
+
 /* ---- Memory of a parsed text: freed at once -------------------------------------------------------------------------------- */
 
 /* Zeroed. */

@@ -202,16 +202,12 @@ static mldf_status bind_nothing(const struct op_param *param, struct arg *out, m
     return out->text ? MLDF_OK : MLDF_E_MEMORY;
 }
 
-/* A default that is not in the parameter's own range is allowed: it means "not given". */
 static mldf_status bind_fallback(const char *operation, const struct op_param *param, struct arg *out,
                                  mldf_error *err) {
     struct arena arena = {0};
     struct literal value;
     struct lexer lexer = {param->fallback, strlen(param->fallback), {0}, 0, &arena};
-    struct op_param any = *param;
-    struct binder b = {lexer.text, lexer.bytes, operation, &any};
-    any.least = any.most = 0;
-    any.min_count = any.max_count = 0;
+    struct binder b = {lexer.text, lexer.bytes, operation, param};
     if (lexer.bytes == 0)
         return bind_nothing(param, out, err);
     mldf_status status = mldfi_lex_next(&lexer, err);

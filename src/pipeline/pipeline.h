@@ -36,6 +36,7 @@ struct binding {
     char *output;  /* name of the output */
     char **inputs; /* one name (field, or earlier output), or several: OUT = [a, b] */
     size_t input_count;
+    bool listed;     /* written with [ ]: for the first step, which takes several inputs */
     value_role role; /* ROLE_NONE: by the field's type */
     uint32_t offset;
 };
@@ -79,6 +80,8 @@ void mldfi_free_parameters(struct op *op);
 /* For tests and composite operations (randaugment): a bound, inferred instance from text such as "hflip(p=0.3)". */
 mldf_status mldfi_op_from_text(const char *text, const struct edge *in, struct op *op, mldf_error *err);
 void mldfi_op_free(struct op *op);
+/* "name(a=1, b=2)", every parameter by name; appended. */
+mldf_status mldfi_op_write(const struct op *op, mldf_buffer *out, mldf_error *err);
 /* Calls infer, or infer_many where the type has it (count is 1 otherwise); fills op->in and op->out. */
 mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, mldf_error *err);
 /* "u8" → MLDF_U8 ...; NONE when unknown. */
@@ -88,15 +91,22 @@ const char *mldfi_dtype_short(mldf_dtype dtype); /* "u8", "f32" ... */
 /* ---- Statements + schema → chains (graph.c) ----------------------------------------------------------------------------------------- */
 
 struct stage;
+/* One output, or what others are made of. Its value begins as
+ *   - a field's value (`field`; with `member`: that part of its record, strided, as member says), or
+ *   - that of its `inputs`. Where the statement had a [list], the first op is OP_INPUTS and takes them all (infer_many, run_many); else there is one
+ *     input, and the chain goes on from that chain's value, with any op or none. */
 struct chain {
     char *name;
-    size_t field;   /* SIZE_MAX: made of `inputs` */
-    size_t *inputs; /* chains */
+    size_t field;        /* SIZE_MAX: made of `inputs` */
+    mldf_member *member; /* of an INLINE field; NULL: the whole value */
+    size_t *inputs;      /* chains */
     size_t input_count;
-    struct edge source; /* type of the field's value; of the first operation's output for a chain of inputs */
-    struct op *ops;
+    struct edge
+        source; /* type of the field's value, or of the one input's; of the first operation's output for a list of inputs */
+    struct op *ops; /* an OP_COLLATE op stands last */
     size_t op_count;
-    bool hidden; /* dropped */
+    bool hidden;     /* no output: dropped, or an input only */
+    uint32_t offset; /* of its name in the pipeline's text; 0 for fields that no statement names */
     struct plan_output output;
     struct stage *stages; /* made by plan.c */
     size_t stage_count;
@@ -104,12 +114,15 @@ struct chain {
 struct graph {
     struct chain *chains; /* in an order in which inputs come first, leaders of groups too */
     size_t chain_count;
-    uint32_t shared_count; /* different draws of a sample: op.shared is below this */
+    size_t *outputs; /* the chains that are not hidden, in the order of the text, then of the schema */
+    size_t output_count;
+    uint32_t shared_count; /* different draws of a sample: op.shared of ops with OP_DRAWS is below this */
 };
 mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
                             const struct plan_options *options, struct graph *out, mldf_error *err);
 void mldfi_graph_free(struct graph *graph);
-/* The type of a field's stored value. */
+/* The type of a field's stored value (source.c). bounds may be NULL. Where they say that all values agree in a dimension, it is fixed: whoever
+ * reads values must check that. */
 mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out,
                              mldf_error *err);
 

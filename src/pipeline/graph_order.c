@@ -1,0 +1,216 @@
+/* What comes out of the chains: how samples become a batch, whether they can, which chains are needed at all, and in which order they run: inputs
+ * and leaders of groups first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/graph.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+void mldfi_chain_free(struct chain *chain) {
+    for (size_t i = 0; i < chain->op_count; i++)
+        mldfi_op_free(&chain->ops[i]);
+    free(chain->ops);
+    free(chain->name);
+    free(chain->member);
+    free(chain->inputs);
+    memset(chain, 0, sizeof *chain);
+}
+
+/* ---- Batches --------------------------------------------------------------------------------------------------------------------------------------- */
+
+/* " (up to 375x500x3)", or nothing when a bound is not known. */
+static mldf_status write_most(const struct edge *edge, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = mldfi_buffer_append_text(out, "", err);
+    for (uint32_t i = 0; i < edge->ndim; i++)
+        if (edge->most[i] == MLDF_NONE)
+            return mldf_buffer_append(out, "", 1, err);
+    for (uint32_t i = 0; i < edge->ndim && status == MLDF_OK; i++)
+        status = mldfi_buffer_printf(out, err, "%s%llu", i ? "x" : " (up to ", (unsigned long long)edge->most[i]);
+    return status == MLDF_OK ? mldf_buffer_append(out, ")", 2, err) : status;
+}
+
+static mldf_status refuse_varying(const struct builder *b, size_t chain, mldf_error *err) {
+    const struct edge *edge = &b->drafts[chain].edge;
+    mldf_buffer most = MLDF_BUFFER_INIT;
+    bool inner = false;
+    for (uint32_t i = 1; i < edge->ndim; i++)
+        inner = inner || edge->dims[i] == DIM_VARIES;
+    mldf_status status = write_most(edge, &most, err);
+    if (status == MLDF_OK && edge->kind == VALUE_PICTURE)
+        status = mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
+                                  "its size differs from sample to sample%s; add resize, random_resized_crop or "
+                                  "center_crop",
+                                  (const char *)most.data);
+    else if (status == MLDF_OK && inner)
+        status = mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
+                                  "its shape differs from sample to sample%s, and not in the first dimension alone",
+                                  (const char *)most.data);
+    else if (status == MLDF_OK)
+        status =
+            mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
+                             "its length differs from sample to sample%s; add pad or ragged", (const char *)most.data);
+    mldf_buffer_free(&most);
+    return status;
+}
+
+mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
+    if (b->drafts[at].listed)
+        return mldfi_chain_fail(b, at, err, MLDF_E_ARGUMENT, "a list of inputs needs a step that takes several");
+    mldf_status status = mldfi_chain_decode(b, at, b->graph->chains[at].offset, err);
+    if (status < 0)
+        return status;
+    struct chain *chain = &b->graph->chains[at];
+    struct plan_output *out = &chain->output;
+    out->name = chain->name;
+    out->edge = b->drafts[at].edge;
+    if (out->collate != COLLATE_FIXED && out->edge.ndim == 0)
+        return mldfi_chain_fail(b, at, err, MLDF_E_TYPE, "a number has no length to pad");
+    out->many_lengths = out->collate != COLLATE_FIXED;
+    for (uint32_t i = out->many_lengths ? 1 : 0; i < out->edge.ndim; i++)
+        if (out->edge.dims[i] == DIM_VARIES)
+            return refuse_varying(b, at, err);
+    if (out->collate == COLLATE_PAD && out->length) {
+        out->edge.dims[0] = (int64_t)out->length;
+        out->edge.most[0] = out->length;
+    }
+    return MLDF_OK;
+}
+
+/* x_length, x_offset and x_mask come with x. */
+static mldf_status check_names(const struct builder *b, mldf_error *err) {
+    static const char *const suffixes[] = {"_length", "_offset", "_mask"};
+    const struct graph *g = b->graph;
+    for (size_t i = 0; i < g->chain_count; i++) {
+        const struct plan_output *out = &g->chains[i].output;
+        bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask};
+        size_t bytes = strlen(g->chains[i].name);
+        if (g->chains[i].hidden || out->collate == COLLATE_FIXED)
+            continue;
+        for (size_t k = 0; k < g->chain_count; k++)
+            for (size_t s = 0; s < sizeof used && !g->chains[k].hidden; s++)
+                if (used[s] && strncmp(g->chains[k].name, g->chains[i].name, bytes) == 0 &&
+                    strcmp(g->chains[k].name + bytes, suffixes[s]) == 0)
+                    return mldfi_chain_fail(b, k, err, MLDF_E_ARGUMENT, "%s makes an output of this name itself",
+                                            g->chains[i].name);
+    }
+    return MLDF_OK;
+}
+
+/* ---- Order ------------------------------------------------------------------------------------------------------------------------------------------ */
+
+/* Outputs, and all that they wait for. */
+static void mark_needed(const struct builder *b, bool *needed) {
+    const struct graph *g = b->graph;
+    bool more = true;
+    for (size_t i = 0; i < g->chain_count; i++)
+        needed[i] = !g->chains[i].hidden;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < g->chain_count; i++)
+            for (size_t k = 0; needed[i] && k < g->chains[i].input_count; k++) {
+                more = more || !needed[g->chains[i].inputs[k]];
+                needed[g->chains[i].inputs[k]] = true;
+            }
+        for (size_t i = 0; i < b->lead_count; i++)
+            if (needed[b->leads[i].member] && !needed[b->leads[i].leader])
+                needed[b->leads[i].leader] = more = true;
+    }
+}
+
+/* Has all that the chain waits for been done? */
+static bool is_ready(const struct builder *b, size_t chain, const bool *done) {
+    const struct chain *c = &b->graph->chains[chain];
+    for (size_t i = 0; i < c->input_count; i++)
+        if (!done[c->inputs[i]])
+            return false;
+    for (size_t i = 0; i < b->lead_count; i++)
+        if (b->leads[i].member == chain && !done[b->leads[i].leader])
+            return false;
+    return true;
+}
+
+/* order[n] is the chain that comes n-th; each as early in the text as what it waits for allows. */
+static mldf_status sort_chains(const struct builder *b, const bool *needed, bool *done, size_t *order, size_t *out,
+                               mldf_error *err) {
+    size_t count = b->graph->chain_count, used = 0, first = 0;
+    for (;;) {
+        while (first < count && (done[first] || !needed[first]))
+            first++;
+        size_t next = first;
+        while (next < count && (done[next] || !needed[next] || !is_ready(b, next, done)))
+            next++;
+        if (next == count)
+            break;
+        done[next] = true;
+        order[used++] = next;
+    }
+    *out = used;
+    return first == count ? MLDF_OK
+                          : mldfi_chain_fail(b, first, err, MLDF_E_ARGUMENT,
+                                             "its statements and those of others wait for each other in a circle");
+}
+
+static mldf_status list_outputs(struct builder *b, const size_t *order, mldf_error *err) {
+    struct graph *g = b->graph;
+    g->outputs = mldfi_alloc_zero(b->place_count + 1, sizeof g->outputs[0], err);
+    if (!g->outputs)
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < g->chain_count; i++)
+        if (!g->chains[i].hidden)
+            g->outputs[b->drafts[order[i]].place] = i + 1;
+    for (size_t place = 0; place < b->place_count; place++)
+        if (g->outputs[place])
+            g->outputs[g->output_count++] = g->outputs[place] - 1;
+    return g->output_count
+               ? MLDF_OK
+               : mldfi_fail(err, MLDF_E_ARGUMENT,
+                            "nothing comes out: no field has a fixed shape; name the outputs in a pipeline");
+}
+
+/* Moves the chains to their places; inputs follow. */
+static mldf_status move_chains(struct builder *b, const size_t *order, size_t used, mldf_error *err) {
+    struct graph *g = b->graph;
+    size_t count = g->chain_count;
+    struct chain *sorted = mldfi_alloc_zero(used + 1, sizeof *sorted, err);
+    size_t *places = mldfi_alloc_zero(count + 1, sizeof *places, err);
+    if (!sorted || !places) {
+        free(sorted);
+        free(places);
+        return MLDF_E_MEMORY;
+    }
+    for (size_t i = 0; i < used; i++) {
+        places[order[i]] = i;
+        sorted[i] = g->chains[order[i]];
+        memset(&g->chains[order[i]], 0, sizeof g->chains[0]);
+    }
+    for (size_t i = 0; i < used; i++)
+        for (size_t k = 0; k < sorted[i].input_count; k++)
+            sorted[i].inputs[k] = places[sorted[i].inputs[k]];
+    for (size_t i = 0; i < count; i++)
+        mldfi_chain_free(&g->chains[i]);
+    free(places);
+    free(g->chains);
+    g->chains = sorted;
+    g->chain_count = used;
+    return list_outputs(b, order, err);
+}
+
+mldf_status mldfi_graph_order(struct builder *b, mldf_error *err) {
+    size_t count = b->graph->chain_count, used = 0;
+    mldf_status status = check_names(b, err);
+    if (status < 0)
+        return status;
+    bool *flags = mldfi_alloc_zero(2 * count + 1, sizeof *flags, err);
+    size_t *order = flags ? mldfi_alloc_zero(count + 1, sizeof *order, err) : NULL;
+    status = order ? MLDF_OK : MLDF_E_MEMORY;
+    if (status == MLDF_OK) {
+        mark_needed(b, flags);
+        status = sort_chains(b, flags, flags + count, order, &used, err);
+    }
+    if (status == MLDF_OK)
+        status = move_chains(b, order, used, err);
+    free(flags);
+    free(order);
+    return status;
+}

@@ -1,0 +1,268 @@
+/* Steps of a statement onto its chains: implicit decoding, one draw for all members, names of random streams, types. graph.c calls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/graph.h"
+#include "pipeline/registry.h"
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/random.h"
+
+/* "image, step 2, random_crop(300)" in front of the message, and the place. */
+static mldf_status name_step(const struct builder *b, size_t chain, const struct step *step, mldf_status status,
+                             mldf_error *err) {
+    enum { SHOWN = 48 };
+    const struct chain *c = &b->graph->chains[chain];
+    size_t number = b->drafts[chain].step_count + 1, shown = step->bytes < SHOWN ? step->bytes : SHOWN;
+    size_t name = strlen(step->type->name);
+    if (!err || status == MLDF_E_MEMORY)
+        return status;
+    if (strncmp(err->message, step->type->name, name) == 0 && strncmp(err->message + name, ": ", 2) == 0)
+        memmove(err->message, err->message + name + 2, strlen(err->message + name + 2) + 1); /* once is enough */
+    if (step->bytes == 0)
+        mldfi_error_prefix(err, "%s, %s", c->name, step->type->name);
+    else
+        mldfi_error_prefix(err, "%s, step %zu, %.*s%s", c->name, number, (int)shown, b->pipeline->text + step->offset,
+                           shown < step->bytes ? "..." : "");
+    err->offset = step->offset;
+    mldfi_error_place(err, MLDF_NONE, c->name);
+    return status;
+}
+
+/* ---- Draws --------------------------------------------------------------------------------------------------------------------------------------- */
+
+static bool has_pixels(const struct builder *b, size_t chain) {
+    value_kind kind = b->drafts[chain].edge.kind;
+    return kind == VALUE_PICTURE || kind == VALUE_ENCODED;
+}
+
+/* The picture made first; without pictures the chain made first. */
+static size_t find_leader(const struct builder *b, const struct target *t) {
+    size_t best = SIZE_MAX;
+    bool pixels = false;
+    for (size_t i = 0; i < t->count; i++)
+        pixels = pixels || has_pixels(b, t->chains[i]);
+    for (size_t i = 0; i < t->count; i++)
+        if ((!pixels || has_pixels(b, t->chains[i])) && t->chains[i] < best)
+            best = t->chains[i];
+    return best;
+}
+
+/* How often the operation stands in the chain so far. */
+static size_t occurrence(const struct builder *b, size_t chain, const struct op_type *type) {
+    size_t n = 0;
+    for (; chain != SIZE_MAX; chain = b->drafts[chain].previous)
+        for (size_t i = 0; i < b->graph->chains[chain].op_count; i++)
+            n += b->graph->chains[chain].ops[i].type == type;
+    return n;
+}
+
+/* "image,seg/hflip/0/0": fields / operation / occurrence / view. */
+static mldf_status name_stream(const struct builder *b, const struct target *t, size_t leader, const struct step *step,
+                               uint32_t *out, mldf_error *err) {
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_buffer_printf(&text, err, "%s/%s/%zu/%zu", t->fields, step->type->name,
+                                             occurrence(b, leader, step->type), t->view);
+    if (status == MLDF_OK)
+        *out = mldfi_rng_stream((const char *)text.data, text.size);
+    mldf_buffer_free(&text);
+    return status;
+}
+
+/* What all members of the step have in common. */
+struct draw_place {
+    uint32_t stream, shared;
+    size_t leader;
+};
+
+static mldf_status check_group(const struct builder *b, const struct target *t, const struct step *step, size_t leader,
+                               mldf_error *err) {
+    unsigned flags = step->type->flags;
+    if (t->count > 1 && !(flags & OP_GROUP)) {
+        (void)mldfi_fail(err, MLDF_E_ARGUMENT, "it draws for one output alone; give each its own statement");
+        return name_step(b, t->chains[0], step, MLDF_E_ARGUMENT, err);
+    }
+    if (!(flags & OP_GROUP) || (flags & OP_PAIR) || has_pixels(b, leader))
+        return MLDF_OK;
+    for (size_t i = 0; i < t->count; i++) {
+        value_role role = b->drafts[t->chains[i]].edge.role;
+        if (role != ROLE_BOXES && role != ROLE_POINTS)
+            continue;
+        (void)mldfi_fail(err, MLDF_E_ARGUMENT, "%s move with a picture: name it in the same statement",
+                         role == ROLE_BOXES ? "boxes" : "points");
+        return name_step(b, t->chains[i], step, MLDF_E_ARGUMENT, err);
+    }
+    return MLDF_OK;
+}
+
+static mldf_status share_draw(struct builder *b, const struct target *t, const struct step *step,
+                              struct draw_place *out, mldf_error *err) {
+    *out = (struct draw_place){0, 0, find_leader(b, t)};
+    if (!(step->type->flags & OP_DRAWS))
+        return MLDF_OK;
+    mldf_status status = check_group(b, t, step, out->leader, err);
+    if (status == MLDF_OK)
+        status = name_stream(b, t, out->leader, step, &out->stream, err);
+    out->shared = b->graph->shared_count;
+    for (size_t i = 0; i < t->count && status == MLDF_OK; i++) {
+        if (t->chains[i] == out->leader)
+            continue;
+        status = mldfi_array_reserve(&b->leads, &b->lead_capacity, b->lead_count + 1, sizeof b->leads[0], err);
+        if (status == MLDF_OK)
+            b->leads[b->lead_count++] = (struct lead){out->leader, t->chains[i]};
+    }
+    b->graph->shared_count += status == MLDF_OK;
+    return status;
+}
+
+/* ---- One op --------------------------------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status infer_list(struct builder *b, size_t chain, struct op *op, mldf_error *err) {
+    const struct chain *c = &b->graph->chains[chain];
+    if (!op->type->infer_many)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "it takes one input; the first step of a list takes several");
+    struct edge *edges = mldfi_alloc_zero(c->input_count, sizeof *edges, err);
+    if (!edges)
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < c->input_count; i++)
+        edges[i] = b->drafts[c->inputs[i]].edge;
+    op->in = op->out = edges[0];
+    mldf_status status = op->type->infer_many(op, edges, c->input_count, &op->out, err);
+    free(edges);
+    return status;
+}
+
+static mldf_status infer_one(struct builder *b, size_t chain, struct op *op, mldf_error *err) {
+    if (b->drafts[chain].listed)
+        return infer_list(b, chain, op, err);
+    if ((op->type->flags & OP_INPUTS) && !op->type->infer)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "it takes several inputs: %s = [a, b]: %s",
+                          b->graph->chains[chain].name, op->type->name);
+    return mldfi_op_infer(op, &b->drafts[chain].edge, 1, err);
+}
+
+/* pad and ragged: how the batch is made. */
+static void note_collate(struct chain *chain, const struct op *op) {
+    struct plan_output *out = &chain->output;
+    bool pads = strcmp(op->type->name, "pad") == 0;
+    out->collate = pads ? COLLATE_PAD : COLLATE_RAGGED;
+    for (size_t i = 0; pads && op->type->params && op->type->params[i].name; i++) {
+        const struct arg *arg = &op->args[i];
+        if (strcmp(op->type->params[i].name, "length") == 0)
+            out->length = arg->i > 0 ? (uint64_t)arg->i : 0;
+        else if (strcmp(op->type->params[i].name, "value") == 0)
+            out->fill = arg->f;
+        else if (strcmp(op->type->params[i].name, "mask") == 0)
+            out->mask = arg->i != 0;
+    }
+}
+
+static mldf_status append_op(struct builder *b, size_t at, const struct step *step, const struct draw_place *place,
+                             mldf_error *err) {
+    struct chain *chain = &b->graph->chains[at];
+    struct draft *draft = &b->drafts[at];
+    mldf_status status =
+        mldfi_array_reserve(&chain->ops, &draft->op_capacity, chain->op_count + 1, sizeof chain->ops[0], err);
+    if (status < 0)
+        return status;
+    struct op *op = &chain->ops[chain->op_count];
+    status = mldfi_bind_parameters(b->pipeline, step, op, err);
+    if (status < 0)
+        return status;
+    op->stream = place->stream;
+    op->shared = place->shared;
+    op->leads = place->leader == at;
+    status = infer_one(b, at, op, err);
+    if (status < 0) {
+        mldfi_op_free(op);
+        return name_step(b, at, step, status, err);
+    }
+    if (draft->listed)
+        chain->source = op->out;
+    draft->listed = false;
+    draft->edge = op->out;
+    if (step->type->flags & OP_COLLATE)
+        note_collate(chain, op);
+    chain->op_count++;
+    draft->step_count += step->bytes > 0;
+    return MLDF_OK;
+}
+
+static mldf_status append_all(struct builder *b, const struct target *t, const struct step *step, mldf_error *err) {
+    struct draw_place place;
+    mldf_status status = share_draw(b, t, step, &place, err);
+    /* The leader's type may be what the others' inference asks for: first. */
+    if (status == MLDF_OK)
+        status = append_op(b, place.leader, step, &place, err);
+    for (size_t i = 0; i < t->count && status == MLDF_OK; i++)
+        if (t->chains[i] != place.leader)
+            status = append_op(b, t->chains[i], step, &place, err);
+    return status;
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status decode_step(uint32_t offset, struct step *out, mldf_error *err) {
+    *out = (struct step){.type = mldfi_op_find("decode", 6), .offset = offset};
+    return out->type ? MLDF_OK : mldfi_fail(err, MLDF_E_UNSUPPORTED, "this build cannot decode pictures in a pipeline");
+}
+
+mldf_status mldfi_chain_decode(struct builder *b, size_t chain, uint32_t offset, mldf_error *err) {
+    struct step step;
+    struct target one = {&chain, 1, b->drafts[chain].origin, 0};
+    if (b->drafts[chain].listed || b->drafts[chain].edge.kind != VALUE_ENCODED)
+        return MLDF_OK;
+    mldf_status status = decode_step(offset, &step, err);
+    return status == MLDF_OK ? append_all(b, &one, &step, err) : status;
+}
+
+/* Decoding of all members that are still stored pictures: in one step, for one draw. */
+static mldf_status decode_members(struct builder *b, const struct target *t, uint32_t offset, mldf_error *err) {
+    struct step step;
+    size_t count = 0;
+    size_t *stored = mldfi_alloc_zero(t->count, sizeof *stored, err);
+    if (!stored)
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < t->count; i++)
+        if (!b->drafts[t->chains[i]].listed && b->drafts[t->chains[i]].edge.kind == VALUE_ENCODED)
+            stored[count++] = t->chains[i];
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i < count && status == MLDF_OK; i++) {
+        struct target one = {&stored[i], 1, t->fields, t->view};
+        status = decode_step(offset, &step, err);
+        if (status == MLDF_OK)
+            status = append_all(b, &one, &step, err);
+    }
+    free(stored);
+    return status;
+}
+
+static mldf_status check_open(const struct builder *b, const struct target *t, const struct step *step,
+                              mldf_error *err) {
+    for (size_t i = 0; i < t->count; i++) {
+        const char *what = NULL;
+        if (b->graph->chains[t->chains[i]].output.collate != COLLATE_FIXED)
+            what = "nothing follows a step for whole batches";
+        if (b->drafts[t->chains[i]].dropped)
+            what = "nothing follows drop";
+        if (what) {
+            (void)mldfi_fail(err, MLDF_E_ARGUMENT, "%s", what);
+            return name_step(b, t->chains[i], step, MLDF_E_ARGUMENT, err);
+        }
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_step_append(struct builder *b, const struct target *t, const struct step *step, mldf_error *err) {
+    mldf_status status = check_open(b, t, step, err);
+    if (status < 0)
+        return status;
+    if (step->type == &mldfi_op_drop) {
+        for (size_t i = 0; i < t->count; i++)
+            b->drafts[t->chains[i]].dropped = b->graph->chains[t->chains[i]].hidden = true;
+        return MLDF_OK;
+    }
+    if (strcmp(step->type->name, "decode") != 0)
+        status = decode_members(b, t, step->offset, err);
+    return status == MLDF_OK ? append_all(b, t, step, err) : status;
+}

@@ -1,0 +1,246 @@
+/* Where a chain begins: names that mean fields or members of structs, the types of what is stored there, and roles. graph.c asks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "field/type.h"
+#include "pipeline/graph.h"
+#include "util/error.h"
+
+/* ---- Types of stored values ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_picture(const mldf_field *field) {
+    return field->type_id == MLDF_IMAGE_RAW || field->type_id == MLDF_IMAGE_JPEG || field->type_id == MLDF_IMAGE_PNG ||
+           field->type_id == MLDF_IMAGE;
+}
+
+/* A dimension that the schema leaves open: as far as the bounds know it. */
+static void bound_dim(const struct plan_bounds *bounds, uint32_t i, struct edge *out) {
+    out->dims[i] = DIM_VARIES;
+    out->most[i] = MLDF_NONE;
+    if (!bounds || !bounds->known || i >= bounds->ndim)
+        return;
+    out->most[i] = bounds->most[i];
+    if (bounds->least[i] == bounds->most[i] && bounds->most[i] <= INT64_MAX)
+        out->dims[i] = (int64_t)bounds->most[i];
+}
+
+static void fixed_dim(uint32_t i, int64_t size, struct edge *out) {
+    out->dims[i] = size;
+    out->most[i] = (uint64_t)size;
+}
+
+static void picture_edge(const struct plan_bounds *bounds, struct edge *out) {
+    out->kind = VALUE_ENCODED;
+    out->role = ROLE_IMAGE;
+    out->dtype = bounds && bounds->known && bounds->bits == 16 ? MLDF_U16 : MLDF_U8;
+    out->ndim = 3;
+    for (uint32_t i = 0; i < 3; i++)
+        bound_dim(bounds, i, out);
+    if (bounds && bounds->known && !bounds->same_channels)
+        out->dims[2] = DIM_VARIES;
+}
+
+static void array_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out) {
+    out->kind = VALUE_ARRAY;
+    out->dtype = field->dtype;
+    out->ndim = field->ndim;
+    for (uint32_t i = 0; i < field->ndim && i < MLDF_MAX_DIMS; i++) {
+        if (field->dims[i] >= 0)
+            fixed_dim(i, field->dims[i], out);
+        else
+            bound_dim(bounds, i, out);
+    }
+}
+
+mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out,
+                             mldf_error *err) {
+    memset(out, 0, sizeof *out);
+    if (is_picture(field)) {
+        picture_edge(bounds, out);
+        return MLDF_OK;
+    }
+    switch (field->type_id) {
+    case MLDF_INT:
+        out->dtype = field->dtype != MLDF_DTYPE_NONE ? field->dtype : MLDF_I64;
+        return MLDF_OK;
+    case MLDF_FLOAT:
+        out->dtype = MLDF_F64;
+        return MLDF_OK;
+    case MLDF_BYTES:
+    case MLDF_JSON:
+    case MLDF_TEXT:
+        out->kind = VALUE_BYTES;
+        out->dtype = MLDF_U8;
+        out->ndim = 1;
+        bound_dim(bounds, 0, out);
+        out->dims[0] = DIM_VARIES;
+        return MLDF_OK;
+    case MLDF_INLINE:
+        if (field->dtype == MLDF_DTYPE_NONE)
+            return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct: name one of its members", field->name);
+        array_edge(field, bounds, out);
+        return MLDF_OK;
+    case MLDF_NDARRAY:
+        array_edge(field, bounds, out);
+        return MLDF_OK;
+    default:
+        return mldfi_fail(err, MLDF_E_TYPE, "field %s has the type %s, which a pipeline cannot read", field->name,
+                          field->type_name);
+    }
+}
+
+bool mldfi_field_is_default(const mldf_field *field) {
+    if (field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT)
+        return true;
+    if ((field->type_id != MLDF_NDARRAY && field->type_id != MLDF_INLINE) || field->dtype == MLDF_DTYPE_NONE)
+        return false;
+    for (uint32_t i = 0; i < field->ndim; i++)
+        if (field->dims[i] < 0)
+            return false;
+    return true;
+}
+
+/* Strings of a struct become arrays: |S16 is u8 x 16, <U4 is u32 x 4. */
+static mldf_status member_edge(const mldf_member *member, const char *name, struct edge *out, mldf_error *err) {
+    bool unicode = member->dtype == MLDF_DTYPE_NONE && strchr(member->type, 'U');
+    memset(out, 0, sizeof *out);
+    out->dtype = member->dtype != MLDF_DTYPE_NONE ? member->dtype : unicode ? MLDF_U32 : MLDF_U8;
+    out->ndim = member->ndim;
+    for (uint32_t i = 0; i < member->ndim; i++)
+        fixed_dim(i, member->dims[i], out);
+    if (member->dtype != MLDF_DTYPE_NONE)
+        return MLDF_OK;
+    if (member->ndim == MLDF_MAX_DIMS)
+        return mldfi_fail(err, MLDF_E_TYPE, "%s has too many dimensions for a text", name);
+    fixed_dim(out->ndim++, (int64_t)(unicode ? member->itemsize / 4 : member->itemsize), out);
+    return MLDF_OK;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status find_member(const struct builder *b, size_t field, const char *path, struct source *out,
+                               mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK; i++) {
+        status = mldf_field_member(b->schema, field, i, &out->member, err);
+        if (status == MLDF_OK && strcmp(out->member.path, path) == 0) {
+            out->field = field;
+            out->is_member = true;
+            return MLDF_OK;
+        }
+    }
+    return status == MLDF_END ? MLDF_OK : status;
+}
+
+mldf_status mldfi_source_find(const struct builder *b, const char *name, struct source *out, mldf_error *err) {
+    char front[MLDF_NAME_MAX + 1];
+    memset(out, 0, sizeof *out);
+    out->field = mldfi_schema_lookup(b->schema, name);
+    for (const char *dot = strchr(name, '.'); dot && out->field == SIZE_MAX; dot = strchr(dot + 1, '.')) {
+        size_t bytes = (size_t)(dot - name);
+        if (bytes > MLDF_NAME_MAX)
+            break;
+        memcpy(front, name, bytes);
+        front[bytes] = 0;
+        size_t field = mldfi_schema_lookup(b->schema, front);
+        if (field == SIZE_MAX || mldf_schema_field(b->schema, field)->type_id != MLDF_INLINE)
+            continue;
+        mldf_status status = find_member(b, field, dot + 1, out, err);
+        if (status < 0)
+            return status;
+    }
+    return MLDF_OK;
+}
+
+/* "pose is a struct: name one of its members, pose.x or another". */
+static mldf_status refuse_struct(const struct builder *b, size_t field, mldf_error *err) {
+    const mldf_field *info = mldf_schema_field(b->schema, field);
+    mldf_member member;
+    mldf_status status = mldf_field_member(b->schema, field, 0, &member, err);
+    if (status < 0)
+        return status;
+    if (status == MLDF_END)
+        return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct without members", info->name);
+    return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct: name one of its members, such as %s.%s", info->name,
+                      info->name, member.path);
+}
+
+mldf_status mldfi_source_edge(const struct builder *b, const struct source *source, struct edge *out, mldf_error *err) {
+    const mldf_field *field = mldf_schema_field(b->schema, source->field);
+    if (source->is_member)
+        return member_edge(&source->member, field->name, out, err);
+    if (field->type_id == MLDF_INLINE && field->dtype == MLDF_DTYPE_NONE)
+        return refuse_struct(b, source->field, err);
+    return mldfi_field_edge(field, b->bounds ? &b->bounds[source->field] : NULL, out, err);
+}
+
+static void suggest_members(const struct builder *b, size_t field, struct suggestion *suggestion, char room[512]) {
+    const char *name = mldf_schema_field(b->schema, field)->name;
+    char candidate[512];
+    mldf_member member;
+    for (size_t i = 0; mldf_field_member(b->schema, field, i, &member, NULL) == MLDF_OK; i++) {
+        const char *best = suggestion->best;
+        (void)snprintf(candidate, sizeof candidate, "%s.%s", name, member.path);
+        mldfi_suggest(suggestion, candidate);
+        if (suggestion->best != best) {
+            memcpy(room, candidate, sizeof candidate);
+            suggestion->best = room;
+        }
+    }
+}
+
+mldf_status mldfi_source_unknown(const struct builder *b, const char *name, size_t offset, mldf_error *err) {
+    struct suggestion suggestion = {name, NULL, 0};
+    char room[512];
+    for (size_t i = 0; i < mldf_schema_field_count(b->schema); i++) {
+        const mldf_field *field = mldf_schema_field(b->schema, i);
+        mldfi_suggest(&suggestion, field->name);
+        if (field->type_id == MLDF_INLINE && field->dtype == MLDF_DTYPE_NONE)
+            suggest_members(b, i, &suggestion, room);
+    }
+    for (size_t i = 0; i < b->graph->chain_count; i++)
+        if (!b->drafts[i].implicit && !b->drafts[i].replaced)
+            mldfi_suggest(&suggestion, b->graph->chains[i].name);
+    return mldfi_pipeline_fail(b->pipeline->text, b->pipeline->text_bytes, offset, err, MLDF_E_NO_FIELD,
+                               "there is no field or output %s%s%s%s", name, suggestion.best ? "; did you mean " : "",
+                               suggestion.best ? suggestion.best : "", suggestion.best ? "?" : "");
+}
+
+/* ---- Roles ------------------------------------------------------------------------------------------------------------------------------------- */
+
+/* An array of H x W or H x W x C is a picture where the text says so. */
+static mldf_status become_picture(value_role role, struct edge *edge, mldf_error *err) {
+    bool dtype = edge->dtype == MLDF_U8 || edge->dtype == MLDF_U16 || edge->dtype == MLDF_F16 ||
+                 edge->dtype == MLDF_BF16 || edge->dtype == MLDF_F32;
+    if (edge->kind == VALUE_ENCODED || edge->kind == VALUE_PICTURE) {
+        edge->role = role;
+        return MLDF_OK;
+    }
+    if (edge->kind != VALUE_ARRAY || !dtype || (edge->ndim != 2 && edge->ndim != 3) ||
+        (edge->ndim == 3 && (edge->dims[2] < 1 || edge->dims[2] > 4)))
+        return mldfi_edge_refuse(NULL, edge,
+                                 role == ROLE_MASK
+                                     ? "a picture, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as a mask"
+                                     : "a picture, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as an image",
+                                 err);
+    if (edge->ndim == 2)
+        fixed_dim(edge->ndim++, 1, edge);
+    edge->kind = VALUE_PICTURE;
+    edge->role = role;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_role_apply(value_role role, struct edge *edge, mldf_error *err) {
+    if (role == ROLE_NONE)
+        return MLDF_OK;
+    if (role == ROLE_IMAGE || role == ROLE_MASK)
+        return become_picture(role, edge, err);
+    int64_t last = edge->kind == VALUE_ARRAY && edge->ndim > 0 ? edge->dims[edge->ndim - 1] : DIM_VARIES;
+    bool numbers = edge->dtype != MLDF_BOOL && edge->dtype != MLDF_C64 && edge->dtype != MLDF_C128;
+    if (role == ROLE_BOXES && (last != 4 || !numbers))
+        return mldfi_edge_refuse(NULL, edge, "an array whose last dimension is 4 (x0, y0, x1, y1) as boxes", err);
+    if (role == ROLE_POINTS && (last < 2 || !numbers))
+        return mldfi_edge_refuse(NULL, edge, "an array whose last dimension is 2 or more (x, y, ...) as points", err);
+    edge->role = role;
+    return MLDF_OK;
+}
