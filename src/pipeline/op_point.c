@@ -121,6 +121,7 @@ const struct op_type *const mldfi_ops_point[] = {
     &mldfi_op_invert,
     &mldfi_op_normalize,
     &mldfi_op_posterize,
+    &mldfi_op_randaugment,
     &mldfi_op_random_grayscale,
     &mldfi_op_random_invert,
     &mldfi_op_saturation,
@@ -128,5 +129,6 @@ const struct op_type *const mldfi_ops_point[] = {
     &mldfi_op_sharpness,
     &mldfi_op_solarize,
     &mldfi_op_to_float,
+    &mldfi_op_trivialaugment,
     NULL,
 };

@@ -10,6 +10,7 @@ extern const struct op_type mldfi_op_brightness, mldfi_op_invert, mldfi_op_rando
     mldfi_op_posterize; /* op_point.c */
 extern const struct op_type mldfi_op_contrast, mldfi_op_saturation, mldfi_op_hue, mldfi_op_sharpness,
     mldfi_op_autocontrast, mldfi_op_equalize, mldfi_op_grayscale, mldfi_op_random_grayscale,
-    mldfi_op_color_jitter; /* op_color.c */
+    mldfi_op_color_jitter;                                                 /* op_color.c */
+extern const struct op_type mldfi_op_randaugment, mldfi_op_trivialaugment; /* op_augment.c */
 
 #endif
