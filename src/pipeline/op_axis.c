@@ -192,7 +192,7 @@ static mldf_status run(const struct op *op, const void *draw, const struct tenso
         return MLDF_OK;
     }
     uint64_t count = mldfi_tensor_count(in), last = in->dims[in->ndim - 1];
-    mldfi_convert(in->dtype, in->data, MLDF_F32, out->data, (size_t)count);
+    mldfi_convert_elements(in->dtype, in->data, MLDF_F32, out->data, (size_t)count);
     if (last == 0)
         return MLDF_OK;
     if (op->in.role == ROLE_BOXES)

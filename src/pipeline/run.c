@@ -325,7 +325,7 @@ static void fill_rest(uint8_t *at, size_t bytes, mldf_dtype dtype, double value)
         memset(at, 0, bytes);
         return;
     }
-    mldfi_convert(MLDF_F64, &value, dtype, element, 1);
+    mldfi_convert_elements(MLDF_F64, &value, dtype, element, 1);
     for (size_t i = 0; i + size <= bytes; i += size)
         memcpy(at + i, element, size);
 }
