@@ -14,6 +14,7 @@ static const struct op_type *const *const families[] = {
     mldfi_ops_decode,
     mldfi_ops_axis,
     mldfi_ops_point,
+    mldfi_ops_warp,
 };
 
 const struct op_type *mldfi_op_at(size_t index) {
