@@ -159,10 +159,29 @@ static mldf_status bind_list(const struct binder *b, const struct literal *value
     return status;
 }
 
+/* float32 is f32 here, uint8 is u8. */
+static mldf_dtype dtype_meant(const struct literal *value) {
+    static const struct {
+        const char *front, *here;
+    } names[] = {{"float", "f"}, {"bfloat", "bf"}, {"int", "i"}, {"uint", "u"}};
+    char word[16];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t bytes = strlen(names[i].front);
+        if (value->bytes <= bytes || value->bytes > bytes + 3 || memcmp(value->text, names[i].front, bytes) != 0)
+            continue;
+        int n = snprintf(word, sizeof word, "%s%.*s", names[i].here, (int)(value->bytes - bytes), value->text + bytes);
+        return mldfi_dtype_word(word, (size_t)n);
+    }
+    return MLDF_DTYPE_NONE;
+}
+
 static mldf_status bind_dtype(const struct binder *b, const struct literal *value, struct arg *out, mldf_error *err) {
     out->i = value->kind == LITERAL_LIST ? MLDF_DTYPE_NONE : (int64_t)mldfi_dtype_word(value->text, value->bytes);
     if (out->i != MLDF_DTYPE_NONE || (b->param->fallback && is_word(value, b->param->fallback)))
         return MLDF_OK;
+    if (value->kind != LITERAL_LIST && dtype_meant(value) != MLDF_DTYPE_NONE)
+        return REFUSE(b, value->offset, MLDF_E_ARGUMENT, "%.*s is %s here", (int)value->bytes, value->text,
+                      mldfi_dtype_short(dtype_meant(value)));
     return REFUSE(b, value->offset, MLDF_E_ARGUMENT,
                   "wants an element type: bool, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64");
 }

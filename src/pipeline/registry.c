@@ -10,11 +10,8 @@ const struct op_type mldfi_op_drop = {
 const struct op_type *const mldfi_ops_statement[] = {&mldfi_op_drop, NULL};
 
 static const struct op_type *const *const families[] = {
-    mldfi_ops_statement,
-    mldfi_ops_decode,
-    mldfi_ops_axis,
-    mldfi_ops_point,
-    mldfi_ops_warp,
+    mldfi_ops_statement, mldfi_ops_decode, mldfi_ops_axis,    mldfi_ops_point,
+    mldfi_ops_any,       mldfi_ops_pair,   mldfi_ops_collate, mldfi_ops_warp,
 };
 
 const struct op_type *mldfi_op_at(size_t index) {

@@ -417,9 +417,13 @@ static mldf_status run_pair(const struct run *r, size_t chain, const struct stag
     struct chain_memory *a = &w->sides[0].chains[chain], *b = &w->sides[1].chains[chain];
     const void *draw_a, *draw_b;
     double start = mldfi_worker_clock(w);
-    mldf_status status = own(a, err);
-    if (status == MLDF_OK)
-        status = own(b, err);
+    mldf_status status = MLDF_OK;
+    for (int k = 0; k < 2 && status == MLDF_OK; k++) {
+        if (op->type->run) /* what each side becomes before they meet */
+            status = mldfi_run_op(r, &w->sides[k], chain, op, NULL, 0, err);
+        if (status == MLDF_OK)
+            status = own(k ? b : a, err);
+    }
     if (status == MLDF_OK)
         status = mldfi_draw(r, &w->sides[0], op, &a->frame, &draw_a, err);
     if (status == MLDF_OK)
