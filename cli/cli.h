@@ -148,22 +148,13 @@ void json_separate(void);
 /* A key was printed by hand: what follows is its value. */
 void json_after_key(void);
 
-/* ---- Values (render.c, render_inline.c, sha256.c) ---------------------------------------------------------------------- */
+/* ---- Values (render.c, render_inline.c) -------------------------------------------------------------------------------- */
 
 /* Prints a value as JSON. full: arrays of any size, and the bytes of payloads. */
 void render_value(const mldf_field *field, const mldf_value *value, bool full);
 void render_element(mldf_dtype dtype, const uint8_t *element);
 void render_inline(const mldf_field *field, const uint8_t *record);
 void render_hex(const uint8_t *data, size_t bytes); /* as a string */
-
-struct sha256 {
-    uint32_t state[8];
-    uint64_t bytes;
-    uint8_t block[64];
-};
-void sha256_begin(struct sha256 *hash);
-void sha256_add(struct sha256 *hash, const void *data, size_t bytes);
-void sha256_end(struct sha256 *hash, uint8_t digest[32]);
 
 /* ---- Progress and signals (progress.c, signals.c) ---------------------------------------------------------------------- */
 
@@ -240,6 +231,8 @@ const mldf_distribution *main_distribution(const mldf_field_summary *field, cons
 int write_svg(const struct invocation *invocation, const char *path, const char *source, const mldf_reader *reader,
               const mldf_summary *summary);
 
+/* The options of both. */
+extern const struct option_spec samples_options[];
 int cmd_samples(struct invocation *invocation, bool head);
 
 #endif

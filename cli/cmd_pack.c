@@ -27,7 +27,7 @@ static const struct option_spec options[] = {
      "--encode smart: JPEG where the raw pixels take more than this; K, M and G may follow"},
     {0, "compress-probability", "P", "--encode proportion: the share that becomes JPEG, 0 to 1 (default 0.5)"},
     {0, "baseline", NULL, "turn progressive JPEG into baseline, without loss: it decodes faster"},
-    {0, "icc", "keep|drop", "colour profiles (default keep)"},
+    {0, "icc", "keep|card|drop", "colour profiles: in the pictures (default), in the card, or nowhere"},
     {0, "orientation", "record|apply", "the EXIF orientation: keep it in the record (default), or turn the pixels"},
     {0, "check", NULL, "decode every picture while packing: one that is damaged is an error"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},

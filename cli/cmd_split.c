@@ -11,7 +11,7 @@ static const struct option_spec options[] = {
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace existing files"},
     {0, "count", "N", "N samples in each part; the last may have fewer"},
-    {0, "bytes", "SIZE", "about SIZE bytes of sample data in each part; K, M and G may follow"},
+    {0, "bytes", "SIZE", "files of at most SIZE bytes; K, M and G may follow"},
     {0, "fractions", "A,B,...", "parts of these sizes; they add up to 1"},
     {0, "names", "A,B,...", "with --fractions: names in place of numbers, for {}"},
     {0, "by", "FIELD", "each part has the values of FIELD in the proportion of the whole file"},

@@ -105,17 +105,19 @@ static void json_classes(const mldf_field_summary *f) {
     json_end(']');
 }
 
-static void json_field(const mldf_field *field, const mldf_field_summary *f) {
-    json_key(field->name);
+static void json_field(const mldf_field_summary *f) {
+    json_key(f->name);
     json_begin('{');
     json_key("type");
-    json_string(field->type_name);
+    json_string(f->type);
     json_key("count");
     json_u64(f->present);
     json_key("nulls");
     json_u64(f->nulls);
     json_key("nonfinite");
     json_u64(f->nonfinite);
+    json_key("elements");
+    json_u64_or_null(f->elements ? f->elements : MLDF_NONE);
     json_key("min");
     json_value(&f->min);
     json_key("max");
@@ -136,6 +138,8 @@ static void json_field(const mldf_field *field, const mldf_field_summary *f) {
     }
     json_classes(f);
     json_end('}');
+    for (size_t i = 0; i < f->member_count; i++)
+        json_field(&f->members[i]);
 }
 
 static void print_json(const mldf_reader *reader, const mldf_summary *summary) {
@@ -146,7 +150,7 @@ static void print_json(const mldf_reader *reader, const mldf_summary *summary) {
     json_key("fields");
     json_begin('{');
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
-        json_field(mldf_schema_field(schema, i), mldf_summary_field(summary, i));
+        json_field(mldf_summary_field(summary, i));
     json_end('}');
     json_end('}');
     json_line_end();
@@ -204,15 +208,16 @@ static void print_classes(const mldf_field_summary *f) {
 }
 
 const mldf_distribution *main_distribution(const mldf_field_summary *f, const char **what) {
-    *what = f->values ? "" : f->lengths ? "length" : f->bytes ? "bytes" : "";
-    return f->values ? f->values : f->lengths ? f->lengths : f->bytes;
+    bool numbers = f->values && (f->values->count || !f->lengths); /* arrays without elements still have lengths */
+    *what = numbers ? "" : f->lengths ? "length" : f->bytes ? "bytes" : "";
+    return numbers ? f->values : f->lengths ? f->lengths : f->bytes;
 }
 
-static void print_field(const mldf_field *field, const mldf_field_summary *f) {
+static void print_field(const mldf_field_summary *f) {
     const char *what;
     const mldf_distribution *shown = main_distribution(f, &what);
     char name[32];
-    out_printf("\n%s  %s  %" PRIu64 " value%s, %" PRIu64 " null%s", field->name, field->type_name, f->present,
+    out_printf("\n%s  %s  %" PRIu64 " value%s, %" PRIu64 " null%s", f->name, f->type, f->present,
                f->present == 1 ? "" : "s", f->nulls, f->nulls == 1 ? "" : "s");
     if (f->nonfinite)
         out_printf(", %" PRIu64 " not finite", f->nonfinite);
@@ -232,6 +237,8 @@ static void print_field(const mldf_field *field, const mldf_field_summary *f) {
         print_bins(shown);
     if (f->classes && f->class_count > CLASSES_SHOWN)
         print_classes(f);
+    for (size_t i = 0; i < f->member_count; i++)
+        print_field(&f->members[i]);
 }
 
 static void print_text(const char *path, const mldf_reader *reader, const mldf_summary *summary) {
@@ -240,7 +247,7 @@ static void print_text(const char *path, const mldf_reader *reader, const mldf_s
     format_count(count, mldf_reader_sample_count(reader));
     out_printf("%s: %s sample%s\n", path, count, mldf_reader_sample_count(reader) == 1 ? "" : "s");
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
-        print_field(mldf_schema_field(schema, i), mldf_summary_field(summary, i));
+        print_field(mldf_summary_field(summary, i));
 }
 
 /* ---- The command --------------------------------------------------------------------------------------------------- */
@@ -282,7 +289,8 @@ const struct command command_stats = {
     "FILE",
     "sizes, classes, lengths, dimensions",
     "Reads every sample once and shows, for each field, how many values and nulls there are and how they are distributed:\n"
-    "numbers by value, text by its characters, payloads by their bytes, arrays by their dimensions; class counts where a\n"
+    "numbers by value, those in arrays and in structs (as FIELD.MEMBER) too, text by its characters, payloads by their bytes,\n"
+    "arrays by their dimensions; class counts where a\n"
     "field of integers or short texts has at most 1000 different values. std is the population's. Percentiles and histograms\n"
     "are exact up to 65,536 values; beyond that they come from a random sample of so many, with a fixed seed, and are marked\n"
     "as estimated. Checksums are not checked; see verify.\n"

@@ -58,7 +58,7 @@ static int append_share(const struct invocation *v, mldf_buffer *out) {
 
 int picture_arguments(const struct invocation *v, mldf_buffer *out) {
     static const char *const encodings[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", NULL};
-    static const char *const profiles[] = {"keep", "drop", NULL};
+    static const char *const profiles[] = {"keep", "card", "drop", NULL};
     static const char *const orientations[] = {"record", "apply", NULL};
     mldf_error err;
     int code = append_word(v, out, "encode", encodings);

@@ -19,11 +19,8 @@ void render_hex(const uint8_t *data, size_t bytes) {
 }
 
 static void render_sha256(const void *data, uint64_t bytes) {
-    struct sha256 hash;
     uint8_t digest[32];
-    sha256_begin(&hash);
-    sha256_add(&hash, data, (size_t)bytes);
-    sha256_end(&hash, digest);
+    mldf_sha256(data, (size_t)bytes, digest);
     json_key("sha256");
     render_hex(digest, sizeof digest);
 }

@@ -281,6 +281,17 @@ static int print_all(const struct invocation *v, struct selection *s) {
     return code;
 }
 
+const struct option_spec samples_options[] = {
+    {'n', NULL, "COUNT", "at most COUNT samples; head: 10 unless samples are named"},
+    {0, "range", "A:B", "samples A to B - 1; negative counts from the end, either may be left out"},
+    {0, "samples", "I,J,...", "these samples, in this order"},
+    {0, "keys", "K,L,...", "the samples with these keys"},
+    {0, "fields", "NAME,...", "these fields alone; no other field's bytes are read"},
+    {0, "raw", "FIELD", "write the bytes of this field and nothing else, one sample after the other"},
+    {0, "full", NULL, "arrays and payloads of any size in full"},
+    {0, NULL, NULL, NULL},
+};
+
 int cmd_samples(struct invocation *v, bool head) {
     struct selection s;
     memset(&s, 0, sizeof s);

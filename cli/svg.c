@@ -57,14 +57,14 @@ static void put_bars(FILE *file, const mldf_distribution *d, double left, double
     put_label(file, left + PANEL_WIDTH - 2 * PLOT_LEFT, top + PLOT_HEIGHT + 14, "end", "small", text);
 }
 
-static void put_panel(FILE *file, const mldf_field *field, const mldf_field_summary *f, size_t at) {
+static void put_panel(FILE *file, const mldf_field_summary *f, size_t at) {
     const char *what;
     const mldf_distribution *d = main_distribution(f, &what);
     double x = (double)(at % COLUMNS) * PANEL_WIDTH, y = (double)(at / COLUMNS) * PANEL_HEIGHT + 30;
     char line[160];
-    put_label(file, x + PLOT_LEFT, y + 18, "start", "name", field->name);
-    snprintf(line, sizeof line, "%s%s%s, %" PRIu64 " values, %" PRIu64 " nulls", field->type_name, what[0] ? " " : "",
-             what, f->present, f->nulls);
+    put_label(file, x + PLOT_LEFT, y + 18, "start", "name", f->name);
+    snprintf(line, sizeof line, "%s%s%s, %" PRIu64 " values, %" PRIu64 " nulls", f->type, what[0] ? " " : "", what,
+             f->present, f->nulls);
     put_label(file, x + PLOT_LEFT, y + 34, "start", "small", line);
     if (d && d->count)
         put_bars(file, d, x + PLOT_LEFT, y + PLOT_TOP);
@@ -72,7 +72,10 @@ static void put_panel(FILE *file, const mldf_field *field, const mldf_field_summ
 
 static void put_document(FILE *file, const char *title, const mldf_reader *reader, const mldf_summary *summary) {
     const mldf_schema *schema = mldf_reader_schema(reader);
-    size_t count = mldf_schema_field_count(schema), rows = (count + COLUMNS - 1) / COLUMNS;
+    size_t count = mldf_schema_field_count(schema), panels = count, at = 0;
+    for (size_t i = 0; i < count; i++)
+        panels += mldf_summary_field(summary, i)->member_count;
+    size_t rows = (panels + COLUMNS - 1) / COLUMNS;
     int width = COLUMNS * PANEL_WIDTH, height = (int)rows * PANEL_HEIGHT + 40;
     fprintf(file,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -82,8 +85,12 @@ static void put_document(FILE *file, const char *title, const mldf_reader *reade
             "<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n",
             width, height, width, height, width, height);
     put_label(file, PLOT_LEFT, 22, "start", "title", title);
-    for (size_t i = 0; i < count; i++)
-        put_panel(file, mldf_schema_field(schema, i), mldf_summary_field(summary, i), i);
+    for (size_t i = 0; i < count; i++) {
+        const mldf_field_summary *f = mldf_summary_field(summary, i);
+        put_panel(file, f, at++);
+        for (size_t m = 0; m < f->member_count; m++)
+            put_panel(file, &f->members[m], at++);
+    }
     fputs("</svg>\n", file);
 }
 

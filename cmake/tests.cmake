@@ -91,6 +91,9 @@ if(MLDF_BUILD_TESTS)
     # One operation on raw values, for tests/python/test_ops_*.py.
     mldf_inner_program(run_op "${CMAKE_SOURCE_DIR}/tests/unit/pipeline/run_op.c")
     set_target_properties(run_op PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    # The kernels for tests/python/test_kernels.py, which states in NumPy what they compute.
+    mldf_inner_program(kernel_run "${CMAKE_SOURCE_DIR}/tests/unit/kernel/kernel_run.c")
+    set_target_properties(kernel_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
 
     # Fault tests replace these calls by their own __wrap_ functions; every symbol that is listed must be defined there.
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fault/*.c")
@@ -135,6 +138,12 @@ if(MLDF_BUILD_TESTS)
         mldf_add_test(lint/layers lint "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tools/check_layers.py")
         mldf_add_test(lint/layers_self_test lint
             "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tools/check_layers.py" --self-test)
+    endif()
+
+    # No libm but what IEEE 754 defines. The sanitizers' and gcov's runtimes would be in the way there.
+    if(NOT mldf_sanitize AND NOT MLDF_COVERAGE)
+        mldf_add_test(lint/libm lint "${CMAKE_SOURCE_DIR}/tools/check_libm.sh" $<TARGET_FILE:mldf>)
+        set_property(TEST lint/libm APPEND PROPERTY ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
     endif()
 
     # Headers alone, exported symbols, and programs built against an installed copy. The sanitizers' own runtime and

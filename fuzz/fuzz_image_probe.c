@@ -15,6 +15,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             abort();
     }
     (void)mldf_image_strip(data, size, size ? data[size - 1] & 7 : 0, &out, &err);
+    size_t before = out.size;
+    mldf_status icc = mldf_image_icc(data, size, &out, &err);
+    if ((icc == MLDF_OK) != (out.size > before))
+        abort();
     mldf_buffer_free(&out);
 
     /* The first 24 bytes as a record, the rest as its payload. */

@@ -112,6 +112,9 @@ MLDF_API void mldf_buffer_free(mldf_buffer *buffer);
 MLDF_API mldf_status mldf_buffer_reserve(mldf_buffer *buffer, size_t capacity, mldf_error *err);
 MLDF_API mldf_status mldf_buffer_append(mldf_buffer *buffer, const void *data, size_t bytes, mldf_error *err);
 
+/* FIPS 180-4; what sha256sum prints. */
+MLDF_API void mldf_sha256(const void *data, size_t bytes, uint8_t digest[32]);
+
 /* ---- Progress and cancel ---------------------------------------------------------------------------------------- */
 
 typedef struct mldf_progress {

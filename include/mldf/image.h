@@ -67,6 +67,9 @@ typedef struct mldf_image_info {
  * it recognises: GIF, HEIC ...). MLDF_E_TRUNCATED, MLDF_E_CORRUPT: with the place. */
 MLDF_API mldf_status mldf_image_probe(const void *data, size_t bytes, mldf_image_info *out, mldf_error *err);
 
+/* The colour profile (ICC) of a picture file, joined and inflated, appended to out. MLDF_END: there is none, or a damaged one. */
+MLDF_API mldf_status mldf_image_icc(const void *data, size_t bytes, mldf_buffer *out, mldf_error *err);
+
 /* ---- Decoding ---------------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_image_options {

@@ -151,6 +151,8 @@ MLDF_API size_t mldf_batch_array_count(const mldf_batch *batch);
 MLDF_API mldf_status mldf_batch_array(const mldf_batch *batch, size_t index, mldf_array *out);
 /* Epoch, ordinal of the batch in it, and the consumed position after it. */
 MLDF_API void mldf_batch_place(const mldf_batch *batch, uint64_t *epoch, uint64_t *ordinal, uint64_t *consumed);
+/* 128 bits (XXH3) over the bytes of all arrays, in order: equal batches have equal hashes. */
+MLDF_API void mldf_batch_hash(const mldf_batch *batch, uint8_t digest[16]);
 /* Any thread. The memory of a batch released for the last time serves a later one. */
 MLDF_API void mldf_batch_retain(mldf_batch *batch);
 MLDF_API void mldf_batch_release(mldf_batch *batch);

@@ -12,7 +12,7 @@
  *     mldf_order_at(order, 3, 0, &place, &err);     // epoch 3 begins with sample place.sample
  *     mldf_order_free(order);
  *
- * The algorithms are numbered (MLDF_ORDER_ALGORITHM, in every digest and state) and stay as they are for ever. An order is immutable and
+ * The algorithms are numbered (MLDF_ORDER_ALGORITHM, in every digest and state), stated in docs/order.md, and stay as they are for ever. An order is immutable and
  * shared by threads.
  */
 #ifndef MLDF_ORDER_H
@@ -50,22 +50,23 @@ typedef struct mldf_order_options {
 
 typedef struct mldf_order mldf_order;
 
-/* Over the samples [0, samples). */
+/* Over the samples [0, samples); 2^63 at most. None is fine: an order of no positions. */
 MLDF_API mldf_status mldf_order_new(uint64_t samples, const mldf_order_options *options, mldf_order **out,
                                     mldf_error *err);
 /* Over the given samples, ascending and without repetition (MLDF_E_ARGUMENT else); copied. Blocks are blocks of the list. */
 MLDF_API mldf_status mldf_order_new_subset(const uint64_t *samples, uint64_t count, const mldf_order_options *options,
                                            mldf_order **out, mldf_error *err);
 /* `draws` draws with replacement for each epoch, sample i with probability weights[i] / sum. Weights are finite and >= 0; they are
- * rounded to integers once (sum 2^62 at most), and position p's draw depends on (seed, epoch, p) alone. kind is ignored. */
+ * rounded to whole numbers once (of a sum of 2^61), and position p's draw depends on (seed, epoch, p) alone. kind is ignored. */
 MLDF_API mldf_status mldf_order_new_weighted(const double *weights, uint64_t count, uint64_t draws,
                                              const mldf_order_options *options, mldf_order **out, mldf_error *err);
 
 /* One part of a mixture. Each run of sum(ratios) positions holds `ratio` draws from each part; a part's k-th draw is position
  * k mod its count of its own order at epoch k div its count. */
 typedef struct mldf_order_part {
-    const mldf_order *order; /* no mixture; copied */
-    uint64_t ratio;          /* > 0; the sum is at most 2^20 */
+    const mldf_order
+        *order;     /* no mixture, not empty; copied. Parts of the same kind, count and seed visit the same ranks */
+    uint64_t ratio; /* > 0; the sum is at most 2^20 */
 } mldf_order_part;
 /* `count` positions for each epoch; 0: as many as let the longest part (relative to its ratio) come once, rounded up to a whole run.
  * Parts go on from epoch to epoch. Of options only the seed counts. */
@@ -83,14 +84,15 @@ MLDF_API uint64_t mldf_order_count(const mldf_order *order);
 MLDF_API bool mldf_order_is_invertible(const mldf_order *order);
 MLDF_API mldf_status mldf_order_at(const mldf_order *order, uint64_t epoch, uint64_t position, mldf_place *out,
                                    mldf_error *err);
-/* positions first .. first + count - 1; one call instead of many. */
+/* Positions first .. first + count - 1, all inside the epoch (MLDF_E_ARGUMENT else); one call instead of many, and much faster. */
 MLDF_API mldf_status mldf_order_many(const mldf_order *order, uint64_t epoch, uint64_t first, size_t count,
                                      mldf_place *out, mldf_error *err);
-/* The position of a place in an epoch; MLDF_END when it does not occur there (a mixture); MLDF_E_STATE for weights. In a mixture a place
- * may occur more than once: the first. */
+/* The position of a place in an epoch; MLDF_END when it does not occur there (another sample, or a mixture that does not come to it);
+ * MLDF_E_STATE for weights. In a mixture a place may occur more than once: the first. */
 MLDF_API mldf_status mldf_order_find(const mldf_order *order, uint64_t epoch, const mldf_place *place,
                                      uint64_t *position, mldf_error *err);
-/* 128 bits over everything that defines the order: algorithm, kind, seed, block, window, counts, subset, weights, parts. */
+/* 128 bits over everything that defines the order: algorithm, kind, seed, block, window, counts, subset, weights, parts. It tells orders
+ * apart that differ by mistake; it is no cryptographic hash. */
 MLDF_API void mldf_order_digest(const mldf_order *order, uint8_t digest[16]);
 /* The block and window in use (0, 0 unless quasi-random). */
 MLDF_API void mldf_order_blocks(const mldf_order *order, uint64_t *block, uint64_t *window);

@@ -281,8 +281,10 @@ typedef struct mldf_split_options {
     mldf_writer_options writer; /* of each part; its card NULL: the source's */
     const char *const *compress_fields;
     size_t compress_count;
-    uint64_t count;          /* samples in each part; the last may have fewer */
-    uint64_t bytes;          /* of rows, payloads and keys in each part, at most, unless one sample alone has more */
+    uint64_t count; /* samples in each part; the last may have fewer */
+    /* of each part's finished file, at most; a sample whose file alone is larger gets one of its own, with a warning. Not with a
+     * dictionary: one that the source has is not used */
+    uint64_t bytes;
     const double *fractions; /* add up to 1 */
     size_t fraction_count;
     const char *const *names; /* one for each fraction, in place of the number; NULL: numbers from 0 */
@@ -325,12 +327,15 @@ typedef struct mldf_class_count {
     uint64_t count;
 } mldf_class_count;
 
-/* What is known of one field. Borrowed from the summary. NULL distributions: they make no sense for the type. */
+/* What is known of one field, or of one member of a struct (INLINE). Borrowed from the summary. NULL distributions: they make no sense for the type. */
 typedef struct mldf_field_summary {
-    const char *name;
+    const char *name; /* of a member: "pose.x", or "pose[x]" where a field has that name */
+    const char *type; /* of a member: NumPy's, "<f4" */
     uint64_t present, nulls, nonfinite;
-    mldf_value min, max;              /* INT, UINT or FLOAT; NULL when there are no numbers */
-    const mldf_distribution *values;  /* of finite numbers */
+    uint64_t elements;   /* numbers in all arrays, finite or not; 0 for other types */
+    mldf_value min, max; /* INT, UINT or FLOAT; NULL when there are no numbers */
+    const mldf_distribution
+        *values; /* of finite numbers, those in arrays too; complex ones have no order and none of this */
     const mldf_distribution *lengths; /* characters of text, elements of arrays */
     const mldf_distribution *bytes;   /* of payloads, decompressed */
     const mldf_distribution *dims;    /* of arrays: one for each dimension */
@@ -338,6 +343,8 @@ typedef struct mldf_field_summary {
     const mldf_class_count
         *classes; /* INT and short TEXT with at most MLDF_SUMMARY_CLASSES values, most frequent first */
     size_t class_count;
+    const struct mldf_field_summary *members; /* of a struct: those that are numbers, in order */
+    size_t member_count;
 } mldf_field_summary;
 
 typedef struct mldf_summary_options {

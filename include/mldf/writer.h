@@ -41,8 +41,9 @@ typedef struct mldf_writer_options {
     uint64_t page_size; /* 0: automatic */
     const char *card;   /* JSON object, or NULL */
     size_t card_bytes;
-    mldf_secret secret;    /* encrypt with it when set */
-    bool skip_bad_samples; /* leave out a sample that cannot be encoded instead of failing */
+    mldf_secret secret; /* encrypt with it when set */
+    bool
+        skip_bad_samples; /* leave out a sample that cannot be encoded, or has the key of an earlier one, instead of failing */
     mldf_skipped_fn skipped;
     void *skipped_user;
     mldf_progress_fn progress; /* during finish, and while a call waits */
@@ -66,7 +67,9 @@ MLDF_API mldf_status mldf_writer_open_append(const char *path, const mldf_writer
                                              mldf_error *err);
 MLDF_API const mldf_schema *mldf_writer_schema(const mldf_writer *writer);
 
-/* One sample: a value for each field, in the schema's order. key: NULL, or its bytes; either every sample has one or none. */
+/* One sample: a value for each field, in the schema's order. key: NULL, or its bytes; either every sample has one or none.
+ * A key that an earlier sample has is MLDF_E_KEY, soon after its sample came; up to 256 MiB of memory (25 million keys) serve this. Two
+ * equal keys after those are found by finish, and then skip_bad_samples does not help. */
 MLDF_API mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count, const char *key,
                                         size_t key_bytes, mldf_error *err);
 

@@ -185,7 +185,7 @@ mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, siz
     mldf_image_info info;
     mldf_image_shape shape;
     struct image_job job;
-    mldf_image_decoder own = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT, NULL};
+    mldf_image_decoder own = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT, MLDF_BUFFER_INIT, NULL};
     if (!pixels || (!data && bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_decode: %s is NULL", pixels ? "data" : "pixels");
     mldf_status status = plan_bytes(data, bytes, options, &info, &job, &shape, err);
@@ -205,6 +205,42 @@ mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, siz
     return status;
 }
 
+mldf_status mldfi_view_begin(struct image_job *job, const mldf_image_shape *shape, struct image_view *out,
+                             mldf_error *err) {
+    mldf_buffer *memory = &job->decoder->view;
+    mldf_status status = mldfi_buffer_resize(memory, (size_t)shape->bytes, err);
+    if (status == MLDF_OK)
+        status = mldfi_sink_begin(job, memory->data, err);
+    out->pixels = memory->data;
+    out->stride = job->sink.row_bytes;
+    out->shape = *shape;
+    return status;
+}
+
+mldf_status mldfi_image_view(mldf_image_decoder *decoder, const void *data, size_t bytes,
+                             const mldf_image_options *options, struct image_view *out, mldf_error *err) {
+    mldf_image_info info;
+    struct image_job job;
+    mldf_status status = plan_bytes(data, bytes, options, &info, &job, &out->shape, err);
+    if (status < 0)
+        return status;
+    const struct image_sink *sink = &job.sink;
+    job.decoder = decoder;
+    job.view = info.mode == MLDF_IMAGE_MODE_JPEG && sink->orientation == 1 && sink->channels == sink->out_channels &&
+               sink->bits == sink->out_bits;
+    if (!job.view) {
+        const mldf_image_shape shape = out->shape;
+        status = mldfi_view_begin(&job, &shape, out, err);
+    }
+    if (status == MLDF_OK)
+        status = mldfi_image_codec(info.mode)->decode(&job, err);
+    if (status == MLDF_OK && job.view) {
+        out->pixels = decoder->view.data + job.view_offset;
+        out->stride = job.view_stride;
+    }
+    return status;
+}
+
 mldf_status mldf_image_decoder_new(mldf_image_decoder **out, mldf_error *err) {
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_decoder_new: out is NULL");
@@ -218,6 +254,7 @@ void mldf_image_decoder_free(mldf_image_decoder *decoder) {
     mldfi_jpeg_decoder_free(decoder->jpeg);
     mldf_buffer_free(&decoder->row);
     mldf_buffer_free(&decoder->work);
+    mldf_buffer_free(&decoder->view);
     free(decoder);
 }
 

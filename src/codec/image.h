@@ -12,6 +12,7 @@
 struct mldf_image_decoder {
     mldf_buffer row;  /* the sink's: one converted row */
     mldf_buffer work; /* the codec's */
+    mldf_buffer view; /* pixels that mldfi_image_view shows */
     void *jpeg;       /* image_jpeg.c; made at first use */
 };
 void mldfi_jpeg_decoder_free(void *jpeg);
@@ -43,6 +44,8 @@ struct image_job {
     uint32_t x, y, width, height;     /* region of that */
     mldf_image_decoder *decoder;
     struct image_sink sink;
+    bool view;                       /* JPEG: rows go to decoder->view, as wide as they come, instead of the sink */
+    size_t view_offset, view_stride; /* then: of the region's first pixel; between its rows */
 };
 
 struct image_codec {
@@ -70,6 +73,19 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
 mldf_status mldfi_sink_begin(struct image_job *job, void *pixels, mldf_error *err);
 /* Room for the codec, within max_bytes; kept by the decoder. */
 mldf_status mldfi_image_work(struct image_job *job, uint64_t bytes, uint8_t **out, mldf_error *err);
+
+/* Pixels in the decoder's memory or in the picture's own bytes, rows apart by a stride; valid until the decoder's next use. */
+struct image_view {
+    const uint8_t *pixels;
+    size_t stride;
+    mldf_image_shape shape;
+};
+/* mldf_image_decode without a copy of the region: a JPEG's rows stay where libjpeg put them, with what it decoded beside them. */
+mldf_status mldfi_image_view(mldf_image_decoder *decoder, const void *data, size_t bytes,
+                             const mldf_image_options *options, struct image_view *out, mldf_error *err);
+/* The same for a job that was planned; raw pixels make one. Memory of shape->bytes in decoder->view, and the sink begun on it. */
+mldf_status mldfi_view_begin(struct image_job *job, const mldf_image_shape *shape, struct image_view *out,
+                             mldf_error *err);
 
 /* Pillow's CMYK → RGB, 0 = no ink. In place is fine when `rgb` ≤ `cmyk`. invert: the stored values are 255 - ink. */
 void mldfi_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, uint32_t pixels, bool invert);
@@ -111,6 +127,11 @@ mldf_status mldfi_jpeg_probe(const uint8_t *data, size_t bytes, mldf_image_info 
 /* image_jpeg.c */
 mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err);
 mldf_status mldfi_png_strip(const uint8_t *data, size_t bytes, unsigned drop, mldf_buffer *out, mldf_error *err);
+/* image_icc.c: is this a profile for pixels of so many channels? That of a CMYK file is not one for the RGB it becomes. */
+bool mldfi_icc_fits(const uint8_t *profile, size_t bytes, uint32_t channels);
+/* mldf_image_encode_png with a profile, or NULL. */
+mldf_status mldfi_png_encode(const mldf_image_pixels *pixels, int level, const void *icc, size_t icc_bytes,
+                             mldf_buffer *out, mldf_error *err);
 mldf_status mldfi_pixels_check(const mldf_image_pixels *pixels, const char *who, uint64_t *row_bytes, mldf_error *err);
 
 static inline uint16_t mldfi_be16(const uint8_t *p) {

@@ -9,6 +9,7 @@
 #include "codec/image.h"
 #include "codec/jpeg_error.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 enum { MARGIN = 2 }; /* pixels; fancy upsampling looks one chroma sample to each side */
@@ -104,19 +105,15 @@ static uint32_t narrow(j_decompress_ptr cinfo, const struct image_job *job) {
     return job->x - left;
 }
 
+/* Rows one by one through the row buffer. */
 static void read_rows(j_decompress_ptr cinfo, const struct image_job *job, uint8_t *row, uint32_t before) {
     const struct image_sink *sink = &job->sink;
     bool inks = cinfo->out_color_space == JCS_CMYK;
     size_t pixel = inks ? 4 : sink->channels;
-    bool direct = sink->direct && !inks && before == 0 && cinfo->output_width == job->width;
-    if (job->y > 0)
-        (void)jpeg_skip_scanlines(cinfo, job->y);
     for (uint32_t y = 0; y < job->height; y++) {
-        JSAMPROW target = direct ? mldfi_sink_place(sink, y) : row;
+        JSAMPROW target = row;
         if (jpeg_read_scanlines(cinfo, &target, 1) != 1)
             mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_CORRUPT, "no more rows");
-        if (direct)
-            continue;
         const uint8_t *from = row + before * pixel;
         if (inks) {
             mldfi_cmyk_to_rgb(from, row, job->width, true);
@@ -126,14 +123,64 @@ static void read_rows(j_decompress_ptr cinfo, const struct image_job *job, uint8
     }
 }
 
-static mldf_status run(struct jpeg_reader *reader, const struct image_job *job, uint8_t *row, mldf_error *err) {
+/* Rows straight to their places. */
+static void read_in_place(j_decompress_ptr cinfo, uint8_t *first, size_t stride, uint32_t height) {
+    enum { AT_ONCE = 8 }; /* libjpeg gives what one row of blocks has left */
+    JSAMPROW rows[AT_ONCE];
+    for (uint32_t y = 0; y < height;) {
+        JDIMENSION n = height - y < AT_ONCE ? height - y : AT_ONCE;
+        for (JDIMENSION i = 0; i < n; i++)
+            rows[i] = first + (y + i) * stride;
+        JDIMENSION got = jpeg_read_scanlines(cinfo, rows, n);
+        if (got == 0)
+            mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_CORRUPT, "no more rows");
+        y += got;
+    }
+}
+
+/* Into the decoder's own memory, rows as wide as libjpeg makes them. They begin beside a multiple of 16: to aligned rows libjpeg-turbo
+ * writes past the cache, and the pixels are wanted there a moment later. */
+enum { BESIDE = 8 };
+static void read_view(struct jpeg_reader *reader, struct image_job *job, uint32_t before) {
+    j_decompress_ptr cinfo = &reader->cinfo;
+    bool inks = cinfo->out_color_space == JCS_CMYK;
+    size_t pixel = inks ? 4 : job->sink.channels, stride = (size_t)mldfi_align_up(cinfo->output_width * pixel, 64);
+    uint64_t bytes = (uint64_t)stride * job->height + BESIDE;
+    mldf_buffer *memory = &job->decoder->view;
+    if (bytes > job->options.max_bytes || bytes > SIZE_MAX)
+        mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_LIMIT, "its region needs more memory than the limit allows");
+    if (mldfi_buffer_resize(memory, (size_t)bytes, NULL) < 0)
+        mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_MEMORY, "no memory for its region");
+    uint8_t *rows = memory->data + BESIDE;
+    read_in_place(cinfo, rows, stride, job->height);
+    for (uint32_t y = 0; inks && y < job->height; y++)
+        mldfi_cmyk_to_rgb(rows + y * stride + before * pixel, rows + y * stride, job->width, true);
+    job->view_stride = stride;
+    job->view_offset = BESIDE + (inks ? 0 : before * pixel);
+}
+
+static void read_region(struct jpeg_reader *reader, struct image_job *job, uint8_t *row) {
+    j_decompress_ptr cinfo = &reader->cinfo;
+    const struct image_sink *sink = &job->sink;
+    uint32_t before = narrow(cinfo, job);
+    if (job->y > 0)
+        (void)jpeg_skip_scanlines(cinfo, job->y);
+    if (job->view)
+        read_view(reader, job, before);
+    else if (sink->direct && cinfo->out_color_space != JCS_CMYK && before == 0 && cinfo->output_width == job->width)
+        read_in_place(cinfo, mldfi_sink_place(sink, 0), sink->row_bytes, job->height);
+    else
+        read_rows(cinfo, job, row, before);
+}
+
+static mldf_status run(struct jpeg_reader *reader, struct image_job *job, uint8_t *row, mldf_error *err) {
     reader->cinfo.err = mldfi_jpeg_trap(&reader->trap, job->options.tolerant);
     if (setjmp(reader->trap.back)) {
         jpeg_abort_decompress(&reader->cinfo);
         return mldfi_jpeg_failed(&reader->trap, &reader->source, err);
     }
     start(reader, job);
-    read_rows(&reader->cinfo, job, row, narrow(&reader->cinfo, job));
+    read_region(reader, job, row);
     jpeg_abort_decompress(&reader->cinfo); /* what follows the last row is of no interest */
     return MLDF_OK;
 }

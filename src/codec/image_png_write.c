@@ -12,7 +12,18 @@ static int write_bytes(spng_ctx *ctx, void *user, void *data, size_t bytes) {
     return mldf_buffer_append(user, data, bytes, NULL) < 0 ? SPNG_IO_ERROR : 0;
 }
 
+/* spng takes it as char *, and only reads it. */
+static int set_profile(spng_ctx *ctx, const void *icc, size_t icc_bytes) {
+    struct spng_iccp iccp = {.profile_name = "ICC", .profile_len = icc_bytes, .profile = (char *)(uintptr_t)icc};
+    return spng_set_iccp(ctx, &iccp);
+}
+
 mldf_status mldf_image_encode_png(const mldf_image_pixels *pixels, int level, mldf_buffer *out, mldf_error *err) {
+    return mldfi_png_encode(pixels, level, NULL, 0, out, err);
+}
+
+mldf_status mldfi_png_encode(const mldf_image_pixels *pixels, int level, const void *icc, size_t icc_bytes,
+                             mldf_buffer *out, mldf_error *err) {
     static const uint8_t types[] = {SPNG_COLOR_TYPE_GRAYSCALE, SPNG_COLOR_TYPE_GRAYSCALE_ALPHA,
                                     SPNG_COLOR_TYPE_TRUECOLOR, SPNG_COLOR_TYPE_TRUECOLOR_ALPHA};
     uint64_t row_bytes;
@@ -35,6 +46,8 @@ mldf_status mldf_image_encode_png(const mldf_image_pixels *pixels, int level, ml
         code = spng_set_option(ctx, SPNG_IMG_COMPRESSION_LEVEL, level);
     if (!code)
         code = spng_set_ihdr(ctx, &ihdr);
+    if (!code && icc)
+        code = set_profile(ctx, icc, icc_bytes);
     if (!code)
         code = spng_encode_image(ctx, pixels->data, (size_t)(row_bytes * pixels->height), SPNG_FMT_PNG,
                                  SPNG_ENCODE_FINALIZE);

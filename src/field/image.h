@@ -21,6 +21,8 @@ enum {
 
 enum image_encode { ENCODE_KEEP, ENCODE_JPEG, ENCODE_RAW, ENCODE_SMART, ENCODE_PROPORTION, ENCODE_YUV420 };
 
+enum image_icc { ICC_KEEP, ICC_DROP, ICC_CARD /* not in the picture: whoever writes the card has it */ };
+
 struct image_state {
     uint16_t id;
     enum image_encode encode;
@@ -29,7 +31,8 @@ struct image_state {
     uint32_t max_resolution, min_resolution; /* 0: none */
     uint64_t smart_threshold;                /* MLDF_NONE: none, everything raw */
     double probability;
-    bool drop_icc, baseline, apply_orientation;
+    enum image_icc icc;
+    bool baseline, apply_orientation;
 };
 
 extern const char *const mldfi_image_argument_names[];

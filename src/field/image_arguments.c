@@ -16,7 +16,7 @@ static const char *const defaults[] = {"false", "0.5", "keep", "keep", "", "", "
 
 static const char *const encode_names[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", NULL};
 static const char *const subsampling_names[] = {"420", "444", "422", NULL};
-static const char *const icc_names[] = {"keep", "drop", NULL};
+static const char *const icc_names[] = {"keep", "drop", "card", NULL};
 static const char *const orientation_names[] = {"record", "apply", NULL};
 
 static mldf_status get_choice(const struct json *json, const char *name, const char *const *choices, unsigned *out,
@@ -99,7 +99,7 @@ mldf_status mldfi_image_arguments(const struct json *json, struct image_state *s
         return status;
     s->encode = (enum image_encode)encode;
     s->subsampling = (mldf_image_subsampling)subsampling;
-    s->drop_icc = icc == 1;
+    s->icc = (enum image_icc)icc;
     s->apply_orientation = orientation == 1;
     s->baseline = at != UINT32_MAX && json->nodes[at].kind == MLDFI_JSON_TRUE;
     return check_encode(s, err);

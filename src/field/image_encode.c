@@ -4,12 +4,14 @@
  *     file's bytes ─┬─ keep ─────────── [baseline, without ICC] ─────────────┬─ payload
  *                   └─ decode ─┐                                             │
  *     array ───────────────────┴─ [resize] ─ choose ─ raw, JPEG, PNG, YUV ───┘
- */
+ *
+ * A JPEG or PNG that is made anew has the colour profile of the file it is made from, unless the arguments say otherwise. */
 #include <inttypes.h>
 #include <string.h>
 
 #include <xxhash.h>
 
+#include "codec/image.h"
 #include "field/image.h"
 #include "kernel/yuv.h"
 #include "util/buffer.h"
@@ -23,7 +25,7 @@ struct picture {
     bool is_array;
     mldf_image_info info; /* of what is given; then of what is stored */
     uint64_t hash;
-    mldf_buffer pixels, resized, work;
+    mldf_buffer pixels, resized, work, icc;
 };
 
 /* ---- What is given ---------------------------------------------------------------------------------------------------- */
@@ -157,7 +159,7 @@ static mldf_status check_type(const struct picture *p, mldf_error *err) {
 static mldf_status keep(struct picture *p, mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
                         mldf_error *err) {
     bool jpeg = p->info.mode == MLDF_IMAGE_MODE_JPEG, png = p->info.mode == MLDF_IMAGE_MODE_PNG;
-    unsigned drop = p->s->drop_icc && p->info.icc_bytes ? MLDF_JPEG_DROP_ICC : 0;
+    unsigned drop = p->s->icc != ICC_KEEP && p->info.icc_bytes ? MLDF_JPEG_DROP_ICC : 0;
     mldf_status status = MLDF_OK;
     *payload = p->data;
     *payload_bytes = p->bytes;
@@ -209,13 +211,27 @@ static mldf_status resize(struct picture *p, mldf_image_pixels *pixels, mldf_err
     return status;
 }
 
+/* The profile of the file, where it is one for these pixels. A damaged one is left out. */
+static mldf_status get_profile(struct picture *p, uint32_t channels, mldf_error *err) {
+    if (p->is_array || p->s->icc != ICC_KEEP || p->info.icc_bytes == 0)
+        return MLDF_OK;
+    mldf_status status = mldf_image_icc(p->data, (size_t)p->bytes, &p->icc, err);
+    if (status == MLDF_OK && !mldfi_icc_fits(p->icc.data, p->icc.size, channels))
+        p->icc.size = 0;
+    return status < 0 ? status : MLDF_OK;
+}
+
 static mldf_status store(struct picture *p, const mldf_image_pixels *pixels, mldf_buffer *scratch, const void **payload,
                          uint64_t *payload_bytes, mldf_error *err) {
     uint64_t raw = (uint64_t)pixels->width * pixels->height * pixels->channels * (pixels->bits / 8);
     mldf_jpeg_options jpeg = MLDF_JPEG_OPTIONS_INIT;
-    mldf_status status = MLDF_OK;
     mldf_image_mode mode = choose(p, raw);
+    mldf_status status = get_profile(p, pixels->channels, err);
+    if (status < 0)
+        return status;
     scratch->size = 0;
+    jpeg.icc = p->icc.size ? p->icc.data : NULL;
+    jpeg.icc_bytes = p->icc.size;
     jpeg.quality = p->s->quality;
     jpeg.subsampling = p->s->subsampling;
     p->info.color = MLDF_IMAGE_BY_CHANNELS;
@@ -229,7 +245,7 @@ static mldf_status store(struct picture *p, const mldf_image_pixels *pixels, mld
         p->info.channels = pixels->channels < 3 ? 1 : 3;
         p->info.bits = 8;
     } else if (mode == MLDF_IMAGE_MODE_PNG) {
-        status = mldf_image_encode_png(pixels, -1, scratch, err);
+        status = mldfi_png_encode(pixels, -1, jpeg.icc, jpeg.icc_bytes, scratch, err);
     } else if (mode == MLDF_IMAGE_MODE_YUV420) {
         status = mldf_image_encode_yuv420(pixels, scratch, err);
         p->info.channels = 3;
@@ -306,5 +322,6 @@ mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *
     mldf_buffer_free(&p.pixels);
     mldf_buffer_free(&p.resized);
     mldf_buffer_free(&p.work);
+    mldf_buffer_free(&p.icc);
     return status;
 }

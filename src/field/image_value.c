@@ -5,6 +5,7 @@
 
 #include "codec/image.h"
 #include "field/image.h"
+#include "field/image_view.h"
 #include "kernel/yuv.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -109,6 +110,54 @@ mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_valu
         status = decode_raw(&job, value->data, err);
     mldf_image_decoder_free(own);
     return status;
+}
+
+/* Raw pixels as they stand in the file. */
+static void show_raw(const struct image_job *job, const uint8_t *data, struct image_view *out) {
+    const mldf_image_info *info = job->info;
+    size_t pixel = (size_t)info->channels * (info->bits / 8);
+    out->stride = info->width * pixel;
+    out->pixels = data + job->y * out->stride + job->x * pixel;
+}
+
+static mldf_status view_raw(mldf_image_decoder *decoder, const mldf_value *value, const mldf_image_info *info,
+                            const mldf_image_options *o, struct image_view *out, mldf_error *err) {
+    struct image_job job;
+    mldf_image_shape shape;
+    mldf_status status = plan(info, o, &job, &shape, err);
+    if (status < 0)
+        return status;
+    const struct image_sink *sink = &job.sink;
+    job.decoder = decoder;
+    out->shape = shape;
+    if (info->mode == MLDF_IMAGE_MODE_RAW && sink->orientation == 1 && sink->channels == sink->out_channels &&
+        sink->bits == sink->out_bits) {
+        show_raw(&job, value->data, out);
+        return MLDF_OK;
+    }
+    status = mldfi_view_begin(&job, &shape, out, err);
+    return status < 0 ? status : decode_raw(&job, value->data, err);
+}
+
+mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value *value,
+                                   const mldf_image_options *options, struct picture *out, mldf_error *err) {
+    mldf_image_info info;
+    mldf_image_options o;
+    struct image_view view = {0};
+    bool encoded;
+    mldf_status status = begin(value, options, &info, &o, &encoded, err);
+    if (status == MLDF_OK)
+        status = encoded ? mldfi_image_view(decoder, value->data, (size_t)value->bytes, &o, &view, err)
+                         : view_raw(decoder, value, &info, &o, &view, err);
+    if (status < 0)
+        return status;
+    memcpy(&out->data, &view.pixels, sizeof out->data); /* kernels only read it */
+    out->width = view.shape.width;
+    out->height = view.shape.height;
+    out->channels = view.shape.channels;
+    out->bits = view.shape.bits;
+    out->stride = view.stride;
+    return MLDF_OK;
 }
 
 mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, const void *payload,

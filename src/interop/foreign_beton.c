@@ -1,9 +1,11 @@
 /* .beton as a dataset: each of FFCV's fields becomes ours of the same kind. What has no counterpart (a tensor is an array, a custom
- * field plain bytes) is noted in the card under "beton", so that a way back exists. beton.h reads the bytes. */
+ * field bytes) is noted in the card (beton_note.h), so that a way back exists. beton.h reads the bytes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interop/beton_inner.h"
+#include "interop/beton_note.h"
 #include "interop/foreign.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -14,12 +16,55 @@ static void beton_close(void *state) {
     mldfi_beton_close(state);
 }
 
+/* A custom field whose record has more than a ptr, and for whose rest the name is free. */
+static bool has_rest(const struct beton *beton, uint32_t field) {
+    const struct beton_field *f = mldfi_beton_field(beton, field);
+    char name[BETON_NAME + 16];
+    if (f->type != BETON_CUSTOM || !f->has_blob || mldfi_custom_rest(f->bytes) == 0 || f->bytes > BETON_RECORD_MAX)
+        return false;
+    mldfi_custom_rest_name(f->name, name, sizeof name);
+    for (uint32_t i = 0; i < mldfi_beton_info(beton)->field_count; i++)
+        if (strcmp(mldfi_beton_field(beton, i)->name, name) == 0)
+            return false;
+    return true;
+}
+
+static bool nth_rest(const struct beton *beton, size_t n, uint32_t *field) {
+    for (uint32_t i = 0; i < mldfi_beton_info(beton)->field_count; i++) {
+        if (!has_rest(beton, i) || n-- > 0)
+            continue;
+        *field = i;
+        return true;
+    }
+    return false;
+}
+
+/* The record without its ptr. */
+static mldf_status get_rest(const struct beton *beton, uint64_t sample, size_t n, mldf_buffer *scratch, mldf_value *out,
+                            mldf_error *err) {
+    uint8_t rest[BETON_RECORD_MAX];
+    struct beton_value value;
+    uint32_t field = 0;
+    if (!nth_rest(beton, n, &field))
+        return mldfi_fail(err, MLDF_E_NO_FIELD, "there is no such field");
+    const struct beton_field *f = mldfi_beton_field(beton, field);
+    mldf_status status = mldfi_beton_value(beton, sample, field, &value, err);
+    if (status < 0)
+        return status;
+    memcpy(rest, value.record, f->ptr_at);
+    memcpy(rest + f->ptr_at, value.record + f->ptr_at + 8, f->bytes - f->ptr_at - 8);
+    return mldfi_foreign_value(scratch, rest, mldfi_custom_rest(f->bytes), NULL, 0, false, out, err);
+}
+
 static mldf_status beton_get(void *state, uint64_t sample, size_t field, bool verify, mldf_buffer *scratch,
                              mldf_value *out, mldf_error *err) {
-    const struct beton_field *f = mldfi_beton_field(state, (uint32_t)field);
+    uint32_t count = mldfi_beton_info(state)->field_count;
     struct beton_value value;
     uint8_t record[IMAGE_RECORD_BYTES] = {0};
     (void)verify; /* the format has no checksums */
+    if (field >= count)
+        return get_rest(state, sample, field - count, scratch, out, err);
+    const struct beton_field *f = mldfi_beton_field(state, (uint32_t)field);
     mldf_status status = mldfi_beton_value(state, sample, (uint32_t)field, &value, err);
     if (status < 0)
         return status;
@@ -59,8 +104,17 @@ static mldf_status beton_payload_bytes(void *state, uint64_t *out, mldf_error *e
     return MLDF_OK;
 }
 
-static const struct foreign_ops ops = {"beton", beton_close,  beton_get,           NULL,
-                                       NULL,    beton_verify, beton_payload_bytes, false};
+static bool beton_range(void *state, uint64_t sample, size_t field, uint64_t *offset, uint64_t *bytes) {
+    struct beton_value value;
+    if (mldfi_beton_value(state, sample, (uint32_t)field, &value, NULL) < 0 || value.bytes == 0)
+        return false;
+    *offset = value.ptr;
+    *bytes = value.bytes;
+    return true;
+}
+
+static const struct foreign_ops ops = {"beton",      beton_close,         beton_get, NULL,       NULL,
+                                       beton_verify, beton_payload_bytes, false,     beton_range};
 
 /* The dtype of `[["", "<f4"]]`; NONE for structs and what we do not store. */
 static mldf_dtype simple_dtype(const struct beton_field *f) {
@@ -107,21 +161,23 @@ static mldf_status add_field(mldf_reader *reader, const struct beton_field *f, m
     return status;
 }
 
-/* {"beton":{"fields":{"x":"tensor"},"page_size":...}} */
-static mldf_status make_card(mldf_reader *reader, const struct beton *beton, mldf_error *err) {
-    const struct beton_info *info = mldfi_beton_info(beton);
-    mldf_buffer text = MLDF_BUFFER_INIT;
-    mldf_status status = mldfi_buffer_printf(&text, err, "{\"beton\":{\"fields\":{");
-    for (uint32_t i = 0; i < info->field_count && status >= 0; i++) {
-        const struct beton_field *f = mldfi_beton_field(beton, i);
-        status = i ? mldf_buffer_append(&text, ",", 1, err) : MLDF_OK;
-        if (status >= 0)
-            status = mldfi_json_append_string(&text, f->name, strlen(f->name), err);
-        if (status >= 0)
-            status = mldfi_buffer_printf(&text, err, ":\"%s\"", mldfi_beton_type_name(f->type));
+/* The bytes of custom records besides their ptr: one field more for each that has some, behind all others. */
+static mldf_status add_rest_fields(mldf_reader *reader, const struct beton *beton, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    uint32_t field;
+    for (size_t i = 0; status >= 0 && nth_rest(beton, i, &field); i++) {
+        const struct beton_field *f = mldfi_beton_field(beton, field);
+        char name[BETON_NAME + 16], arguments[64];
+        mldfi_custom_rest_name(f->name, name, sizeof name);
+        snprintf(arguments, sizeof arguments, "{\"descr\":[[\"\",\"|u1\",[%u]]]}", mldfi_custom_rest(f->bytes));
+        status = mldf_schema_add(reader->schema, name, MLDF_INLINE, arguments, 0, err);
     }
-    if (status >= 0)
-        status = mldfi_buffer_printf(&text, err, "},\"page_size\":%llu}}", (unsigned long long)info->page_size);
+    return status;
+}
+
+static mldf_status make_card(mldf_reader *reader, const struct beton *beton, mldf_error *err) {
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_beton_note(beton, &text, err);
     if (status >= 0 && !(reader->foreign.card = mldfi_copy_text((const char *)text.data, text.size, err)))
         status = MLDF_E_MEMORY;
     mldf_buffer_free(&text);
@@ -142,5 +198,7 @@ mldf_status mldfi_foreign_open_beton(mldf_reader *reader, mldf_error *err) {
     status = mldf_schema_new(reader->context, &reader->schema, err);
     for (uint32_t i = 0; i < info->field_count && status >= 0; i++)
         status = add_field(reader, mldfi_beton_field(beton, i), err);
+    if (status >= 0)
+        status = add_rest_fields(reader, beton, err);
     return status < 0 ? status : make_card(reader, beton, err);
 }

@@ -95,7 +95,7 @@ static mldf_status tar_payload_bytes(void *state, uint64_t *out, mldf_error *err
 }
 
 static const struct foreign_ops ops = {"tar",        tar_close, tar_get,           tar_key,
-                                       tar_find_key, NULL,      tar_payload_bytes, false};
+                                       tar_find_key, NULL,      tar_payload_bytes, false, NULL};
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 

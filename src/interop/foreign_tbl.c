@@ -84,8 +84,19 @@ static mldf_status tbl_payload_bytes(void *state, uint64_t *out, mldf_error *err
     return status;
 }
 
-static const struct foreign_ops ops1 = {"tbl1", tbl_close, tbl_get, NULL, NULL, tbl_verify, tbl_payload_bytes, false};
-static const struct foreign_ops ops2 = {"tbl2", tbl_close, tbl_get, NULL, NULL, tbl_verify, tbl_payload_bytes, true};
+static bool tbl_range(void *state, uint64_t sample, size_t field, uint64_t *offset, uint64_t *bytes) {
+    struct tbl_entry entry;
+    if (field != FIELD_IMAGE || mldfi_tbl_entry(state, sample, &entry, NULL) < 0)
+        return false;
+    *offset = entry.offset;
+    *bytes = entry.stored;
+    return true;
+}
+
+static const struct foreign_ops ops1 = {"tbl1",     tbl_close,         tbl_get, NULL,     NULL,
+                                        tbl_verify, tbl_payload_bytes, false,   tbl_range};
+static const struct foreign_ops ops2 = {"tbl2",     tbl_close,         tbl_get, NULL,     NULL,
+                                        tbl_verify, tbl_payload_bytes, true,    tbl_range};
 
 /* JSON when every block says so and holds some; otherwise plain bytes. */
 static mldf_status metadata_type(struct tbl *tbl, uint64_t count, uint16_t *type, mldf_error *err) {

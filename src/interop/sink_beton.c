@@ -1,5 +1,5 @@
-/* Samples into a .beton file: each field becomes FFCV's of the same kind. A file that came from a .beton has a note in its card,
- * {"beton":{"fields":{"x":"tensor"},"page_size":N}}, that decides where FFCV has two kinds for one of ours. See sink.h. */
+/* Samples into a .beton file: each field becomes FFCV's of the same kind. A file that came from a .beton has a note in its card
+ * (beton_note.h) that decides where FFCV has two kinds for one of ours. See sink.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "field/field.h"
 #include "interop/beton.h"
+#include "interop/beton_note.h"
 #include "interop/sink.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -16,6 +17,9 @@ struct beton_column {
     uint64_t shape[MLDF_MAX_DIMS];
     char descr[48];
     struct picture_maker maker;
+    struct beton_custom *custom; /* owned */
+    size_t rest;                 /* CUSTOM: field of the schema with the record's other bytes, or SIZE_MAX */
+    uint8_t record[BETON_RECORD_MAX];
 };
 
 struct beton_sink {
@@ -31,8 +35,10 @@ struct beton_sink {
 
 static void free_sink(struct beton_sink *s) {
     mldfi_beton_writer_free(s->writer);
-    for (size_t i = 0; s->columns && i < s->count; i++)
+    for (size_t i = 0; s->columns && i < s->count; i++) {
         mldfi_picture_maker_free(&s->columns[i].maker);
+        free(s->columns[i].custom);
+    }
     free(s->from);
     free(s->fields);
     free(s->columns);
@@ -56,8 +62,24 @@ static mldf_status put_picture(struct beton_sink *s, size_t i, const mldf_field 
     return MLDF_OK;
 }
 
-static mldf_status put(struct beton_sink *s, size_t i, const mldf_field *field, const mldf_value *value,
+/* The record but for its ptr, which the writer knows. */
+static mldf_status put_custom(struct beton_sink *s, size_t i, const mldf_value *values, mldf_error *err) {
+    struct beton_column *c = &s->columns[i];
+    uint32_t at = c->custom->ptr_at, bytes = c->custom->record.bytes, rest = mldfi_custom_rest(bytes);
+    if (rest) {
+        const mldf_value *value = &values[c->rest];
+        if (value->kind == MLDF_KIND_NULL || value->bytes != rest)
+            return mldfi_fail(err, MLDF_E_NULL, "the record of the custom field is missing");
+        memcpy(c->record, value->data, at);
+        memcpy(c->record + at + 8, (const uint8_t *)value->data + at, rest - at);
+    }
+    s->inputs[i].record = c->record;
+    return MLDF_OK;
+}
+
+static mldf_status put(struct beton_sink *s, size_t i, const mldf_field *field, const mldf_value *values,
                        mldf_error *err) {
+    const mldf_value *value = &values[s->from[i]];
     struct beton_input *input = &s->inputs[i];
     memset(input, 0, sizeof *input);
     if (value->kind == MLDF_KIND_NULL)
@@ -73,6 +95,10 @@ static mldf_status put(struct beton_sink *s, size_t i, const mldf_field *field, 
         return MLDF_OK;
     case BETON_IMAGE:
         return put_picture(s, i, field, value, err);
+    case BETON_CUSTOM:
+        input->data = value->data;
+        input->bytes = value->bytes;
+        return put_custom(s, i, values, err);
     default:
         input->data = value->data;
         input->bytes = value->bytes;
@@ -86,7 +112,7 @@ static mldf_status append(struct sample_sink *sink, const mldf_value *values, co
     (void)key, (void)key_bytes;
     for (size_t i = 0; i < s->count; i++) {
         const mldf_field *field = mldf_schema_field(s->schema, s->from[i]);
-        mldf_status status = put(s, i, field, &values[s->from[i]], err);
+        mldf_status status = put(s, i, field, values, err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;
@@ -159,44 +185,81 @@ static const char *set_type(const mldf_field *field, struct beton_write_field *o
     }
 }
 
-/* The note on a .beton's fields and pages in a card; nodes of `json`, or UINT32_MAX. */
-static uint32_t find_note(const struct sink_options *options, struct json *json, const char *name) {
-    if (!options->card || mldfi_json_parse(json, options->card, options->card_bytes, NULL) != MLDF_OK ||
-        json->nodes[0].kind != MLDFI_JSON_OBJECT)
-        return UINT32_MAX;
-    uint32_t note = mldfi_json_find(json, 0, "beton");
-    if (note == UINT32_MAX || json->nodes[note].kind != MLDFI_JSON_OBJECT)
-        return UINT32_MAX;
-    return mldfi_json_find(json, note, name);
+/* Where the schema has the other bytes of a custom record; SIZE_MAX: nowhere. */
+static size_t find_rest(const mldf_schema *schema, const char *name, uint32_t rest) {
+    char wanted[MLDF_NAME_MAX + 16];
+    size_t at;
+    mldfi_custom_rest_name(name, wanted, sizeof wanted);
+    if (mldf_schema_find(schema, wanted, &at, NULL) != MLDF_OK)
+        return SIZE_MAX;
+    const mldf_field *field = mldf_schema_field(schema, at);
+    bool good = field->type_id == MLDF_INLINE && field->dtype == MLDF_U8 && field->ndim == 1 &&
+                field->dims[0] == (int64_t)rest && !(field->flags & MLDF_FIELD_NULLABLE);
+    return good ? at : SIZE_MAX;
 }
 
-static void use_note(const struct sink_options *options, struct beton_sink *s, uint64_t *page_size) {
-    struct json json = {0};
-    uint64_t size;
-    uint32_t at = find_note(options, &json, "page_size");
-    if (at != UINT32_MAX && mldfi_json_u64(&json, at, &size) && size >= BETON_PAGE_MIN && size <= BETON_PAGE_MAX &&
-        (size & (size - 1)) == 0)
-        *page_size = size;
-    uint32_t fields = find_note(options, &json, "fields");
-    if (fields != UINT32_MAX && json.nodes[fields].kind == MLDFI_JSON_OBJECT)
-        for (size_t i = 0; i < s->count; i++) {
-            at = mldfi_json_find(&json, fields, s->fields[i].name);
-            if (at == UINT32_MAX)
-                continue;
-            if (s->fields[i].type == BETON_NDARRAY &&
-                mldfi_json_is_text(&json, at, mldfi_beton_type_name(BETON_TENSOR)))
-                s->fields[i].type = BETON_TENSOR;
-            if (s->fields[i].type == BETON_BYTES && !mldfi_json_is_text(&json, at, mldfi_beton_type_name(BETON_BYTES)))
-                mldfi_warn(options->writer->context, "field %s becomes plain bytes: it was %.*s", s->fields[i].name,
-                           (int)json.nodes[at].text_bytes, json.nodes[at].text);
-        }
-    mldfi_json_free(&json);
+/* Was this field custom, and is all there that makes it so again? */
+static bool is_custom(const mldf_schema *schema, const struct json *json, uint32_t note, const char *name,
+                      struct beton_custom *custom, size_t *rest) {
+    size_t at;
+    *rest = SIZE_MAX;
+    if (mldf_schema_find(schema, name, &at, NULL) != MLDF_OK || mldf_schema_field(schema, at)->type_id != MLDF_BYTES ||
+        !mldfi_note_custom(json, note, name, custom))
+        return false;
+    uint32_t bytes = mldfi_custom_rest(custom->record.bytes);
+    *rest = bytes ? find_rest(schema, name, bytes) : SIZE_MAX;
+    return bytes == 0 || *rest != SIZE_MAX;
 }
 
-static mldf_status choose_fields(struct beton_sink *s, const struct sink_options *options, mldf_error *err) {
+/* Is this field the rest of a custom record? Then it is no field of the .beton. */
+static bool is_rest(const mldf_schema *schema, const struct json *json, uint32_t note, size_t index) {
+    struct beton_custom custom;
+    size_t rest;
+    for (size_t i = 0; note != UINT32_MAX && i < mldf_schema_field_count(schema); i++)
+        if (is_custom(schema, json, note, mldf_schema_field(schema, i)->name, &custom, &rest) && rest == index)
+            return true;
+    return false;
+}
+
+/* Where FFCV has two kinds for one of ours, the note decides. */
+static mldf_status use_note(struct beton_sink *s, size_t i, const struct json *json, uint32_t note,
+                            const mldf_context *context, mldf_error *err) {
+    struct beton_write_field *f = &s->fields[i];
+    struct beton_column *c = &s->columns[i];
+    struct beton_custom custom;
+    uint32_t at = mldfi_note_type(json, note, f->name);
+    if (at == UINT32_MAX)
+        return MLDF_OK;
+    if (f->type == BETON_NDARRAY && mldfi_json_is_text(json, at, mldfi_beton_type_name(BETON_TENSOR)))
+        f->type = BETON_TENSOR;
+    if (f->type != BETON_BYTES || mldfi_json_is_text(json, at, mldfi_beton_type_name(BETON_BYTES)))
+        return MLDF_OK;
+    if (!mldfi_json_is_text(json, at, mldfi_beton_type_name(BETON_CUSTOM)) ||
+        !is_custom(s->schema, json, note, f->name, &custom, &c->rest)) {
+        mldfi_warn(context, "field %s becomes plain bytes: it was %.*s", f->name, (int)json->nodes[at].text_bytes,
+                   json->nodes[at].text);
+        return MLDF_OK;
+    }
+    c->custom = mldfi_alloc(sizeof *c->custom, err);
+    if (!c->custom)
+        return MLDF_E_MEMORY;
+    *c->custom = custom;
+    f->type = BETON_CUSTOM;
+    f->record = custom.record;
+    f->has_blob = true;
+    f->ptr_at = custom.ptr_at;
+    f->arguments = c->custom->arguments;
+    return MLDF_OK;
+}
+
+static mldf_status choose_fields(struct beton_sink *s, const struct sink_options *options, const struct json *json,
+                                 uint32_t note, mldf_error *err) {
     const mldf_context *context = options->writer->context;
-    for (size_t i = 0; i < mldf_schema_field_count(s->schema); i++) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK && i < mldf_schema_field_count(s->schema); i++) {
         const mldf_field *field = mldf_schema_field(s->schema, i);
+        if (is_rest(s->schema, json, note, i))
+            continue;
         const char *why = set_type(field, &s->fields[s->count], &s->columns[s->count]);
         if (why && !options->drop_fields)
             return mldfi_fail(err, MLDF_E_SCHEMA,
@@ -211,7 +274,10 @@ static mldf_status choose_fields(struct beton_sink *s, const struct sink_options
             mldfi_warn(context, "the name %s is cut to %.16s: FFCV's names have 16 bytes", field->name, field->name);
         s->fields[s->count].name = field->name;
         s->from[s->count++] = i;
+        status = use_note(s, s->count - 1, json, note, context, err);
     }
+    if (status < 0)
+        return status;
     if (s->count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "no field is left for the .beton file");
     return MLDF_OK;
@@ -229,16 +295,20 @@ mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_op
     s->fields = mldfi_alloc_zero(count + 1, sizeof *s->fields, err);
     s->columns = mldfi_alloc_zero(count + 1, sizeof *s->columns, err);
     s->inputs = mldfi_alloc_zero(count + 1, sizeof *s->inputs, err);
+    struct json json = {0};
+    bool parsed = options->card && mldfi_json_parse(&json, options->card, options->card_bytes, NULL) == MLDF_OK;
+    uint32_t note = parsed ? mldfi_note_find(&json) : UINT32_MAX;
     mldf_status status =
-        s->from && s->fields && s->columns && s->inputs ? choose_fields(s, options, err) : MLDF_E_MEMORY;
+        s->from && s->fields && s->columns && s->inputs ? choose_fields(s, options, &json, note, err) : MLDF_E_MEMORY;
     if (status >= 0) {
-        use_note(options, s, &writing.page_size);
+        (void)mldfi_note_page_size(&json, note, &writing.page_size);
         if (options->writer->page_size)
             writing.page_size = options->writer->page_size;
         writing.count = options->count;
         writing.overwrite = options->writer->overwrite;
         status = mldfi_beton_writer_open(&s->writer, options->path, s->fields, s->count, &writing, err);
     }
+    mldfi_json_free(&json);
     if (status >= 0 && options->keys)
         mldfi_warn(options->writer->context, "the sample keys are left out: a .beton file has no place for them");
     if (status < 0)

@@ -2,7 +2,7 @@
  *
  * Up to 20 a number in [0, n!) names the permutation. Above, the numbers stand in a rectangle of rows x columns >= n, and a Feistel network
  * moves them: each round turns the row by a keyed function of the column, or the column by one of the row. A number that lands
- * outside [0, n), which is rare (columns < sqrt(n) + 1 cells of the rectangle), goes on until it lands inside. */
+ * outside [0, n), which is rare (fewer than `rows` cells of the rectangle), goes on until it lands inside. */
 #ifndef MLDF_ORDER_PERM_H
 #define MLDF_ORDER_PERM_H
 

@@ -157,7 +157,7 @@ static mldf_status bind_list(struct builder *b, const struct binding *binding, s
     if (!origin)
         status = MLDF_E_MEMORY;
     for (size_t i = 0; i < binding->input_count && status == MLDF_OK; i++)
-        status = find_input(b, binding->inputs[i], binding->offset, &inputs[i], err);
+        status = find_input(b, binding->inputs[i], binding->places[i], &inputs[i], err);
     if (status == MLDF_OK)
         status = chain_new(b, binding->output, binding->offset, out, err);
     if (status < 0) {
@@ -212,7 +212,7 @@ static mldf_status find_binding(struct builder *b, const struct binding *binding
         return chain_of_source(b, binding->output, &source, input, binding->offset, out, err);
     size_t made = mldfi_chain_find(b, input);
     if (made == SIZE_MAX)
-        return mldfi_source_unknown(b, input, binding->offset, err);
+        return mldfi_source_unknown(b, input, binding->places[0], err);
     if (b->drafts[made].listed)
         return mldfi_chain_fail(b, made, err, MLDF_E_ARGUMENT, "a list of inputs needs a step that takes several");
     return chain_of_chain(b, binding->output, made, binding->offset, out, err);

@@ -38,10 +38,11 @@ static mldf_status refuse_varying(const struct builder *b, size_t chain, mldf_er
         inner = inner || edge->dims[i] == DIM_VARIES;
     mldf_status status = write_most(edge, &most, err);
     if (status == MLDF_OK && edge->kind == VALUE_PICTURE)
-        status = mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
-                                  "its size differs from sample to sample%s; add resize, random_resized_crop or "
-                                  "center_crop",
-                                  (const char *)most.data);
+        status =
+            mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
+                             "its size differs from sample to sample%s; add resize([h, w]), random_resized_crop or "
+                             "center_crop",
+                             (const char *)most.data);
     else if (status == MLDF_OK && inner)
         status = mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
                                   "its shape differs from sample to sample%s, and not in the first dimension alone",
@@ -165,7 +166,8 @@ static mldf_status list_outputs(struct builder *b, const size_t *order, mldf_err
     return g->output_count
                ? MLDF_OK
                : mldfi_fail(err, MLDF_E_ARGUMENT,
-                            "nothing comes out: no field has a fixed shape; name the outputs in a pipeline");
+                            "nothing comes out: fields of a fixed shape do by themselves, all others where a "
+                            "statement names them");
 }
 
 /* Moves the chains to their places; inputs follow. */

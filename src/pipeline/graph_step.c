@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/collate.h"
 #include "pipeline/graph.h"
 #include "pipeline/registry.h"
 #include "util/buffer.h"
@@ -143,18 +144,11 @@ static mldf_status infer_one(struct builder *b, size_t chain, struct op *op, mld
 
 /* pad and ragged: how the batch is made. */
 static void note_collate(struct chain *chain, const struct op *op) {
-    struct plan_output *out = &chain->output;
-    bool pads = strcmp(op->type->name, "pad") == 0;
-    out->collate = pads ? COLLATE_PAD : COLLATE_RAGGED;
-    for (size_t i = 0; pads && op->type->params && op->type->params[i].name; i++) {
-        const struct arg *arg = &op->args[i];
-        if (strcmp(op->type->params[i].name, "length") == 0)
-            out->length = arg->i > 0 ? (uint64_t)arg->i : 0;
-        else if (strcmp(op->type->params[i].name, "value") == 0)
-            out->fill = arg->f;
-        else if (strcmp(op->type->params[i].name, "mask") == 0)
-            out->mask = arg->i != 0;
-    }
+    const struct collate_state *state = op->state;
+    chain->output.collate = state->kind;
+    chain->output.length = state->length;
+    chain->output.fill = state->fill;
+    chain->output.mask = state->mask;
 }
 
 static mldf_status append_op(struct builder *b, size_t at, const struct step *step, const struct draw_place *place,

@@ -4,7 +4,12 @@
 
 #include "pipeline/pipeline.h"
 
-enum { PIPELINE_MAX_TEXT = 1 << 16, PIPELINE_MAX_STATEMENTS = 1024, PIPELINE_MAX_STEPS = 4096 };
+enum {
+    PIPELINE_MAX_TEXT = 1 << 16,
+    PIPELINE_MAX_STATEMENTS = 1024,
+    PIPELINE_MAX_STEPS = 4096,
+    PIPELINE_MAX_INPUTS = 64
+};
 
 typedef enum token_kind {
     TOKEN_END,

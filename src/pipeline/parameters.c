@@ -118,7 +118,7 @@ static mldf_status refuse_choice(const struct binder *b, const struct literal *v
         return REFUSE(b, value->offset, MLDF_E_ARGUMENT, "wants %s%s", also, choices);
     return REFUSE(b, value->offset, MLDF_E_ARGUMENT, "wants %s%s, not %.*s%s", also, choices,
                   (int)(value->bytes < 40 ? value->bytes : 40), value->text,
-                  nearest(value->text, value->bytes, b->param->choices, room));
+                  nearest(value->text, value->kind == LITERAL_NUMBER ? 0 : value->bytes, b->param->choices, room));
 }
 
 static mldf_status bind_choice(const struct binder *b, const struct literal *value, struct arg *out, mldf_error *err) {

@@ -40,12 +40,19 @@ static mldf_status take_name(struct parser *p, const char *wanted, char **out, m
     return *out ? mldfi_lex_next(&p->lexer, err) : MLDF_E_MEMORY;
 }
 
-static mldf_status push_input(struct parser *p, struct binding *out, mldf_error *err) {
-    mldf_status status = mldfi_arena_push(p->lexer.arena, &out->inputs, out->input_count, sizeof out->inputs[0], err);
+/* One more input: a name to come, or the output's own. */
+static mldf_status push_input(struct parser *p, struct binding *out, bool own, mldf_error *err) {
+    struct arena *arena = p->lexer.arena;
+    uint32_t place = own ? out->offset : (uint32_t)p->lexer.token.at;
+    mldf_status status = mldfi_arena_push(arena, &out->inputs, out->input_count, sizeof out->inputs[0], err);
     if (status == MLDF_OK)
+        status = mldfi_arena_push(arena, &out->places, out->input_count, sizeof out->places[0], err);
+    if (status == MLDF_OK && own)
+        out->inputs[out->input_count] = out->output;
+    else if (status == MLDF_OK)
         status = take_name(p, "a field", &out->inputs[out->input_count], err);
     if (status == MLDF_OK)
-        out->input_count++;
+        out->places[out->input_count++] = place;
     return status;
 }
 
@@ -56,7 +63,10 @@ static mldf_status take_inputs(struct parser *p, struct binding *out, mldf_error
     mldf_status status = mldfi_lex_next(&p->lexer, err);
     out->listed = true;
     while (status == MLDF_OK && p->lexer.token.kind != TOKEN_UNLIST) {
-        status = push_input(p, out, err);
+        if (out->input_count == PIPELINE_MAX_INPUTS)
+            return mldfi_pipeline_fail(p->lexer.text, p->lexer.bytes, begin, err, MLDF_E_LIMIT, "more than %d inputs",
+                                       PIPELINE_MAX_INPUTS);
+        status = push_input(p, out, false, err);
         if (status == MLDF_OK && p->lexer.token.kind == TOKEN_COMMA)
             status = mldfi_lex_next(&p->lexer, err);
         else if (status == MLDF_OK && p->lexer.token.kind != TOKEN_UNLIST)
@@ -113,11 +123,9 @@ static mldf_status take_binding(struct parser *p, struct statement *statement, m
     if (status == MLDF_OK && p->lexer.token.kind == TOKEN_EQUALS) {
         status = mldfi_lex_next(&p->lexer, err);
         if (status == MLDF_OK)
-            status = p->lexer.token.kind == TOKEN_LIST ? take_inputs(p, &b, err) : push_input(p, &b, err);
+            status = p->lexer.token.kind == TOKEN_LIST ? take_inputs(p, &b, err) : push_input(p, &b, false, err);
     } else if (status == MLDF_OK) {
-        status = mldfi_arena_push(p->lexer.arena, &b.inputs, 0, sizeof b.inputs[0], err);
-        if (status == MLDF_OK)
-            b.inputs[b.input_count++] = b.output;
+        status = push_input(p, &b, true, err);
     }
     if (status == MLDF_OK && at_word(&p->lexer, "as"))
         status = take_role(p, &b, err);

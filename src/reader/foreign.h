@@ -7,7 +7,7 @@
 #include "mldf/reader.h"
 #include "reader/reader.h"
 
-/* Everything but `format`, `close`, `get` and `payload_bytes` may be NULL. State is immutable and shared by threads. */
+/* Everything but `format`, `close`, `get` and `payload_bytes` may be NULL or left out. State is immutable and shared by threads. */
 struct foreign_ops {
     const char *format; /* "tbl1", "tbl2", "beton", "tar" */
     void (*close)(void *state);
@@ -24,6 +24,8 @@ struct foreign_ops {
     /* Of all samples, as they stand in the file. */
     mldf_status (*payload_bytes)(void *state, uint64_t *out, mldf_error *err);
     bool checksummed; /* verify compares checksums of payloads */
+    /* Where the value's bytes are in the file, for hints; false: nowhere, or not known. Touches the index alone. */
+    bool (*range)(void *state, uint64_t sample, size_t field, uint64_t *offset, uint64_t *bytes);
 };
 
 /* A reader without content: its file is open and mapped. Used by src/interop, which then sets `foreign`, the schema and the count. */

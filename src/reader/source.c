@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "os/direct.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -66,7 +67,9 @@ mldf_status mldfi_reader_view_lead(const mldf_reader *reader, uint64_t offset, u
         return mldfi_fail_memory(err, SIZE_MAX);
     uint8_t *where;
     status = mldfi_scratch_place(scratch, (size_t)bytes, lead, &where, err);
-    if (status >= 0)
+    if (status >= 0 && reader->direct && bytes >= OS_DIRECT_LEAST)
+        status = mldfi_direct_read(reader->direct, reader->path, offset, where, (size_t)bytes, err);
+    else if (status >= 0)
         status = mldfi_file_read(&reader->file, offset, where, (size_t)bytes, err);
     *out = where;
     return status;

@@ -291,6 +291,8 @@ static mldf_status add(struct addition *a, mldf_pack_result *result, mldf_error 
     mldf_status status = count_samples(a, &samples, err);
     if (status == MLDF_OK)
         status = a->options->schema ? take_schema(a, err) : infer_schema(a, err);
+    if (status == MLDF_OK && mldfi_icc_in_card(&a->schema->fields[0]))
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "\"icc\": \"card\" is for pack: it takes a second field");
     if (status == MLDF_OK)
         status =
             mldfi_converter_begin(&a->converter, mldf_schema_field(a->schema, 0), a->inferred, a->numbers_as_text, err);

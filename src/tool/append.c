@@ -33,7 +33,13 @@ static mldf_status append_file(struct feed *feed, const char *path, mldf_error *
     mldf_status status = mldf_reader_open(path, &options, &reader, err);
     if (status < 0)
         return status;
-    status = mldfi_copy_samples(reader, feed->writer, mldf_reader_has_keys(reader), &feed->watch, err);
+    mldf_buffer card = MLDF_BUFFER_INIT;
+    status = mldf_reader_card(reader, &card, err);
+    if (status == MLDF_OK) /* its profiles belong to its samples */
+        status = mldfi_icc_take_card(&feed->icc, (const char *)card.data, card.size, err);
+    mldf_buffer_free(&card);
+    if (status >= 0)
+        status = mldfi_copy_samples(reader, feed->writer, mldf_reader_has_keys(reader), &feed->watch, err);
     mldf_reader_close(reader);
     if (status < 0)
         mldfi_error_prefix(err, "%s", path);
@@ -55,10 +61,14 @@ static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_res
         }
         if (!ready)
             status = mldfi_feed_use_schema(feed, mldf_writer_schema(feed->writer), err);
+        if (status == MLDF_OK && !ready)
+            status = mldfi_icc_find_fields(&feed->icc, mldf_writer_schema(feed->writer), err);
         ready = true;
         if (status == MLDF_OK)
             status = mldfi_feed_source(feed, i, err);
     }
+    if (status == MLDF_OK)
+        status = mldfi_icc_finish(&feed->icc, feed->writer, err);
     result->written = mldf_writer_sample_count(feed->writer) - before;
     if (status < 0) {
         /* The converters look into the writer's schema, but are not used any more. */
@@ -67,6 +77,7 @@ static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_res
     }
     mldf_write_result written = {0, 0, 0};
     status = mldf_writer_finish(feed->writer, &written, err);
+    result->written = written.samples; /* without the skipped ones */
     result->skipped = feed->skipped;
     result->bytes = written.file_bytes;
     return status;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tool/read_file.h"
+#include "util/base64.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

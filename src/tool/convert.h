@@ -46,8 +46,6 @@ mldf_status mldfi_convert_array(struct converter *converter, const struct json *
                                 mldf_error *err);
 mldf_status mldfi_convert_inline(struct converter *converter, const struct json *json, uint32_t node, mldf_value *out,
                                  mldf_error *err);
-/* Appends the bytes of base64 text (standard alphabet, with or without padding). False when it is not. */
-bool mldfi_base64_decode(const char *text, size_t bytes, mldf_buffer *out);
 /* A short excerpt of a value for a message, quoted with ''. */
 const char *mldfi_excerpt(char out[80], const char *text, size_t bytes);
 

@@ -51,6 +51,7 @@ void mldfi_feed_free(struct feed *feed) {
             mldfi_converter_free(&feed->converters[i]);
     mldfi_columns_free(&feed->columns);
     mldfi_files_free(&feed->files);
+    mldfi_icc_free(&feed->icc);
     free(feed->opened);
     free(feed->field_column);
     free(feed->converters);
@@ -266,7 +267,7 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
         skip_row(feed, rows, err);
         return MLDF_OK;
     }
-    if (status != MLDF_OK)
+    if (status != MLDF_OK || (status = mldfi_icc_take(&feed->icc, feed->values, err)) < 0)
         return status;
     size_t slot = feed->submitted % FEED_RING;
     feed->ring_line[slot] = rows->line;

@@ -117,6 +117,8 @@ static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_e
     if (status == MLDF_OK && run->list.labelled)
         status = mldf_schema_add(*out, "label", MLDF_INT, NULL, 0, err);
     if (status == MLDF_OK)
+        status = mldfi_feed_icc(run->feed, *out, err);
+    if (status == MLDF_OK)
         status = mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
     if (status < 0)
         return status;

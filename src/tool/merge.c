@@ -18,9 +18,10 @@ struct merge {
     const mldf_merge_options *options;
     mldf_writer_options writing;
     mldf_schema *schema; /* of the result: the first file's */
-    mldf_buffer card;
-    uint64_t *first;  /* index in the result of each file's first sample; [count] is the total */
-    size_t keys_from; /* the first file that has samples, which decides about keys; SIZE_MAX: none yet */
+    mldf_buffer card, own_card;
+    struct icc_set icc; /* the colour profiles of all cards */
+    uint64_t *first;    /* index in the result of each file's first sample; [count] is the total */
+    size_t keys_from;   /* the first file that has samples, which decides about keys; SIZE_MAX: none yet */
     bool keys;
     struct input_watch watch;
 };
@@ -70,6 +71,25 @@ static mldf_status compare_keys(struct merge *m, size_t i, const mldf_reader *re
     return MLDF_OK;
 }
 
+static mldf_status take_profiles(struct merge *m, const mldf_reader *reader, mldf_error *err) {
+    mldf_buffer card = MLDF_BUFFER_INIT;
+    mldf_status status = mldf_reader_card(reader, &card, err);
+    if (status == MLDF_OK)
+        status = mldfi_icc_take_card(&m->icc, (const char *)card.data, card.size, err);
+    mldf_buffer_free(&card);
+    return status < 0 ? status : MLDF_OK;
+}
+
+/* The card is the first file's or the caller's; the profiles are those of all. */
+static mldf_status add_profiles(struct merge *m, mldf_error *err) {
+    if (m->icc.count == 0)
+        return MLDF_OK;
+    mldf_status status = mldfi_icc_card(&m->icc, m->writing.card, m->writing.card_bytes, &m->own_card, err);
+    m->writing.card = (const char *)m->own_card.data;
+    m->writing.card_bytes = m->own_card.size;
+    return status;
+}
+
 static mldf_status look_at(struct merge *m, size_t i, bool **nullable, mldf_error *err) {
     mldf_reader *reader;
     mldf_schema *schema = NULL;
@@ -91,6 +111,8 @@ static mldf_status look_at(struct merge *m, size_t i, bool **nullable, mldf_erro
     }
     if (status == MLDF_OK)
         status = compare_keys(m, i, reader, err);
+    if (status == MLDF_OK)
+        status = take_profiles(m, reader, err);
     m->first[i + 1] = m->first[i] + mldf_reader_sample_count(reader);
     mldf_schema_free(schema);
     mldf_reader_close(reader);
@@ -176,6 +198,8 @@ static void name_both_files(const struct merge *m, mldf_error *err) {
 static mldf_status merge(struct merge *m, const char *out, mldf_pack_result *result, mldf_error *err) {
     mldf_writer *writer;
     mldf_status status = look_at_all(m, err);
+    if (status == MLDF_OK)
+        status = add_profiles(m, err);
     if (status < 0)
         return status;
     m->watch.now.samples_total = m->first[m->count];
@@ -213,6 +237,8 @@ mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *
         status = merge(&m, out, result, err);
     free(m.first);
     mldf_buffer_free(&m.card);
+    mldf_buffer_free(&m.own_card);
+    mldfi_icc_free(&m.icc);
     mldf_schema_free(m.schema);
     return status;
 }

@@ -72,6 +72,8 @@ static mldf_status pack_rows(struct feed *feed, const char *out, mldf_schema **s
     mldf_status status =
         options->schema ? mldfi_schema_copy(options->schema, schema, err) : mldfi_feed_infer(feed, schema, err);
     if (status == MLDF_OK)
+        status = mldfi_feed_icc(feed, *schema, err);
+    if (status == MLDF_OK)
         status = mldfi_apply_compress(*schema, options->compress_fields, options->compress_count, err);
     if (status == MLDF_OK)
         status = mldfi_feed_use_schema(feed, *schema, err);

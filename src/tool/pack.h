@@ -4,6 +4,7 @@
 #define MLDF_TOOL_PACK_H
 
 #include "tool/convert.h"
+#include "tool/icc.h"
 #include "tool/rows.h"
 
 enum { FEED_RING = 1 << 16 };
@@ -34,6 +35,7 @@ struct feed {
     size_t converter_count;
     struct inferred *inferred; /* one for each field when the schema was inferred, else NULL */
     mldf_value *values;
+    struct icc_set icc;
     struct file_places files;
     const struct rows *row; /* in hand, for warnings about the files that it names */
 
@@ -56,6 +58,8 @@ mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size
                              const mldf_pack_options *options, mldf_error *err);
 void mldfi_feed_free(struct feed *feed);
 
+/* Fields for the names of colour profiles, where the schema wants these in the card. */
+mldf_status mldfi_feed_icc(struct feed *feed, mldf_schema *schema, mldf_error *err);
 /* Looks at the first rows and makes a schema of them. */
 mldf_status mldfi_feed_infer(struct feed *feed, mldf_schema **out, mldf_error *err);
 /* Uses this schema (borrowed); columns are its fields, by name, plus the key column. */

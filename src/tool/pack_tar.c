@@ -254,6 +254,8 @@ static mldf_status make_fields(struct tar_run *run, mldf_schema **out, mldf_erro
     else if ((status = all_samples(run, look, err)) == MLDF_OK)
         status = infer_schema(run, out, err);
     if (status == MLDF_OK)
+        status = mldfi_feed_icc(feed, *out, err);
+    if (status == MLDF_OK)
         status = mldfi_apply_compress(*out, feed->options->compress_fields, feed->options->compress_count, err);
     if (status < 0)
         return status;

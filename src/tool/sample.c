@@ -18,6 +18,13 @@ mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mld
     return mldf_writer_open(out, schema, &writer, &feed->writer, err);
 }
 
+mldf_status mldfi_feed_icc(struct feed *feed, mldf_schema *schema, mldf_error *err) {
+    mldf_status status = mldfi_icc_add_fields(&feed->icc, schema, err);
+    if (status == MLDF_OK && feed->icc.pair_count && feed->options->resume)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "a run that puts colour profiles into the card cannot be resumed");
+    return status;
+}
+
 static mldf_status remember_place(struct feed *feed, const char *place, mldf_error *err) {
     if (!feed->ring_place) {
         feed->ring_place = mldfi_alloc_zero(FEED_RING, sizeof *feed->ring_place, err);
@@ -33,6 +40,8 @@ static mldf_status remember_place(struct feed *feed, const char *place, mldf_err
 mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *key, size_t key_bytes,
                               mldf_error *err) {
     mldf_status status = remember_place(feed, place, err);
+    if (status == MLDF_OK)
+        status = mldfi_icc_take(&feed->icc, feed->values, err);
     if (status < 0)
         return status;
     feed->submitted++;
@@ -87,6 +96,10 @@ mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_resu
         return status;
     }
     feed->finishing = true;
+    if ((status = mldfi_icc_finish(&feed->icc, feed->writer, err)) < 0) {
+        mldf_writer_abort(feed->writer);
+        return status;
+    }
     status = mldf_writer_finish(feed->writer, &written, err);
     if (status < 0)
         mldfi_feed_place(feed, err);

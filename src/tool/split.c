@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/field.h"
 #include "os/publish_set.h"
 #include "os/target.h"
 #include "reader/reader.h"
@@ -15,6 +16,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/options.h"
+#include "writer/measure.h"
 
 enum { ASSIGNED_AT_ONCE = 4096 };
 
@@ -215,26 +217,58 @@ static mldf_status split_planned(struct split *s, mldf_error *err) {
     return status;
 }
 
-/* A part is closed before the sample that would make it too large. */
-static mldf_status split_by_bytes(struct split *s, mldf_error *err) {
-    uint64_t samples = mldf_reader_sample_count(s->reader), in_part = 0, part_bytes = 0, bytes = 0;
-    mldf_status status = open_part(s, err);
-    for (uint64_t i = 0; status == MLDF_OK && i < samples; i++) {
-        status = mldfi_copier_load(&s->copier, i, &bytes, err);
-        if (status == MLDF_OK && in_part > 0 && bytes > s->options->bytes - part_bytes) {
-            status = close_part(s, status, err);
-            if (status == MLDF_OK)
-                status = open_part(s, err);
-            in_part = part_bytes = 0;
-        }
+/* Even a part without samples has a header and tables. */
+static mldf_status check_bytes(const struct split *s, const struct size_meter *meter, mldf_error *err) {
+    uint64_t least = mldfi_meter_bytes(meter);
+    if (s->options->bytes >= least)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_ARGUMENT,
+                      "parts of %" PRIu64 " bytes; here a file without any sample has %" PRIu64 " already",
+                      s->options->bytes, least);
+}
+
+/* A part is closed before the sample that would make its file too large. A sample that is too large alone gets a part of its own. */
+static mldf_status measured_sample(struct split *s, struct size_meter *meter, uint64_t sample, mldf_error *err) {
+    const struct copier *c = &s->copier;
+    uint64_t bytes, size = 0, limit = s->options->bytes;
+    mldf_status status = mldfi_copier_load(&s->copier, sample, &bytes, err);
+    if (status == MLDF_OK)
+        status = mldfi_meter_try(meter, c->values, c->key, c->key_bytes, &size, err);
+    if (status == MLDF_OK && size > limit && meter->now.samples > 0) {
+        status = close_part(s, status, err);
         if (status == MLDF_OK)
-            status = mldfi_copier_store(&s->copier, err);
-        in_part++;
-        part_bytes = bytes > s->options->bytes - part_bytes ? s->options->bytes : part_bytes + bytes;
-        s->watch.now.bytes_done += bytes;
-        if (status == MLDF_OK && s->watch.now.samples_done++ % 64 == 0)
-            status = mldfi_watch(&s->watch, false, err);
+            status = open_part(s, err);
+        mldfi_meter_reset(meter);
+        if (status == MLDF_OK)
+            status = mldfi_meter_try(meter, c->values, c->key, c->key_bytes, &size, err);
     }
+    if (status == MLDF_OK && size > limit)
+        mldfi_warn(s->writing.context, "sample %" PRIu64 " alone takes a file of %" PRIu64 " bytes", sample, size);
+    if (status == MLDF_OK)
+        status = mldfi_copier_store(&s->copier, err);
+    mldfi_meter_keep(meter);
+    s->watch.now.bytes_done += bytes;
+    if (status == MLDF_OK && s->watch.now.samples_done++ % 64 == 0)
+        status = mldfi_watch(&s->watch, false, err);
+    return status;
+}
+
+static mldf_status split_by_bytes(struct split *s, mldf_error *err) {
+    struct size_meter meter;
+    uint64_t samples = mldf_reader_sample_count(s->reader);
+    if (s->options->writer.dictionary)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "what a dictionary saves is not known before: not with a size in bytes");
+    s->writing.dictionary = false; /* though the source has one */
+    mldf_status status = mldfi_meter_begin(&meter, s->schema, &s->writing, err);
+    if (status < 0)
+        return status;
+    status = check_bytes(s, &meter, err);
+    if (status == MLDF_OK)
+        status = open_part(s, err);
+    for (uint64_t i = 0; status == MLDF_OK && i < samples; i++)
+        status = measured_sample(s, &meter, i, err);
+    mldfi_meter_free(&meter);
     return close_part(s, status, err);
 }
 

@@ -1,10 +1,13 @@
-/* mldf_summary: how the values of each field are distributed, in one pass and bounded memory. Its one idea: sums are exact, and what would
- * need all values at once (percentiles, histograms) comes from a reservoir of MLDF_SUMMARY_KEPT of them. */
+/* mldf_summary: how the values of each field are distributed, in one pass and bounded memory; numbers inside arrays and structs too.
+ * distribution.h gathers, this file says what. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mldf/tool.h"
+#include "tool/distribution.h"
+#include "tool/element.h"
 #include "tool/input.h"
 #include "tool/tally.h"
 #include "util/buffer.h"
@@ -13,16 +16,18 @@
 
 enum { SHORT_TEXT = 64 };
 
-struct gather {
-    mldf_distribution out;
-    double m2; /* sum of squared distances from the mean */
-    double *kept;
-    size_t kept_count, kept_capacity;
-    uint64_t random;
+/* The numbers of one member of a struct. */
+struct member_gather {
+    mldf_member at;
+    char name[MLDF_NAME_MAX + sizeof((mldf_member *)0)->path + 4];
+    struct gather values;
 };
 
 struct field_gather {
     mldf_field_summary out;
+    struct member_gather *members; /* INLINE: numeric leaves, in order */
+    mldf_field_summary *member_list;
+    size_t member_count, member_capacity;
     struct gather values, lengths, bytes, dims[MLDF_MAX_DIMS];
     mldf_distribution *dim_list;
     struct tally tally;
@@ -36,90 +41,6 @@ struct mldf_summary {
     size_t count;
 };
 
-/* ---- One distribution ---------------------------------------------------------------------------------------------- */
-
-static uint64_t next_random(uint64_t *state) {
-    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
-/* Below n, evenly enough: the bias is n / 2^64. */
-static uint64_t random_below(uint64_t *state, uint64_t n) {
-    return (uint64_t)((double)(next_random(state) >> 11) * 0x1p-53 * (double)n);
-}
-
-static mldf_status add_number(struct gather *g, double x, mldf_error *err) {
-    mldf_distribution *d = &g->out;
-    if (d->count == 0 || x < d->min)
-        d->min = x;
-    if (d->count == 0 || x > d->max)
-        d->max = x;
-    d->count++;
-    double off = x - d->mean;
-    d->mean += off / (double)d->count;
-    g->m2 += off * (x - d->mean);
-    if (g->kept_count == MLDF_SUMMARY_KEPT) {
-        uint64_t at = random_below(&g->random, d->count);
-        if (at < MLDF_SUMMARY_KEPT)
-            g->kept[at] = x;
-        return MLDF_OK;
-    }
-    mldf_status status = mldfi_array_reserve(&g->kept, &g->kept_capacity, g->kept_count + 1, sizeof *g->kept, err);
-    if (status == MLDF_OK)
-        g->kept[g->kept_count++] = x;
-    return status;
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double percentile(const struct gather *g, double p) {
-    double at = p * (double)(g->kept_count - 1);
-    size_t below = (size_t)at, above = below + 1 < g->kept_count ? below + 1 : below;
-    return g->kept[below] + (g->kept[above] - g->kept[below]) * (at - (double)below);
-}
-
-/* Whole numbers in a small range get a bin each. */
-static void make_bins(struct gather *g) {
-    mldf_distribution *d = &g->out;
-    double span = d->max - d->min;
-    bool whole = floor(d->min) >= d->min && floor(d->max) >= d->max && span < MLDF_SUMMARY_BINS;
-    for (size_t i = 0; whole && i < g->kept_count; i++)
-        whole = floor(g->kept[i]) >= g->kept[i];
-    d->bin_count = !(span > 0) ? 1 : whole ? (size_t)span + 1 : MLDF_SUMMARY_BINS;
-    double width = !(span > 0) ? 0 : whole ? 1 : span / (double)d->bin_count;
-    for (size_t i = 0; i < d->bin_count; i++) {
-        d->bins[i].low = d->min + width * (double)i;
-        d->bins[i].high = whole || i + 1 < d->bin_count ? d->min + width * (double)(i + 1) : d->max;
-    }
-    for (size_t i = 0; i < g->kept_count; i++) {
-        double at = width > 0 ? (g->kept[i] - d->min) / width : 0;
-        size_t bin = at >= (double)d->bin_count ? d->bin_count - 1 : (size_t)at;
-        d->bins[bin].count++;
-    }
-    for (size_t i = 0; !d->exact && i < d->bin_count; i++)
-        d->bins[i].count = (uint64_t)((double)d->bins[i].count * ((double)d->count / (double)g->kept_count) + 0.5);
-}
-
-static void end_gather(struct gather *g) {
-    mldf_distribution *d = &g->out;
-    d->exact = d->count == g->kept_count;
-    if (d->count == 0)
-        return;
-    qsort(g->kept, g->kept_count, sizeof *g->kept, by_value);
-    d->std = sqrt(g->m2 > 0 ? g->m2 / (double)d->count : 0);
-    d->p50 = percentile(g, 0.5);
-    d->p90 = percentile(g, 0.9);
-    d->p99 = percentile(g, 0.99);
-    make_bins(g);
-    free(g->kept);
-    g->kept = NULL;
-}
-
 /* ---- One value ----------------------------------------------------------------------------------------------------- */
 
 static bool is_less(const mldf_value *a, const mldf_value *b) {
@@ -128,20 +49,20 @@ static bool is_less(const mldf_value *a, const mldf_value *b) {
                                         : a->as.i < b->as.i;
 }
 
-static mldf_status add_value(struct field_gather *f, const mldf_value *value, mldf_error *err) {
+static mldf_status add_value(mldf_field_summary *out, struct gather *values, const mldf_value *value, mldf_error *err) {
     double number = value->kind == MLDF_KIND_UINT  ? (double)value->as.u
                     : value->kind == MLDF_KIND_INT ? (double)value->as.i
                                                    : value->as.f;
     if (value->kind == MLDF_KIND_FLOAT && !isfinite(number)) {
-        f->out.nonfinite++;
+        out->nonfinite++;
         return MLDF_OK;
     }
     mldf_value plain = {.kind = value->kind, .as.u = value->as.u};
-    if (f->out.min.kind == MLDF_KIND_NULL || is_less(&plain, &f->out.min))
-        f->out.min = plain;
-    if (f->out.max.kind == MLDF_KIND_NULL || is_less(&f->out.max, &plain))
-        f->out.max = plain;
-    return add_number(&f->values, number, err);
+    if (out->min.kind == MLDF_KIND_NULL || is_less(&plain, &out->min))
+        out->min = plain;
+    if (out->max.kind == MLDF_KIND_NULL || is_less(&out->max, &plain))
+        out->max = plain;
+    return mldfi_gather_add(values, number, err);
 }
 
 static uint64_t characters(const uint8_t *text, uint64_t bytes) {
@@ -151,15 +72,61 @@ static uint64_t characters(const uint8_t *text, uint64_t bytes) {
     return count;
 }
 
+static mldf_status add_element(mldf_field_summary *out, struct gather *values, mldf_dtype dtype, const uint8_t *at,
+                               mldf_error *err) {
+    mldf_value value;
+    if (!mldfi_element(dtype, at, &value))
+        return MLDF_OK;
+    out->elements++;
+    return add_value(out, values, &value, err);
+}
+
+static mldf_status add_elements(struct field_gather *f, const mldf_value *value, mldf_error *err) {
+    const uint8_t *at = value->data;
+    size_t size = mldf_dtype_bytes(value->dtype);
+    mldf_status status = MLDF_OK;
+    for (uint64_t i = 0; status == MLDF_OK && size && i + size <= value->bytes; i += size)
+        status = add_element(&f->out, &f->values, value->dtype, at + i, err);
+    return status;
+}
+
+/* The numbers of a leaf, the last dimension fastest. */
+static mldf_status add_leaf(const mldf_member *m, const uint8_t *record, mldf_field_summary *out, struct gather *values,
+                            mldf_error *err) {
+    uint32_t index[MLDF_MAX_DIMS] = {0};
+    mldf_status status = MLDF_OK;
+    for (uint32_t d = 0; d < m->ndim; d++)
+        if (m->dims[d] == 0)
+            return MLDF_OK;
+    for (;;) {
+        size_t at = m->offset;
+        for (uint32_t d = 0; d < m->ndim; d++)
+            at += (size_t)index[d] * m->strides[d];
+        status = add_element(out, values, m->dtype, record + at, err);
+        uint32_t d = m->ndim;
+        while (d > 0 && ++index[d - 1] == m->dims[d - 1])
+            index[--d] = 0;
+        if (status < 0 || d == 0)
+            return status;
+    }
+}
+
+static mldf_status add_members(struct field_gather *f, const uint8_t *record, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK && i < f->member_count; i++)
+        status = add_leaf(&f->members[i].at, record, &f->member_list[i], &f->members[i].values, err);
+    return status;
+}
+
 static mldf_status add_array(struct field_gather *f, const mldf_value *value, mldf_error *err) {
     uint64_t elements = 1;
     mldf_status status = MLDF_OK;
     f->out.ndim = value->ndim;
     for (uint32_t d = 0; status == MLDF_OK && d < value->ndim; d++) {
         elements *= value->dims[d];
-        status = add_number(&f->dims[d], (double)value->dims[d], err);
+        status = mldfi_gather_add(&f->dims[d], (double)value->dims[d], err);
     }
-    return status < 0 ? status : add_number(&f->lengths, (double)elements, err);
+    return status < 0 ? status : mldfi_gather_add(&f->lengths, (double)elements, err);
 }
 
 static mldf_status tally(struct field_gather *f, const mldf_field *field, const mldf_value *value, mldf_error *err) {
@@ -195,13 +162,19 @@ static mldf_status add_sample(struct mldf_summary *s, size_t index, uint64_t sam
     }
     f->out.present++;
     if (value.kind == MLDF_KIND_INT || value.kind == MLDF_KIND_UINT || value.kind == MLDF_KIND_FLOAT)
-        return add_value(f, &value, err);
+        return add_value(&f->out, &f->values, &value, err);
+    if (field->type_id == MLDF_NDARRAY || (field->type_id == MLDF_INLINE && value.kind == MLDF_KIND_ARRAY))
+        status = add_elements(f, &value, err);
+    else if (field->type_id == MLDF_INLINE)
+        status = add_members(f, value.data, err);
+    if (status < 0)
+        return status;
     if (value.kind == MLDF_KIND_ARRAY && field->type_id != MLDF_INLINE)
         status = add_array(f, &value, err);
     else if (field->type_id == MLDF_TEXT)
-        status = add_number(&f->lengths, (double)characters(value.data, value.bytes), err);
+        status = mldfi_gather_add(&f->lengths, (double)characters(value.data, value.bytes), err);
     if (status == MLDF_OK && (field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)))
-        status = add_number(&f->bytes, (double)value.bytes, err);
+        status = mldfi_gather_add(&f->bytes, (double)value.bytes, err);
     return status;
 }
 
@@ -236,13 +209,31 @@ static mldf_status end_classes(struct field_gather *f, mldf_error *err) {
     return MLDF_OK;
 }
 
+/* Complex numbers have no order. */
+static bool is_number(mldf_dtype dtype) {
+    static const uint8_t zero[16];
+    mldf_value value;
+    return mldfi_element(dtype, zero, &value);
+}
+
 static mldf_status end_field(struct field_gather *f, const mldf_field *field, mldf_error *err) {
-    bool number = field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT;
+    bool number = field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT || is_number(field->dtype);
     bool array = field->type_id == MLDF_NDARRAY, payload = field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
-    end_gather(&f->values);
-    end_gather(&f->lengths);
-    end_gather(&f->bytes);
+    mldfi_gather_end(&f->values);
+    mldfi_gather_end(&f->lengths);
+    mldfi_gather_end(&f->bytes);
     f->out.name = field->name;
+    f->out.type = field->type_name;
+    for (size_t i = 0; i < f->member_count; i++) {
+        mldfi_gather_end(&f->members[i].values);
+        f->member_list[i].name = f->members[i].name;
+        f->member_list[i].type = f->members[i].at.type;
+        f->member_list[i].present = f->out.present;
+        f->member_list[i].nulls = f->out.nulls;
+        f->member_list[i].values = &f->members[i].values.out;
+    }
+    f->out.members = f->member_list;
+    f->out.member_count = f->member_count;
     f->out.values = number ? &f->values.out : NULL;
     f->out.lengths = array || field->type_id == MLDF_TEXT ? &f->lengths.out : NULL;
     f->out.bytes = payload ? &f->bytes.out : NULL;
@@ -251,7 +242,7 @@ static mldf_status end_field(struct field_gather *f, const mldf_field *field, ml
         if (!f->dim_list)
             return MLDF_E_MEMORY;
         for (uint32_t d = 0; d < f->out.ndim; d++) {
-            end_gather(&f->dims[d]);
+            mldfi_gather_end(&f->dims[d]);
             f->dim_list[d] = f->dims[d].out;
         }
         f->out.dims = f->dim_list;
@@ -279,6 +270,37 @@ static mldf_status scan(struct mldf_summary *s, const mldf_summary_options *opti
     return status;
 }
 
+/* "pose.x", or "pose[x]" where a field is named like the first. */
+static void name_member(const mldf_schema *schema, const mldf_field *field, struct member_gather *m) {
+    size_t ignored;
+    snprintf(m->name, sizeof m->name, "%s.%s", field->name, m->at.path);
+    if (mldf_schema_find(schema, m->name, &ignored, NULL) == MLDF_OK)
+        snprintf(m->name, sizeof m->name, "%s[%s]", field->name, m->at.path);
+}
+
+static mldf_status begin_members(struct field_gather *f, const mldf_schema *schema, size_t index, mldf_error *err) {
+    const mldf_field *field = mldf_schema_field(schema, index);
+    mldf_status status = MLDF_OK;
+    mldf_member at;
+    if (field->type_id != MLDF_INLINE || !field->known || field->dtype != MLDF_DTYPE_NONE)
+        return MLDF_OK;
+    for (size_t i = 0; (status = mldf_field_member(schema, index, i, &at, err)) == MLDF_OK; i++) {
+        if (!is_number(at.dtype))
+            continue;
+        status = mldfi_array_reserve(&f->members, &f->member_capacity, f->member_count + 1, sizeof *f->members, err);
+        if (status < 0)
+            return status;
+        struct member_gather *m = &f->members[f->member_count++];
+        memset(m, 0, sizeof *m);
+        m->at = at;
+        name_member(schema, field, m);
+    }
+    if (status < 0)
+        return status;
+    f->member_list = mldfi_alloc_zero(f->member_count + 1, sizeof *f->member_list, err);
+    return f->member_list ? MLDF_OK : MLDF_E_MEMORY;
+}
+
 mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *given, mldf_summary **out,
                              mldf_error *err) {
     mldf_summary_options own = MLDF_SUMMARY_OPTIONS_INIT;
@@ -292,12 +314,15 @@ mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_optio
     s->reader = reader;
     s->fields = mldfi_alloc_zero(count + 1, sizeof *s->fields, err);
     s->count = s->fields ? count : 0;
-    for (size_t i = 0; i < s->count; i++) {
+    mldf_status status = s->fields ? MLDF_OK : MLDF_E_MEMORY;
+    for (size_t i = 0; status == MLDF_OK && i < s->count; i++) {
+        status = begin_members(&s->fields[i], mldf_reader_schema(reader), i, err);
         uint16_t type = mldf_schema_field(mldf_reader_schema(reader), i)->type_id;
         s->fields[i].tallied = type == MLDF_INT || type == MLDF_TEXT;
         mldfi_tally_begin(&s->fields[i].tally, MLDF_SUMMARY_CLASSES);
     }
-    mldf_status status = s->fields ? scan(s, &own, err) : MLDF_E_MEMORY;
+    if (status == MLDF_OK)
+        status = scan(s, &own, err);
     if (status < 0)
         mldf_summary_free(s);
     else
@@ -310,11 +335,15 @@ void mldf_summary_free(mldf_summary *s) {
         return;
     for (size_t i = 0; i < s->count; i++) {
         struct field_gather *f = &s->fields[i];
-        free(f->values.kept);
-        free(f->lengths.kept);
-        free(f->bytes.kept);
+        mldfi_gather_free(&f->values);
+        mldfi_gather_free(&f->lengths);
+        mldfi_gather_free(&f->bytes);
         for (size_t d = 0; d < MLDF_MAX_DIMS; d++)
-            free(f->dims[d].kept);
+            mldfi_gather_free(&f->dims[d]);
+        for (size_t m = 0; m < f->member_count; m++)
+            mldfi_gather_free(&f->members[m].values);
+        free(f->members);
+        free(f->member_list);
         free(f->dim_list);
         free((void *)(uintptr_t)f->out.classes);
         mldfi_tally_free(&f->tally);

@@ -288,6 +288,10 @@ static int by_sample(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+void mldfi_job_sort_bad(struct job *job) {
+    qsort(job->bad, job->bad_count, sizeof *job->bad, by_sample);
+}
+
 mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error *err) {
     const mldf_schema *schema = worker->writer->schema;
     size_t given_bad = job->bad_count, next_bad = 0;
@@ -319,6 +323,6 @@ mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error 
         }
     }
     if (given_bad && job->bad_count > given_bad)
-        qsort(job->bad, job->bad_count, sizeof *job->bad, by_sample);
+        mldfi_job_sort_bad(job);
     return MLDF_OK;
 }

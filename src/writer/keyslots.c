@@ -32,23 +32,12 @@ struct slots {
     size_t wrapped_count;
 };
 
-static mldf_status read_key(const struct slots *s, uint64_t index, mldf_buffer *out, mldf_error *err) {
-    uint8_t ends[16] = {0};
-    mldf_status st = index == 0 ? mldfi_stream_read(&s->tables->key_ends, 0, ends + 8, 8, err)
-                                : mldfi_stream_read(&s->tables->key_ends, 8 * (index - 1), ends, 16, err);
-    if (st < 0)
-        return st;
-    uint64_t begin = mldfi_load_u64(ends), end = mldfi_load_u64(ends + 8);
-    st = mldfi_buffer_resize(out, (size_t)(end - begin), err);
-    return st < 0 ? st : mldfi_stream_read(&s->tables->key_bytes, begin, out->data, out->size, err);
-}
-
 /* Equal hashes are nearly always equal keys. */
 static mldf_status refuse_equal(const struct slots *s, uint64_t first, uint64_t second, mldf_error *err) {
     mldf_buffer a = MLDF_BUFFER_INIT, b = MLDF_BUFFER_INIT;
-    mldf_status st = read_key(s, first, &a, err);
+    mldf_status st = mldfi_key_read(s->tables, first, &a, err);
     if (st >= 0)
-        st = read_key(s, second, &b, err);
+        st = mldfi_key_read(s->tables, second, &b, err);
     if (st >= 0 && a.size == b.size && memcmp(a.data, b.data, a.size) == 0) {
         uint64_t earlier = first < second ? first : second, later = first < second ? second : first;
         st =

@@ -238,7 +238,9 @@ static mldf_status drop_bad(mldf_writer *writer, struct job *job, mldf_error *er
 mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     const mldf_schema *schema = writer->schema;
-    mldf_status st = drop_bad(writer, job, err);
+    mldf_status st = mldfi_keyset_check(&writer->seen, &writer->tables, job, writer->options.skip_bad_samples, err);
+    if (st >= 0)
+        st = drop_bad(writer, job, err);
     if (st < 0)
         return st;
     size_t key_at = 0;

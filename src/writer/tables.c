@@ -92,6 +92,17 @@ static mldf_status add_key(struct table_builder *tables, const char *key, size_t
     return mldfi_stream_push(&tables->key_hashes, word, sizeof word, err);
 }
 
+mldf_status mldfi_key_read(const struct table_builder *tables, uint64_t index, mldf_buffer *out, mldf_error *err) {
+    uint8_t ends[16] = {0};
+    mldf_status st = index == 0 ? mldfi_stream_read(&tables->key_ends, 0, ends + 8, 8, err)
+                                : mldfi_stream_read(&tables->key_ends, 8 * (index - 1), ends, 16, err);
+    if (st < 0)
+        return st;
+    uint64_t begin = mldfi_load_u64(ends), end = mldfi_load_u64(ends + 8);
+    st = mldfi_buffer_resize(out, (size_t)(end - begin), err);
+    return st < 0 ? st : mldfi_stream_read(&tables->key_bytes, begin, out->data, out->size, err);
+}
+
 static mldf_status add_validity(struct table_builder *tables, const uint8_t *valid, mldf_error *err) {
     unsigned bit = (unsigned)(tables->samples & 7);
     for (size_t i = 0; i < tables->schema->nullable_count; i++) {

@@ -34,6 +34,8 @@ mldf_status mldfi_tables_add_rows(struct table_builder *tables, const uint8_t *r
  * (value_bytes for each payload field) and its key (NULL: none). row is the sample's complete row. */
 mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t *row, const uint8_t *valid,
                                     const uint64_t *value_bytes, const char *key, size_t key_bytes, mldf_error *err);
+/* The key of a sample that was added. */
+mldf_status mldfi_key_read(const struct table_builder *tables, uint64_t index, mldf_buffer *out, mldf_error *err);
 /* In ascending order of ptr. */
 mldf_status mldfi_tables_add_allocation(struct table_builder *tables, uint64_t ptr, uint64_t bytes, uint64_t sample,
                                         mldf_error *err);

@@ -50,21 +50,24 @@ static mldf_status new_writer(const mldf_writer_options *options, mldf_writer **
     return MLDF_OK;
 }
 
-static mldf_status take_card(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err) {
-    if (!options->card)
-        return MLDF_OK;
+mldf_status mldfi_writer_set_card(mldf_writer *writer, const char *card, size_t card_bytes, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT;
     struct json json = {0};
-    mldf_status st = mldfi_json_parse(&json, options->card, options->card_bytes, err);
+    mldf_status st = mldfi_json_parse(&json, card, card_bytes, err);
     if (st >= 0 && json.nodes[0].kind != MLDFI_JSON_OBJECT)
         st = mldfi_fail(err, MLDF_E_SYNTAX, "not a JSON object");
     if (st >= 0)
         st = mldfi_json_canonical(&json, 0, &text, err);
     if (st >= 0 && text.size > FORMAT_MAX_CARD)
         st = mldfi_fail(err, MLDF_E_LIMIT, "%zu bytes; at most %d are possible", text.size, FORMAT_MAX_CARD);
-    if (st >= 0 && !(writer->card = mldfi_copy_text((const char *)text.data, text.size, err)))
+    char *copy = st >= 0 ? mldfi_copy_text((const char *)text.data, text.size, err) : NULL;
+    if (st >= 0 && !copy)
         st = MLDF_E_MEMORY;
-    writer->card_bytes = text.size;
+    if (copy) {
+        free(writer->card);
+        writer->card = copy;
+        writer->card_bytes = text.size;
+    }
     if (st < 0)
         mldfi_error_prefix(err, "the card");
     mldf_buffer_free(&text);
@@ -107,8 +110,8 @@ static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, con
     mldf_status st = mldfi_schema_copy(schema, &writer->schema, err);
     if (st >= 0)
         st = check_readable(writer->schema, err);
-    if (st >= 0)
-        st = take_card(writer, options, err);
+    if (st >= 0 && options->card)
+        st = mldfi_writer_set_card(writer, options->card, options->card_bytes, err);
     if (st >= 0 && (options->secret.key || options->secret.passphrase))
         st = mldfi_crypt_new(&writer->crypt, &options->secret, err);
     if (st >= 0)
@@ -353,6 +356,7 @@ static mldf_status add_history(mldf_writer *writer, mldf_error *err) {
 
 static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
     mldf_status st = mldfi_drain(writer, err);
+    mldfi_keyset_free(&writer->seen);
     if (st >= 0)
         st = mldfi_place_end(&writer->workers[0], err);
     if (st >= 0 && writer->adding)
@@ -443,6 +447,7 @@ void mldf_writer_abort(mldf_writer *writer) {
     mldf_buffer_free(&writer->position);
     mldf_schema_free(writer->schema);
     free(writer->card);
+    mldfi_keyset_free(&writer->seen);
     free(writer->target);
     pthread_cond_destroy(&writer->work);
     pthread_cond_destroy(&writer->room);

@@ -23,6 +23,7 @@
 #include "format/format.h"
 #include "mldf/writer.h"
 #include "os/file.h"
+#include "writer/keyset.h"
 #include "writer/tables.h"
 
 enum {
@@ -126,6 +127,7 @@ struct mldf_writer {
     /* layout; place's turn only */
     struct table_builder tables;
     struct prelude prelude;
+    struct key_set seen;
     uint64_t page_size, data_ptr, cursor;
     mldf_buffer taken_checks;
 
@@ -186,6 +188,10 @@ struct kept_section {
     mldf_buffer bytes;
 };
 
+/* writer.c */
+/* Any time before finish; the text is copied. */
+mldf_status mldfi_writer_set_card(mldf_writer *writer, const char *card, size_t card_bytes, mldf_error *err);
+
 /* job.c */
 mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err);
 void mldfi_job_reset(struct job *job);
@@ -196,6 +202,8 @@ mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value
 bool mldfi_job_full(const mldf_writer *writer, const struct job *job);
 /* Marks the sample as one that cannot be written. */
 mldf_status mldfi_job_add_bad(struct job *job, size_t sample, const mldf_error *why, mldf_error *err);
+/* By sample, after some were added behind others. */
+void mldfi_job_sort_bad(struct job *job);
 mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error *err);
 static inline const uint8_t *mldfi_payload_data(const struct job *job, const struct job_payload *payload) {
     return (payload->in_encoded ? job->encoded.data : job->arena.data) + payload->offset;

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "interop/beton.h"
+#include "mldf/mldf.h"
 #include "sha1.h"
 #include "util/bytes.h"
 #include "util/json.h"
@@ -533,6 +534,92 @@ static void custom_widths_are_found_or_taken_from_the_caller(void) {
     free(data);
 }
 
+static void convert(const char *from, const char *to) {
+    mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
+    mldf_error err;
+    options.writer.overwrite = true;
+    CHECK_OK(mldf_convert(&from, 1, to, &options, NULL, &err), &err);
+}
+
+/* Types, arguments, blobs, and every byte of the records but the ptr. */
+static void check_same_custom(const struct beton *a, const struct beton *b) {
+    mldf_error err;
+    REQUIRE_EQ_U64(mldfi_beton_info(a)->field_count, mldfi_beton_info(b)->field_count);
+    REQUIRE_EQ_U64(mldfi_beton_info(a)->count, mldfi_beton_info(b)->count);
+    CHECK_EQ_U64(mldfi_beton_info(a)->row_bytes, mldfi_beton_info(b)->row_bytes);
+    for (uint32_t f = 0; f < mldfi_beton_info(a)->field_count; f++) {
+        const struct beton_field *x = mldfi_beton_field(a, f), *y = mldfi_beton_field(b, f);
+        CHECK_EQ_U64(x->type, y->type);
+        CHECK_EQ_STR(x->name, y->name);
+        REQUIRE_EQ_U64(x->bytes, y->bytes);
+        CHECK_EQ_U64(x->offset, y->offset);
+        CHECK_EQ_U64(x->ptr_at, y->ptr_at);
+        CHECK_MEM_EQ(x->arguments, y->arguments, BETON_ARGUMENTS);
+        for (uint64_t i = 0; i < mldfi_beton_info(a)->count; i++) {
+            struct beton_value v, w;
+            uint8_t left[32] = {0}, right[32] = {0};
+            CHECK_OK(mldfi_beton_value(a, i, f, &v, &err), &err);
+            CHECK_OK(mldfi_beton_value(b, i, f, &w, &err), &err);
+            CHECK_BYTES_EQ(v.data, (size_t)v.bytes, w.data, (size_t)w.bytes);
+            memcpy(left, v.record, x->bytes);
+            memcpy(right, w.record, x->bytes);
+            if (x->has_blob) {
+                memset(left + x->ptr_at, 0, 8);
+                memset(right + x->ptr_at, 0, 8);
+            }
+            CHECK_MEM_EQ(left, right, x->bytes);
+        }
+    }
+}
+
+static void check_custom_journey(const uint8_t *data, size_t bytes) {
+    char from[400], between[400], back[400];
+    size_t back_bytes;
+    snprintf(from, sizeof from, "%s/from.beton", check_tmpdir());
+    snprintf(between, sizeof between, "%s/between.mldf", check_tmpdir());
+    snprintf(back, sizeof back, "%s/back.beton", check_tmpdir());
+    REQUIRE(check_write_file(from, data, bytes));
+    convert(from, between);
+    convert(between, back);
+    uint8_t *again = check_read_file(back, &back_bytes);
+    REQUIRE(again != NULL);
+    struct beton *a = open_bytes(data, bytes), *b = open_bytes(again, back_bytes);
+    REQUIRE(a != NULL && b != NULL);
+    check_same_custom(a, b);
+    mldfi_beton_close(a);
+    mldfi_beton_close(b);
+    free(again);
+}
+
+static void custom_fields_survive_the_way_through_mldf(void) {
+    size_t bytes;
+    uint8_t *data = golden("custom255", &bytes);
+    check_custom_journey(data, bytes);
+    free(data);
+    data = golden("img_bytes", &bytes);
+    data[24] = data[24 + 1041] = BETON_CUSTOM; /* records of 13 and 16 bytes */
+    for (size_t i = 0; i < BETON_ARGUMENTS; i++)
+        data[24 + 17 + i] = (uint8_t)(i * 7 + 1);
+    data[24 + 1041 + 17 + 3] = 9;
+    check_custom_journey(data, bytes);
+    /* A field that has the name already: the samples come back, the type does not. */
+    char from[400], between[400];
+    snprintf(from, sizeof from, "%s/from.beton", check_tmpdir());
+    snprintf(between, sizeof between, "%s/between.mldf", check_tmpdir());
+    memset(data + 24 + 1, 0, 16);
+    memset(data + 24 + 1041 + 1, 0, 16);
+    memcpy(data + 24 + 1, "x", 1);
+    memcpy(data + 24 + 1041 + 1, "x_record", 8);
+    REQUIRE(check_write_file(from, data, bytes));
+    convert(from, between);
+    convert(between, from);
+    uint8_t *again = check_read_file(from, &bytes);
+    CHECK_EQ_U64(BETON_BYTES, again[24]);
+    CHECK_EQ_U64(BETON_CUSTOM, again[24 + 1041]);
+    free(again);
+    free(data);
+}
+
 /* An unsorted table, and an empty blob at the place of the next one. */
 static void tables_in_any_order_and_shared_places_read(void) {
     const char *path = check_tmp("order.beton");
@@ -621,6 +708,7 @@ int main(int argc, char **argv) {
     RUN(open_refuses_headers_that_lie);
     RUN(rows_that_lie_give_errors_with_their_place);
     RUN(custom_widths_are_found_or_taken_from_the_caller);
+    RUN(custom_fields_survive_the_way_through_mldf);
     RUN(tables_in_any_order_and_shared_places_read);
     RUN(damaged_files_are_read_without_harm);
     return check_end();

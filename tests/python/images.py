@@ -98,6 +98,10 @@ class Images:
     def strip(self, data, drop):
         return self._buffer(lambda out, e: self.c.mldf_image_strip(data, c_size_t(len(data)), drop, out, e))
 
+    def icc(self, data):
+        """The profile, or b"" when there is none."""
+        return self._buffer(lambda out, e: self.c.mldf_image_icc(data, c_size_t(len(data)), out, e))
+
     def resize(self, array, width, height, name):
         _keep, pixels = self._pixels(array)
         out, error = np.zeros((height, width, pixels.channels), array.dtype), clib.Error()

@@ -53,3 +53,15 @@ expect 1 mldf pack 1.tsv 3.tsv -o k2.mldf <<'END'
 mldf pack: 3.tsv:1:3: column 'other' is not one of the columns expected (a schema field or a column of the first source)
 END
 check test ! -e k2.mldf
+
+# A key that is there twice: an error that names the line, or the later row is left out.
+printf 'k,v\na,1\nb,2\na,3\nc,4\nb,5\n' >twice.csv
+expect 1 mldf pack twice.csv -o twice.mldf --key-column k <<'END'
+--- stderr
+mldf pack: twice.csv:4: samples 0 and 2 have the same key "a"
+END
+expect_error 0 'skipped twice.csv:6: the key "b" is that of sample 1 too' mldf pack twice.csv -o twice.mldf --key-column k --on-error=skip
+check test "$(mldf cat --json --fields v twice.mldf | grep -o '"v":[0-9]*' | xargs)" = 'v:1 v:2 v:4'
+printf 'k,v\nd,6\na,7\nd,8\n' >more.csv
+expect_error 0 '1 sample added' mldf append twice.mldf more.csv --key-column k --on-error=skip
+check mldf verify -q twice.mldf >/dev/null

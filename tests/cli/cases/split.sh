@@ -37,7 +37,9 @@ mldf split c.mldf -o other-{}.mldf --fractions 0.8,0.1,0.1 --by c --shuffle --se
 check test "$(numbers val.mldf)" != "$(numbers other-1.mldf)"
 mldf split c.mldf -o plain%d.mldf --fractions 0.25,0.75 -q
 check test "$(numbers plain0.mldf)" = "$(seq -s ' ' 0 249)"
-mldf split c.mldf -o b%02d.mldf --bytes 5K -q
+mldf split c.mldf -o b%02d.mldf --bytes 20K -q
+check test "$(ls b0*.mldf | wc -l)" -gt 1
+check test -z "$(find . -name 'b0*.mldf' -size +20480c)"
 mldf merge b0*.mldf -o ball.mldf -q
 expect 0 mldf diff c.mldf ball.mldf <<'END'
 END
@@ -45,7 +47,7 @@ END
 mkdir t
 printf x >t/2.mldf
 expect_error 3 't/2.mldf exists' mldf split c.mldf -o t/{}.mldf --count 300
-expect_error 3 't/2.mldf exists' mldf split c.mldf -o t/{}.mldf --bytes 5K
+expect_error 3 't/2.mldf exists' mldf split c.mldf -o t/{}.mldf --bytes 20K
 check test "$(ls -A t)" = 2.mldf
 expect_error 2 'has no placeholder' mldf split c.mldf -o x.mldf --count 3
 expect_error 2 'more than one placeholder' mldf split c.mldf -o {}-%d.mldf --count 3
@@ -63,3 +65,13 @@ cp s1.mldf before.mldf
 ln s1.mldf s2.mldf 2>/dev/null
 expect_error 2 'is the file that is split' mldf split s1.mldf -o s{}.mldf --count 3 -f
 check cmp -s s1.mldf before.mldf
+
+# A sample that is too large alone gets a file of its own, and a word is said; a limit that no file can keep is refused.
+python3 -c 'import json
+for i, n in enumerate([10, 90000, 10, 10]): print(json.dumps({"t": "x" * n}))' >big.jsonl
+mldf pack big.jsonl -o big.mldf -q
+expect_error 0 'sample 1 alone takes a file of 94' mldf split big.mldf -o big%d.mldf --bytes 30K
+check test "$(for i in 0 1 2; do mldf info --json big$i.mldf | python3 -c 'import json,sys; print(json.load(sys.stdin)["num_samples"])'; done | xargs)" = '1 1 2'
+expect_error 2 'without any sample has' mldf split big.mldf -o small%d.mldf --bytes 1K
+expect_error 2 'what a dictionary saves' mldf split big.mldf -o small%d.mldf --bytes 30K --compress t --dictionary
+check test ! -e small0.mldf

@@ -1,7 +1,7 @@
 /* JPEG regions: every region of small pictures equals the whole picture cropped, at every scale and subsampling. Pixels against
  * djpeg and Pillow are in tests/python/test_images.py. */
 #include "check.h"
-#include "mldf/image.h"
+#include "codec/image.h"
 
 static void paint(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, uint64_t seed) {
     for (uint32_t y = 0; y < height; y++)
@@ -43,6 +43,18 @@ static bool region_is_right(struct scene *s, uint32_t x, uint32_t y, uint32_t w,
         check_fail(__FILE__, __LINE__, "%u x %u at (%u, %u): %s", w, h, x, y, err.message);
         return false;
     }
+    struct image_view view;
+    if (mldfi_image_view(s->decoder, s->file.data, s->file.size, &o, &view, &err) < 0 || view.shape.width != w ||
+        view.shape.height != h || view.shape.channels != n || view.stride < row) {
+        check_fail(__FILE__, __LINE__, "view of %u x %u at (%u, %u): %s", w, h, x, y, err.message);
+        return false;
+    }
+    for (uint32_t k = 0; k < h; k++)
+        if (memcmp(view.pixels + k * view.stride, got + k * row, row) != 0) {
+            check_fail(__FILE__, __LINE__, "view of %u x %u at (%u, %u), scale 1/%d: row %u differs", w, h, x, y,
+                       s->scale, k);
+            return false;
+        }
     for (uint32_t k = 0; k < h; k++)
         if (memcmp(got + k * row, s->pixels + ((size_t)(y + k) * s->whole.width + x) * n, row) != 0) {
             check_fail(__FILE__, __LINE__, "%u x %u at (%u, %u) of %u x %u, scale 1/%d: row %u differs", w, h, x, y,

@@ -1,6 +1,7 @@
 /* Image fields: canonical arguments, records against payloads, values of every mode decode alike. */
 #include "check.h"
 #include "field/image.h"
+#include "field/image_view.h"
 #include "util/bytes.h"
 
 static void what_is_default_is_left_out_of_the_arguments(void) {
@@ -109,6 +110,82 @@ static void raw_and_png_values_decode_alike(void) {
     mldf_buffer_free(&png);
 }
 
+/* A view's rows are those of mldf_image_value_decode. */
+static void view_is_right(mldf_image_decoder *decoder, const mldf_value *value, const mldf_image_options *o) {
+    static uint8_t want[64 * 64 * 8];
+    mldf_image_shape shape;
+    struct picture view;
+    mldf_error err;
+    REQUIRE_OK(mldf_image_value_shape(value, o, &shape, &err), &err);
+    REQUIRE_OK(mldf_image_value_decode(NULL, value, o, want, shape.bytes, &err), &err);
+    REQUIRE_OK(mldfi_image_value_view(decoder, value, o, &view, &err), &err);
+    CHECK_EQ_U64(shape.width, view.width);
+    CHECK_EQ_U64(shape.height, view.height);
+    CHECK_EQ_U64(shape.channels, view.channels);
+    CHECK_EQ_U64(shape.bits, view.bits);
+    size_t row = (size_t)shape.width * shape.channels * (shape.bits / 8);
+    for (uint32_t y = 0; y < shape.height; y++)
+        REQUIRE_MEM_EQ(want + y * row, view.data + y * view.stride, row);
+}
+
+static void views_equal_decoded_values_in_every_mode(void) {
+    static uint8_t pixels[40 * 30 * 3];
+    static const uint8_t modes[] = {MLDF_IMAGE_MODE_RAW, MLDF_IMAGE_MODE_PNG, MLDF_IMAGE_MODE_JPEG,
+                                    MLDF_IMAGE_MODE_YUV420};
+    uint64_t seed = 9;
+    mldf_buffer files[4] = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT, MLDF_BUFFER_INIT, MLDF_BUFFER_INIT};
+    mldf_image_pixels p = {pixels, 40, 30, 3, 8};
+    mldf_image_decoder *decoder = NULL;
+    mldf_error err;
+    check_rand_bytes(&seed, pixels, sizeof pixels);
+    REQUIRE_OK(mldf_image_decoder_new(&decoder, &err), &err);
+    REQUIRE_OK(mldf_buffer_append(&files[0], pixels, sizeof pixels, &err), &err);
+    REQUIRE_OK(mldf_image_encode_png(&p, -1, &files[1], &err), &err);
+    REQUIRE_OK(mldf_image_encode_jpeg(&p, NULL, &files[2], &err), &err);
+    REQUIRE_OK(mldf_image_encode_yuv420(&p, &files[3], &err), &err);
+    for (int round = 0; round < 300; round++) {
+        mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
+        uint8_t record[IMAGE_RECORD];
+        mldf_value value;
+        unsigned m = (unsigned)round % 4;
+        set(record, 30, 40, 3, modes[m], 8);
+        record[IMAGE_ORIENTATION] = (uint8_t)check_rand_below(&seed, 9);
+        REQUIRE_OK(decode(record, files[m].data, files[m].size, &value, &err), &err);
+        o.orient = check_rand_below(&seed, 2);
+        o.channels = (int[]){0, 1, 3, 4}[check_rand_below(&seed, 4)];
+        o.bits = check_rand_below(&seed, 4) ? 0 : 16;
+        o.region = check_rand_below(&seed, 3) != 0;
+        o.width = 1 + (uint32_t)check_rand_below(&seed, 30);
+        o.height = 1 + (uint32_t)check_rand_below(&seed, 30);
+        o.x = (uint32_t)check_rand_below(&seed, 31 - o.width);
+        o.y = (uint32_t)check_rand_below(&seed, 31 - o.height);
+        view_is_right(decoder, &value, &o);
+    }
+    for (int m = 0; m < 4; m++)
+        mldf_buffer_free(&files[m]);
+    mldf_image_decoder_free(decoder);
+}
+
+static void a_raw_view_is_no_copy(void) {
+    static const uint8_t pixels[4 * 3 * 3] = {1, 2, 3};
+    uint8_t record[IMAGE_RECORD];
+    mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
+    mldf_image_decoder *decoder = NULL;
+    struct picture view;
+    mldf_value value;
+    mldf_error err;
+    REQUIRE_OK(mldf_image_decoder_new(&decoder, &err), &err);
+    set(record, 3, 4, 3, MLDF_IMAGE_MODE_RAW, 8);
+    REQUIRE_OK(decode(record, pixels, sizeof pixels, &value, &err), &err);
+    o.region = true, o.x = 1, o.y = 2, o.width = 3, o.height = 1;
+    REQUIRE_OK(mldfi_image_value_view(decoder, &value, &o, &view, &err), &err);
+    CHECK(view.data == pixels + (2 * 4 + 1) * 3);
+    CHECK_EQ_U64(12, view.stride);
+    o.x = 2;
+    CHECK_STATUS(MLDF_E_RANGE, mldfi_image_value_view(decoder, &value, &o, &view, &err), &err);
+    mldf_image_decoder_free(decoder);
+}
+
 static void a_deep_check_compares_record_and_file(void) {
     static const uint8_t gray[4] = {1, 2, 3, 4};
     mldf_buffer png = MLDF_BUFFER_INIT;
@@ -135,6 +212,8 @@ int main(int argc, char **argv) {
     RUN(what_is_default_is_left_out_of_the_arguments);
     RUN(a_record_that_contradicts_its_payload_is_corrupt);
     RUN(raw_and_png_values_decode_alike);
+    RUN(views_equal_decoded_values_in_every_mode);
+    RUN(a_raw_view_is_no_copy);
     RUN(a_deep_check_compares_record_and_file);
     return check_end();
 }

@@ -242,6 +242,8 @@ static void more_than_the_limits_is_refused(void) {
                 "line 1, column 10: resize, size: wants 1 to 2 numbers, not 4096");
     check_limit(repeated("a:resize([1", ",1", 4096, "])"), MLDF_E_LIMIT,
                 "line 1, column 10: a list of more than 4096 values");
+    check_limit(repeated("a = [b", ",b", 63, "]"), MLDF_OK, "");
+    check_limit(repeated("a = [b", ",b", 64, "]"), MLDF_E_LIMIT, "line 1, column 5: more than 64 inputs");
     check_limit(repeated("", "a", 255, ""), MLDF_OK, "");
     check_limit(repeated("", "a", 256, ""), MLDF_E_SYNTAX, "line 1, column 1: a name has at most 255 bytes");
     check_limit(repeated("a: ", "h", 300, ""), MLDF_E_ARGUMENT,

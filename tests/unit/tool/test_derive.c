@@ -220,11 +220,70 @@ static void a_name_that_is_taken_leaves_no_part(void) {
     CHECK_STATUS(MLDF_E_EXISTS, mldf_split(r, path_of("taken-{}.mldf"), &options, NULL, &err), &err);
     options.count = 0;
     options.bytes = 100;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_split(r, path_of("taken-{}.mldf"), &options, NULL, &err), &err);
+    CHECK_CONTAINS("without any sample", err.message);
+    options.bytes = 5200;
     CHECK_STATUS(MLDF_E_EXISTS, mldf_split(r, path_of("taken-{}.mldf"), &options, NULL, &err), &err);
     CHECK_EQ_U64(1, files_with("taken-"));
     unlink(path_of("taken-2.mldf"));
     mldf_reader_close(r);
     dataset_free(&d);
+}
+
+struct part_sizes {
+    uint64_t limit, count, largest, samples[2000];
+};
+
+static void on_part(void *user, const mldf_part *part) {
+    struct part_sizes *sizes = user;
+    struct stat st;
+    CHECK(stat(part->path, &st) == 0 && (uint64_t)st.st_size == part->bytes);
+    CHECK(part->bytes <= sizes->limit);
+    if (part->bytes > sizes->largest)
+        sizes->largest = part->bytes;
+    sizes->samples[sizes->count++ % 2000] = part->samples;
+}
+
+/* Size of the file with samples [from, from + count) of the reader. */
+static uint64_t size_of_range(const mldf_reader *r, uint64_t from, uint64_t count) {
+    mldf_select_options options = MLDF_SELECT_OPTIONS_INIT;
+    mldf_pack_result result = {0, 0, 0};
+    mldf_error err;
+    mldf_sample_range range = {from, from + count};
+    options.ranges = &range;
+    options.range_count = 1;
+    options.writer.overwrite = true;
+    CHECK_OK(mldf_select(r, path_of("range.mldf"), &options, &result, &err), &err);
+    return result.bytes;
+}
+
+static void no_part_is_larger_than_asked_for_nor_could_take_one_more(void) {
+    uint64_t state = check_seed();
+    for (unsigned round = 0; round < 6; round++) {
+        struct dataset d;
+        struct part_sizes sizes = {0};
+        mldf_error err;
+        mldf_pack_result result;
+        mldf_reader *r = NULL;
+        mldf_split_options options = MLDF_SPLIT_OPTIONS_INIT;
+        const char *whole = path_of("whole.mldf");
+        make(&d, &state, whole, (struct dataset_shape){4, 200, 400, round % 2 == 0, round % 3 == 0}, NULL);
+        REQUIRE_OK(mldf_reader_open(whole, NULL, &r, &err), &err);
+        sizes.limit = options.bytes = 20000 + 777 * round;
+        options.writer.overwrite = true;
+        options.part = on_part;
+        options.part_user = &sizes;
+        REQUIRE_OK(mldf_split(r, path_of("part-{}.mldf"), &options, &result, &err), &err);
+        CHECK_EQ_U64(d.samples, result.written);
+        uint64_t from = 0;
+        for (size_t i = 0; i + 1 < sizes.count; i++) {
+            CHECK(size_of_range(r, from, sizes.samples[i]) <= sizes.limit);
+            CHECK(size_of_range(r, from, sizes.samples[i] + 1) > sizes.limit);
+            from += sizes.samples[i];
+        }
+        mldf_reader_close(r);
+        dataset_free(&d);
+    }
 }
 
 static void a_cancelled_split_leaves_nothing(void) {
@@ -353,6 +412,7 @@ int main(int argc, char **argv) {
     RUN(select_takes_what_was_asked_for);
     RUN(strata_keep_the_parts_in_proportion);
     RUN(a_name_that_is_taken_leaves_no_part);
+    RUN(no_part_is_larger_than_asked_for_nor_could_take_one_more);
     RUN(a_cancelled_split_leaves_nothing);
     RUN(a_field_that_was_added_is_like_any_other);
     RUN(too_few_values_leave_the_file_as_it_was);

@@ -1,4 +1,4 @@
-/* Types from values, narrow floats and base64. */
+/* Types from values, and narrow floats. */
 #include <math.h>
 
 #include "check.h"
@@ -163,33 +163,10 @@ static void narrow_floats_round_to_nearest_even(void) {
     CHECK_EQ_INT(0, mldfi_f64_to_f16(1e-300));
 }
 
-static void base64_is_decoded_or_refused(void) {
-    static const struct {
-        const char *text, *want;
-    } good[] = {{"", ""},
-                {"TQ==", "M"},
-                {"TQ", "M"},
-                {"TWE=", "Ma"},
-                {"TWFu", "Man"},
-                {"TWFuTWE", "ManMa"},
-                {"+/+/", "\xfb\xff\xbf"}};
-    static const char *const bad[] = {"T", "TQ=", "TQ===", "T?==", "TR==", "=", "TWFuT"};
-    mldf_buffer out = MLDF_BUFFER_INIT;
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        out.size = 0;
-        CHECK(mldfi_base64_decode(good[i].text, strlen(good[i].text), &out));
-        CHECK_BYTES_EQ(good[i].want, strlen(good[i].want), out.data, out.size);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        CHECK(!mldfi_base64_decode(bad[i], strlen(bad[i]), &out));
-    mldf_buffer_free(&out);
-}
-
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(text_is_read_as_the_narrowest_kind);
     RUN(columns_get_the_type_that_holds_every_value);
     RUN(narrow_floats_round_to_nearest_even);
-    RUN(base64_is_decoded_or_refused);
     return check_end();
 }

@@ -1,5 +1,7 @@
-/* base64 (RFC 4648), decoding only. See convert.h. */
-#include "tool/convert.h"
+/* See base64.h. */
+#include "util/base64.h"
+
+#include "util/buffer.h"
 
 static int digit(char c) {
     if (c >= 'A' && c <= 'Z')
@@ -41,4 +43,20 @@ bool mldfi_base64_decode(const char *text, size_t bytes, mldf_buffer *out) {
         out->data[out->size++] = (uint8_t)(bits >> 2);
     }
     return (digits % 4 == 2 ? bits & 15 : digits % 4 == 3 ? bits & 3 : 0) == 0;
+}
+
+mldf_status mldfi_base64_encode(const uint8_t *data, size_t bytes, mldf_buffer *out, mldf_error *err) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    mldf_status status =
+        bytes > SIZE_MAX / 2 ? MLDF_E_MEMORY : mldf_buffer_reserve(out, out->size + bytes / 3 * 4 + 4, err);
+    for (size_t i = 0; status == MLDF_OK && i < bytes; i += 3) {
+        size_t left = bytes - i;
+        uint32_t bits =
+            (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
+        out->data[out->size++] = (uint8_t)digits[bits >> 18];
+        out->data[out->size++] = (uint8_t)digits[bits >> 12 & 63];
+        out->data[out->size++] = left > 1 ? (uint8_t)digits[bits >> 6 & 63] : '=';
+        out->data[out->size++] = left > 2 ? (uint8_t)digits[bits & 63] : '=';
+    }
+    return status;
 }

@@ -1,7 +1,7 @@
-/* SHA-256, FIPS 180-4: so that payloads can be compared with sha256sum. */
+/* SHA-256, FIPS 180-4: so that payloads can be compared with sha256sum, and colour profiles have a name. */
 #include <string.h>
 
-#include "cli.h"
+#include "mldf/base.h"
 
 static const uint32_t constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -54,45 +54,21 @@ static void compress(uint32_t state[8], const uint8_t *block) {
     state[7] += h;
 }
 
-void sha256_begin(struct sha256 *hash) {
-    static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    memset(hash, 0, sizeof *hash);
-    memcpy(hash->state, start, sizeof start);
-}
-
-void sha256_add(struct sha256 *hash, const void *data, size_t bytes) {
+void mldf_sha256(const void *data, size_t bytes, uint8_t digest[32]) {
+    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     const uint8_t *p = data;
-    size_t held = hash->bytes % 64;
-    hash->bytes += bytes;
-    while (bytes > 0) {
-        if (held == 0 && bytes >= 64) {
-            compress(hash->state, p);
-            p += 64;
-            bytes -= 64;
-            continue;
-        }
-        size_t n = bytes < 64 - held ? bytes : 64 - held;
-        memcpy(hash->block + held, p, n);
-        p += n;
-        bytes -= n;
-        held += n;
-        if (held == 64) {
-            compress(hash->state, hash->block);
-            held = 0;
-        }
-    }
-}
-
-void sha256_end(struct sha256 *hash, uint8_t digest[32]) {
-    static const uint8_t padding[72] = {0x80};
-    uint8_t length[8];
-    uint64_t bits = hash->bytes * 8;
-    size_t held = hash->bytes % 64;
-    for (int i = 0; i < 8; i++)
-        length[i] = (uint8_t)(bits >> (56 - 8 * i));
-    sha256_add(hash, padding, held < 56 ? 56 - held : 120 - held);
-    sha256_add(hash, length, sizeof length);
-    for (int i = 0; i < 32; i++)
-        digest[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
+    uint8_t last[128] = {0};
+    size_t left = bytes % 64, whole = bytes - left, end = left < 56 ? 64 : 128;
+    for (size_t at = 0; at < whole; at += 64)
+        compress(state, p + at);
+    if (left)
+        memcpy(last, p + whole, left);
+    last[left] = 0x80;
+    for (size_t i = 0; i < 8; i++)
+        last[end - 1 - i] = (uint8_t)((uint64_t)bytes * 8 >> 8 * i);
+    for (size_t at = 0; at < end; at += 64)
+        compress(state, last + at);
+    for (size_t i = 0; i < 32; i++)
+        digest[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
 }

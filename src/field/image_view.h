@@ -1,0 +1,13 @@
+/* Decoded pixels for the pipeline, without a copy where none is needed. image_value.c. */
+#ifndef MLDF_FIELD_IMAGE_VIEW_H
+#define MLDF_FIELD_IMAGE_VIEW_H
+
+#include "kernel/picture.h"
+#include "mldf/image.h"
+
+/* mldf_image_value_decode without copies: `out` points into the value's own bytes (raw pixels that need no conversion) or into the
+ * decoder's memory, and is valid until the next use of either. It is for reading only. For 16 bits it may stand at an odd address. */
+mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value *value,
+                                   const mldf_image_options *options, struct picture *out, mldf_error *err);
+
+#endif

@@ -1,0 +1,325 @@
+/* The arrays of a batch: which there are (from the plan's outputs, once), where they lie in the batch's one block (at multiples of 64), and
+ * where each sample goes in them. A sample's results are written there and nowhere else, so any thread may do any of them. */
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "loader/loader.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+/* ---- Which arrays there are --------------------------------------------------------------------------------------------------- */
+
+/* Names are made twice: once to count their bytes (pool->names NULL), once for good. */
+struct naming {
+    struct batch_pool *pool;
+    size_t bytes, count;
+};
+
+static struct array_plan *add_array(struct naming *naming, enum array_kind kind, const char *name, const char *suffix,
+                                    mldf_dtype dtype) {
+    size_t name_bytes = strlen(name), suffix_bytes = strlen(suffix);
+    struct array_plan *array = naming->pool->arrays ? &naming->pool->arrays[naming->count] : NULL;
+    if (array) {
+        char *at = naming->pool->names + naming->bytes;
+        memcpy(at, name, name_bytes);
+        memcpy(at + name_bytes, suffix, suffix_bytes + 1);
+        array->name = at;
+        array->kind = kind;
+        array->dtype = dtype;
+        array->inner = 1;
+    }
+    naming->bytes += name_bytes + suffix_bytes + 1;
+    naming->count++;
+    return array;
+}
+
+/* Dims of a sample, or those behind its length. */
+static mldf_status take_dims(struct array_plan *array, const struct edge *edge, uint32_t from, mldf_error *err) {
+    array->ndim = edge->ndim - from;
+    for (uint32_t i = from; i < edge->ndim; i++) {
+        if (edge->dims[i] < 0)
+            return mldfi_fail(err, MLDF_E_TYPE,
+                              "output %s: dimension %u differs from sample to sample; resize, crop, pad or ragged make a "
+                              "batch of it",
+                              array->name, i);
+        array->dims[i - from] = (uint64_t)edge->dims[i];
+        if (!mldfi_mul_u64(array->inner, (uint64_t)edge->dims[i], &array->inner))
+            return mldfi_fail(err, MLDF_E_LIMIT, "output %s is too large", array->name);
+    }
+    return MLDF_OK;
+}
+
+static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, mldf_error *err) {
+    static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_RAGGED};
+    struct array_plan *array = add_array(naming, kinds[output->collate], output->name, "", output->edge.dtype);
+    struct array_plan *length = NULL, *mask = NULL, *offset = NULL;
+    if (output->collate == COLLATE_PAD) {
+        length = add_array(naming, ARRAY_LENGTH, output->name, "_length", MLDF_I64);
+        if (output->mask)
+            mask = add_array(naming, ARRAY_MASK, output->name, "_mask", MLDF_BOOL);
+    } else if (output->collate == COLLATE_RAGGED) {
+        offset = add_array(naming, ARRAY_OFFSET, output->name, "_offset", MLDF_I64);
+    }
+    if (!array)
+        return MLDF_OK;
+    array->output = index;
+    array->length = output->collate == COLLATE_PAD ? output->length : 0;
+    if (length)
+        length->output = index;
+    if (offset)
+        offset->output = index;
+    if (mask) {
+        mask->output = index;
+        mask->length = array->length;
+    }
+    if (output->collate != COLLATE_FIXED && output->edge.ndim == 0)
+        return mldfi_fail(err, MLDF_E_TYPE, "output %s is one number: it has no length to pad", output->name);
+    return take_dims(array, &output->edge, output->collate != COLLATE_FIXED, err);
+}
+
+static mldf_status add_all(struct naming *naming, const struct plan *plan, bool want_index, bool want_valid,
+                           mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    naming->bytes = naming->count = 0;
+    for (size_t i = 0; i < mldfi_plan_output_count(plan) && status >= 0; i++)
+        status = add_output(naming, mldfi_plan_output(plan, i), i, err);
+    if (want_index)
+        add_array(naming, ARRAY_INDEX, "index", "", MLDF_U64);
+    if (want_valid)
+        add_array(naming, ARRAY_VALID, "valid", "", MLDF_BOOL);
+    return status;
+}
+
+static mldf_status check_names(const struct batch_pool *pool, mldf_error *err) {
+    for (size_t i = 0; i < pool->array_count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(pool->arrays[i].name, pool->arrays[k].name) == 0)
+                return mldfi_fail(err, MLDF_E_ARGUMENT, "two outputs would have the name %s: rename one (new = %s: ...)",
+                                  pool->arrays[i].name, pool->arrays[i].name);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool want_valid,
+                                 const mldf_memory_hook *hook, size_t idle_most, struct batch_pool **out,
+                                 mldf_error *err) {
+    struct batch_pool *pool = mldfi_alloc_zero(1, sizeof *pool, err);
+    struct naming naming = {pool, 0, 0};
+    if (!pool)
+        return MLDF_E_MEMORY;
+    pthread_mutex_init(&pool->lock, NULL);
+    mldfi_fork_guard_begin(&pool->guard);
+    if (hook)
+        pool->hook = *hook;
+    pool->idle_most = idle_most;
+    mldf_status status = add_all(&naming, plan, want_index, want_valid, err);
+    if (status >= 0 && !((pool->names = mldfi_alloc(naming.bytes + 1, err)) &&
+                         (pool->arrays = mldfi_alloc_zero(naming.count + 1, sizeof *pool->arrays, err))))
+        status = MLDF_E_MEMORY;
+    pool->array_count = naming.count;
+    if (status >= 0)
+        status = add_all(&naming, plan, want_index, want_valid, err);
+    if (status >= 0)
+        status = check_names(pool, err);
+    if (status < 0) {
+        mldfi_batch_pool_close(pool);
+        return status;
+    }
+    *out = pool;
+    return MLDF_OK;
+}
+
+/* ---- Where they lie ------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t longest(const uint64_t *lengths, size_t outputs, size_t output, size_t samples) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < samples; i++)
+        if (lengths[i * outputs + output] > most)
+            most = lengths[i * outputs + output];
+    return most;
+}
+
+/* dims and rows of one array; false: too large. */
+static bool shape_array(const struct array_plan *plan, size_t samples, const uint64_t *lengths, size_t outputs,
+                        mldf_array *array, size_t *row) {
+    uint64_t item = mldf_dtype_bytes(plan->dtype), first = samples, bytes, each = plan->inner;
+    uint32_t at = 1;
+    array->name = plan->name;
+    array->dtype = plan->dtype;
+    if (plan->kind == ARRAY_RAGGED) {
+        first = 0;
+        for (size_t i = 0; i < samples; i++)
+            if (!mldfi_add_u64(first, lengths[i * outputs + plan->output], &first))
+                return false;
+    } else if (plan->kind == ARRAY_OFFSET) {
+        first = samples + 1;
+    } else if (plan->kind == ARRAY_PAD || plan->kind == ARRAY_MASK) {
+        uint64_t length = plan->length ? plan->length : longest(lengths, outputs, plan->output, samples);
+        array->dims[at++] = length;
+        if (!mldfi_mul_u64(each, length, &each))
+            return false;
+    }
+    array->dims[0] = first;
+    for (uint32_t i = 0; i < plan->ndim; i++)
+        array->dims[at++] = plan->dims[i];
+    array->ndim = at;
+    if (!mldfi_mul_u64(each, item, &each) || !mldfi_mul_u64(each, first, &bytes) || bytes > SIZE_MAX / 4)
+        return false;
+    array->bytes = (size_t)bytes;
+    *row = plan->kind == ARRAY_RAGGED || plan->kind == ARRAY_OFFSET ? 0 : (size_t)each;
+    return true;
+}
+
+static mldf_status too_large(const char *name, size_t samples, mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_LIMIT, "a batch of %zu samples of output %s does not fit into memory", samples, name);
+}
+
+/* Bytes of the whole batch. */
+static mldf_status block_bytes(const struct batch_pool *pool, size_t samples, const uint64_t *lengths, size_t outputs,
+                               size_t *out, mldf_error *err) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < pool->array_count; i++) {
+        mldf_array array;
+        size_t row;
+        if (!shape_array(&pool->arrays[i], samples, lengths, outputs, &array, &row) ||
+            !mldfi_add_u64(total, mldfi_align_up(array.bytes, 64), &total) || total > SIZE_MAX / 4)
+            return too_large(pool->arrays[i].name, samples, err);
+    }
+    *out = (size_t)total;
+    return MLDF_OK;
+}
+
+static void set_offsets(const struct array_plan *plan, size_t samples, const uint64_t *lengths, size_t outputs,
+                        mldf_array *array) {
+    int64_t *offsets = array->data, sum = 0;
+    for (size_t i = 0; i < samples; i++) {
+        offsets[i] = sum;
+        sum += (int64_t)lengths[i * outputs + plan->output];
+    }
+    offsets[samples] = sum;
+}
+
+mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint64_t *lengths, size_t outputs,
+                            mldf_batch **out, mldf_error *err) {
+    size_t bytes, at = 0;
+    mldf_batch *batch;
+    mldf_status status = block_bytes(pool, samples, lengths, outputs, &bytes, err);
+    if (status >= 0)
+        status = mldfi_batch_pool_get(pool, bytes, &batch, err);
+    if (status < 0)
+        return status;
+    batch->samples = samples;
+    for (size_t i = 0; i < pool->array_count; i++) {
+        mldf_array *array = &batch->arrays[i];
+        (void)shape_array(&pool->arrays[i], samples, lengths, outputs, array, &batch->rows[i]);
+        array->data = batch->memory + at;
+        at += (size_t)mldfi_align_up(array->bytes, 64);
+        if (pool->arrays[i].kind == ARRAY_OFFSET)
+            set_offsets(&pool->arrays[i], samples, lengths, outputs, array);
+    }
+    *out = batch;
+    return MLDF_OK;
+}
+
+/* ---- One sample in them ------------------------------------------------------------------------------------------------------------ */
+
+void mldfi_batch_targets(const mldf_batch *batch, size_t row, const uint64_t *lengths, struct plan_target *targets) {
+    const struct batch_pool *pool = batch->pool;
+    for (size_t i = 0; i < pool->array_count; i++) {
+        const struct array_plan *plan = &pool->arrays[i];
+        const mldf_array *array = &batch->arrays[i];
+        struct plan_target *target = &targets[plan->output];
+        if (plan->kind == ARRAY_FIXED || plan->kind == ARRAY_PAD) {
+            target->data = (uint8_t *)array->data + row * batch->rows[i];
+            target->room = plan->kind == ARRAY_PAD ? array->dims[1] : 0;
+        } else if (plan->kind == ARRAY_RAGGED) {
+            /* its offsets are the next array */
+            const int64_t *offsets = batch->arrays[i + 1].data;
+            size_t step = (size_t)plan->inner * mldf_dtype_bytes(plan->dtype);
+            target->data = (uint8_t *)array->data + (size_t)offsets[row] * step;
+            target->room = lengths[plan->output];
+        }
+    }
+}
+
+static void set_mask(bool *mask, size_t room, uint64_t length) {
+    size_t set = length < room ? (size_t)length : room;
+    memset(mask, 1, set);
+    memset(mask + set, 0, room - set);
+}
+
+void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid) {
+    const struct batch_pool *pool = batch->pool;
+    for (size_t i = 0; i < pool->array_count; i++) {
+        const struct array_plan *plan = &pool->arrays[i];
+        uint8_t *at = (uint8_t *)batch->arrays[i].data + row * batch->rows[i];
+        if (plan->kind == ARRAY_LENGTH)
+            mldfi_store_u64(at, lengths[plan->output]);
+        else if (plan->kind == ARRAY_MASK)
+            set_mask((bool *)at, batch->rows[i], lengths[plan->output]);
+        else if (plan->kind == ARRAY_INDEX)
+            mldfi_store_u64(at, index);
+        else if (plan->kind == ARRAY_VALID)
+            *(bool *)at = valid;
+    }
+}
+
+void mldfi_batch_compact(mldf_batch *batch, const bool *keep) {
+    size_t kept = 0;
+    for (size_t i = 0; i < batch->samples; i++)
+        kept += keep[i];
+    for (size_t a = 0; a < batch->pool->array_count; a++) {
+        mldf_array *array = &batch->arrays[a];
+        size_t row = batch->rows[a], to = 0;
+        for (size_t from = 0; from < batch->samples; from++) {
+            if (!keep[from])
+                continue;
+            if (to != from)
+                memcpy((uint8_t *)array->data + to * row, (uint8_t *)array->data + from * row, row);
+            to++;
+        }
+        array->dims[0] = kept;
+        array->bytes = kept * row;
+    }
+    batch->samples = kept;
+}
+
+/* ---- For the user ----------------------------------------------------------------------------------------------------------------- */
+
+size_t mldf_batch_sample_count(const mldf_batch *batch) {
+    return batch->samples;
+}
+
+size_t mldf_batch_array_count(const mldf_batch *batch) {
+    return batch->pool->array_count;
+}
+
+mldf_status mldf_batch_array(const mldf_batch *batch, size_t index, mldf_array *out) {
+    if (index >= batch->pool->array_count)
+        return MLDF_END;
+    *out = batch->arrays[index];
+    return MLDF_OK;
+}
+
+void mldf_batch_place(const mldf_batch *batch, uint64_t *epoch, uint64_t *ordinal, uint64_t *consumed) {
+    if (epoch)
+        *epoch = batch->epoch;
+    if (ordinal)
+        *ordinal = batch->ordinal;
+    if (consumed)
+        *consumed = batch->consumed;
+}
+
+/* Each array is hashed by itself, then the hashes, so that equal bytes with other borders differ. */
+void mldf_batch_hash(const mldf_batch *batch, uint8_t digest[16]) {
+    XXH128_canonical_t sum = {{0}};
+    uint8_t both[2 * sizeof sum.digest];
+    for (size_t i = 0; i < batch->pool->array_count; i++) {
+        memcpy(both, sum.digest, sizeof sum.digest);
+        XXH128_canonicalFromHash(&sum, XXH3_128bits(batch->arrays[i].data, batch->arrays[i].bytes));
+        memcpy(both + sizeof sum.digest, sum.digest, sizeof sum.digest);
+        XXH128_canonicalFromHash(&sum, XXH3_128bits(both, sizeof both));
+    }
+    memcpy(digest, sum.digest, sizeof sum.digest);
+}

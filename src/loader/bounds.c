@@ -1,0 +1,188 @@
+/* What is known of the values of a field before any is decoded: the largest and smallest sides of pictures, the lengths of arrays. Statistics
+ * say the largest; whether all pictures are of one size, one kind and one number of channels takes a pass over the rows (24 bytes each, read
+ * in large pieces), or over the pictures' headers where a format has no such rows. Only fields that the pipeline names are looked at. */
+#include <string.h>
+
+#include "field/image.h"
+#include "field/type.h"
+#include "loader/loader.h"
+#include "pipeline/pipeline.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+enum { PIECE_BYTES = 1 << 20 };
+
+struct gathering {
+    struct plan_bounds *bounds;
+    uint64_t seen;
+};
+
+static void see_dim(struct plan_bounds *bounds, uint32_t i, uint64_t size, bool first) {
+    if (first || size < bounds->least[i])
+        bounds->least[i] = size;
+    if (first || size > bounds->most[i])
+        bounds->most[i] = size;
+}
+
+static void see_picture(struct gathering *g, const mldf_image_info *info) {
+    struct plan_bounds *b = g->bounds;
+    bool first = g->seen++ == 0, ink = info->color == MLDF_IMAGE_CMYK || info->color == MLDF_IMAGE_YCCK;
+    uint64_t channels = ink ? 3 : info->channels; /* as decoded */
+    see_dim(b, 0, info->height, first);
+    see_dim(b, 1, info->width, first);
+    see_dim(b, 2, channels, first);
+    if (first)
+        b->bits = info->bits;
+    else if (b->bits != info->bits)
+        b->bits = 0;
+    b->same_channels = b->least[2] == b->most[2];
+    b->all_jpeg = (first || b->all_jpeg) && info->mode == MLDF_IMAGE_MODE_JPEG;
+    b->ndim = 3;
+    b->known = true;
+}
+
+/* A value that is read: pictures that no row describes, and arrays without statistics. Bad samples are met later. */
+static mldf_status see_value(struct gathering *g, const mldf_reader *reader, uint64_t sample, size_t field,
+                             bool picture, mldf_buffer *scratch, mldf_error *err) {
+    mldf_value value;
+    mldf_image_info info;
+    mldf_status status = mldf_reader_get(reader, sample, field, scratch, &value, err);
+    if (status < 0)
+        return mldfi_is_bad(status) ? MLDF_OK : status;
+    if (value.kind == MLDF_KIND_NULL)
+        return MLDF_OK;
+    if (picture) {
+        if (mldf_image_record(&value, &info, NULL) < 0)
+            return MLDF_OK;
+        if ((info.width == 0 || info.height == 0) &&
+            mldf_image_probe(value.data, (size_t)value.bytes, &info, NULL) < 0)
+            return MLDF_OK;
+        see_picture(g, &info);
+        return MLDF_OK;
+    }
+    bool first = g->seen++ == 0;
+    g->bounds->known = true;
+    g->bounds->ndim = value.kind == MLDF_KIND_ARRAY ? value.ndim : 1;
+    for (uint32_t i = 0; i < g->bounds->ndim; i++)
+        see_dim(g->bounds, i, value.kind == MLDF_KIND_ARRAY ? value.dims[i] : value.bytes, first);
+    return MLDF_OK;
+}
+
+static mldf_status scan_values(struct gathering *g, const mldf_reader *reader, size_t field, bool picture,
+                               mldf_error *err) {
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    mldf_status status = MLDF_OK;
+    for (uint64_t i = 0; i < mldf_reader_sample_count(reader) && status >= 0; i++)
+        status = see_value(g, reader, i, field, picture, &scratch, err);
+    mldf_buffer_free(&scratch);
+    return status;
+}
+
+/* Rows [from, to) of the metadata table, which lie in memory. */
+static mldf_status scan_rows(struct gathering *g, const mldf_reader *reader, size_t field, uint64_t from, uint64_t to,
+                             const uint8_t *rows, mldf_buffer *scratch, mldf_error *err) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    mldf_status status = MLDF_OK;
+    for (uint64_t i = from; i < to && status >= 0; i++) {
+        mldf_image_info info;
+        bool valid = true;
+        if (f->info.flags & MLDF_FIELD_NULLABLE)
+            status = mldfi_reader_is_valid(reader, i, field, &valid, err);
+        if (status < 0 || !valid)
+            continue;
+        mldfi_image_record_info(rows + (size_t)(i - from) * reader->row_bytes + f->info.row_offset, &info);
+        if (info.width && info.height)
+            see_picture(g, &info);
+        else
+            status = see_value(g, reader, i, field, true, scratch, err);
+    }
+    return status;
+}
+
+static mldf_status scan_pictures(struct gathering *g, const mldf_reader *reader, size_t field, mldf_error *err) {
+    uint64_t samples = mldf_reader_sample_count(reader), row_bytes = reader->row_bytes;
+    mldf_buffer piece = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
+    mldf_status status = MLDF_OK;
+    if (reader->foreign.ops || row_bytes == 0)
+        return scan_values(g, reader, field, true, err);
+    uint64_t step = row_bytes < PIECE_BYTES ? PIECE_BYTES / row_bytes : 1;
+    for (uint64_t at = 0; at < samples && status >= 0; at += step) {
+        uint64_t end = samples - at < step ? samples : at + step;
+        const uint8_t *rows;
+        piece.size = 0;
+        status = mldfi_reader_check_blocks(reader, at * row_bytes, (end - at) * row_bytes, err);
+        if (status >= 0)
+            status = mldfi_reader_view(reader, reader->tables.metadata.ptr + at * row_bytes, (end - at) * row_bytes,
+                                       &piece, &rows, err);
+        if (status >= 0)
+            status = scan_rows(g, reader, field, at, end, rows, &scratch, err);
+    }
+    mldf_buffer_free(&piece);
+    mldf_buffer_free(&scratch);
+    return status;
+}
+
+/* Arrays and bytes: the largest sizes are in the statistics. */
+static mldf_status take_statistics(struct gathering *g, const mldf_reader *reader, size_t field, mldf_error *err) {
+    const mldf_field *info = mldf_schema_field(reader->schema, field);
+    bool array = info->type_id == MLDF_NDARRAY;
+    mldf_field_stats stats;
+    mldf_status status = mldf_reader_stats(reader, field, &stats, err);
+    if (status < 0)
+        return status;
+    if (status == MLDF_END || (array && stats.ndim != info->ndim))
+        return scan_values(g, reader, field, false, err);
+    if (stats.present == 0)
+        return MLDF_OK;
+    bool first = g->seen == 0;
+    g->seen += stats.present;
+    g->bounds->known = true;
+    g->bounds->ndim = array ? info->ndim : 1;
+    for (uint32_t i = 0; i < g->bounds->ndim; i++) {
+        see_dim(g->bounds, i, array ? stats.dims_max[i] : stats.value_bytes_max, first);
+        g->bounds->least[i] = array && info->dims[i] >= 0 ? (uint64_t)info->dims[i] : 0;
+    }
+    return MLDF_OK;
+}
+
+static bool is_named(const mldf_pipeline *pipeline, const char *name) {
+    for (size_t s = 0; s < pipeline->statement_count; s++)
+        for (size_t b = 0; b < pipeline->statements[s].binding_count; b++) {
+            const struct binding *binding = &pipeline->statements[s].bindings[b];
+            for (size_t i = 0; i < binding->input_count; i++)
+                if (strcmp(binding->inputs[i], name) == 0)
+                    return true;
+        }
+    return false;
+}
+
+static bool varies(const mldf_field *field) {
+    if (field->type_id == MLDF_BYTES || field->type_id == MLDF_TEXT || field->type_id == MLDF_JSON)
+        return true;
+    if (field->type_id == MLDF_NDARRAY)
+        for (uint32_t i = 0; i < field->ndim; i++)
+            if (field->dims[i] < 0)
+                return true;
+    return false;
+}
+
+mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct plan_bounds *out,
+                                mldf_error *err) {
+    const mldf_schema *schema = mldf_reader_schema(dataset->readers[0]);
+    mldf_status status = MLDF_OK;
+    for (size_t f = 0; f < mldf_schema_field_count(schema) && status >= 0; f++) {
+        const mldf_field *field = mldf_schema_field(schema, f);
+        bool picture = field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
+        struct gathering g = {&out[f], 0};
+        if ((!picture && !varies(field)) || !is_named(pipeline, field->name))
+            continue;
+        for (size_t r = 0; r < dataset->count && status >= 0; r++) {
+            const mldf_reader *reader = dataset->readers[r];
+            size_t its = mldfi_schema_lookup(reader->schema, field->name);
+            if (its == SIZE_MAX)
+                continue; /* told when fields are bound */
+            status = picture ? scan_pictures(&g, reader, its, err) : take_statistics(&g, reader, its, err);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,127 @@
+/* Where samples come from: several readers make one dataset, one after the other; the plan is made for the first one's fields, and each
+ * other reader says where it has them. With a mixture of as many parts as readers, a part is a reader. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/loader.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+mldf_status mldfi_dataset_begin(struct dataset *dataset, const mldf_reader *const *readers, size_t count,
+                               mldf_error *err) {
+    if (!readers || count == 0)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a loader needs a reader");
+    if (count > UINT32_MAX)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%zu readers are too many", count);
+    dataset->readers = mldfi_alloc_zero(count, sizeof *dataset->readers, err);
+    dataset->first = mldfi_alloc_zero(count + 1, sizeof *dataset->first, err);
+    if (!dataset->readers || !dataset->first)
+        return MLDF_E_MEMORY;
+    dataset->count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (!readers[i])
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "reader %zu is NULL", i);
+        dataset->readers[i] = readers[i];
+        if (!mldfi_add_u64(dataset->first[i], mldf_reader_sample_count(readers[i]), &dataset->first[i + 1]))
+            return mldfi_fail(err, MLDF_E_LIMIT, "the readers have more samples than can be counted");
+    }
+    dataset->field_count = mldf_schema_field_count(mldf_reader_schema(readers[0]));
+    return MLDF_OK;
+}
+
+void mldfi_dataset_free(struct dataset *dataset) {
+    free(dataset->readers);
+    free(dataset->first);
+    free(dataset->fields);
+    memset(dataset, 0, sizeof *dataset);
+}
+
+/* ---- Fields ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_picture(uint16_t type) {
+    return type >= MLDF_IMAGE_RAW && type <= MLDF_IMAGE;
+}
+
+static bool same_type(const mldf_field *a, const mldf_field *b) {
+    if (is_picture(a->type_id) && is_picture(b->type_id))
+        return true; /* the record says what a picture is */
+    if (a->type_id != b->type_id || a->dtype != b->dtype || a->ndim != b->ndim)
+        return false;
+    for (uint32_t i = 0; i < a->ndim; i++)
+        if (a->dims[i] != b->dims[i])
+            return false;
+    return a->type_id != MLDF_INLINE || strcmp(a->arguments, b->arguments) == 0;
+}
+
+static mldf_status bind_field(struct dataset *dataset, size_t reader, size_t field, mldf_error *err) {
+    const mldf_field *want = mldf_schema_field(mldf_reader_schema(dataset->readers[0]), field);
+    size_t *found = &dataset->fields[reader * dataset->field_count + field];
+    mldf_status status = mldf_schema_find(mldf_reader_schema(dataset->readers[reader]), want->name, found, err);
+    if (status >= 0) {
+        const mldf_field *have = mldf_schema_field(mldf_reader_schema(dataset->readers[reader]), *found);
+        if (same_type(want, have))
+            return MLDF_OK;
+        status = mldfi_fail(err, MLDF_E_TYPE, "field %s is %s %s here and %s %s in the first file", want->name,
+                            have->type_name, have->arguments, want->type_name, want->arguments);
+        mldfi_error_place(err, MLDF_NONE, want->name);
+    }
+    return mldfi_reader_name_error(dataset->readers[reader], err, status);
+}
+
+mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size_t used_count, mldf_error *err) {
+    size_t cells;
+    if (__builtin_mul_overflow(dataset->count, dataset->field_count, &cells))
+        return mldfi_fail_memory(err, SIZE_MAX);
+    free(dataset->fields);
+    dataset->fields = mldfi_alloc_zero(cells + 1, sizeof *dataset->fields, err);
+    if (!dataset->fields)
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < dataset->field_count; i++)
+        dataset->fields[i] = i;
+    mldf_status status = MLDF_OK;
+    for (size_t r = 1; r < dataset->count && status >= 0; r++)
+        for (size_t i = 0; i < used_count && status >= 0; i++)
+            status = bind_field(dataset, r, used[i], err);
+    return status;
+}
+
+/* ---- Places ------------------------------------------------------------------------------------------------------------------ */
+
+mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order, bool own, mldf_error *err) {
+    dataset->by_part = own && dataset->count > 1 && order->form == ORDER_MIXTURE;
+    if (dataset->by_part && order->part_count != dataset->count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "the order is a mixture of %zu parts and there are %zu readers: with several readers a part is a "
+                          "reader",
+                          order->part_count, dataset->count);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position, const mldf_place *place,
+                              struct seat *out, mldf_error *err) {
+    size_t reader = 0;
+    uint64_t sample = place->sample;
+    if (dataset->by_part) {
+        reader = place->part;
+    } else if (dataset->count > 1 && sample < dataset->first[dataset->count]) {
+        size_t low = 0, high = dataset->count; /* first[low] <= sample < first[high] */
+        while (high - low > 1) {
+            size_t middle = low + (high - low) / 2;
+            if (dataset->first[middle] <= sample)
+                low = middle;
+            else
+                high = middle;
+        }
+        reader = low;
+        sample -= dataset->first[low];
+    }
+    if (reader >= dataset->count || sample >= dataset->first[reader + 1] - dataset->first[reader])
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "position %" PRIu64 " of the order is sample %" PRIu64 " of part %" PRIu32
+                          ", which the readers do not have",
+                          position, place->sample, place->part);
+    *out = (struct seat){position, sample, (uint32_t)reader};
+    return MLDF_OK;
+}

@@ -1,0 +1,262 @@
+/* Making and ending a loader: options are checked, the pipeline is compiled for the files, the order is made, threads are started. Whatever
+ * is wrong with any of them is told by mldf_loader_new. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/loader.h"
+#include "os/file.h"
+#include "os/thread.h"
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/options.h"
+#include "util/random.h"
+
+mldf_status mldfi_loader_check(const mldf_loader *loader, const char *what, mldf_error *err) {
+    if (!loader)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s without a loader", what);
+    if (mldfi_fork_guard_is_ours(&loader->pool->guard))
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_STATE,
+                      "%s: this loader belongs to the process that was forked: its threads are not here; make a new one",
+                      what);
+}
+
+/* ---- Options ------------------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status check_options(mldf_loader_options *o, mldf_error *err) {
+    if (o->world_size == 0 || o->rank >= o->world_size)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "rank %u of %u", o->rank, o->world_size);
+    if (!o->batch_size && !o->global_batch_size)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "batch_size and global_batch_size are both 0");
+    if (o->batch_size > LOADER_MAX_BATCH || o->global_batch_size > LOADER_MAX_BATCH * o->world_size)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "batches of more than 2^31 samples");
+    if (o->global_batch_size && o->global_batch_size < o->world_size)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a global batch of %llu on %u ranks leaves some without",
+                          (unsigned long long)o->global_batch_size, o->world_size);
+    if ((unsigned)o->last > MLDF_LAST_PAD || (unsigned)o->bad > MLDF_BAD_SUBSTITUTE ||
+        (unsigned)o->codegen > MLDF_CODEGEN_WAIT)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "last, bad or codegen has a value that does not exist");
+    if (o->threads < -1)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads", o->threads);
+    if ((o->budget || o->bucket_output) && !o->bucket_window)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "buckets need bucket_window: how many positions are sorted together");
+    if (o->memory && (!o->memory->alloc || !o->memory->free))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a memory hook needs both functions");
+    return MLDF_OK;
+}
+
+/* ---- The order ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Mean bytes of a sample as it is stored, for the blocks of the quasi-random order; 0: not known. */
+static uint64_t sample_bytes(const struct dataset *dataset) {
+    uint64_t bytes = 0, samples = dataset->first[dataset->count];
+    for (size_t r = 0; r < dataset->count; r++) {
+        const mldf_reader *reader = dataset->readers[r];
+        uint64_t sum = 0;
+        mldf_field_stats stats;
+        if (mldf_reader_payload_bytes(reader, &sum, NULL) != MLDF_OK) {
+            sum = 0;
+            for (size_t f = 0; f < reader->schema->field_count; f++)
+                if (mldf_reader_stats(reader, f, &stats, NULL) == MLDF_OK)
+                    sum += stats.stored_bytes;
+        }
+        bytes += sum;
+    }
+    return samples ? bytes / samples : 0;
+}
+
+static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
+    const mldf_loader_options *o = &loader->options;
+    mldf_order_options want = MLDF_ORDER_OPTIONS_INIT;
+    if (o->own_order) {
+        loader->order = o->own_order;
+    } else {
+        want.kind = o->order;
+        want.seed = o->seed;
+        want.block = o->block;
+        want.window = o->window;
+        if (want.kind == MLDF_ORDER_QUASI_RANDOM && !want.block)
+            want.sample_bytes = sample_bytes(&loader->dataset);
+        mldf_status status = mldf_order_new(loader->dataset.first[loader->dataset.count], &want, &loader->made, err);
+        if (status < 0)
+            return status;
+        loader->order = loader->made;
+    }
+    loader->count = mldf_order_count(loader->order);
+    return mldfi_dataset_order(&loader->dataset, loader->order, o->own_order != NULL, err);
+}
+
+/* ---- The plan ------------------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status compile(mldf_loader *loader, mldf_error *err) {
+    const mldf_loader_options *o = &loader->options;
+    const char *text = o->pipeline ? o->pipeline : "";
+    const mldf_schema *schema = mldf_reader_schema(loader->dataset.readers[0]);
+    struct plan_options want = {.context = o->context,
+                                .exact = o->exact,
+                                .reference = o->reference,
+                                .isa = o->isa,
+                                .codegen = (int)o->codegen,
+                                .seed = o->seed};
+    mldf_status status = mldf_pipeline_parse(o->context, text, strlen(text), &loader->pipeline, err);
+    if (status < 0)
+        return status;
+    struct plan_bounds *bounds = mldfi_alloc_zero(mldf_schema_field_count(schema) + 1, sizeof *bounds, err);
+    status = bounds ? mldfi_bounds_gather(&loader->dataset, loader->pipeline, bounds, err) : MLDF_E_MEMORY;
+    if (status >= 0)
+        status = mldfi_plan_new(loader->pipeline, schema, bounds, &want, &loader->plan, err);
+    free(bounds);
+    if (status < 0)
+        return status;
+    loader->outputs = mldfi_plan_output_count(loader->plan);
+    loader->pairs = mldfi_plan_pairs(loader->plan);
+    for (size_t i = 0; i < loader->outputs; i++) {
+        const struct plan_output *output = mldfi_plan_output(loader->plan, i);
+        loader->measures = loader->measures || output->collate != COLLATE_FIXED;
+        loader->two_phase = loader->two_phase || output->collate == COLLATE_RAGGED ||
+                            (output->collate == COLLATE_PAD && output->length == 0);
+    }
+    size_t count;
+    const size_t *used = mldfi_plan_fields(loader->plan, &count);
+    return mldfi_dataset_bind(&loader->dataset, used, count, err);
+}
+
+static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
+    const char *name = loader->options.bucket_output;
+    struct bucket *bucket = &loader->series.bucket;
+    if (!loader->options.bucket_window)
+        return MLDF_OK;
+    for (size_t i = 0; i < loader->outputs; i++) {
+        const struct plan_output *output = mldfi_plan_output(loader->plan, i);
+        if (name ? strcmp(name, output->name) != 0 : output->collate == COLLATE_FIXED)
+            continue;
+        if (output->collate == COLLATE_FIXED)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "output %s has one length: there is nothing to sort by", name);
+        bucket->output = i;
+        bucket->window = loader->options.bucket_window;
+        bucket->inner = 1;
+        for (uint32_t d = 1; d < output->edge.ndim; d++)
+            bucket->inner *= output->edge.dims[d] > 0 ? (uint64_t)output->edge.dims[d] : 1;
+        return MLDF_OK;
+    }
+    return name ? mldfi_fail(err, MLDF_E_ARGUMENT, "no output %s to sort by", name)
+                : mldfi_fail(err, MLDF_E_ARGUMENT, "buckets need an output that is padded or ragged");
+}
+
+/* ---- New and free ---------------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers, size_t reader_count,
+                         mldf_error *err) {
+    const mldf_loader_options *o = &loader->options;
+    mldf_status status = mldfi_dataset_begin(&loader->dataset, readers, reader_count, err);
+    if (status >= 0)
+        status = mldfi_direct_begin(loader, err);
+    if (status >= 0)
+        status = make_order(loader, err);
+    if (status >= 0)
+        status = compile(loader, err);
+    if (status >= 0)
+        status = find_bucket_output(loader, err);
+    if (status >= 0)
+        status = mldfi_batch_pool_new(loader->plan, o->want_index, o->want_valid, o->memory, 4, &loader->pool, err);
+    if (status >= 0)
+        status = mldfi_crew_new(loader, err);
+    return status;
+}
+
+static void destroy(mldf_loader *loader) {
+    mldfi_crew_free(loader);
+    mldfi_prefetch_end(loader);
+    mldfi_series_free(&loader->series);
+    mldfi_batch_pool_close(loader->pool);
+    mldfi_plan_free(loader->plan);
+    mldf_pipeline_free(loader->pipeline);
+    mldf_order_free(loader->made);
+    mldfi_direct_end(loader);
+    mldfi_dataset_free(&loader->dataset);
+    pthread_cond_destroy(&loader->work);
+    pthread_cond_destroy(&loader->ready);
+    pthread_cond_destroy(&loader->quiet);
+    pthread_mutex_destroy(&loader->lock);
+    free(loader->ledger);
+    free(loader->bucket_name);
+    free(loader);
+}
+
+mldf_status mldf_loader_new(const mldf_reader *const *readers, size_t reader_count, const mldf_loader_options *options,
+                            mldf_loader **out, mldf_error *err) {
+    mldf_loader_options own = MLDF_LOADER_OPTIONS_INIT;
+    if (!out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a new loader needs a place for it");
+    if (!mldfi_take_options(&own, sizeof own, options))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "struct_bytes is 0: begin with MLDF_LOADER_OPTIONS_INIT");
+    mldf_status status = check_options(&own, err);
+    if (status < 0)
+        return status;
+    mldf_loader *loader = mldfi_alloc_zero(1, sizeof *loader, err);
+    if (!loader)
+        return MLDF_E_MEMORY;
+    loader->options = own;
+    loader->bad_stream = mldfi_rng_stream("loader/substitute", 17);
+    loader->bucket_stream = mldfi_rng_stream("loader/bucket", 13);
+    pthread_mutex_init(&loader->lock, NULL);
+    pthread_cond_init(&loader->work, NULL);
+    mldfi_cond_init(&loader->ready);
+    pthread_cond_init(&loader->quiet, NULL);
+    status = build(loader, readers, reader_count, err);
+    /* What the caller's memory holds may go when this returns. */
+    if (status >= 0 && own.bucket_output &&
+        !(loader->bucket_name = mldfi_copy_text(own.bucket_output, strlen(own.bucket_output), err)))
+        status = MLDF_E_MEMORY;
+    loader->options.bucket_output = loader->bucket_name;
+    loader->options.pipeline = NULL;
+    loader->options.isa = NULL;
+    loader->options.memory = NULL;
+    if (status < 0) {
+        destroy(loader);
+        return status;
+    }
+    *out = loader;
+    return MLDF_OK;
+}
+
+void mldf_loader_free(mldf_loader *loader) {
+    /* In a child of fork neither threads nor locks can be trusted: what the loader holds goes with the process. */
+    if (loader && mldfi_fork_guard_is_ours(&loader->pool->guard))
+        destroy(loader);
+}
+
+/* ---- What it makes ------------------------------------------------------------------------------------------------------------------------ */
+
+size_t mldf_loader_output_count(const mldf_loader *loader) {
+    return loader->pool->array_count;
+}
+
+mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out) {
+    if (index >= loader->pool->array_count)
+        return MLDF_END;
+    const struct array_plan *array = &loader->pool->arrays[index];
+    bool has_length = array->kind == ARRAY_PAD || array->kind == ARRAY_MASK;
+    *out = (mldf_output){.name = array->name, .dtype = array->dtype, .ndim = array->ndim + has_length};
+    if (has_length)
+        out->dims[0] = array->length ? (int64_t)array->length : -1;
+    for (uint32_t i = 0; i < array->ndim; i++)
+        out->dims[i + has_length] = (int64_t)array->dims[i];
+    return MLDF_OK;
+}
+
+mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {
+    return mldfi_plan_explain(loader->plan, out, err);
+}
+
+uint64_t mldf_loader_batch_count(const mldf_loader *loader) {
+    const mldf_loader_options *o = &loader->options;
+    uint64_t global = mldfi_global_batch(o), window = loader->series.bucket.window, count = loader->count;
+    bool drop = o->last == MLDF_LAST_DROP;
+    if (window && o->budget)
+        return count; /* each holds at least one sample */
+    if (!window)
+        window = count ? count : 1;
+    uint64_t whole = count / window, rest = count % window;
+    return whole * (window / global + (!drop && window % global != 0)) + rest / global + (!drop && rest % global != 0);
+}

@@ -1,0 +1,360 @@
+/* The loader from the inside.
+ *
+ *   loader.c    new, free, outputs            series.c   which positions the next batch has (epochs, ranks, resuming)
+ *   dataset.c  position → file, sample       bucket.c   the same when samples of like length go together
+ *   crew.c  who works on what when        unit.c     a run of samples through the plan; bad ones
+ *   next.c      begin, next, cancel           batch.c    arrays of a batch; pool.c their memory
+ *   prefetch.c  hints to the system           state.c, stats.c, bad.c, bounds.c   what their names say
+ *
+ * Batches in flight are jobs in a ring. Three counters walk along them:
+ *
+ *     taken ≤ opened ≤ planned        opened - taken ≤ in_flight,  planned - opened ≤ ahead
+ *
+ * A planned job knows its samples, and the system has been told what will be read; an opened one is worked on. Any worker takes the next
+ * run of slots of the oldest job that has some left, so a slow sample holds up nobody: the others go on with the next job.
+ *
+ *     PLANNED → (MEASURE → LAYOUT →) RUN → FINISH → DONE → taken by next
+ *                   ↑__________________|  a sample was replaced or left out, and with it the lengths
+ *
+ * MEASURE is for batches whose size depends on the samples' lengths. The lock is held to claim and to account, never to work. */
+#ifndef MLDF_LOADER_LOADER_H
+#define MLDF_LOADER_LOADER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "mldf/loader.h"
+#include "order/order.h"
+#include "os/direct.h"
+#include "os/memory.h"
+#include "pipeline/plan.h"
+#include "reader/reader.h"
+
+enum {
+    LOADER_AHEAD = 2,       /* jobs planned beyond those that are opened */
+    LOADER_TRIES = 8,       /* substitutes for one bad sample */
+    LOADER_LEDGER = 1000,   /* bad samples that are kept */
+    LOADER_TIME_EVERY = 16, /* one unit of so many is timed step by step */
+    LOADER_MAX_THREADS = 1024,
+    LOADER_MAX_IN_FLIGHT = 4096
+};
+#define LOADER_UNIT_SECONDS 60e-6
+#define LOADER_MAX_BATCH ((uint64_t)1 << 31)
+
+/* ---- Where samples come from (dataset.c) ------------------------------------------------------------------------------ */
+
+/* What stands at a position of the epoch: the order's sample, or its substitute. */
+struct seat {
+    uint64_t position;
+    uint64_t sample; /* of the reader */
+    uint32_t reader;
+};
+
+/* A reader whose large reads go past the page cache; otherwise the user's. */
+struct direct_reader {
+    struct direct_reader *next;
+    mldf_reader reader;
+    struct os_direct descriptor;
+};
+
+struct dataset {
+    const mldf_reader **readers;
+    struct direct_reader *direct;
+    size_t count;
+    uint64_t *first; /* number of the reader's first sample when all are counted through; one more than readers */
+    size_t *fields;  /* reader's field for the plan's field: [reader * field_count + field] */
+    size_t field_count;
+    bool by_part; /* the order is a mixture whose part is the reader */
+};
+mldf_status mldfi_dataset_begin(struct dataset *dataset, const mldf_reader *const *readers, size_t count,
+                               mldf_error *err);
+void mldfi_dataset_free(struct dataset *dataset);
+/* Finds the plan's fields in every reader; those that it reads must be of the same type everywhere. */
+mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size_t used_count, mldf_error *err);
+/* Mixtures of several readers. */
+mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order, bool own, mldf_error *err);
+mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position, const mldf_place *place,
+                              struct seat *out, mldf_error *err);
+
+/* What is known of each field of the first reader's schema (bounds.c); `names`: fields that the pipeline names. */
+mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct plan_bounds *out,
+                                mldf_error *err);
+
+/* ---- Batches (batch.c, pool.c) ------------------------------------------------------------------------------------------ */
+
+enum array_kind {
+    ARRAY_FIXED,
+    ARRAY_PAD,
+    ARRAY_RAGGED,
+    ARRAY_LENGTH, /* of a padded output */
+    ARRAY_MASK,
+    ARRAY_OFFSET, /* of a ragged output */
+    ARRAY_INDEX,
+    ARRAY_VALID
+};
+
+/* One array of every batch. */
+struct array_plan {
+    const char *name; /* the pool's */
+    enum array_kind kind;
+    size_t output; /* of the plan */
+    mldf_dtype dtype;
+    uint32_t ndim;                /* FIXED: of a sample; PAD, RAGGED: behind the length */
+    uint64_t dims[MLDF_MAX_DIMS]; /* the same */
+    uint64_t inner;               /* product of dims */
+    uint64_t length;              /* PAD, MASK: fixed, or 0: the longest of the batch */
+};
+
+/* Shared by the loader and all batches: the last one frees it. */
+struct batch_pool {
+    struct os_fork_guard guard;
+    mldf_memory_hook hook; /* alloc NULL: none */
+    char *names;
+    struct array_plan *arrays;
+    size_t array_count;
+    pthread_mutex_t lock;
+    mldf_batch *idle; /* guarded by lock from here on */
+    size_t idle_count, idle_most;
+    size_t live;     /* batches that somebody holds */
+    bool closed;     /* the loader is gone */
+};
+
+struct mldf_batch {
+    struct batch_pool *pool;
+    mldf_batch *next; /* in the idle list */
+    atomic_uint references;
+    uint8_t *memory;
+    size_t capacity;
+    size_t samples;
+    uint64_t epoch, ordinal, consumed;
+    mldf_array *arrays; /* the pool's array_count; behind the struct */
+    size_t *rows;       /* bytes from one sample to the next in each array; RAGGED, OFFSET: 0 */
+};
+
+/* The arrays that a plan's outputs make. */
+mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool want_valid, const mldf_memory_hook *hook,
+                           size_t idle_most, struct batch_pool **out, mldf_error *err);
+/* The loader's share; batches go on. */
+void mldfi_batch_pool_close(struct batch_pool *pool);
+/* A batch with memory for at least `bytes`, held once. */
+mldf_status mldfi_batch_pool_get(struct batch_pool *pool, size_t bytes, mldf_batch **out, mldf_error *err);
+
+/* Memory and arrays of a batch of `samples`; lengths[row * outputs + output] for PAD and RAGGED. */
+mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint64_t *lengths, size_t outputs,
+                            mldf_batch **out, mldf_error *err);
+/* Where a sample's outputs go. */
+void mldfi_batch_targets(const mldf_batch *batch, size_t row, const uint64_t *lengths, struct plan_target *targets);
+/* What is not an output of the plan: length, mask, index, valid of one sample. */
+void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid);
+/* Leaves the rows out for which keep is false; arrays of rows alone (no RAGGED). */
+void mldfi_batch_compact(mldf_batch *batch, const bool *keep);
+
+/* ---- Jobs ---------------------------------------------------------------------------------------------------------------- */
+
+struct slot {
+    struct seat seat;
+    uint32_t ordinal; /* its place in the batch before anything was left out */
+    uint8_t tries; /* substitutes so far */
+    bool valid, skipped;
+};
+
+struct bad_event {
+    uint32_t ordinal, tries; /* of the slot */
+    mldf_bad_sample bad;
+};
+
+struct range {
+    uint32_t reader;
+    uint64_t offset, bytes;
+};
+
+enum job_state { JOB_PLANNED, JOB_MEASURE, JOB_RUN, JOB_BUSY, JOB_DONE }; /* BUSY: one worker lays out or finishes */
+
+/* A window of positions whose batches are made of samples of like length. */
+struct bucket_span {
+    uint64_t begin, end;    /* positions; begin == end: none */
+    uint64_t batch, budget; /* samples of a global batch; or elements of a rank's */
+    uint32_t ranks;         /* that the budget was reckoned with */
+};
+
+struct job {
+    enum job_state state;
+    uint64_t epoch, ordinal, consumed;
+    struct bucket_span span; /* that the batch belongs to */
+    struct slot *slots;
+    size_t count, capacity;
+    uint64_t *lengths; /* [slot * outputs + output] */
+    size_t claimed, finished, limit; /* of the present phase; limit: claiming ends here */
+    bool again;
+    size_t failed_slot; /* SIZE_MAX: none */
+    mldf_error failure;
+    struct bad_event *bad;
+    size_t bad_count, bad_capacity;
+    mldf_batch *batch;
+    struct range *ranges; /* what was asked for in advance */
+    size_t range_count, range_capacity;
+};
+
+/* ---- The series of batches (series.c, bucket.c) -------------------------------------------------------------------------- */
+
+struct bucket {
+    uint64_t window; /* 0: none */
+    size_t output;
+    uint64_t inner;  /* elements for one of length */
+    struct bucket_span span;
+    uint64_t *positions; /* of the window, batch after batch */
+    size_t *cuts; /* batch i is positions[cuts[i] .. cuts[i + 1]) */
+    size_t batch_count, next, full; /* batches below `full` are not leftovers */
+    size_t capacity, cut_capacity;
+};
+
+/* Moved by the worker that has the turn to plan. */
+struct series {
+    uint64_t epoch, from, index, ordinal;
+    bool ended;
+    struct bucket bucket;
+};
+
+struct worker;
+/* Positions of the next batch of this rank into job->slots; MLDF_END behind the last. */
+mldf_status mldfi_series_next(struct worker *worker, struct job *job, mldf_error *err);
+mldf_status mldfi_series_begin(mldf_loader *loader, uint64_t epoch, uint64_t consumed, const struct bucket_span *span,
+                               mldf_error *err);
+void mldfi_series_free(struct series *series);
+mldf_status mldfi_bucket_next(struct worker *worker, struct job *job, mldf_error *err);
+mldf_status mldfi_job_reserve(mldf_loader *loader, struct job *job, size_t count, mldf_error *err);
+/* Global batch in samples. */
+uint64_t mldfi_global_batch(const mldf_loader_options *options);
+
+/* ---- Workers ----------------------------------------------------------------------------------------------------------------- */
+
+struct worker {
+    mldf_loader *loader;
+    struct plan_worker *plan;
+    struct plan_feed feed;
+    struct seat seats[2]; /* what the feed may be asked for */
+    size_t seat_count;
+    struct plan_target *targets[2];
+    uint64_t *lengths; /* one sample's */
+    mldf_buffer probe; /* memory for a sample that nobody wants */
+    uint64_t units;
+    bool timing;
+    double *times;       /* the plan's, as they were before the unit */
+    pthread_t thread;
+};
+mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, mldf_error *err);
+void mldfi_crew_worker_end(struct worker *worker);
+
+/* A run of slots, without the lock (unit.c). */
+void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, size_t to);
+void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to);
+/* The length of one output at a position, for buckets; a bad sample has none. */
+mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
+                              uint64_t *length, mldf_error *err);
+
+/* ---- Bad samples (bad.c) ------------------------------------------------------------------------------------------------------ */
+
+/* Does this status say that the sample is bad, rather than the disk, the machine or the caller? */
+bool mldfi_is_bad(mldf_status status);
+/* The `tries`-th substitute for the slot, in its seat. */
+mldf_status mldfi_substitute(mldf_loader *loader, uint64_t epoch, struct slot *slot, mldf_error *err);
+/* Notes the slot's sample as bad; takes the lock. */
+mldf_status mldfi_bad_note(mldf_loader *loader, struct job *job, const struct slot *slot, const mldf_error *error,
+                           mldf_error *err);
+/* Notes what now stands in for it. */
+void mldfi_bad_substitute(mldf_loader *loader, struct job *job, const struct slot *slot);
+/* With the lock held: a job that is taken gives its bad samples to the ledger, in the order of its slots. */
+void mldfi_bad_keep(mldf_loader *loader, struct job *job);
+
+/* ---- Hints (prefetch.c) -------------------------------------------------------------------------------------------------------- */
+
+struct prefetch {
+    bool on;
+    bool resident;      /* all that was looked at is in memory: hints would cost and give nothing */
+    uint64_t countdown; /* jobs until the next look */
+    uint64_t dice;
+};
+void mldfi_prefetch_begin(mldf_loader *loader);
+/* By the worker that plans. Cannot fail: without memory there are no hints. */
+void mldfi_prefetch_job(mldf_loader *loader, struct job *job);
+void mldfi_prefetch_forget(mldf_loader *loader, struct job *job);
+void mldfi_prefetch_end(mldf_loader *loader);
+/* O_DIRECT for the readers that can; a warning for the others. */
+mldf_status mldfi_direct_begin(mldf_loader *loader, mldf_error *err);
+void mldfi_direct_end(mldf_loader *loader);
+
+/* ---- Statistics (stats.c) ------------------------------------------------------------------------------------------------------- */
+
+struct tally {
+    uint64_t samples, batches, bad, bytes;
+    double seconds, wait_consumer, wait_loader;
+    double epoch_started; /* of the first next; 0: between epochs */
+    double busy, timed;   /* of all units; of those that were timed step by step */
+    double *steps;        /* parts of timed; the plan's count */
+    mldf_step_time *shown;
+};
+
+/* ---- The loader ------------------------------------------------------------------------------------------------------------------ */
+
+struct mldf_loader {
+    mldf_loader_options options;
+    char *bucket_name;
+    mldf_pipeline *pipeline;
+    struct plan *plan;
+    size_t outputs; /* of the plan */
+    bool two_phase; /* the batch's size depends on lengths */
+    bool measures;  /* an output has lengths */
+    bool pairs;
+    struct dataset dataset;
+    mldf_order *made;        /* own order, or NULL */
+    const mldf_order *order; /* the one in use */
+    uint64_t count;          /* positions of an epoch */
+    struct batch_pool *pool;
+    uint32_t bad_stream, bucket_stream;
+
+    struct worker *workers; /* at least one; with 0 threads it is the caller's */
+    size_t worker_count, thread_count;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work, ready, quiet; /* for workers; for next; for begin and free */
+    /* Guarded by lock: */
+    struct job *jobs; /* job_count of them, by number modulo job_count */
+    size_t job_count, in_flight;
+    uint64_t taken, opened, planned;
+    bool planning, plan_failed, stop, halt, cancelled;
+    size_t active; /* workers at work outside the lock */
+    size_t waiting; /* workers asleep */
+    double cost[2]; /* seconds a sample takes to measure, to run: moving means */
+    struct tally tally;
+    mldf_bad_sample *ledger; /* a ring, once it is full */
+    size_t ledger_count, ledger_capacity, ledger_first;
+
+    /* The planner's turn: */
+    struct series series;
+    struct prefetch prefetch;
+
+    /* The caller's: */
+    bool begun, in_epoch;
+    uint64_t epoch, consumed;
+    struct bucket_span span;
+};
+
+/* crew.c */
+mldf_status mldfi_crew_new(mldf_loader *loader, mldf_error *err);
+void mldfi_crew_free(mldf_loader *loader);
+/* With the lock held: one piece of work; false: there is none now. */
+bool mldfi_crew_step(struct worker *worker);
+/* Nobody works and nothing is in flight when it returns; workers stay halted until resumed. Lock held. */
+void mldfi_crew_halt(mldf_loader *loader);
+void mldfi_crew_resume(mldf_loader *loader);
+/* Lock held: the oldest job leaves the ring. */
+void mldfi_crew_pop(mldf_loader *loader);
+
+/* next.c: span: a window of buckets that was begun, or NULL. */
+mldf_status mldfi_loader_begin_at(mldf_loader *loader, uint64_t epoch, uint64_t consumed,
+                                  const struct bucket_span *span, mldf_error *err);
+
+/* MLDF_E_STATE in a child made by fork. */
+mldf_status mldfi_loader_check(const mldf_loader *loader, const char *what, mldf_error *err);
+
+#endif

@@ -1,0 +1,205 @@
+/* Hints to the system about what the next jobs will read: the payloads of their samples, sorted and joined where they are neighbours, so
+ * that the disk sees few large reads instead of many page faults; and, on request, what is behind and may be forgotten. A job is planned
+ * before it is opened, so the reads are on their way while the jobs before it are worked on.
+ *
+ * A hint costs about as much as a small sample takes to load. So for mapped files a few pages are looked at now and then: when all of them
+ * are in memory, there are no hints. */
+#include <stdlib.h>
+
+#include "loader/loader.h"
+#include "os/advise.h"
+#include "os/direct.h"
+#include "reader/foreign.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+enum { LOOK_PAGES = 64, LOOK_EVERY = 64, GAP_BYTES = 16 << 10 };
+
+/* ---- Is it in memory? ---------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t roll(struct prefetch *p) {
+    p->dice = p->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
+    return p->dice >> 16;
+}
+
+static bool look(struct prefetch *p, const struct dataset *dataset) {
+    for (size_t i = 0; i < LOOK_PAGES; i++) {
+        const mldf_reader *reader = dataset->readers[roll(p) % dataset->count];
+        if (!reader->mapped)
+            return false;
+        if (reader->file.fd >= 0 && reader->map.bytes &&
+            !mldfi_map_is_resident(&reader->map, roll(p) % reader->map.bytes))
+            return false;
+    }
+    return true;
+}
+
+static void set_patterns(const mldf_loader *loader, bool hinted) {
+    for (size_t i = 0; i < loader->dataset.count; i++) {
+        const mldf_reader *reader = loader->dataset.readers[i];
+        bool in_order = !loader->options.own_order && loader->order->kind == MLDF_ORDER_SEQUENTIAL;
+        if (reader->mapped && reader->file.fd >= 0)
+            mldfi_map_pattern(&reader->map, !hinted    ? OS_PATTERN_NORMAL
+                                            : in_order ? OS_PATTERN_SEQUENTIAL
+                                                       : OS_PATTERN_RANDOM);
+    }
+}
+
+void mldfi_prefetch_begin(mldf_loader *loader) {
+    struct prefetch *p = &loader->prefetch;
+    if (!loader->options.prefetch)
+        return;
+    bool before = p->on && !p->resident;
+    p->on = true;
+    p->resident = look(p, &loader->dataset);
+    p->countdown = LOOK_EVERY;
+    if (before == p->resident)
+        set_patterns(loader, !p->resident);
+}
+
+void mldfi_prefetch_end(mldf_loader *loader) {
+    if (loader->prefetch.on && !loader->prefetch.resident)
+        set_patterns(loader, false);
+}
+
+/* ---- Ranges of a job ------------------------------------------------------------------------------------------------------------------- */
+
+static bool range_of(const mldf_reader *reader, uint64_t sample, size_t field, struct range *out) {
+    uint8_t record[16];
+    if (reader->foreign.ops)
+        return reader->foreign.ops->range &&
+               reader->foreign.ops->range(reader->foreign.state, sample, field, &out->offset, &out->bytes);
+    const struct schema_field *f = &reader->schema->fields[field];
+    size_t head = f->info.flags & MLDF_FIELD_SIZE64 ? 16 : 12;
+    if (!mldfi_field_has_payload(f) ||
+        mldfi_reader_copy(reader, mldfi_record_at(reader, sample, f), record, head, NULL) < 0)
+        return false;
+    mldfi_record_payload(f, record, &out->offset, &out->bytes);
+    return out->bytes && mldfi_range_inside(out->offset, out->bytes, reader->end);
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct range *x = a, *y = b;
+    if (x->reader != y->reader)
+        return x->reader < y->reader ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void join(struct job *job) {
+    size_t kept = 0;
+    qsort(job->ranges, job->range_count, sizeof *job->ranges, by_place);
+    for (size_t i = 0; i < job->range_count; i++) {
+        struct range *last = kept ? &job->ranges[kept - 1] : NULL, next = job->ranges[i];
+        if (last && last->reader == next.reader && next.offset <= last->offset + last->bytes + GAP_BYTES) {
+            uint64_t end = next.offset + next.bytes;
+            if (end > last->offset + last->bytes)
+                last->bytes = end - last->offset;
+        } else {
+            job->ranges[kept++] = next;
+        }
+    }
+    job->range_count = kept;
+}
+
+static void gather(const mldf_loader *loader, struct job *job) {
+    size_t fields;
+    const size_t *used = mldfi_plan_fields(loader->plan, &fields);
+    const struct dataset *dataset = &loader->dataset;
+    job->range_count = 0;
+    for (size_t i = 0; i < job->count; i++)
+        for (size_t k = 0; k < fields; k++) {
+            const struct seat *seat = &job->slots[i].seat;
+            struct range range = {.reader = seat->reader};
+            size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]];
+            if (!range_of(dataset->readers[seat->reader], seat->sample, its, &range))
+                continue;
+            if (mldfi_array_reserve(&job->ranges, &job->range_capacity, job->range_count + 1, sizeof range, NULL) < 0)
+                break;
+            job->ranges[job->range_count++] = range;
+        }
+    if (job->range_count)
+        join(job);
+}
+
+void mldfi_prefetch_job(mldf_loader *loader, struct job *job) {
+    struct prefetch *p = &loader->prefetch;
+    bool forget = loader->options.forget_behind;
+    if (p->on && p->resident && --p->countdown == 0) {
+        p->countdown = LOOK_EVERY;
+        if (!(p->resident = look(p, &loader->dataset)))
+            set_patterns(loader, true);
+    }
+    bool hint = p->on && !p->resident;
+    if (!hint && !forget)
+        return;
+    gather(loader, job);
+    for (size_t i = 0; i < job->range_count && hint; i++) {
+        const struct range *range = &job->ranges[i];
+        const mldf_reader *reader = loader->dataset.readers[range->reader];
+        if (reader->mapped)
+            mldfi_map_want(&reader->map, range->offset, range->bytes);
+        else if (!reader->direct)
+            mldfi_file_want(&reader->file, range->offset, range->bytes);
+    }
+}
+
+void mldfi_prefetch_forget(mldf_loader *loader, struct job *job) {
+    for (size_t i = 0; i < job->range_count && loader->options.forget_behind; i++) {
+        const struct range *range = &job->ranges[i];
+        const mldf_reader *reader = loader->dataset.readers[range->reader];
+        if (reader->file.fd < 0)
+            continue;
+        if (reader->mapped)
+            mldfi_map_forget(&reader->map, &reader->file, range->offset, range->bytes);
+        else
+            mldfi_file_forget(&reader->file, range->offset, range->bytes);
+    }
+    job->range_count = 0;
+}
+
+/* ---- Past the page cache ---------------------------------------------------------------------------------------------------------------- */
+
+/* A copy of the reader that reads large values through a descriptor of its own. */
+static mldf_status make_direct(struct dataset *dataset, size_t index, mldf_error *err) {
+    struct direct_reader *direct = mldfi_alloc_zero(1, sizeof *direct, err);
+    if (!direct)
+        return MLDF_E_MEMORY;
+    mldf_status status = mldfi_direct_open(&direct->descriptor, &dataset->readers[index]->file, err);
+    if (status < 0) {
+        free(direct);
+        return status;
+    }
+    direct->reader = *dataset->readers[index];
+    direct->reader.direct = &direct->descriptor;
+    dataset->readers[index] = &direct->reader;
+    direct->next = dataset->direct;
+    dataset->direct = direct;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_direct_begin(mldf_loader *loader, mldf_error *err) {
+    mldf_error why;
+    for (size_t i = 0; i < loader->dataset.count && loader->options.direct; i++) {
+        if (loader->dataset.readers[i]->mapped) {
+            mldfi_warn(loader->options.context, "%s is mapped: direct reads need the read back end",
+                       loader->dataset.readers[i]->path);
+            continue;
+        }
+        mldf_status status = make_direct(&loader->dataset, i, &why);
+        if (status == MLDF_E_UNSUPPORTED)
+            mldfi_warn(loader->options.context, "%s; read through it instead", why.message);
+        else if (status < 0)
+            return err ? (*err = why, status) : status;
+    }
+    return MLDF_OK;
+}
+
+void mldfi_direct_end(mldf_loader *loader) {
+    while (loader->dataset.direct) {
+        struct direct_reader *direct = loader->dataset.direct;
+        loader->dataset.direct = direct->next;
+        mldfi_direct_close(&direct->descriptor);
+        free(direct);
+    }
+}

@@ -1,0 +1,149 @@
+/* Where a run is, as JSON below 1 kB, equal on all ranks:
+ *
+ *     {"algorithm":1,"consumed":5120,"count":50000,"digest":"…","epoch":3,"seed":7,"codecs":"libjpeg-turbo 2.1.5",
+ *      "bucket":{"begin":4096,"end":8192,"batch":256,"budget":0,"ranks":4,"output":"tokens"}}
+ *
+ * The first five are the order's (mldf/order.h). `bucket` is the window that the last batch came from: it is finished as it was planned. */
+#include <string.h>
+
+#include "codec/versions.h"
+#include "loader/loader.h"
+#include "field/field.h"
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/json.h"
+
+enum { NAME_LIMIT = 256 };
+
+static const char *bucket_output(const mldf_loader *loader) {
+    return mldfi_plan_output(loader->plan, loader->series.bucket.output)->name;
+}
+
+static mldf_status write_bucket(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {
+    const struct bucket_span *s = &loader->span;
+    const char *name = bucket_output(loader);
+    mldf_status status = mldfi_buffer_printf(
+        out, err, ",\"bucket\":{\"begin\":%llu,\"end\":%llu,\"batch\":%llu,\"budget\":%llu,\"ranks\":%u,\"output\":",
+        (unsigned long long)s->begin, (unsigned long long)s->end, (unsigned long long)s->batch,
+        (unsigned long long)s->budget, s->ranks);
+    size_t bytes = strlen(name);
+    if (status >= 0)
+        status = mldfi_json_append_string(out, name, bytes < NAME_LIMIT ? bytes : NAME_LIMIT, err);
+    return status < 0 ? status : mldf_buffer_append(out, "}", 1, err);
+}
+
+mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = mldfi_loader_check(loader, "state", err);
+    if (status < 0)
+        return status;
+    mldf_order_state state = {.epoch = loader->epoch,
+                              .consumed = loader->consumed,
+                              .count = loader->count,
+                              .algorithm = MLDF_ORDER_ALGORITHM};
+    char codecs[128];
+    size_t before = out->size;
+    mldfi_codec_versions(codecs, sizeof codecs);
+    mldf_order_digest(loader->order, state.digest);
+    status = mldf_order_state_write(&state, out, err);
+    if (status >= 0) {
+        while (out->size > before && out->data[out->size - 1] != '}')
+            out->size--;
+        out->size--; /* the object goes on */
+        status = mldfi_buffer_printf(out, err, ",\"seed\":%llu,\"codecs\":\"%s\"",
+                                     (unsigned long long)loader->options.seed, codecs);
+    }
+    if (status >= 0 && loader->span.end > loader->span.begin)
+        status = write_bucket(loader, out, err);
+    if (status >= 0)
+        status = mldf_buffer_append(out, "}", 1, err);
+    if (status < 0)
+        out->size = before;
+    return status;
+}
+
+/* ---- Reading it ------------------------------------------------------------------------------------------------------------------ */
+
+static mldf_status read_bucket(const struct json *json, uint32_t at, const mldf_order_state *state,
+                               struct bucket_span *span, mldf_error *err) {
+    static const char *const names[] = {"begin", "end", "batch", "budget", "ranks"};
+    uint64_t values[5];
+    for (size_t i = 0; i < 5; i++) {
+        uint32_t member = json->nodes[at].kind == MLDFI_JSON_OBJECT ? mldfi_json_find(json, at, names[i]) : UINT32_MAX;
+        if (member == UINT32_MAX || !mldfi_json_u64(json, member, &values[i]))
+            return mldfi_fail_at(err, MLDF_E_SYNTAX, json->nodes[at].offset,
+                                 "the state's bucket has no whole number %s", names[i]);
+    }
+    *span = (struct bucket_span){values[0], values[1], values[2], values[3], (uint32_t)values[4]};
+    if (span->begin > state->consumed || state->consumed > span->end || span->begin >= span->end ||
+        span->end > state->count || values[4] == 0 || values[4] > UINT32_MAX || (span->batch == 0 && span->budget == 0))
+        return mldfi_fail_at(err, MLDF_E_SYNTAX, json->nodes[at].offset,
+                             "the state's bucket contradicts its position %llu",
+                             (unsigned long long)state->consumed);
+    return MLDF_OK;
+}
+
+/* Is a window half way through, and can this loader finish it? */
+static mldf_status check_bucket(const mldf_loader *loader, const struct json *json, uint32_t at,
+                                const mldf_order_state *state, const struct bucket_span *span, mldf_error *err) {
+    if (state->consumed == span->end)
+        return MLDF_OK;
+    uint32_t output = mldfi_json_find(json, at, "output");
+    if (!loader->series.bucket.window)
+        return mldfi_fail(err, MLDF_E_STATE,
+                          "the state is inside a window of buckets (positions %llu to %llu), and this loader has none",
+                          (unsigned long long)span->begin, (unsigned long long)span->end);
+    if (output == UINT32_MAX || !mldfi_json_is_text(json, output, bucket_output(loader)))
+        return mldfi_fail(err, MLDF_E_STATE, "the state's buckets are sorted by another output than %s",
+                          bucket_output(loader));
+    return MLDF_OK;
+}
+
+static mldf_status check_rest(const mldf_loader *loader, const struct json *json, mldf_error *err) {
+    uint64_t seed;
+    char codecs[128];
+    uint32_t at = mldfi_json_find(json, 0, "seed");
+    if (at != UINT32_MAX && (!mldfi_json_u64(json, at, &seed) || seed != loader->options.seed))
+        return mldfi_fail(err, MLDF_E_STATE, "the state was taken with another seed than %llu",
+                          (unsigned long long)loader->options.seed);
+    mldfi_codec_versions(codecs, sizeof codecs);
+    at = mldfi_json_find(json, 0, "codecs");
+    if (at != UINT32_MAX && json->nodes[at].kind == MLDFI_JSON_STRING && !mldfi_json_is_text(json, at, codecs))
+        mldfi_warn(loader->options.context,
+                   "the state was taken with %.*s, this is %s: pictures may differ in their last bits",
+                   (int)(json->nodes[at].text_bytes < 128 ? json->nodes[at].text_bytes : 128), json->nodes[at].text,
+                   codecs);
+    return MLDF_OK;
+}
+
+static mldf_status restore(mldf_loader *loader, const struct json *json, const mldf_order_state *state,
+                           mldf_error *err) {
+    /* What was consumed without buckets is a run of positions: the first window begins behind it. */
+    struct bucket_span span = {state->consumed, state->consumed, 0, 0, 0};
+    uint32_t at = mldfi_json_find(json, 0, "bucket");
+    mldf_status status = check_rest(loader, json, err);
+    if (status >= 0 && at != UINT32_MAX) {
+        status = read_bucket(json, at, state, &span, err);
+        if (status >= 0)
+            status = check_bucket(loader, json, at, state, &span, err);
+    }
+    if (status < 0)
+        return status;
+    return mldfi_loader_begin_at(loader, state->epoch, state->consumed,
+                                 loader->series.bucket.window ? &span : NULL, err);
+}
+
+mldf_status mldf_loader_restore(mldf_loader *loader, const char *text, size_t text_bytes, mldf_error *err) {
+    mldf_order_state state;
+    struct json json = {0};
+    mldf_status status = mldfi_loader_check(loader, "restore", err);
+    if (status >= 0)
+        status = mldf_order_state_parse(text, text_bytes, &state, err);
+    if (status >= 0)
+        status = mldf_order_state_check(loader->order, &state, err);
+    if (status >= 0)
+        status = mldfi_json_parse(&json, text, text_bytes, err);
+    if (status >= 0)
+        status = restore(loader, &json, &state, err);
+    mldfi_json_free(&json);
+    return status;
+}

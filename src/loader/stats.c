@@ -1,0 +1,79 @@
+/* Where the time went. Whole units are always timed; the steps inside them only now and then (one unit in sixteen), and what was seen there
+ * is taken for all. The verdict says in one line what holds things up. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/loader.h"
+#include "os/file.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* The step that takes most of the work; NULL: nothing was timed. */
+static const mldf_step_time *hardest(const mldf_loader_stats *stats) {
+    const mldf_step_time *most = NULL;
+    for (size_t i = 0; i < stats->step_count; i++)
+        if (!most || stats->steps[i].seconds > most->seconds)
+            most = &stats->steps[i];
+    return most && most->seconds > 0 ? most : NULL;
+}
+
+static bool is_decode(const char *name) {
+    const char *colon = strrchr(name, ':');
+    return colon && strcmp(colon, ": decode") == 0;
+}
+
+static void judge(const mldf_loader *loader, mldf_loader_stats *out) {
+    const mldf_step_time *step = hardest(out);
+    double share = out->seconds > 0 ? out->wait_loader / out->seconds : 0;
+    bool crowded = out->threads > 0 && out->threads >= mldfi_cpu_count();
+    const char *more = crowded ? "all CPUs are in use" : out->threads == 0 ? "use threads" : "add threads";
+    if (out->batches == 0) {
+        snprintf(out->verdict, sizeof out->verdict, "nothing was loaded yet");
+    } else if (share < 0.1) {
+        snprintf(out->verdict, sizeof out->verdict,
+                 "consumer-bound: the loader keeps up; next waited %.0f %% of the time", 100 * share);
+    } else if (!step) {
+        snprintf(out->verdict, sizeof out->verdict, "loader-bound: %s", more);
+    } else if (strcmp(step->name, "read") == 0) {
+        snprintf(out->verdict, sizeof out->verdict, "read-bound: %s",
+                 loader->order->kind == MLDF_ORDER_RANDOM && !loader->options.own_order
+                     ? "use the quasi-random order, or faster storage"
+                     : "faster storage, or more memory for the page cache");
+    } else if (is_decode(step->name)) {
+        snprintf(out->verdict, sizeof out->verdict, "decode-bound: %s, or store smaller images", more);
+    } else {
+        snprintf(out->verdict, sizeof out->verdict, "bound by %.60s: %s, or do it once when packing", step->name, more);
+    }
+}
+
+mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stats *out, mldf_error *err) {
+    mldf_status status = mldfi_loader_check(loader, "stats", err);
+    if (status < 0)
+        return status;
+    if (!out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "statistics need a place");
+    size_t steps = mldfi_plan_step_count(loader->plan);
+    if (!loader->tally.shown && !(loader->tally.shown = mldfi_alloc_zero(steps + 1, sizeof(mldf_step_time), err)))
+        return MLDF_E_MEMORY;
+    pthread_mutex_lock(&loader->lock);
+    const struct tally *tally = &loader->tally;
+    *out = (mldf_loader_stats){.samples = tally->samples,
+                               .batches = tally->batches,
+                               .bad_samples = tally->bad,
+                               .bytes_read = tally->bytes,
+                               .seconds = tally->seconds,
+                               .wait_consumer = tally->wait_consumer,
+                               .wait_loader = tally->wait_loader,
+                               .threads = (int)loader->thread_count,
+                               .step_count = steps,
+                               .steps = tally->shown};
+    if (tally->epoch_started > 0)
+        out->seconds += mldfi_time() - tally->epoch_started;
+    double scale = tally->timed > 0 ? tally->busy / tally->timed : 0;
+    for (size_t i = 0; i < steps; i++)
+        tally->shown[i] = (mldf_step_time){mldfi_plan_step_name(loader->plan, i), tally->steps[i] * scale};
+    pthread_mutex_unlock(&loader->lock);
+    judge(loader, out);
+    return MLDF_OK;
+}

@@ -1,0 +1,395 @@
+/* A run of samples through the plan, on one thread and without the lock: measuring and running, pairs, and what is done with a sample that
+ * is bad. A slot belongs to one unit, so its seat, its lengths and its row of the batch are written here freely; what is the job's own
+ * (failure, list of bad samples, `again`) takes the lock. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "field/type.h"
+#include "loader/loader.h"
+#include "os/file.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+/* ---- The feed: values of the positions that the worker is at ---------------------------------------------------------------------- */
+
+static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                            mldf_error *err) {
+    struct worker *worker = user;
+    const struct dataset *dataset = &worker->loader->dataset;
+    const struct seat *seat = &worker->seats[0];
+    if (worker->seat_count > 1 && worker->seats[1].position == position)
+        seat = &worker->seats[1];
+    if (seat->position != position)
+        return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
+                          (unsigned long long)position);
+    size_t its = dataset->fields[seat->reader * dataset->field_count + field];
+    return mldf_reader_get(dataset->readers[seat->reader], seat->sample, its, scratch, out, err);
+}
+
+static void free_targets(struct worker *worker) {
+    free(worker->targets[0]);
+    free(worker->targets[1]);
+    free(worker->lengths);
+    free(worker->times);
+}
+
+mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, mldf_error *err) {
+    size_t outputs = loader->outputs + 1;
+    worker->loader = loader;
+    worker->feed = (struct plan_feed){worker, feed_get};
+    worker->targets[0] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
+    worker->targets[1] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
+    worker->lengths = mldfi_alloc_zero(outputs, sizeof *worker->lengths, err);
+    worker->times = mldfi_alloc_zero(mldfi_plan_step_count(loader->plan) + 1, sizeof *worker->times, err);
+    if (!worker->targets[0] || !worker->targets[1] || !worker->lengths || !worker->times)
+        return MLDF_E_MEMORY;
+    return mldfi_worker_new(loader->plan, &worker->plan, err);
+}
+
+void mldfi_crew_worker_end(struct worker *worker) {
+    if (worker->plan)
+        mldfi_worker_free(worker->plan);
+    mldf_buffer_free(&worker->probe);
+    free_targets(worker);
+}
+
+/* ---- When something is wrong -------------------------------------------------------------------------------------------------------- */
+
+/* The job fails; of several failures the one of the first slot is told, whoever came first. */
+static void fail(struct worker *worker, struct job *job, size_t index, const mldf_error *err) {
+    mldf_loader *loader = worker->loader;
+    pthread_mutex_lock(&loader->lock);
+    if (index < job->failed_slot) {
+        job->failed_slot = index;
+        job->failure = *err;
+    }
+    if (job->limit > job->claimed)
+        job->limit = job->claimed; /* runs are claimed in order: all slots before this one are on their way */
+    pthread_mutex_unlock(&loader->lock);
+}
+
+/* The byte of the file: what decodes counts from the value's first byte, and of a value that is not stored as it is only its place can be
+ * told. */
+static void name_byte(const mldf_reader *reader, uint64_t sample, mldf_error *err) {
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    const uint8_t *row;
+    uint64_t ptr = MLDF_NONE, bytes, within = err->offset;
+    size_t field = mldfi_schema_lookup(reader->schema, err->field);
+    err->offset = MLDF_NONE;
+    if (field == SIZE_MAX || reader->foreign.ops)
+        return;
+    const struct schema_field *f = &reader->schema->fields[field];
+    if (mldfi_field_has_payload(f) && mldfi_reader_row(reader, sample, &scratch, &row, NULL) >= 0) {
+        mldfi_record_payload(f, row + f->info.row_offset, &ptr, &bytes);
+        bool as_it_is = !reader->encrypted && !(f->info.flags & MLDF_FIELD_COMPRESSED);
+        err->offset = as_it_is && within < bytes ? ptr + within : ptr;
+    }
+    mldf_buffer_free(&scratch);
+}
+
+/* What the plan does not know: the file and the sample. */
+static void name_error(const mldf_loader *loader, const struct seat *seat, mldf_error *err) {
+    const mldf_reader *reader = loader->dataset.readers[seat->reader];
+    if (err->sample != MLDF_NONE)
+        return; /* the reader's own words */
+    name_byte(reader, seat->sample, err);
+    mldfi_error_prefix(err, "sample %llu", (unsigned long long)seat->sample);
+    mldfi_reader_name_error(reader, err, err->status);
+    mldfi_error_place(err, seat->sample, NULL);
+}
+
+enum verdict { RETRY, SKIPPED, FAILED };
+
+/* The slot's sample gave this error: by the policy. index: of the slot, or of the one that needs it; wanted: the slot is the job's. */
+static enum verdict deal(struct worker *worker, struct job *job, size_t index, struct slot *slot, bool wanted,
+                         mldf_error *err) {
+    mldf_loader *loader = worker->loader;
+    mldf_error trouble;
+    mldf_bad policy = loader->options.bad;
+    name_error(loader, &slot->seat, err);
+    bool bad = mldfi_is_bad(err->status);
+    if (bad && wanted && mldfi_bad_note(loader, job, slot, err, &trouble) < 0) {
+        fail(worker, job, index, &trouble);
+        return FAILED;
+    }
+    if (!bad || policy == MLDF_BAD_RAISE) {
+        fail(worker, job, index, err);
+        return FAILED;
+    }
+    if (policy == MLDF_BAD_SKIP) {
+        slot->skipped = true;
+        return SKIPPED;
+    }
+    if (slot->tries == LOADER_TRIES) {
+        mldfi_error_prefix(err, "%d substitutes were bad too; the last one", LOADER_TRIES);
+        fail(worker, job, index, err);
+        return FAILED;
+    }
+    if (mldfi_substitute(loader, job->epoch, slot, &trouble) < 0) {
+        fail(worker, job, index, &trouble);
+        return FAILED;
+    }
+    if (wanted)
+        mldfi_bad_substitute(loader, job, slot);
+    return RETRY;
+}
+
+/* The batch's lengths are no longer those that it was laid out for. */
+static void do_again(struct worker *worker, struct job *job) {
+    pthread_mutex_lock(&worker->loader->lock);
+    job->again = true;
+    pthread_mutex_unlock(&worker->loader->lock);
+}
+
+/* ---- Lengths ------------------------------------------------------------------------------------------------------------------------- */
+
+static void sit(struct worker *worker, const struct seat *seat) {
+    worker->seats[0] = *seat;
+    worker->seat_count = 1;
+}
+
+static mldf_status lengths_of(struct worker *worker, uint64_t epoch, const struct seat *seat, uint64_t *lengths,
+                              mldf_error *err) {
+    sit(worker, seat);
+    return mldfi_plan_lengths(worker->loader->plan, worker->plan, &worker->feed, epoch, seat->position, lengths, err);
+}
+
+mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
+                              uint64_t *length, mldf_error *err) {
+    mldf_error own;
+    mldf_status status = lengths_of(worker, epoch, seat, worker->lengths, &own);
+    *length = status < 0 ? 0 : worker->lengths[output];
+    if (status >= 0 || mldfi_is_bad(status))
+        return MLDF_OK;
+    name_error(worker->loader, seat, &own);
+    if (err)
+        *err = own;
+    return status;
+}
+
+void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, size_t to) {
+    mldf_error err;
+    for (size_t i = from; i < to; i++) {
+        struct slot *slot = &job->slots[i];
+        enum verdict verdict = RETRY;
+        while (verdict == RETRY && lengths_of(worker, job->epoch, &slot->seat,
+                                              &job->lengths[i * worker->loader->outputs], &err) < 0)
+            verdict = deal(worker, job, i, slot, true, &err);
+        if (verdict == FAILED)
+            return;
+    }
+}
+
+/* ---- One sample ----------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t *job_lengths(const struct worker *worker, const struct job *job, size_t index) {
+    return worker->loader->measures ? &job->lengths[index * worker->loader->outputs] : worker->lengths;
+}
+
+/* Lengths, where they were not measured before, and targets of a slot. */
+static mldf_status aim(struct worker *worker, struct job *job, size_t index, struct plan_target *targets,
+                       mldf_error *err) {
+    mldf_loader *loader = worker->loader;
+    uint64_t *lengths = job_lengths(worker, job, index);
+    if (loader->measures && !loader->two_phase) {
+        mldf_status status = lengths_of(worker, job->epoch, &job->slots[index].seat, lengths, err);
+        if (status < 0)
+            return status;
+    }
+    mldfi_batch_targets(job->batch, index, lengths, targets);
+    return MLDF_OK;
+}
+
+static void complete(struct worker *worker, struct job *job, size_t index) {
+    const struct dataset *dataset = &worker->loader->dataset;
+    const struct slot *slot = &job->slots[index];
+    mldfi_batch_extras(job->batch, index, job_lengths(worker, job, index),
+                       dataset->first[slot->seat.reader] + slot->seat.sample, slot->valid);
+}
+
+static bool run_one(struct worker *worker, struct job *job, size_t index) {
+    mldf_loader *loader = worker->loader;
+    struct slot *slot = &job->slots[index];
+    mldf_error err;
+    for (;;) {
+        mldf_status status = aim(worker, job, index, worker->targets[0], &err);
+        if (status >= 0) {
+            sit(worker, &slot->seat);
+            status = mldfi_plan_run(loader->plan, worker->plan, &worker->feed, job->epoch, slot->seat.position,
+                                    worker->targets[0], &err);
+        }
+        if (status >= 0) {
+            complete(worker, job, index);
+            return true;
+        }
+        enum verdict verdict = deal(worker, job, index, slot, true, &err);
+        if (verdict != FAILED && loader->two_phase)
+            do_again(worker, job);
+        if (verdict != RETRY || loader->two_phase)
+            return verdict != FAILED;
+    }
+}
+
+/* ---- Pairs ------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The samples at an even position and the one behind it. A side that is not in this batch is read all the same: its values are mixed
+ * into the other's, on whatever rank that is. */
+struct couple {
+    uint64_t even;
+    size_t index[2]; /* slot; SIZE_MAX: not in this batch */
+    struct slot mate[2];
+    struct slot *side[2]; /* NULL: beyond the epoch's end */
+};
+
+static mldf_status couple_begin(const mldf_loader *loader, struct job *job, struct couple *couple, mldf_error *err) {
+    for (unsigned s = 0; s < 2; s++) {
+        uint64_t position = couple->even + s;
+        mldf_place place;
+        couple->side[s] = couple->index[s] != SIZE_MAX ? &job->slots[couple->index[s]] : NULL;
+        if (couple->side[s] || position >= loader->count)
+            continue;
+        couple->mate[s] = (struct slot){.valid = true};
+        mldfi_order_many(loader->order, job->epoch, position, 1, &place);
+        mldf_status status = mldfi_dataset_seat(&loader->dataset, position, &place, &couple->mate[s].seat, err);
+        if (status < 0)
+            return status;
+        couple->side[s] = &couple->mate[s];
+    }
+    return MLDF_OK;
+}
+
+/* Room for one sample that nobody wants. */
+static mldf_status aim_aside(struct worker *worker, uint64_t epoch, const struct seat *seat, mldf_error *err) {
+    const struct batch_pool *pool = worker->loader->pool;
+    mldf_status status =
+        worker->loader->measures ? lengths_of(worker, epoch, seat, worker->lengths, err) : MLDF_OK;
+    for (int pass = 0; pass < 2 && status >= 0; pass++) {
+        size_t at = 0;
+        for (size_t i = 0; i < pool->array_count; i++) {
+            const struct array_plan *array = &pool->arrays[i];
+            uint64_t bytes = array->inner * mldf_dtype_bytes(array->dtype), length = 1;
+            if (array->kind > ARRAY_RAGGED)
+                continue;
+            if (array->kind != ARRAY_FIXED) {
+                length = worker->lengths[array->output];
+                length = array->length > length ? array->length : length;
+            }
+            if (!mldfi_mul_u64(bytes, length, &bytes) || bytes > SIZE_MAX / 4)
+                return mldfi_fail_memory(err, SIZE_MAX);
+            if (pass)
+                worker->targets[0][array->output] =
+                    (struct plan_target){worker->probe.data + at, array->kind == ARRAY_FIXED ? 0 : length};
+            at += (size_t)mldfi_align_up(bytes, 64);
+        }
+        if (pass == 0)
+            status = mldf_buffer_reserve(&worker->probe, at ? at : 64, err);
+    }
+    return status;
+}
+
+/* Is it this side that is bad? Runs it alone, for its status. */
+static mldf_status probe(struct worker *worker, const struct job *job, const struct slot *slot, mldf_error *err) {
+    mldf_status status = aim_aside(worker, job->epoch, &slot->seat, err);
+    if (status < 0)
+        return status;
+    sit(worker, &slot->seat);
+    return mldfi_plan_run_pair(worker->loader->plan, worker->plan, &worker->feed, job->epoch, slot->seat.position, true,
+                               worker->targets[0], NULL, err);
+}
+
+/* Runs what is left of the couple. *culprit: the only side there is, or 2. */
+static mldf_status couple_run(struct worker *worker, struct job *job, struct couple *couple, unsigned *culprit,
+                              mldf_error *err) {
+    const struct plan_target *targets[2] = {NULL, NULL};
+    bool there[2];
+    for (unsigned s = 0; s < 2; s++) {
+        there[s] = couple->side[s] && !couple->side[s]->skipped;
+        if (!there[s] || couple->index[s] == SIZE_MAX)
+            continue;
+        *culprit = s;
+        mldf_status status = aim(worker, job, couple->index[s], worker->targets[s], err);
+        if (status < 0)
+            return status;
+        targets[s] = worker->targets[s];
+    }
+    const struct plan *plan = worker->loader->plan;
+    if (!targets[0] && !targets[1])
+        return MLDF_OK;
+    if (there[0] && there[1]) {
+        *culprit = 2;
+        worker->seats[0] = couple->side[0]->seat;
+        worker->seats[1] = couple->side[1]->seat;
+        worker->seat_count = 2;
+        return mldfi_plan_run_pair(plan, worker->plan, &worker->feed, job->epoch, couple->even, false, targets[0],
+                                   targets[1], err);
+    }
+    unsigned s = there[1];
+    *culprit = s;
+    sit(worker, &couple->side[s]->seat);
+    return mldfi_plan_run_pair(plan, worker->plan, &worker->feed, job->epoch, couple->side[s]->seat.position, true,
+                               targets[s], NULL, err);
+}
+
+/* Deals with the sides that are bad. RETRY: the couple is run again; SKIPPED: the whole batch will be. */
+static enum verdict couple_deal(struct worker *worker, struct job *job, struct couple *couple, unsigned culprit,
+                                mldf_error *err) {
+    size_t first = couple->index[0] != SIZE_MAX ? couple->index[0] : couple->index[1];
+    bool found = false, again = false;
+    for (unsigned s = 0; s < 2; s++) {
+        struct slot *slot = couple->side[s];
+        bool wanted = couple->index[s] != SIZE_MAX;
+        mldf_error own = *err;
+        if (!slot || slot->skipped || (culprit != 2 && culprit != s))
+            continue;
+        if (culprit == 2 && probe(worker, job, slot, &own) >= 0)
+            continue;
+        found = true;
+        if (deal(worker, job, wanted ? couple->index[s] : first, slot, wanted, &own) == FAILED)
+            return FAILED;
+        again = again || (wanted && worker->loader->two_phase);
+    }
+    if (again)
+        do_again(worker, job);
+    if (found)
+        return again ? SKIPPED : RETRY;
+    name_error(worker->loader, &couple->side[0]->seat, err);
+    fail(worker, job, first, err); /* each is good alone, together they are not: no sample's fault */
+    return FAILED;
+}
+
+static bool run_couple(struct worker *worker, struct job *job, struct couple *couple) {
+    mldf_error err;
+    unsigned culprit = 2;
+    if (couple_begin(worker->loader, job, couple, &err) < 0) {
+        fail(worker, job, couple->index[0] != SIZE_MAX ? couple->index[0] : couple->index[1], &err);
+        return false;
+    }
+    while (couple_run(worker, job, couple, &culprit, &err) < 0) {
+        enum verdict verdict = couple_deal(worker, job, couple, culprit, &err);
+        if (verdict != RETRY)
+            return verdict != FAILED;
+    }
+    for (unsigned s = 0; s < 2; s++)
+        if (couple->index[s] != SIZE_MAX && !couple->side[s]->skipped)
+            complete(worker, job, couple->index[s]);
+    return true;
+}
+
+/* ---- A run of slots ------------------------------------------------------------------------------------------------------------------- */
+
+void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to) {
+    bool good = true;
+    for (size_t i = from; i < to && good; i++) {
+        uint64_t position = job->slots[i].seat.position;
+        struct couple couple = {.even = position & ~(uint64_t)1, .index = {SIZE_MAX, SIZE_MAX}};
+        if (!worker->loader->pairs) {
+            good = run_one(worker, job, i);
+            continue;
+        }
+        couple.index[position & 1] = i;
+        if (!(position & 1) && i + 1 < to && job->slots[i + 1].seat.position == position + 1)
+            couple.index[1] = ++i;
+        good = run_couple(worker, job, &couple);
+    }
+}

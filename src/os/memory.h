@@ -1,0 +1,21 @@
+/* Large blocks of memory, and a mark that a child made by fork() does not see. */
+#ifndef MLDF_OS_MEMORY_H
+#define MLDF_OS_MEMORY_H
+
+#include "mldf/base.h"
+
+/* At least `bytes`, aligned to 64, or to a huge page from 2 MiB on (and then huge pages are asked for). *capacity: what was given.
+ * The pages are touched by whoever writes them first. NULL: no memory. */
+void *mldfi_block_alloc(size_t bytes, size_t *capacity);
+void mldfi_block_free(void *block, size_t capacity);
+
+/* Set in the process that made it, not set in its children, whatever their process numbers are. */
+struct os_fork_guard {
+    uint8_t *page; /* NULL: the process number alone decides */
+    long process;
+};
+void mldfi_fork_guard_begin(struct os_fork_guard *guard);
+bool mldfi_fork_guard_is_ours(const struct os_fork_guard *guard);
+void mldfi_fork_guard_end(struct os_fork_guard *guard);
+
+#endif
