@@ -276,9 +276,16 @@ static mldf_status fetch(const struct run *r, struct side *side, size_t chain, m
     }
     r->worker->bytes += v.bytes;
     if (v.kind == MLDF_KIND_ARRAY) {
-        if (v.ndim != t->ndim || v.dtype != t->dtype)
+        bool picture = c->source.kind == VALUE_PICTURE, flat = picture && v.ndim == 2; /* H x W is H x W x 1 */
+        if (v.ndim + flat != t->ndim || v.dtype != t->dtype)
             return mldfi_fail(err, MLDF_E_CORRUPT, "an array of another type than its field has");
         memcpy(t->dims, v.dims, sizeof t->dims);
+        if (flat)
+            t->dims[2] = 1;
+        if (picture && (t->dims[0] > UINT32_MAX || t->dims[1] > UINT32_MAX))
+            return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " x %" PRIu64 " pixels", t->dims[1], t->dims[0]);
+        if (picture)
+            memory->frame = (struct frame){(uint32_t)t->dims[1], (uint32_t)t->dims[0]};
     } else {
         t->dims[0] = v.bytes;
     }
