@@ -193,6 +193,14 @@ static struct axis_draw *begin_draw(void *draw, const struct frame *frame) {
     return d;
 }
 
+/* An array that serves as a picture may have no pixels; then there is nothing to make larger. */
+static mldf_status check_pixels(const struct op *op, const struct frame *frame, mldf_error *err) {
+    if (frame->width == 0 || frame->height == 0)
+        return mldfi_fail(err, MLDF_E_RANGE, "%s: a picture of %u x %u pixels", op->type->name, frame->width,
+                          frame->height);
+    return MLDF_OK;
+}
+
 static mldf_status end_draw(const struct axis_draw *d, struct frame *next) {
     next->width = d->resized ? d->to_width : d->width;
     next->height = d->resized ? d->to_height : d->height;
@@ -263,10 +271,13 @@ static mldf_status draw_resize(const struct op *op, struct rng *rng, const struc
                                struct frame *next, mldf_error *err) {
     const struct axis_state *s = op->state;
     struct axis_draw *d = begin_draw(draw, frame);
+    mldf_status status = check_pixels(op, frame, err);
     (void)rng;
     d->resized = true;
     d->to_width = s->width;
     d->to_height = s->height;
+    if (status < 0)
+        return status;
     if (s->height == 0) {
         /* torchvision: the longer side is size * long / short, cut to a whole number. */
         uint64_t shorter = frame->width < frame->height ? frame->width : frame->height;
@@ -329,7 +340,9 @@ static mldf_status draw_rrc(const struct op *op, struct rng *rng, const struct f
     const struct axis_state *s = op->state;
     struct axis_draw *d = begin_draw(draw, frame);
     double width = frame->width, height = frame->height, area = width * height;
-    (void)err;
+    mldf_status status = check_pixels(op, frame, err);
+    if (status < 0)
+        return status;
     d->resized = true;
     d->to_width = s->width;
     d->to_height = s->height;
@@ -387,7 +400,10 @@ static mldf_status draw_crc(const struct op *op, struct rng *rng, const struct f
     struct axis_draw *d = begin_draw(draw, frame);
     uint32_t shorter = frame->width < frame->height ? frame->width : frame->height;
     uint32_t side = (uint32_t)(s->ratio[0] * shorter);
-    (void)rng, (void)err;
+    mldf_status status = check_pixels(op, frame, err);
+    (void)rng;
+    if (status < 0)
+        return status;
     side = side ? side : 1;
     d->width = d->height = side;
     d->x = (frame->width - side) / 2;

@@ -37,13 +37,10 @@ _Static_assert(sizeof(struct warp_draw) <= OP_DRAW_BYTES, "a draw has its bounds
 
 static const char *const filters[] = {"nearest", "bilinear", NULL};
 static const char *const middle[] = {"middle", NULL};
-#define FILTER_PARAM \
-    { "filter", PARAM_CHOICE, "nearest", 0, 0, filters, 0, 0, "nearest or bilinear; masks are always moved by nearest" }
+#define FILTER_PARAM(DEFAULT) \
+    { "filter", PARAM_CHOICE, DEFAULT, 0, 0, filters, 0, 0, "between pixels; masks always take the nearest" }
 #define CENTER_PARAM \
-    { \
-        "center", PARAM_FLOATS, "middle", -1e6, 1e6, middle, 2, 2, \
-            "what stays in its place: [x, y] in pixels, or the picture's middle" \
-    }
+    { "center", PARAM_FLOATS, "middle", -1e6, 1e6, middle, 2, 2, "what stays in its place: [x, y] in pixels, or" }
 #define OUTSIDE_PARAM OP_FILL_PARAM("what lies outside the picture: a number, or one for each channel")
 
 static mldf_status warp_begin(struct op *op, const struct edge *in, uint32_t filter, uint32_t fill, struct edge *out,
@@ -145,7 +142,7 @@ enum { ROTATE_DEGREES, ROTATE_FILTER, ROTATE_EXPAND, ROTATE_CENTER, ROTATE_FILL 
 static const struct op_param rotate_params[] = {
     {"degrees", PARAM_FLOATS, NULL, -36000, 36000, NULL, 1, 2,
      "against the clock: x: from -x to x; [a, b]: from a to b"},
-    FILTER_PARAM,
+    FILTER_PARAM("nearest"),
     {"expand", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "the result is as large as the turned picture"},
     CENTER_PARAM,
     OUTSIDE_PARAM,
@@ -211,10 +208,10 @@ enum { AFFINE_DEGREES, AFFINE_TRANSLATE, AFFINE_SCALE, AFFINE_SHEAR, AFFINE_FILT
 static const struct op_param affine_params[] = {
     {"degrees", PARAM_FLOATS, NULL, -36000, 36000, NULL, 1, 2, "with the clock: x: from -x to x; [a, b]: from a to b"},
     {"translate", PARAM_FLOATS, "0", 0, 1, NULL, 1, 2, "greatest shift, as a share of [width, height]; whole pixels"},
-    {"scale", PARAM_FLOATS, "[1, 1]", 1e-3, 1e3, NULL, 2, 2, "size of the result's things, between these"},
+    {"scale", PARAM_FLOATS, "[1, 1]", 1e-3, 1e3, NULL, 2, 2, "how many times larger things become, between these"},
     {"shear", PARAM_FLOATS, "0", -89, 89, NULL, 1, 4,
      "degrees: x: along x from -x to x; [a, b]: along x from a to b; [a, b, c, d]: and along y from c to d"},
-    FILTER_PARAM,
+    FILTER_PARAM("nearest"),
     CENTER_PARAM,
     OUTSIDE_PARAM,
     OP_MASK_FILL_PARAM,
@@ -292,7 +289,7 @@ static const struct op_param perspective_params[] = {
     {"distortion_scale", PARAM_FLOAT, "0.5", 0, 1, NULL, 0, 0,
      "how far corners move inwards, as a share of half the sides"},
     {"p", PARAM_FLOAT, "0.5", 0, 1, NULL, 0, 0, "probability"},
-    FILTER_PARAM,
+    FILTER_PARAM("bilinear"),
     OUTSIDE_PARAM,
     OP_MASK_FILL_PARAM,
     OP_END_OF_PARAMS,

@@ -315,7 +315,7 @@ def fill_of(picture):
 def check_warped(text, name, picture, m, new, seed):
     """text ends with ")"; new: the result's (width, height)."""
     fill, about = fill_of(picture), (text, seed, picture.shape, picture.dtype)
-    got = both_layouts(f"{text[:-1]}, fill={fill})", picture, seed=seed)
+    got = both_layouts(f"{text[:-1]}, filter=nearest, fill={fill})", picture, seed=seed)
     assert got.shape == (new[1], new[0], picture.shape[2]), (got.shape, about)
     sure = check_nearest(picture, m, fill, got, about)
     check_bilinear(picture, m, fill, both_layouts(f"{text[:-1]}, filter=bilinear, fill={fill})", picture, seed=seed), about)
@@ -455,7 +455,7 @@ def test_pillow_shows_the_same_maps():
         m = perspective_map([(0, 0), (51, 0), (51, 36), (0, 36)], perspective_corners(rng, 52, 37, 0.5))
         theirs = np.asarray(image.transform((52, 37), Image.Transform.PERSPECTIVE, m[:8], Image.Resampling.NEAREST))
         check_nearest(picture, m, 0, theirs, (seed, "Pillow"))
-        got = run_op.run("perspective(p=1)", picture, seed=seed)
+        got = run_op.run("perspective(p=1, filter=nearest)", picture, seed=seed)
         u, v = places(m, 37, 52)
         sure = (np.abs(u - np.rint(u)) > 1e-7) & (np.abs(v - np.rint(v)) > 1e-7)
         same(theirs[sure], got[sure], seed)

@@ -129,6 +129,24 @@ static void blur_weights_are_whole(void) {
         }
 }
 
+/* An array that serves as a picture may be empty: refused, or nothing happens. */
+static void pictures_without_pixels(void) {
+    static const char *const refused[] = {"resize(5)", "resize([5, 6])", "random_resized_crop(5)",
+                                          "center_resized_crop(5)"};
+    struct value in, out;
+    mldf_error err;
+    for (int64_t k = 0; k < 3; k++) {
+        REQUIRE(picture_make(&in, MLDF_U8, k == 1 ? 0 : 4 * (k / 2), k == 2 ? 0 : 4 * k, 3, 1));
+        for (size_t t = 0; t < 4; t++)
+            CHECK_STATUS(MLDF_E_RANGE, run_text(refused[t], &in, 0, &out, &err), &err);
+        for (size_t t = 0; t < TEXTS; t++) {
+            CHECK_OK(run_text(texts[t], &in, t, &out, &err), &err);
+            value_free(&out);
+        }
+        value_free(&in);
+    }
+}
+
 /* ---- Types ------------------------------------------------------------------------------------------------------------------------------ */
 
 static void types_and_refusals(void) {
@@ -387,6 +405,7 @@ int main(int argc, char **argv) {
     RUN(quarter_turns_only_move_pixels);
     RUN(a_map_and_its_way_back_meet);
     RUN(blur_weights_are_whole);
+    RUN(pictures_without_pixels);
     RUN(types_and_refusals);
     RUN(flips_come_as_often_as_asked);
     RUN(random_resized_crop_is_even_in_area_log_ratio_and_place);
