@@ -8,15 +8,20 @@
 
 #include "kernel/variants.h"
 
-static const struct kernels portable = {ISA_PORTABLE, "portable", mldfi_down_portable, mldfi_across_portable,
-                                        mldfi_finish_portable};
-
-#define TABLE(ISA, NUMBER) \
-    static const struct kernels ISA = {NUMBER, #ISA, mldfi_down_##ISA, mldfi_across_##ISA, mldfi_finish_##ISA}
+/* WIDE: whose passes for the other filters. */
+#define TABLE(ISA, NUMBER, WIDE) \
+    static const struct kernels ISA = {NUMBER, \
+                                       #ISA, \
+                                       mldfi_down_##ISA, \
+                                       mldfi_across_##ISA, \
+                                       mldfi_wide_across_##WIDE, \
+                                       mldfi_wide_down_##WIDE, \
+                                       mldfi_finish_##ISA}
+TABLE(portable, ISA_PORTABLE, portable);
 #if defined(__x86_64__)
-TABLE(sse4, ISA_SSE4);
-TABLE(avx2, ISA_AVX2);
-TABLE(avx512, ISA_AVX512);
+TABLE(sse4, ISA_SSE4, portable);
+TABLE(avx2, ISA_AVX2, avx2);
+TABLE(avx512, ISA_AVX512, avx2);
 
 /* Not every compiler knows "f16c" as a name to ask for. */
 static bool has_f16c(void) {
@@ -24,7 +29,7 @@ static bool has_f16c(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 #elif defined(__aarch64__)
-TABLE(neon, ISA_NEON);
+TABLE(neon, ISA_NEON, portable);
 #endif
 
 const struct kernels *mldfi_kernels(enum isa isa) {

@@ -41,6 +41,9 @@ enum {
     ROW_SLACK = 64, /* bytes behind a row in the kernels' own memory that may be read and written */
 };
 
+struct resample_table; /* resample.h */
+struct resample_rows;
+
 struct kernels {
     enum isa isa;
     const char *name; /* "portable", "sse4", "avx2", "avx512", "neon" */
@@ -49,6 +52,10 @@ struct kernels {
                  int16_t *out);
     /* Horizontal pass: clamp((sum of taps * weights + 2^20) >> 21), count * channels bytes. ROW_SLACK behind both rows. */
     void (*across)(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out);
+    /* The passes of resample.h for 8 bits, with ROW_SLACK behind every row. */
+    void (*wide_across)(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
+    void (*wide_down)(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
+                      size_t samples);
     /* dst: the first pixel's element in the first plane. scale and shift are finite. */
     void (*finish)(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst);
 };
@@ -63,6 +70,9 @@ const struct kernels *mldfi_kernels_named(const char *name);
 void mldfi_down_portable(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t values,
                          int16_t *out);
 void mldfi_across_portable(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out);
+void mldfi_wide_across_portable(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
+void mldfi_wide_down_portable(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
+                              size_t samples);
 void mldfi_finish_portable(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst);
 
 /* float32 to the narrow types, rounded to nearest, ties to even. */

@@ -131,34 +131,62 @@ static mldf_status run_nearest(struct run *r, struct resize_work *work, mldf_err
 
 /* ---- The others --------------------------------------------------------------------------------------------------------- */
 
+/* One source row into the ring. 8-bit rows go through memory with slack behind it; 16-bit loops read no byte too far. */
+static void filter_row(const struct run *r, const struct resample_table *x, uint32_t row, uint8_t *copy, uint8_t *out) {
+    const struct picture *in = r->in;
+    const uint8_t *from = in->data + row * in->stride;
+    if (in->bits == 16) {
+        mldfi_resample_across(x, in->channels, 16, from, out);
+        return;
+    }
+    memcpy(copy, from, (size_t)in->width * in->channels);
+    r->k->wide_across(x, in->channels, copy, out);
+}
+
+/* The ring of rows, and a copy of a source row behind it. */
+static mldf_status wide_memory(struct run *r, struct resize_work *work, const struct resample_table *y, size_t stride,
+                               uint8_t **copy, mldf_error *err) {
+    size_t source = (size_t)r->in->width * r->in->channels + ROW_SLACK;
+    uint64_t ring;
+    if (!mldfi_mul_u64(stride, y->taps, &ring) || ring > SIZE_MAX / 2 - source)
+        return mldfi_fail(err, MLDF_E_LIMIT, "resizing: %" PRIu32 " rows of %zu bytes at once", y->taps, stride);
+    mldf_status status = mldfi_buffer_resize(&work->sums, (size_t)ring + source, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&work->row, stride, err);
+    if (status < 0)
+        return status;
+    *copy = work->sums.data + (size_t)ring;
+    memset(*copy + source - ROW_SLACK, 0, ROW_SLACK);
+    return MLDF_OK;
+}
+
 /* Rows come in the order of the source, so the ring needs as many as one output row has taps. */
 static mldf_status run_wide(struct run *r, struct resize_work *work, mldf_error *err) {
     const struct resample_table *x, *y;
     const struct picture *in = r->in;
     bool mirror_y = r->y.mirror;
+    uint8_t *copy = NULL;
     r->y.mirror = false;
     mldf_status status = mldfi_wide_taps(&work->tables, &r->x, false, &x, err);
     if (status == MLDF_OK)
         status = mldfi_wide_taps(&work->tables, &r->y, true, &y, err);
     if (status < 0)
         return status;
-    size_t samples = (size_t)r->spec->out_width * in->channels, row = samples * (in->bits / 8);
-    uint64_t ring;
-    if (!mldfi_mul_u64(row, y->taps, &ring) || ring > SIZE_MAX / 2)
-        return mldfi_fail(err, MLDF_E_LIMIT, "resizing: %" PRIu32 " rows of %zu bytes at once", y->taps, row);
-    status = mldfi_buffer_resize(&work->sums, (size_t)ring, err);
-    if (status == MLDF_OK)
-        status = mldfi_buffer_resize(&work->row, row + ROW_SLACK, err);
+    size_t samples = (size_t)r->spec->out_width * in->channels, stride = samples * (in->bits / 8) + ROW_SLACK;
+    status = wide_memory(r, work, y, stride, &copy, err);
     if (status < 0)
         return status;
     uint32_t next = 0; /* source row that is not in the ring yet */
     for (uint32_t i = 0; i < y->count; i++) {
         uint32_t first = y->first[i], end = first + y->used[i];
         for (next = next < first ? first : next; next < end; next++)
-            mldfi_resample_across(x, in->channels, in->bits, in->data + next * in->stride,
-                                  work->sums.data + next % y->taps * row);
-        struct resample_rows rows = {work->sums.data, row, first % y->taps, y->taps};
-        mldfi_resample_down(&rows, in->bits, y->weights + (size_t)i * y->taps, y->used[i], work->row.data, samples);
+            filter_row(r, x, next, copy, work->sums.data + next % y->taps * stride);
+        struct resample_rows rows = {work->sums.data, stride, first % y->taps, y->taps};
+        const int32_t *weights = y->weights + (size_t)i * y->taps;
+        if (in->bits == 16)
+            mldfi_resample_down(&rows, 16, weights, y->used[i], work->row.data, samples);
+        else
+            r->k->wide_down(&rows, weights, y->used[i], work->row.data, samples);
         put(r, work->row.data, mirror_y ? y->count - 1 - i : i);
     }
     return MLDF_OK;

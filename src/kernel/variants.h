@@ -14,6 +14,9 @@
 KERNEL_VARIANT(sse4);
 KERNEL_VARIANT(avx2);
 KERNEL_VARIANT(avx512);
+void mldfi_wide_across_avx2(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
+void mldfi_wide_down_avx2(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
+                          size_t samples);
 #elif defined(__aarch64__)
 KERNEL_VARIANT(neon);
 #endif
