@@ -129,6 +129,22 @@ FLAT(flat_bf16, uint16_t, put_bf16)
 FLAT(flat_f16, uint16_t, put_f16)
 #endif
 
+/* One channel: the same scale everywhere. */
+#define ONE(NAME, OUT, PUT) \
+    static void NAME(const struct finish_row *f, const uint8_t *in, size_t pixels, OUT *dst) { \
+        const floats a = same(f->scale[0]), b = same(f->shift[0]); \
+        size_t i = 0; \
+        for (; i + LANES <= pixels; i += LANES) \
+            PUT(dst + i, line(widen(in + i), a, b)); \
+        if (i < pixels) \
+            PUT(dst + pixels - LANES, line(widen(in + pixels - LANES), a, b)); \
+    }
+ONE(one_f32, float, put_f32)
+ONE(one_bf16, uint16_t, put_bf16)
+#if HAVE_F16
+ONE(one_f16, uint16_t, put_f16)
+#endif
+
 /* ---- Bytes to planes: sixteen pixels, four chunks, a transposition of 32-bit words. 128 bits do at every width. ------------------ */
 
 static inline __m128i plane_mask(uint32_t channels, bool backwards, bool at_end) {
@@ -229,12 +245,12 @@ static void run_flat(const struct finish_row *f, const uint8_t *in, size_t pixel
     if (pixels * f->channels < LANES || (f->dtype == MLDF_F16 && !HAVE_F16))
         mldfi_finish_portable(f, in, pixels, dst);
     else if (f->dtype == MLDF_F32)
-        flat_f32(f, in, pixels, dst);
+        (f->channels == 1 ? one_f32 : flat_f32)(f, in, pixels, dst);
     else if (f->dtype == MLDF_BF16)
-        flat_bf16(f, in, pixels, dst);
+        (f->channels == 1 ? one_bf16 : flat_bf16)(f, in, pixels, dst);
 #if HAVE_F16
     else if (f->dtype == MLDF_F16)
-        flat_f16(f, in, pixels, dst);
+        (f->channels == 1 ? one_f16 : flat_f16)(f, in, pixels, dst);
 #endif
     else if (f->dtype == MLDF_U8)
         memcpy(dst, in, pixels * f->channels);

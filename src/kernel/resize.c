@@ -54,13 +54,10 @@ static void put(const struct run *r, const uint8_t *row, uint32_t y) {
 
 /* ---- Bilinear, 8 bits ------------------------------------------------------------------------------------------------- */
 
-static mldf_status run_bilinear(struct run *r, struct resize_work *work, mldf_error *err) {
+static mldf_status run_bilinear(struct run *r, struct resize_work *work, const struct column_taps *y, mldf_error *err) {
     const struct row_taps *x;
-    const struct column_taps *y;
     const struct picture *in = r->in;
     mldf_status status = mldfi_row_taps(&work->tables, &r->x, in->channels, &x, err);
-    if (status == MLDF_OK)
-        status = mldfi_column_taps(&work->tables, &r->y, &y, err);
     if (status < 0)
         return status;
     size_t values = (size_t)x->pixels * in->channels;
@@ -79,6 +76,57 @@ static mldf_status run_bilinear(struct run *r, struct resize_work *work, mldf_er
         put(r, work->row.data, i);
     }
     return MLDF_OK;
+}
+
+/* The same with the channels apart from the first pass on, each finished as a picture of one channel. */
+static mldf_status run_planes(struct run *r, struct resize_work *work, const struct row_taps *x,
+                              const struct column_taps *y, mldf_error *err) {
+    const struct picture *in = r->in;
+    const uint32_t planes = in->channels, width = r->spec->out_width;
+    size_t plane = (size_t)mldfi_align_up(x->pixels, 32), bytes = planes * plane * sizeof(int16_t);
+    struct finish_row finish[3];
+    mldf_status status = mldfi_buffer_resize(&work->sums, bytes + PLANE_SLACK, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&work->row, x->table.stride * planes + ROW_SLACK, err);
+    if (status < 0)
+        return status;
+    int16_t *sums = (int16_t *)(void *)work->sums.data;
+    memset(work->sums.data, 0, bytes + PLANE_SLACK);
+    for (uint32_t c = 0; c < planes; c++) {
+        finish[c] = r->finish;
+        finish[c].channels = 1;
+        finish[c].planar = false;
+        finish[c].scale[0] = r->finish.scale[c];
+        finish[c].shift[0] = r->finish.shift[c];
+    }
+    const uint8_t *left = in->data + (size_t)x->first * planes;
+    for (uint32_t i = 0; i < r->spec->out_height; i++) {
+        const uint8_t *rows = left + y->first[i] * in->stride;
+        const int16_t *weights = y->weights + (size_t)i * y->taps;
+        if (planes == 3)
+            r->k->down_planes(rows, in->stride, weights, y->used[i], x->pixels, sums, plane);
+        else
+            r->k->down(rows, in->stride, weights, y->used[i], x->pixels, sums);
+        r->k->across_planes(&x->table, planes, sums, plane, work->row.data);
+        for (uint32_t c = 0; c < planes; c++)
+            mldfi_finish_row(r->k, &finish[c], r->table ? r->table + c : NULL, work->row.data + c * x->table.stride,
+                             width, r->dst, c * r->finish.plane + (size_t)i * width);
+    }
+    return MLDF_OK;
+}
+
+static mldf_status choose_bilinear(struct run *r, struct resize_work *work, mldf_error *err) {
+    const struct row_taps *x;
+    const struct column_taps *y;
+    bool planes = r->k->across_planes && (r->in->channels == 1 || (r->in->channels == 3 && r->finish.planar));
+    mldf_status status = mldfi_column_taps(&work->tables, &r->y, &y, err);
+    if (status == MLDF_OK && planes)
+        status = mldfi_row_taps(&work->tables, &r->x, 1, &x, err);
+    if (status < 0)
+        return status;
+    if (planes && x->table.span <= PLANE_SPAN && x->pixels >= PLANE_LEAST)
+        return run_planes(r, work, x, y, err);
+    return run_bilinear(r, work, y, err);
 }
 
 /* ---- Nearest ------------------------------------------------------------------------------------------------------------ */
@@ -236,5 +284,5 @@ mldf_status mldfi_resize(const struct kernels *k, const struct picture *in, cons
     mldfi_finish_begin(&r.finish, finish, in->channels, in->bits, false, (size_t)s->out_width * s->out_height);
     if (s->filter == RESIZE_NEAREST)
         return run_nearest(&r, work, err);
-    return s->filter == RESIZE_BILINEAR && in->bits == 8 ? run_bilinear(&r, work, err) : run_wide(&r, work, err);
+    return s->filter == RESIZE_BILINEAR && in->bits == 8 ? choose_bilinear(&r, work, err) : run_wide(&r, work, err);
 }

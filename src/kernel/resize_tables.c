@@ -87,17 +87,23 @@ static void weigh_row(struct row_taps *r, const struct row_memory *m, const stru
 }
 
 /* A pixel's taps all lie in the row even where some have no weight: a window that would pass the row's end is moved back. */
-static void place_row(const struct row_taps *r, const struct row_memory *m, uint32_t channels) {
+static void place_row(struct row_taps *r, const struct row_memory *m, uint32_t channels) {
     const size_t stride = r->table.stride;
     uint32_t window = 2 * r->table.pairs, last = r->pixels > window ? r->pixels - window : 0;
     memset(m->weights, 0, 4 * stride * r->table.pairs);
-    memset(m->offset + r->table.count, 0, 4 * (stride - r->table.count));
     for (uint32_t i = 0; i < r->table.count; i++) {
         uint32_t at = m->offset[i] - r->first, from = at > last ? last : at, tap = at - from;
         const int16_t *raw = m->raw + (size_t)i * m->taps;
         for (uint32_t k = 0; k < m->used[i]; k++, tap++)
             m->weights[(tap / 2 * stride + i) * 2 + tap % 2] = raw[k];
         m->offset[i] = from * channels;
+    }
+    for (size_t i = r->table.count; i < stride; i++) /* pixels without weight, beside the last one */
+        m->offset[i] = m->offset[r->table.count - 1];
+    r->table.span = 0;
+    for (size_t i = 0; i < stride; i += TAP_BLOCK) { /* offsets rise, or fall when mirrored */
+        uint32_t a = m->offset[i], b = m->offset[i + TAP_BLOCK - 1], apart = (a < b ? b - a : a - b) / channels;
+        r->table.span = apart + window > r->table.span ? apart + window : r->table.span;
     }
 }
 
