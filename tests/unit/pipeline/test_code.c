@@ -188,6 +188,36 @@ static void every_conversion_has_the_bits_of_the_built_in_one(void) {
     arrays_end(&all);
 }
 
+static void every_function_has_the_bits_of_the_built_in_one(void) {
+    static const char *const texts[] = {
+        "-x",          "!x",          "abs(x)",    "sqrt(x)",        "floor(x)",      "ceil(x)",    "round(x)",
+        "exp(x)",      "log(x)",      "log2(x)",   "log10(x)",       "sin(x)",        "cos(x)",     "tan(x)",
+        "tanh(x)",     "x + 0.1",     "0.1 - x",   "x * 0.1",        "x / 0.3",       "1 / x",      "min(x, 1)",
+        "min(1, x)",   "max(x, 1)",   "max(1, x)", "max(x, 0)",      "max(0 * x, 0)", "x < 1",      "x <= 1",
+        "x == 1",      "x != 1",      "x > 1",     "x >= 1",         "x && x",        "x || 0 * x", "pow(x, 1.5)",
+        "pow(2, x)",   "atan2(x, 1)", "x ? 2 : 3", "clamp(x, 0, 1)", "x - x",         "x / x",      "x * 1e30 * 1e30",
+        "1 / (0 * x)", "pi",          "1e39",      "0 - 1e39",       "0 * 1e39",      "1e-42",      "0 - 0"};
+    static const float ends[] = {0.0f,      -0.0f, 0.25f,      -0.25f,      0.5f,    -0.5f, -0.75f, 1.5f,
+                                 -1.5f,     2.5f,  8388607.5f, -8388607.5f, 8388608, 1e10f, -1e30f, INFINITY,
+                                 -INFINITY, NAN,   -NAN,       1e-40f,      -1e-45f, 1,     3,      100};
+    struct arrays all;
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    char line[256];
+    if (!has_compiler("cc"))
+        return;
+    REQUIRE(arrays_begin(&all, 78));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        int n = snprintf(line, sizeof line, "e%zu = f32: expr(\"%s\")\n", i, texts[i]);
+        CHECK_OK(mldf_buffer_append(&text, line, (size_t)n, NULL), NULL);
+    }
+    CHECK_OK(mldf_buffer_append(&text, "", 1, NULL), NULL);
+    memcpy(all.data[0][10], ends, sizeof ends);
+    compare(&all, &text, "cc", "portable");
+    compare(&all, &text, has_compiler("clang") ? "clang" : "cc", NULL);
+    mldf_buffer_free(&text);
+    arrays_end(&all);
+}
+
 static void source_holds_no_text_of_the_pipeline(void) {
     struct arrays all;
     struct plan *plan;
@@ -530,6 +560,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(random_chains_have_the_bits_of_the_built_in_kernels);
     RUN(every_conversion_has_the_bits_of_the_built_in_one);
+    RUN(every_function_has_the_bits_of_the_built_in_one);
     RUN(source_holds_no_text_of_the_pipeline);
     RUN(second_plan_comes_from_the_cache);
     RUN(damaged_objects_are_compiled_anew);
