@@ -97,8 +97,12 @@ static float oracle_primary(struct oracle *o) {
         return o->c;
     if (bytes == 2 && memcmp(begin, "pi", 2) == 0)
         return (float)3.14159265358979323846;
-    if (bytes >= 2 && begin[0] == 'p' && begin[1] >= '0' && begin[1] <= '9')
-        return (float)o->numbers[atoi(begin + 1)];
+    if (bytes >= 2 && begin[0] == 'p' && begin[1] >= '0' && begin[1] <= '9') {
+        size_t number = 0;
+        for (size_t i = 1; i < bytes; i++)
+            number = number * 10 + (size_t)(begin[i] - '0');
+        return (float)o->numbers[number];
+    }
     (void)oracle_take(o, "(");
     for (int i = 0; i < 3; i++) {
         v[i] = oracle_choice(o);
