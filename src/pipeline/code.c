@@ -73,6 +73,7 @@ static const char *const common_flags[] = {"-O3",
                                            "-ffp-contract=off",
                                            "-fno-fast-math",
                                            "-fno-math-errno",
+                                           "-fno-trapping-math",
                                            "-fno-strict-aliasing",
                                            "-fvisibility=hidden",
                                            NULL};

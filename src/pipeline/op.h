@@ -180,7 +180,7 @@ struct op_type {
     /* out->data has room for the shape; aligned to 64. in and out do not overlap unless OP_IN_PLACE says that they may be equal. */
     mldf_status (*run)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                        struct op_work *work, mldf_error *err);
-    /* OP_PAIR: both sides, in place; draws of both. Same dims, dtype. */
+    /* OP_PAIR: after `run` on each side: both, in place; draws of both. */
     mldf_status (*run_pair)(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a,
                             struct tensor *b, struct op_work *work, mldf_error *err);
     /* OP_INPUTS: first of its chain. */

@@ -142,16 +142,13 @@ static int compare_sizes(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static mldf_status list_outputs(struct plan *plan, mldf_error *err) {
+static mldf_status list_fields(struct plan *plan, mldf_error *err) {
     size_t n = plan->graph.chain_count;
-    plan->outputs = mldfi_alloc_zero(n + 1, sizeof *plan->outputs, err);
     plan->fields = mldfi_alloc_zero(n + 1, sizeof *plan->fields, err);
-    if (!plan->outputs || !plan->fields)
+    if (!plan->fields)
         return MLDF_E_MEMORY;
     for (size_t i = 0; i < n; i++) {
         const struct chain *c = &plan->graph.chains[i];
-        if (!c->hidden)
-            plan->outputs[plan->output_count++] = i;
         if (c->field != SIZE_MAX)
             plan->fields[plan->field_count++] = c->field;
     }
@@ -216,7 +213,7 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
         status = plan_chain(plan, &plan->graph.chains[i], err);
     if (status == MLDF_OK)
-        status = list_outputs(plan, err);
+        status = list_fields(plan, err);
     if (status < 0) {
         mldfi_plan_free(plan);
         return status;
@@ -236,7 +233,6 @@ void mldfi_plan_free(struct plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++)
         free(plan->step_names[i]);
     free(plan->step_names);
-    free(plan->outputs);
     free(plan->fields);
     mldf_buffer_free(&plan->log);
     free(plan);
@@ -254,11 +250,11 @@ mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_e
 }
 
 size_t mldfi_plan_output_count(const struct plan *plan) {
-    return plan->output_count;
+    return plan->graph.output_count;
 }
 
 const struct plan_output *mldfi_plan_output(const struct plan *plan, size_t index) {
-    return &plan->graph.chains[plan->outputs[index]].output;
+    return &plan->graph.chains[plan->graph.outputs[index]].output;
 }
 
 bool mldfi_plan_pairs(const struct plan *plan) {

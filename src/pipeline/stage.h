@@ -40,8 +40,6 @@ struct plan {
     struct plan_options options;
     const struct kernels *kernels;
     struct graph graph;
-    size_t *outputs; /* chains, in the order of the outputs */
-    size_t output_count;
     size_t *fields;
     size_t field_count;
     bool pairs;
