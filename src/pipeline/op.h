@@ -155,9 +155,11 @@ struct op_work {
     const struct kernels *kernels;
     mldf_buffer scratch[3];
     struct resize_work *resize;
+    uint64_t epoch, position; /* of the sample; set before run */
 };
 
 struct op;
+struct code_writer;
 struct op_type {
     const char *name;
     const char *help; /* one line */
@@ -185,6 +187,10 @@ struct op_type {
     mldf_status (*infer_many)(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err);
     mldf_status (*run_many)(const struct op *op, const struct tensor *in, size_t count, struct tensor *out,
                             mldf_error *err);
+    /* Point-wise steps: C for one element (code.h). MLDF_END: not for this op. NULL: not for any. */
+    mldf_status (*emit)(const struct op *op, struct code_writer *writer, mldf_error *err);
+    /* Arguments that only the operation understands, when the text is read. *at: the byte of the text that is wrong. */
+    mldf_status (*check)(const struct op *op, size_t *at, mldf_error *err);
     /* Appends "name(…)" details for --explain beyond the parameters; NULL: nothing. */
     void (*explain)(const struct op *op, mldf_buffer *out);
 };

@@ -1,5 +1,6 @@
 /* cast, chw, hwc: the same values in another type or another order. kernel/convert.h says what a value becomes. */
 #include "kernel/convert.h"
+#include "pipeline/code.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_point.h"
 #include "util/buffer.h"
@@ -49,6 +50,7 @@ const struct op_type mldfi_op_cast = {
     .params = cast_params,
     .infer = cast_infer,
     .run = cast_run,
+    .emit = mldfi_code_cast,
 };
 
 /* ---- chw, hwc ----------------------------------------------------------------------------------------------------------------- */
@@ -142,6 +144,7 @@ const struct op_type mldfi_op_chw = {
     .infer = chw_infer,
     .shape = layout_shape,
     .run = layout_run,
+    .emit = mldfi_code_cast, /* the loop knows the layouts */
 };
 
 const struct op_type mldfi_op_hwc = {
@@ -152,4 +155,5 @@ const struct op_type mldfi_op_hwc = {
     .infer = hwc_infer,
     .shape = layout_shape,
     .run = layout_run,
+    .emit = mldfi_code_cast, /* the loop knows the layouts */
 };

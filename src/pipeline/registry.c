@@ -20,6 +20,7 @@ static const struct op_type *const *const families[] = {
     mldfi_ops_pair,
     mldfi_ops_collate,
     mldfi_ops_warp,
+    mldfi_ops_code,
 };
 /* clang-format on */
 

@@ -162,6 +162,8 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     } else {
         status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     }
+    r->worker->work.epoch = r->epoch;
+    r->worker->work.position = side->position;
     if (status == MLDF_OK)
         status = op->type->run(op, draw, &memory->tensor, &out, &r->worker->work, err);
     if (op->out.kind == VALUE_PICTURE)
@@ -227,6 +229,8 @@ static mldf_status run_stage(const struct run *r, struct side *side, size_t chai
     mldf_status status;
     if (stage->kind == STAGE_FINISH)
         status = mldfi_run_finish_stage(r, side, chain, &stage->finish, dst, dst_bytes, err);
+    else if (stage->kind == STAGE_CODE)
+        status = mldfi_run_code(r, side, chain, stage, dst, dst_bytes, err);
     else if (stage->kind == STAGE_JOIN)
         status = run_join(r, side, chain, op, dst, dst_bytes, err);
     else
