@@ -78,6 +78,8 @@ mldf_status mldfi_feed_refuse(struct feed *feed, const char *place, const mldf_e
 void mldfi_feed_warn(const struct feed *feed, const char *place, const char *message);
 /* After each sample: progress, cancel, checkpoints. `next`: the number of the sample that comes next. */
 mldf_status mldfi_feed_step(struct feed *feed, uint64_t next, mldf_error *err);
+/* After a failure: that of the first bad sample, which may be an earlier one than where `status` (and err) come from. */
+mldf_status mldfi_feed_first_error(struct feed *feed, mldf_status status, mldf_error *err);
 /* The last call: completes or aborts, whatever `status` says. */
 mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_result *result, mldf_error *err);
 mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,

@@ -7,6 +7,7 @@
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "writer/settle.h"
 
 mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,
                                    const mldf_writer_options *options, mldf_error *err) {
@@ -78,11 +79,26 @@ mldf_status mldfi_feed_step(struct feed *feed, uint64_t next, mldf_error *err) {
     return status;
 }
 
+/* A source failed here while samples before it are still on the writer's threads: the first bad one is the one to name. */
+mldf_status mldfi_feed_first_error(struct feed *feed, mldf_status status, mldf_error *err) {
+    mldf_error earlier;
+    if (status == MLDF_E_MEMORY || status == MLDF_E_CANCELLED)
+        return status;
+    mldf_status found = mldfi_writer_settle(feed->writer, &earlier);
+    if (found >= 0)
+        return status;
+    mldfi_feed_place(feed, &earlier);
+    if (err)
+        *err = earlier;
+    return found;
+}
+
 mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_result *result, mldf_error *err) {
     mldf_write_result written = {0, 0, 0};
     if (!feed->writer)
         return status;
     if (status < 0) {
+        status = mldfi_feed_first_error(feed, status, err);
         mldf_writer_abort(feed->writer);
         return status;
     }
