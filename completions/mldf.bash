@@ -59,7 +59,7 @@ _mldf() {
         return
         ;;
     --to)
-        mapfile -t COMPREPLY < <(compgen -W "mldf tbl tbl1 tbl2 beton tar" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "mldf tbl tbl1 tbl2 beton tar tar.gz tar.zst" -- "$current")
         return
         ;;
     -n | -j | --workers | --range | --samples | --keys | --page-size | --fields | --raw | --compress | --payload-bytes | \

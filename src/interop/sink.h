@@ -35,7 +35,7 @@ struct sample_sink {
 };
 
 struct sink_options {
-    const char *format;        /* "mldf", "tbl1", "tbl2", "beton" or "tar" */
+    const char *format;        /* "mldf", "tbl1", "tbl2", "beton", "tar", "tar.gz" or "tar.zst" */
     const char *path;          /* "-": standard output, for mldf and tar */
     const mldf_schema *schema; /* outlives the sink */
     uint64_t count;            /* of samples, or MLDF_NONE */

@@ -214,6 +214,10 @@ static mldf_status check_fields(const struct sink_options *options, mldf_error *
     return MLDF_OK;
 }
 
+static tar_compression compression_of(const char *format) {
+    return strcmp(format, "tar.gz") == 0 ? TAR_GZIP : strcmp(format, "tar.zst") == 0 ? TAR_ZSTD : TAR_PLAIN;
+}
+
 mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
     mldf_status status = check_fields(options, err);
     if (status < 0)
@@ -229,6 +233,8 @@ mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_opti
         status = strcmp(options->path, "-") == 0
                      ? mldfi_tar_writer_fd(&s->writer, STDOUT_FILENO, err)
                      : mldfi_tar_writer_open(&s->writer, options->path, options->writer->overwrite, err);
+    if (status >= 0)
+        status = mldfi_tar_writer_compress(s->writer, compression_of(options->format), err);
     if (status < 0)
         free_sink(s);
     else

@@ -1,7 +1,7 @@
 /* tar archives, and the samples that WebDataset sees in them.
  *
  *     tar_input.c   bytes: memory, a descriptor or any function; gzip and zstd are recognised and undone
- *     tar_read.c    members: ustar, GNU and PAX headers          tar_write.c   the other way
+ *     tar_read.c    members: ustar, GNU and PAX headers          tar_write.c   the other way, tar_squeeze.c compressed
  *     tar_group.c   samples: members whose names agree up to the first dot
  *     tar_index.c   all samples of an archive in memory          tar_shards.c  data-{000..009}.tar
  *     tar_field.c   what an extension stands for
@@ -156,6 +156,9 @@ struct tar_writer;
 mldf_status mldfi_tar_writer_open(struct tar_writer **out, const char *path, bool overwrite, mldf_error *err);
 /* Straight to a descriptor, a pipe for instance; not closed. */
 mldf_status mldfi_tar_writer_fd(struct tar_writer **out, int fd, mldf_error *err);
+typedef enum tar_compression { TAR_PLAIN, TAR_GZIP, TAR_ZSTD } tar_compression;
+/* Before the first member: the archive is compressed on its way out. */
+mldf_status mldfi_tar_writer_compress(struct tar_writer *writer, tar_compression kind, mldf_error *err);
 mldf_status mldfi_tar_writer_add(struct tar_writer *writer, const char *name, const void *data, uint64_t bytes,
                                  mldf_error *err);
 /* The same in pieces: begin with the size, then exactly that many bytes. */
@@ -164,7 +167,7 @@ mldf_status mldfi_tar_writer_write(struct tar_writer *writer, const void *data, 
 /* The member key.extension. A key that would be cut elsewhere when read back (a dot after its last slash) is refused. */
 mldf_status mldfi_tar_writer_part(struct tar_writer *writer, const char *key, const char *extension, const void *data,
                                   uint64_t bytes, mldf_error *err);
-/* Of the archive so far. */
+/* Of the archive so far; of the finished file, compressed or not. */
 uint64_t mldfi_tar_writer_bytes(const struct tar_writer *writer);
 mldf_status mldfi_tar_writer_finish(struct tar_writer *writer, mldf_error *err);
 void mldfi_tar_writer_free(struct tar_writer *writer);

@@ -7,6 +7,7 @@
 
 #include "interop/stage.h"
 #include "interop/tar.h"
+#include "interop/tar_squeeze.h"
 #include "os/target.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -25,8 +26,10 @@ struct tar_writer {
     struct stage out;
     mldf_buffer buffer; /* for fd */
     mldf_buffer name;
-    uint64_t left; /* of the member that was begun */
-    uint64_t position;
+    struct tar_squeeze *squeeze; /* of a compressed archive */
+    uint64_t left;               /* of the member that was begun */
+    uint64_t position;           /* in the archive */
+    uint64_t sent;               /* to the file: as much, unless it is compressed */
     bool failed, finished;
 };
 
@@ -72,6 +75,7 @@ void mldfi_tar_writer_free(struct tar_writer *w) {
     if (!w)
         return;
     mldfi_stage_free(&w->out);
+    mldfi_tar_squeeze_free(w->squeeze);
     if (w->finished)
         mldfi_file_close(&w->file);
     else if (w->file.fd >= 0)
@@ -88,8 +92,10 @@ static mldf_status flush_fd(struct tar_writer *w, mldf_error *err) {
     return status;
 }
 
-static mldf_status put(struct tar_writer *w, const void *data, uint64_t bytes, mldf_error *err) {
-    w->position += bytes;
+/* Bytes of the file. */
+static mldf_status send(void *user, const void *data, uint64_t bytes, mldf_error *err) {
+    struct tar_writer *w = user;
+    w->sent += bytes;
     if (w->path)
         return mldfi_stage_push(&w->out, data, bytes, err);
     mldf_status status = MLDF_OK;
@@ -99,6 +105,18 @@ static mldf_status put(struct tar_writer *w, const void *data, uint64_t bytes, m
         return status;
     return bytes >= BUFFER ? mldfi_fd_write_all(w->fd, data, (size_t)bytes, err)
                            : mldf_buffer_append(&w->buffer, data, (size_t)bytes, err);
+}
+
+mldf_status mldfi_tar_writer_compress(struct tar_writer *w, tar_compression kind, mldf_error *err) {
+    if (w->position > 0 || w->squeeze)
+        return mldfi_fail(err, MLDF_E_STATE, "the archive has begun");
+    return kind == TAR_PLAIN ? MLDF_OK : mldfi_tar_squeeze_new(&w->squeeze, kind, send, w, err);
+}
+
+/* Bytes of the archive. */
+static mldf_status put(struct tar_writer *w, const void *data, uint64_t bytes, mldf_error *err) {
+    w->position += bytes;
+    return w->squeeze ? mldfi_tar_squeeze_write(w->squeeze, data, bytes, err) : send(w, data, bytes, err);
 }
 
 static mldf_status pad(struct tar_writer *w, uint64_t to, mldf_error *err) {
@@ -268,7 +286,7 @@ mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const c
 }
 
 uint64_t mldfi_tar_writer_bytes(const struct tar_writer *w) {
-    return w->position;
+    return w->finished ? w->sent : w->position;
 }
 
 static mldf_status finish(struct tar_writer *w, mldf_error *err) {
@@ -276,6 +294,8 @@ static mldf_status finish(struct tar_writer *w, mldf_error *err) {
     mldf_status status = put(w, zeros, sizeof zeros, err);
     if (status >= 0)
         status = pad(w, TAR_RECORD, err);
+    if (status >= 0 && w->squeeze)
+        status = mldfi_tar_squeeze_finish(w->squeeze, err);
     if (status < 0)
         return status;
     if (!w->path)

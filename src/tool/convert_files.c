@@ -35,7 +35,9 @@ struct convert {
 /* ---- What is wanted ------------------------------------------------------------------------------------------------------ */
 
 static mldf_status choose_format(const char *out, const char *asked, const char **format, mldf_error *err) {
-    static const char *const endings[][2] = {{".mldf", "mldf"}, {".tbl", "tbl2"}, {".beton", "beton"}, {".tar", "tar"}};
+    static const char *const endings[][2] = {{".mldf", "mldf"},       {".tbl", "tbl2"},      {".beton", "beton"},
+                                             {".tar", "tar"},         {".tar.gz", "tar.gz"}, {".tgz", "tar.gz"},
+                                             {".tar.zst", "tar.zst"}, {".tzst", "tar.zst"}};
     size_t bytes = strlen(out);
     if (asked) {
         *format = strcmp(asked, "tbl") == 0 ? "tbl2" : asked;
@@ -48,8 +50,10 @@ static mldf_status choose_format(const char *out, const char *asked, const char 
             return MLDF_OK;
         }
     }
-    return mldfi_fail(err, MLDF_E_ARGUMENT,
-                      "%s: the name does not say which format to write (.mldf, .tbl, .beton or .tar); --to does", out);
+    return mldfi_fail(
+        err, MLDF_E_ARGUMENT,
+        "%s: the name does not say which format to write (.mldf, .tbl, .beton, .tar, .tar.gz or .tar.zst); --to does",
+        out);
 }
 
 static mldf_status choose_fields(struct convert *c, mldf_error *err) {
