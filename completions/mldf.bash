@@ -5,7 +5,7 @@ _mldf_options() { # command
     local reading="-n --range --samples --keys --fields --raw --full"
     local writing="-o -f -j --workers --compress --page-size --encrypt --no-checksums --dictionary --card"
     case $1 in
-    info) echo "$common" ;;
+    info) echo "$common --keep-index" ;;
     head | cat) echo "$common $reading" ;;
     verify) echo "$common --deep -j --workers" ;;
     diff) echo "$common --max" ;;

@@ -4,11 +4,14 @@
  *     tar_read.c    members: ustar, GNU and PAX headers          tar_write.c   the other way, tar_squeeze.c compressed
  *     tar_group.c   samples: members whose names agree up to the first dot
  *     tar_index.c   all samples of an archive in memory          tar_shards.c  data-{000..009}.tar
- *     tar_field.c   what an extension stands for
+ *     tar_field.c   what an extension stands for                 tar_sidecar.c the index in a file beside the archive
  *
  * "0001.jpg", "0001.cls", "0001.json" are three parts of the sample "0001". */
 #ifndef MLDF_INTEROP_TAR_H
 #define MLDF_INTEROP_TAR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "mldf/base.h"
 
@@ -128,15 +131,20 @@ struct tar_index {
     char **extensions; /* every one that occurs, in the order of its first use */
     size_t extension_count, extension_capacity;
     mldf_buffer keys;
-    struct name_set *by_key, *by_extension;
+    struct name_set *by_extension;
+    pthread_mutex_t lock; /* guards the making of by_key, by the first that asks */
+    atomic_bool keys_ready;
+    struct name_set *by_key; /* NULL when ready: there was no memory, and keys are searched one by one */
 };
 
+/* An empty one, for tar_index.c and tar_sidecar.c to fill. */
+void mldfi_tar_index_init(struct tar_index *index, const void *data);
 /* One pass over the headers; O(members) memory. Compressed archives are MLDF_E_UNSUPPORTED. */
 mldf_status mldfi_tar_index_build(struct tar_index *index, const void *data, uint64_t bytes, tar_warning_fn warn,
                                   void *user, mldf_error *err);
 void mldfi_tar_index_free(struct tar_index *index);
 /* Number of the sample with this key, or MLDF_NONE. */
-uint64_t mldfi_tar_index_find(const struct tar_index *index, const char *key, size_t bytes);
+uint64_t mldfi_tar_index_find(struct tar_index *index, const char *key, size_t bytes);
 
 /* ---- Names of shards -------------------------------------------------------------------------------------------------- */
 
