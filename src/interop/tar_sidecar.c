@@ -162,9 +162,15 @@ static mldf_status decode_parts(struct tar_index *index, const uint8_t *at, cons
     return MLDF_OK;
 }
 
-/* No sample has an extension twice: `last` is the sample + 1 that had each of them last. */
-static bool check_sample(const struct tar_index *index, const struct tar_index_sample *s, uint64_t number,
-                         uint64_t *last) {
+/* Parts and key are there, and no extension is twice: `last` is the sample + 1 that had each of them last. */
+static bool check_sample(const struct tar_index *index, const struct counts *n, const struct tar_index_sample *s,
+                         uint64_t number, uint64_t *last) {
+    if (s->part_count == 0 || s->part_count > n->parts - s->first_part || s->key_bytes == 0 ||
+        s->key_bytes >= n->key_bytes - s->key_at)
+        return false;
+    const uint8_t *key = index->keys.data + s->key_at;
+    if (key[s->key_bytes] != 0 || memchr(key, 0, s->key_bytes) != NULL)
+        return false;
     for (uint32_t i = 0; i < s->part_count; i++) {
         uint64_t *seen = &last[index->parts[s->first_part + i].extension];
         if (*seen == number + 1)
@@ -184,10 +190,7 @@ static mldf_status decode_samples(struct tar_index *index, const uint8_t *at, co
     for (uint64_t i = 0; i < n->samples; i++, at += SAMPLE) {
         next.part_count = mldfi_load_u32(at);
         next.key_bytes = mldfi_load_u32(at + 4);
-        const uint8_t *key = index->keys.data + next.key_at;
-        if (next.part_count == 0 || next.part_count > n->parts - next.first_part || next.key_bytes == 0 ||
-            next.key_bytes >= n->key_bytes - next.key_at || key[next.key_bytes] != 0 ||
-            memchr(key, 0, next.key_bytes) != NULL || !check_sample(index, &next, i, last))
+        if (!check_sample(index, n, &next, i, last))
             return mldfi_fail(err, MLDF_E_CORRUPT, "the kept index is damaged: sample %llu cannot be", ULL(i));
         index->samples[index->sample_count++] = next;
         next.first_part += next.part_count;
