@@ -14,6 +14,8 @@ static const struct option_spec options[] = {
     {0, "to", "FORMAT", "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz or tar.zst (default: by OUT's ending)"},
     {0, "fields", "a,b", "these fields alone, in this order"},
     {0, "drop-fields", NULL, "leave out fields that the format has no place for, and samples without a picture in tbl"},
+    {0, "on-error", "stop|skip",
+     "a sample that cannot be read or written: stop (default), or leave it out and list it"},
     {0, "lz4", NULL, "tbl2: compress the samples that get smaller"},
     {0, "dataset-version", "N", "tbl1: the dataset's version (default: as in IN, else 0)"},
     {0, "created", "SECONDS", "tbl1: time of creation, seconds since 1970 (default: as in IN, else 0)"},
@@ -98,6 +100,8 @@ static int run(struct invocation *v) {
     int code = check_convert_output(v, out, to);
     if (code == EXIT_FINE)
         code = check_format(v, to);
+    if (code == EXIT_FINE && !parse_on_error(v, &converting.skip_bad_samples))
+        code = EXIT_USAGE;
     if (code == EXIT_FINE && ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||
                               (created && !parse_count(v, "--created", created, &converting.created))))
         code = EXIT_USAGE;

@@ -24,7 +24,7 @@ _mldf_options() { # command
     add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
-    convert) echo "$common $writing --to --fields --drop-fields --lz4 --dataset-version --created" ;;
+    convert) echo "$common $writing --to --fields --drop-fields --on-error= --lz4 --dataset-version --created" ;;
     tar_to_tbl) echo "$common --v1 --v2 --lz4 --dataset-version --created -f -j --workers" ;;
     esac
 }

@@ -171,16 +171,19 @@ typedef struct mldf_convert_options {
     uint64_t created;         /* the same: seconds since 1970 */
     mldf_skip_fn skip;        /* with drop_fields: a sample without a picture has no place in a TBL file */
     void *skip_user;
+    bool
+        skip_bad_samples; /* leave out samples that cannot be read or that the format cannot hold, and report them through skip */
 } mldf_convert_options;
 #define MLDF_CONVERT_OPTIONS_INIT \
     { \
         sizeof(mldf_convert_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, \
-            MLDF_NONE, 0, 0 \
+            MLDF_NONE, 0, 0, false \
     }
 
 /* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar
  * archives may lack some. A source may be a pattern ("data-{000..009}.tar") or "-", standard input; out may be "-" for MLDF and tar.
- * What the format cannot hold is refused: nulls in .beton, a second picture in TBL ... docs/guides/interop.md has the rules. */
+ * What the format cannot hold is refused: nulls in .beton, a second picture in TBL ... docs/guides/interop.md has the rules. The bytes that
+ * are written, the list of skipped samples and the error, which is that of the first bad sample, are the same for any number of threads. */
 MLDF_API mldf_status mldf_convert(const char *const *sources, size_t source_count, const char *out,
                                   const mldf_convert_options *options, mldf_pack_result *result, mldf_error *err);
 

@@ -172,6 +172,8 @@ mldf_status mldfi_tar_writer_add(struct tar_writer *writer, const char *name, co
 /* The same in pieces: begin with the size, then exactly that many bytes. */
 mldf_status mldfi_tar_writer_begin(struct tar_writer *writer, const char *name, uint64_t bytes, mldf_error *err);
 mldf_status mldfi_tar_writer_write(struct tar_writer *writer, const void *data, uint64_t bytes, mldf_error *err);
+/* Can key.extension be a member that is read back as this key and this extension? */
+mldf_status mldfi_tar_writer_check(struct tar_writer *writer, const char *key, const char *extension, mldf_error *err);
 /* The member key.extension. A key that would be cut elsewhere when read back (a dot after its last slash) is refused. */
 mldf_status mldfi_tar_writer_part(struct tar_writer *writer, const char *key, const char *extension, const void *data,
                                   uint64_t bytes, mldf_error *err);

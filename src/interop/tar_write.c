@@ -232,14 +232,20 @@ static mldf_status ready(const struct tar_writer *w, mldf_error *err) {
     return MLDF_OK;
 }
 
-mldf_status mldfi_tar_writer_begin(struct tar_writer *w, const char *name, uint64_t bytes, mldf_error *err) {
-    mldf_status status = ready(w, err);
-    if (status < 0)
-        return status;
+static mldf_status check_name(const char *name, mldf_error *err) {
     size_t length = strlen(name);
     if (length == 0 || length > NAME_MAX_BYTES || name[length - 1] == '/')
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a name of %zu bytes%s is none for a file", length,
                           length && name[length - 1] == '/' ? " with a slash at its end" : "");
+    return MLDF_OK;
+}
+
+mldf_status mldfi_tar_writer_begin(struct tar_writer *w, const char *name, uint64_t bytes, mldf_error *err) {
+    mldf_status status = ready(w, err);
+    if (status < 0)
+        return status;
+    if ((status = check_name(name, err)) < 0)
+        return status;
     if (w->left > 0)
         return mldfi_fail(err, MLDF_E_STATE, "%llu bytes of the member before %s are missing", ULL(w->left), name);
     status = put_headers(w, name, bytes, err);
@@ -269,8 +275,7 @@ mldf_status mldfi_tar_writer_add(struct tar_writer *w, const char *name, const v
     return status < 0 ? status : mldfi_tar_writer_write(w, data, bytes, err);
 }
 
-mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const char *extension, const void *data,
-                                  uint64_t bytes, mldf_error *err) {
+mldf_status mldfi_tar_writer_check(struct tar_writer *w, const char *key, const char *extension, mldf_error *err) {
     w->name.size = 0;
     mldf_status status = mldfi_buffer_printf(&w->name, err, "%s.%s", key, extension);
     if (status >= 0)
@@ -282,7 +287,13 @@ mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const c
     if (!mldfi_tar_split(name, w->name.size - 1, &key_bytes, &extension_at) || key_bytes != strlen(key))
         return mldfi_fail(err, MLDF_E_KEY,
                           "%s: a key for a tar archive has no dot after its last slash, and does not end there", key);
-    return mldfi_tar_writer_add(w, name, data, bytes, err);
+    return check_name(name, err);
+}
+
+mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const char *extension, const void *data,
+                                  uint64_t bytes, mldf_error *err) {
+    mldf_status status = mldfi_tar_writer_check(w, key, extension, err);
+    return status < 0 ? status : mldfi_tar_writer_add(w, (const char *)w->name.data, data, bytes, err);
 }
 
 uint64_t mldfi_tar_writer_bytes(const struct tar_writer *w) {
