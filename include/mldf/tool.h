@@ -149,7 +149,9 @@ typedef struct mldf_pack_result {
  * A file of another kind among the sources is MLDF_E_ARGUMENT. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,
                                const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
-/* The same sources, or MLDF files of the same schema, added to an existing file. */
+/* The same sources, and files (MLDF, TBL, .beton) with the fields of the file, added to it; here kinds may be mixed. Class folders get the
+ * labels that the card's "classes" give them (MLDF_E_SCHEMA names one that is not there); parts of archives go by the fields' names; nullable
+ * fields may be missing. Names become keys if the file has keys. After any failure the file is as it was. */
 MLDF_API mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
                                  const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
 

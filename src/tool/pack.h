@@ -88,8 +88,15 @@ mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mld
 mldf_status mldfi_add_image_field(mldf_schema *schema, const char *name, const mldf_pack_options *options,
                                   uint16_t flags, mldf_error *err);
 
+/* feed->values for the fields of `schema`. */
+mldf_status mldfi_feed_make_values(struct feed *feed, const mldf_schema *schema, mldf_error *err);
+
 mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err);
 mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err);
+
+/* Sources [first, first + count) of one kind into feed->writer, which appends: its fields, its keys or none, the classes of its card. */
+mldf_status mldfi_append_folders(struct feed *feed, size_t first, size_t count, mldf_error *err);
+mldf_status mldfi_append_tars(struct feed *feed, size_t first, size_t count, mldf_error *err);
 
 /* resume.c: the point that the writer continues from, if any; then now and then a checkpoint. */
 mldf_status mldfi_feed_resume(struct feed *feed, mldf_error *err);

@@ -19,6 +19,14 @@ mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mld
     return mldf_writer_open(out, schema, &writer, &feed->writer, err);
 }
 
+mldf_status mldfi_feed_make_values(struct feed *feed, const mldf_schema *schema, mldf_error *err) {
+    free(feed->values);
+    feed->schema = schema;
+    feed->field_count = mldf_schema_field_count(schema);
+    feed->values = mldfi_alloc_zero(feed->field_count + 1, sizeof *feed->values, err);
+    return feed->values ? MLDF_OK : MLDF_E_MEMORY;
+}
+
 static mldf_status remember_place(struct feed *feed, const char *place, mldf_error *err) {
     if (!feed->ring_place) {
         feed->ring_place = mldfi_alloc_zero(FEED_RING, sizeof *feed->ring_place, err);

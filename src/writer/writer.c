@@ -272,6 +272,11 @@ static mldf_status add_bad_sample(mldf_writer *writer, const mldf_error *why, ml
     return MLDF_OK;
 }
 
+struct writer_origin mldfi_writer_origin(const mldf_writer *writer) {
+    return (struct writer_origin){writer->old_samples, writer->card, writer->card_bytes,
+                                  writer->tables.keys == KEYS_ALL, writer->tables.keys == KEYS_NONE};
+}
+
 mldf_status mldfi_writer_settle(mldf_writer *writer, mldf_error *err) {
     mldf_error why;
     mldf_status st = mldfi_check(writer, err);
