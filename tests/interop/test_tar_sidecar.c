@@ -13,6 +13,7 @@
 enum { SAMPLES = 40 };
 
 static char archive[400], kept[420];
+static mldf_context *context;
 static unsigned warnings;
 static char last_warning[600];
 
@@ -49,18 +50,15 @@ static void fresh(void) {
 }
 
 static mldf_reader *open_as(mldf_tar_index how) {
-    mldf_context *context = NULL;
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader = NULL;
     mldf_error err;
-    CHECK_OK(mldf_context_new(&context, &err), &err);
-    mldf_context_set_warning(context, on_warning, NULL);
     options.context = context;
     options.tar_index = how;
     warnings = 0;
     last_warning[0] = 0;
     CHECK_OK(mldf_reader_open(archive, &options, &reader, &err), &err);
-    return reader; /* the context lives as long as the process */
+    return reader;
 }
 
 /* Everything that a reader shows, as one text. */
@@ -325,7 +323,10 @@ static void what_cannot_be_kept_is_refused_and_nothing_is_left(void) {
 }
 
 int main(int argc, char **argv) {
+    mldf_error err;
     check_begin(argc, argv);
+    CHECK_OK(mldf_context_new(&context, &err), &err);
+    mldf_context_set_warning(context, on_warning, NULL);
     RUN(a_kept_index_shows_the_same_samples);
     RUN(a_kept_index_is_used);
     RUN(an_archive_that_changed_is_walked);
@@ -333,5 +334,6 @@ int main(int argc, char **argv) {
     RUN(an_index_that_lies_is_refused);
     RUN(random_lies_stay_inside_the_archive);
     RUN(what_cannot_be_kept_is_refused_and_nothing_is_left);
+    mldf_context_free(context);
     return check_end();
 }
