@@ -67,6 +67,7 @@ static mldf_status make_schema(struct convert *c, mldf_error *err) {
 static mldf_status open_sink(struct convert *c, const char *format, const char *out, mldf_error *err) {
     const mldf_convert_options *o = &c->options;
     mldf_writer_options writer = o->writer;
+    mldf_buffer card = MLDF_BUFFER_INIT;
     if (o->skip_bad_samples) {
         writer.skip_bad_samples = true;
         writer.skipped = mldfi_convert_skipped;
@@ -86,7 +87,18 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
         .dataset_version = o->dataset_version,
         .created = o->created,
     };
-    return mldfi_sink_open(&c->sink, &sink, err);
+    mldf_status status = MLDF_OK;
+    if (c->sources.icc.count && strcmp(format, "mldf") == 0) {
+        /* The card is the first file's or the caller's; the profiles are those of all. */
+        status = mldfi_icc_card(&c->sources.icc, writer.card ? writer.card : sink.card,
+                                writer.card ? writer.card_bytes : sink.card_bytes, &card, err);
+        writer.card = (const char *)card.data;
+        writer.card_bytes = card.size;
+    }
+    if (status >= 0)
+        status = mldfi_sink_open(&c->sink, &sink, err);
+    mldf_buffer_free(&card);
+    return status;
 }
 
 static mldf_status run(struct convert *c, mldf_pack_result *result, mldf_error *err) {

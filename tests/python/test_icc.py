@@ -228,6 +228,20 @@ def test_append_archives(tmp_path):
 
 
 @needs_command
+def test_convert_brings_profiles_along(tmp_path):
+    for one, form, profile in (("a", "jpg", SRGB), ("b", "png", OTHER)):
+        mldf("pack", folder(tmp_path / one, [(form, profile)]), "-o", tmp_path / f"{one}.mldf", "--icc", "card")
+    own = tmp_path / "card.json"
+    own.write_text('{"title": "t"}')
+    for more in ([], ["--card", own]):
+        mldf("convert", tmp_path / "a.mldf", tmp_path / "b.mldf", "-o", tmp_path / "x.mldf", "-f", *more)
+        got = card(tmp_path / "x.mldf")
+        assert got.get("title") == ("t" if more else None)
+        assert {k: base64.b64decode(v, validate=True) for k, v in got["icc"].items()} == {name(SRGB): SRGB, name(OTHER): OTHER}
+        assert [f["image_icc"] for f in lines(tmp_path / "x.mldf")] == [name(SRGB), name(OTHER)]
+
+
+@needs_command
 def test_card_of_the_user_and_refusals(tmp_path):
     source = folder(tmp_path / "d", [("jpg", SRGB)])
     own = tmp_path / "card.json"
