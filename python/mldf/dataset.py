@@ -37,6 +37,7 @@ from .schema import INT, FieldInfo, Schema, rows_dtype
 __all__ = ["Dataset", "Keys", "open"]
 
 Index = npt.NDArray[np.uint64]
+_CHUNK = 1024  # samples of one call where a column is long: between two calls Ctrl-C is heard
 
 
 def open(
@@ -265,11 +266,12 @@ class Dataset(Sequence[Sample]):
         slot = self._view.slot(name)
         out: list[Any] = [None] * self._count
         for part, places, local in self._by_part(self._numbers(None)):
-            found = self._view.files.readers[part].field_many(self._view.plans[part], slot, local)
-            for place, value in zip(
-                range(*places.indices(self._count)) if isinstance(places, slice) else places, found
-            ):
-                out[place] = value
+            reader, plan = self._view.files.readers[part], self._view.plans[part]
+            where = range(self._count) if isinstance(places, slice) else places
+            for first in range(0, len(local), _CHUNK):
+                found = reader.field_many(plan, slot, local[first : first + _CHUNK])
+                for place, value in zip(where[first : first + _CHUNK], found):
+                    out[place] = value
         return out
 
     @property
