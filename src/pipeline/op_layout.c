@@ -53,9 +53,8 @@ const struct op_type mldfi_op_cast = {
 
 /* ---- chw, hwc ----------------------------------------------------------------------------------------------------------------- */
 
-static const char *const same_word[] = {"same", NULL};
 static const struct op_param layout_params[] = {
-    {"dtype", PARAM_DTYPE, "same", 0, 0, same_word, 0, 0, "also cast to this type; same: keep it"},
+    {"dtype", PARAM_DTYPE, "same", 0, 0, NULL, 0, 0, "also cast to this type; same: keep it"},
     OP_END_OF_PARAMS,
 };
 

@@ -75,7 +75,7 @@ static mldf_status choose_part(const struct op *op, const struct edge *in, bool 
 static mldf_status pair_infer(struct op *op, const struct edge *in, struct edge *out, bool triple, bool boxes,
                               mldf_error *err) {
     struct pair_state *state;
-    pair_part part;
+    pair_part part = PART_PICTURE;
     mldf_status s;
     *out = *in;
     if (!(op->args[PAIR_ALPHA].f > 0))
