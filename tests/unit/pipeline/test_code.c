@@ -129,8 +129,10 @@ static void compare(struct arrays *all, const mldf_buffer *text, const char *com
                 for (uint32_t k = 0; k < e->ndim; k++)
                     bytes *= (size_t)e->dims[k];
                 if (bad >= at && bad < at + bytes)
-                    check_fail(__FILE__, __LINE__, "%s, %s: output %s differs at byte %zu of sample %d:\n%s", compiler,
-                               isa, mldfi_plan_output(plain, o)->name, bad - at, (int)p, t);
+                    check_fail(__FILE__, __LINE__,
+                               "%s, %s: output %s differs at byte %zu of sample %d (%02x, not %02x):\n%s", compiler,
+                               isa ? isa : "best", mldfi_plan_output(plain, o)->name, bad - at, (int)p, got.data[bad],
+                               want.data[bad], t);
                 at += bytes;
             }
     }
@@ -184,7 +186,10 @@ static void every_conversion_has_the_bits_of_the_built_in_one(void) {
                                  2147483648.0f, 4294967296.0f, 1.8446744e19f, -9.2233720e18f, 6e-8f,  3e-8f,
                                  2.9e-8f,       6.1e-5f,       -1e-9f,        1e-40f,         NAN,    -INFINITY};
     memcpy(all.data[0][10], ends, sizeof ends);
+    compare(&all, &text, "cc", "portable");
     compare(&all, &text, "cc", NULL);
+    if (has_compiler("clang"))
+        compare(&all, &text, "clang", NULL);
     mldf_buffer_free(&text);
     arrays_end(&all);
 }
