@@ -77,6 +77,11 @@ int exit_code_of(mldf_status status);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
 void print_warning(void *user, const char *message);
 
+/* ---- Compiled pipelines (compiler.c) ----------------------------------------------------------------------------------- */
+
+/* The system's cc, with its results in $XDG_CACHE_HOME/mldf or ~/.cache/mldf. Call it before the context is used. */
+mldf_status compiler_begin(mldf_context *context, mldf_error *err);
+
 /* ---- Values of options (values.c, secret.c) -------------------------------------------------------------------------- */
 
 /* Each prints its message and returns false when the text makes no sense. */

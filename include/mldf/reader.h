@@ -33,6 +33,14 @@ typedef enum mldf_backend {
     MLDF_BACKEND_READ = 1 /* positional reads into the caller's scratch buffers */
 } mldf_backend;
 
+/* The index of a plain tar archive. To have one, opening walks the archive, unless the file FILE.mldfidx beside it has kept it. */
+typedef enum mldf_tar_index {
+    MLDF_TAR_INDEX_USE =
+        0,                /* the kept one if it is there and belongs to the archive; a warning says when it does not */
+    MLDF_TAR_INDEX_KEEP,  /* walk, and keep the index for the next time. Only for plain tar: MLDF_E_ARGUMENT */
+    MLDF_TAR_INDEX_IGNORE /* walk */
+} mldf_tar_index;
+
 typedef struct mldf_reader_options {
     size_t struct_bytes;
     const mldf_context *context;
@@ -41,13 +49,10 @@ typedef struct mldf_reader_options {
     bool
         without_key; /* open an encrypted file for its structure alone: nothing is authenticated, payloads are refused */
     mldf_secret secret;
+    mldf_tar_index tar_index;
 } mldf_reader_options;
 #define MLDF_READER_OPTIONS_INIT \
-    { \
-        sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, { \
-            0, 0, 0, 0 \
-        } \
-    }
+    { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE }
 
 /* O(1) in the number of samples, except for encrypted files, whose tables are authenticated here. */
 MLDF_API mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out,
@@ -81,6 +86,9 @@ MLDF_API mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint6
  * holds count * item_bytes. INT and FLOAT items are their 8-byte records. Nulls are zeros. */
 MLDF_API mldf_status mldf_reader_gather(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
                                         void *dst, size_t item_bytes, mldf_error *err);
+/* Which of many samples have a value: out[i] becomes 1, or 0 for a null. No payload is read in an MLDF file. */
+MLDF_API mldf_status mldf_reader_valid(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
+                                       uint8_t *out, mldf_error *err);
 /* Stored bytes that begin at a payload pointer, looked up in the allocation table, O(log n). */
 MLDF_API mldf_status mldf_reader_read_ptr(const mldf_reader *reader, uint64_t ptr, mldf_buffer *scratch,
                                           const void **data, uint64_t *bytes, mldf_error *err);

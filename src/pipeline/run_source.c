@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "field/image_view.h"
 #include "pipeline/decode.h"
 #include "pipeline/geometry.h"
 #include "pipeline/stage.h"
@@ -55,6 +56,12 @@ static mldf_status fetch(struct source *s, mldf_error *err) {
     bool turned = s->decode->orient && s->info.orientation >= 5;
     s->frame.width = turned ? s->info.height : s->info.width;
     s->frame.height = turned ? s->info.width : s->info.height;
+    const int64_t *said = s->chain->source.dims;
+    if ((said[0] >= 0 && said[0] != (int64_t)s->info.height) || (said[1] >= 0 && said[1] != (int64_t)s->info.width))
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "%" PRIu32 " x %" PRIu32 " pixels, and the file said %" PRId64 " x %" PRId64
+                          " for all samples",
+                          s->info.width, s->info.height, said[1], said[0]);
     return MLDF_OK;
 }
 
@@ -84,58 +91,53 @@ static mldf_status compose(struct source *s, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* Raw pixels of the wanted kind need no decoding: the window is looked at in place. */
-static bool view_raw(struct source *s, uint32_t x, uint32_t y) {
-    const mldf_image_info *info = &s->info;
-    bool turned = s->decode->orient && info->orientation > 1;
-    uint32_t channels = s->decode->channels ? (uint32_t)s->decode->channels : info->channels;
-    uint64_t row = (uint64_t)info->width * info->channels * (info->bits / 8);
-    if (info->mode != MLDF_IMAGE_MODE_RAW || turned || channels != info->channels || s->decode->bits != info->bits ||
-        s->value.bytes != row * info->height || s->run->plan->options.reference)
-        return false;
-    s->picture.stride = (size_t)row;
-    s->picture.data =
-        (uint8_t *)(uintptr_t)s->value.data + (size_t)y * (size_t)row + (size_t)x * info->channels * (info->bits / 8);
-    return true;
+/* The whole picture, dense, in the worker's memory; s->picture is the window of it. */
+static mldf_status decode_whole(struct source *s, const mldf_image_options *options, uint32_t width, uint32_t height,
+                                mldf_error *err) {
+    struct plan_worker *worker = s->run->worker;
+    size_t pixel = (size_t)s->picture.channels * (s->picture.bits / 8), bytes = (size_t)width * height * pixel;
+    mldf_status status = mldfi_buffer_resize(&worker->pixels, bytes, err);
+    if (status < 0)
+        return status;
+    s->picture.stride = (size_t)width * pixel;
+    s->picture.data = worker->pixels.data + s->window_y * s->picture.stride + s->window_x * pixel;
+    return mldf_image_value_decode(worker->decoder, &s->value, options, worker->pixels.data, bytes, err);
 }
 
-/* The pixels that the geometry needs, into s->picture. direct: dense memory of the window's size that may be used, or NULL. */
+/* The pixels that the geometry needs, into s->picture. direct: dense memory for exactly the window, or NULL. */
 static mldf_status pixels(struct source *s, void *direct, size_t direct_bytes, mldf_error *err) {
     const struct geometry *g = &s->geometry;
     uint32_t scale = s->scale;
     uint32_t full_width = (s->frame.width + scale - 1) / scale, full_height = (s->frame.height + scale - 1) / scale;
     uint32_t x = g->x / scale, y = g->y / scale;
     uint32_t right = (g->x + g->width + scale - 1) / scale, bottom = (g->y + g->height + scale - 1) / scale;
-    bool whole = s->run->plan->options.reference;
     right = right > full_width ? full_width : right;
     bottom = bottom > full_height ? full_height : bottom;
-    uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];
-    s->window_x = x;
-    s->window_y = y;
-    s->picture = (struct picture){NULL, right - x, bottom - y, channels, (uint32_t)s->decode->bits, 0};
-    if (view_raw(s, x, y))
-        return MLDF_OK;
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
     o.channels = s->decode->channels;
     o.bits = s->decode->bits;
     o.scale = (int)scale;
     o.orient = s->decode->orient;
-    uint32_t width = whole ? full_width : right - x, height = whole ? full_height : bottom - y;
-    if (!whole) {
-        o.region = true;
-        o.x = x, o.y = y, o.width = width, o.height = height;
+    uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];
+    s->window_x = x;
+    s->window_y = y;
+    s->picture = (struct picture){NULL, right - x, bottom - y, channels, (uint32_t)s->decode->bits, 0};
+    if (s->run->plan->options.reference)
+        return decode_whole(s, &o, full_width, full_height, err);
+    o.region = true;
+    o.x = x, o.y = y, o.width = right - x, o.height = bottom - y;
+    if (direct) {
+        s->picture.data = direct;
+        s->picture.stride = (size_t)s->picture.width * channels * (s->picture.bits / 8);
+        return mldf_image_value_decode(s->run->worker->decoder, &s->value, &o, direct, direct_bytes, err);
     }
-    size_t pixel = (size_t)channels * (s->picture.bits / 8), bytes = (size_t)width * height * pixel;
-    uint8_t *data = direct;
-    if (!direct || direct_bytes != bytes) {
-        mldf_status status = mldfi_buffer_resize(&s->run->worker->pixels, bytes, err);
-        if (status < 0)
-            return status;
-        data = s->run->worker->pixels.data;
-    }
-    s->picture.stride = (size_t)width * pixel;
-    s->picture.data = whole ? data + (size_t)y * s->picture.stride + (size_t)x * pixel : data;
-    return mldf_image_value_decode(s->run->worker->decoder, &s->value, &o, data, bytes, err);
+    mldf_status status = mldfi_image_value_view(s->run->worker->decoder, &s->value, &o, &s->picture, err);
+    if (status == MLDF_OK && (s->picture.channels != channels || s->picture.bits != (uint32_t)s->decode->bits))
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "a picture of %" PRIu32 " channels of %" PRIu32 " bits among others of %" PRIu32
+                          " channels of %d bits",
+                          s->picture.channels, s->picture.bits, channels, s->decode->bits);
+    return status;
 }
 
 static mldf_status resample(struct source *s, const struct finish *finish, void *dst, mldf_error *err) {
