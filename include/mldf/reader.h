@@ -81,6 +81,9 @@ MLDF_API mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint6
  * holds count * item_bytes. INT and FLOAT items are their 8-byte records. Nulls are zeros. */
 MLDF_API mldf_status mldf_reader_gather(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
                                         void *dst, size_t item_bytes, mldf_error *err);
+/* Which of many samples have a value: out[i] becomes 1, or 0 for a null. No payload is read in an MLDF file. */
+MLDF_API mldf_status mldf_reader_valid(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
+                                       uint8_t *out, mldf_error *err);
 /* Stored bytes that begin at a payload pointer, looked up in the allocation table, O(log n). */
 MLDF_API mldf_status mldf_reader_read_ptr(const mldf_reader *reader, uint64_t ptr, mldf_buffer *scratch,
                                           const void **data, uint64_t *bytes, mldf_error *err);

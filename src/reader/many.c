@@ -1,5 +1,5 @@
-/* Many samples in one call: get_many, whose values share one scratch buffer, and gather, which copies items of fixed size
- * into the caller's array. Both are loops over access.c; where rows are mapped and need no checks, gather is a loop of
+/* Many samples in one call: get_many, whose values share one scratch buffer, gather, which copies items of fixed size into the
+ * caller's array, and valid, which tells nulls from values. All are loops over access.c; where rows are mapped and need no checks, gather is a loop of
  * copies that asks for rows ahead of their use. */
 #include <inttypes.h>
 
@@ -136,4 +136,31 @@ mldf_status mldf_reader_gather(const mldf_reader *reader, const uint64_t *sample
     if (records_are_items(reader, f))
         return gather_records(reader, samples, count, field, dst, err);
     return gather_values(reader, samples, count, field, dst, item_bytes, err);
+}
+
+/* ---- valid ------------------------------------------------------------------------------------------------------------------- */
+
+mldf_status mldf_reader_valid(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
+                              uint8_t *out, mldf_error *err) {
+    mldf_status status = check_call(reader, samples, count, field, out, err);
+    if (status < 0)
+        return status;
+    const struct schema_field *f = &reader->schema->fields[field];
+    bool asks_payload = reader->foreign.ops && (f->info.flags & MLDF_FIELD_NULLABLE);
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    for (size_t i = 0; i < count && status >= 0; i++) {
+        bool valid = true;
+        if (samples[i] >= reader->header.num_samples) {
+            status = mldfi_reader_no_sample(reader, samples[i], err);
+        } else if (asks_payload) {
+            mldf_value value;
+            status = mldf_reader_get_stored(reader, samples[i], field, &scratch, &value, err);
+            valid = status >= 0 && value.kind != MLDF_KIND_NULL;
+        } else if (!reader->foreign.ops) {
+            status = mldfi_reader_is_valid(reader, samples[i], field, &valid, err);
+        }
+        out[i] = valid;
+    }
+    mldf_buffer_free(&scratch);
+    return status;
 }

@@ -114,6 +114,33 @@ static void gather_copies_items_and_zeros_for_nulls(void) {
     }
 }
 
+static void valid_tells_nulls_from_values(void) {
+    const char *path = path_of("valid.mldf", &(struct made){.samples = 50});
+    for (int backend = 0; backend < 2; backend++) {
+        mldf_reader *r = open_with(path, (mldf_backend)backend, backend == 1);
+        uint64_t order[50];
+        uint8_t valid[50];
+        size_t nulls = 0;
+        mldf_error err;
+        REQUIRE(r);
+        for (uint64_t i = 0; i < 50; i++)
+            order[i] = (i * 17) % 50;
+        REQUIRE_OK(mldf_reader_valid(r, order, 50, MADE_FIXED, valid, &err), &err);
+        for (size_t i = 0; i < 50; i++) {
+            CHECK_EQ_INT(!made_null(order[i]), valid[i]);
+            nulls += !valid[i];
+        }
+        CHECK(nulls > 0 && nulls < 50);
+        REQUIRE_OK(mldf_reader_valid(r, order, 50, MADE_LABEL, valid, &err), &err);
+        for (size_t i = 0; i < 50; i++)
+            CHECK_EQ_INT(1, valid[i]);
+        CHECK_STATUS(MLDF_E_NO_FIELD, mldf_reader_valid(r, order, 50, 99, valid, &err), &err);
+        order[49] = 50;
+        CHECK_STATUS(MLDF_E_NO_SAMPLE, mldf_reader_valid(r, order, 50, MADE_LABEL, valid, &err), &err);
+        mldf_reader_close(r);
+    }
+}
+
 static void values_of_many_samples_share_one_scratch_buffer(void) {
     const char *path = path_of("many.mldf", &(struct made){.samples = 300});
     for (int backend = 0; backend < 2; backend++) {
@@ -437,6 +464,7 @@ int main(int argc, char **argv) {
     RUN(raw_payloads_of_a_mapping_need_no_scratch_and_no_copy);
     RUN(what_is_not_there_is_named);
     RUN(gather_copies_items_and_zeros_for_nulls);
+    RUN(valid_tells_nulls_from_values);
     RUN(values_of_many_samples_share_one_scratch_buffer);
     RUN(stored_bytes_are_found_by_their_pointer);
     RUN(verification_names_sample_and_field);

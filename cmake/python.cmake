@@ -1,0 +1,32 @@
+# The extension module mldf._mldf and the package around it (python/mldf), as the install component "python".
+#
+# pip reaches this through pyproject.toml (scikit-build-core), which sets SKBUILD; `make test` through the preset dev, which builds
+# the same target and installs the component into .venv. The stable ABI: one binary for Python 3.11 and every later version.
+
+find_package(Python3 3.11 COMPONENTS Interpreter Development.Module)
+if(NOT Python3_Development.Module_FOUND)
+    if(MLDF_BUILD_PYTHON STREQUAL "AUTO")
+        message(STATUS "mldf: no headers of Python >= 3.11, so no Python package (Debian: apt-get install python3-dev)")
+        return()
+    endif()
+    message(FATAL_ERROR "The Python package needs Python >= 3.11 and its headers (Debian: apt-get install python3-dev)")
+endif()
+
+file(GLOB mldf_python_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/_mldf/*.c")
+add_library(mldf_python MODULE ${mldf_python_sources})
+set_target_properties(mldf_python PROPERTIES PREFIX "" OUTPUT_NAME "_mldf" SUFFIX ".abi3.so"
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/python/mldf")
+target_include_directories(mldf_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
+target_link_libraries(mldf_python PRIVATE mldf_static mldf_flags)
+# Python keeps functions in void pointers.
+set_property(SOURCE ${mldf_python_sources} APPEND PROPERTY COMPILE_OPTIONS -Wno-pedantic)
+# Hide libmldf's symbols: a process may also load libmldf.so, and each must use its own.
+if(APPLE)
+    target_link_options(mldf_python PRIVATE "-Wl,-undefined,dynamic_lookup" "-Wl,-exported_symbol,_PyInit__mldf")
+else()
+    target_link_options(mldf_python PRIVATE "-Wl,--exclude-libs,ALL")
+endif()
+
+install(TARGETS mldf_python LIBRARY DESTINATION mldf COMPONENT python EXCLUDE_FROM_ALL)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/python/mldf" DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)

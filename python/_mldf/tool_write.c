@@ -1,0 +1,423 @@
+/* Whole-file operations that write: pack, append, convert, merge, repack, repair, select, split, extract, add_field. All have one shape:
+ *
+ *     operation(paths..., options, types, progress) -> (written, skipped, bytes, reports)
+ *
+ * where reports lists what the operation told on its way: (kind, source, message), parts as ("part", path, samples, bytes). */
+#include "extension.h"
+
+#include <string.h>
+
+/* What every operation needs, set up and torn down in one place. */
+struct operation {
+    struct module_state *state;
+    PyObject *options, *progress, *reports;
+    struct context *context;
+    const char *const *lists[4]; /* freed at the end */
+    mldf_schema *schema;
+    struct call call;
+    mldf_pack_result result;
+    mldf_error err;
+};
+
+static bool operation_begin(struct operation *op, PyObject *module, PyObject *options, PyObject *types, PyObject *progress) {
+    memset(op, 0, sizeof *op);
+    op->state = state_of(module);
+    op->options = options;
+    op->progress = progress;
+    op->reports = PyList_New(0);
+    op->context = op->reports ? context_new(op->state, types) : NULL;
+    return op->context != NULL;
+}
+
+/* The common part of a writer's options, with the hooks of this call. */
+static bool operation_writer(struct operation *op, mldf_writer_options *writer) {
+    writer->context = context_get(op->context);
+    writer->progress = call_progress;
+    writer->progress_user = &op->call;
+    return option_writer(op->options, writer);
+}
+
+static bool operation_texts(struct operation *op, size_t place, const char *name, const char *const **out, size_t *count) {
+    if (!option_texts(op->options, name, out, count))
+        return false;
+    op->lists[place] = *out;
+    return true;
+}
+
+static void operation_call(struct operation *op) {
+    call_begin(&op->call, op->progress, op->reports);
+}
+
+static PyObject *operation_end(struct operation *op, bool called, mldf_status status) {
+    PyObject *out = NULL;
+    if (called)
+        call_end(&op->call);
+    if (called && call_check(&op->call, op->state, status, &op->err) && context_warn(op->context))
+        out = Py_BuildValue("(KKKO)", (unsigned long long)op->result.written, (unsigned long long)op->result.skipped,
+                            (unsigned long long)op->result.bytes, op->reports);
+    for (size_t i = 0; i < sizeof op->lists / sizeof op->lists[0]; i++)
+        PyMem_Free((void *)(uintptr_t)op->lists[i]);
+    mldf_schema_free(op->schema);
+    context_free(op->context);
+    Py_XDECREF(op->reports);
+    return out;
+}
+
+/* ---- Reports ------------------------------------------------------------------------------------------------------------------ */
+
+static void report(struct call *call, const char *kind, const mldf_skip *skip) {
+    if (call_resume(call)) {
+        PyObject *source = PyUnicode_DecodeUTF8(skip->source, (Py_ssize_t)strlen(skip->source), "surrogateescape");
+        PyObject *message = PyUnicode_DecodeUTF8(skip->message, (Py_ssize_t)strlen(skip->message), "replace");
+        call_append(call, source && message ? Py_BuildValue("(sOO)", kind, source, message) : NULL);
+        Py_XDECREF(source);
+        Py_XDECREF(message);
+    }
+    call_pause(call);
+}
+
+static void on_skip(void *user, const mldf_skip *skip) {
+    report(user, "skipped", skip);
+}
+
+static void on_warn(void *user, const mldf_skip *skip) {
+    report(user, "warning", skip);
+}
+
+static void on_left_out(void *user, const mldf_skip *skip) {
+    report(user, "left_out", skip);
+}
+
+static void on_part(void *user, const mldf_part *part) {
+    struct call *call = user;
+    if (call_resume(call)) {
+        PyObject *path = PyUnicode_DecodeFSDefault(part->path);
+        call_append(call, path ? Py_BuildValue("(sNKK)", "part", path, (unsigned long long)part->samples,
+                                               (unsigned long long)part->bytes)
+                               : NULL);
+    }
+    call_pause(call);
+}
+
+/* ---- pack and append --------------------------------------------------------------------------------------------------------- */
+
+static bool fill_pack(struct operation *op, mldf_pack_options *o) {
+    int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO;
+    bool fine = operation_writer(op, &o->writer) && option_int(op->options, "format", &format) &&
+                option_int(op->options, "layout", &layout) &&
+                option_schema(op->options, "schema", op->state, context_get(op->context), &op->schema) &&
+                option_text(op->options, "key_column", &o->key_column) &&
+                operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count) &&
+                option_bool(op->options, "skip_bad_rows", &o->skip_bad_rows) && option_bool(op->options, "resume", &o->resume) &&
+                option_text(op->options, "image_arguments", &o->image_arguments) &&
+                operation_texts(op, 1, "file_columns", &o->file_columns, &o->file_column_count) &&
+                option_text(op->options, "file_root", &o->file_root) &&
+                option_bool(op->options, "allow_outside", &o->allow_outside);
+    o->format = (mldf_source_format)format;
+    o->layout = (mldf_layout)layout;
+    o->schema = op->schema;
+    o->skip = on_skip;
+    o->warn = on_warn;
+    o->left_out = on_left_out;
+    o->skip_user = o->warn_user = o->left_out_user = &op->call;
+    return fine;
+}
+
+/* pack(sources, out, add, options, types, progress); add: to an existing file */
+static PyObject *pack(PyObject *module, PyObject *args) {
+    mldf_pack_options o = MLDF_PACK_OPTIONS_INIT;
+    struct operation op;
+    PyObject *sources, *options, *types, *progress;
+    const char *out, *const *paths;
+    size_t count;
+    int add;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "O!ypO!OO", &PyList_Type, &sources, &out, &add, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    bool ready = operation_begin(&op, module, options, types, progress) && fill_pack(&op, &o) &&
+                 texts_from(sources, &paths, &count);
+    if (ready) {
+        op.lists[3] = paths;
+        operation_call(&op);
+        status = add ? mldf_append(out, paths, count, &o, &op.result, &op.err)
+                     : mldf_pack(paths, count, out, &o, &op.result, &op.err);
+    }
+    return operation_end(&op, ready, status);
+}
+
+/* ---- convert, merge ----------------------------------------------------------------------------------------------------------- */
+
+static bool fill_convert(struct operation *op, mldf_convert_options *o) {
+    o->skip = on_skip;
+    o->skip_user = &op->call;
+    return operation_writer(op, &o->writer) && option_secret(op->options, "key", "passphrase", &o->source_secret) &&
+           option_text(op->options, "format", &o->format) && operation_texts(op, 0, "fields", &o->fields, &o->field_count) &&
+           operation_texts(op, 1, "compress", &o->compress_fields, &o->compress_count) &&
+           option_bool(op->options, "drop_fields", &o->drop_fields) && option_bool(op->options, "lz4", &o->lz4) &&
+           option_u64(op->options, "dataset_version", &o->dataset_version) && option_u64(op->options, "created", &o->created);
+}
+
+static PyObject *convert(PyObject *module, PyObject *args) {
+    mldf_convert_options o = MLDF_CONVERT_OPTIONS_INIT;
+    struct operation op;
+    PyObject *sources, *options, *types, *progress;
+    const char *out, *const *paths;
+    size_t count;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "O!yO!OO", &PyList_Type, &sources, &out, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    bool ready = operation_begin(&op, module, options, types, progress) && fill_convert(&op, &o) &&
+                 texts_from(sources, &paths, &count);
+    if (ready) {
+        op.lists[3] = paths;
+        operation_call(&op);
+        status = mldf_convert(paths, count, out, &o, &op.result, &op.err);
+    }
+    return operation_end(&op, ready, status);
+}
+
+static PyObject *merge(PyObject *module, PyObject *args) {
+    mldf_merge_options o = MLDF_MERGE_OPTIONS_INIT;
+    struct operation op;
+    PyObject *sources, *options, *types, *progress;
+    const char *out, *const *paths;
+    size_t count;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "O!yO!OO", &PyList_Type, &sources, &out, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
+                 option_secret(options, "key", "passphrase", &o.source_secret) &&
+                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
+                 texts_from(sources, &paths, &count);
+    if (ready) {
+        op.lists[3] = paths;
+        operation_call(&op);
+        status = mldf_merge(paths, count, out, &o, &op.result, &op.err);
+    }
+    return operation_end(&op, ready, status);
+}
+
+/* ---- repack, repair ------------------------------------------------------------------------------------------------------------ */
+
+/* repack(path, out or None, options, types, progress) */
+static PyObject *repack(PyObject *module, PyObject *args) {
+    mldf_repack_options o = MLDF_REPACK_OPTIONS_INIT;
+    struct operation op;
+    PyObject *options, *types, *progress;
+    const char *path, *out;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "yzO!OO", &path, &out, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
+                 option_secret(options, "key", "passphrase", &o.source_secret) &&
+                 option_bool(options, "decompress", &o.decompress) &&
+                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count);
+    if (ready) {
+        operation_call(&op);
+        status = mldf_repack(path, out, &o, &op.result, &op.err);
+    }
+    return operation_end(&op, ready, status);
+}
+
+static void on_lost(void *user, const mldf_error *lost) {
+    struct call *call = user;
+    if (call_resume(call))
+        call_append(call, Py_BuildValue("(sNs)", "lost", number_or_none(lost->sample), lost->message));
+    call_pause(call);
+}
+
+/* repair(path, out or None, options, types, progress); its reports end with ("action", text, changed, unchecked). */
+static PyObject *repair(PyObject *module, PyObject *args) {
+    mldf_repair_options o = MLDF_REPAIR_OPTIONS_INIT;
+    mldf_repair_result result = {0};
+    struct operation op;
+    PyObject *options, *types, *progress;
+    const char *path, *out;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "yzO!OO", &path, &out, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    bool ready = operation_begin(&op, module, options, types, progress) && option_bool(options, "overwrite", &o.overwrite) &&
+                 option_int(options, "threads", &o.threads) && option_secret(options, "key", "passphrase", &o.secret);
+    if (ready) {
+        o.context = context_get(op.context);
+        o.lost = on_lost;
+        o.progress = call_progress;
+        o.lost_user = o.progress_user = &op.call;
+        operation_call(&op);
+        status = mldf_repair(path, out, &o, &result, &op.err);
+        op.result = (mldf_pack_result){result.samples_saved, result.samples_lost, result.bytes};
+        if (status >= 0) {
+            if (call_resume(&op.call))
+                call_append(&op.call, Py_BuildValue("(ssOO)", "action", result.action, result.changed ? Py_True : Py_False,
+                                                    result.unchecked ? Py_True : Py_False));
+            call_pause(&op.call);
+        }
+    }
+    return operation_end(&op, ready, status);
+}
+
+/* ---- select, split, extract: of an open reader ------------------------------------------------------------------------------------- */
+
+/* A list of (begin, end). */
+static bool ranges_from(PyObject *dict, mldf_sample_range **out, size_t *count) {
+    PyObject *list = PyDict_GetItemString(dict, "ranges");
+    if (!list || list == Py_None)
+        return true;
+    Py_ssize_t length = PyList_Size(list);
+    *out = length >= 0 ? PyMem_Calloc((size_t)length + 1, sizeof **out) : NULL;
+    if (length >= 0 && !*out)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; *out && i < length; i++) {
+        unsigned long long begin, end;
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "KK;ranges are (begin, end)", &begin, &end))
+            return false;
+        (*out)[i] = (mldf_sample_range){begin, end};
+    }
+    *count = (size_t)length;
+    return *out != NULL;
+}
+
+static PyObject *select_samples(PyObject *module, PyObject *args) {
+    mldf_select_options o = MLDF_SELECT_OPTIONS_INIT;
+    struct operation op;
+    PyObject *object, *options, *types, *progress;
+    mldf_sample_range *ranges = NULL;
+    const char *out;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "OyO!OO", &object, &out, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    struct reader *reader = reader_from(state_of(module), object);
+    if (!reader)
+        return NULL;
+    struct handle *handle = reader_borrow(reader);
+    bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
+                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
+                 operation_texts(&op, 1, "fields", &o.fields, &o.field_count) && option_text(options, "where", &o.where) &&
+                 ranges_from(options, &ranges, &o.range_count);
+    o.ranges = ranges;
+    if (ready) {
+        operation_call(&op);
+        status = mldf_select(handle->reader, out, &o, &op.result, &op.err);
+    }
+    PyObject *result = operation_end(&op, ready, status);
+    PyMem_Free(ranges);
+    memory_release(&handle->memory);
+    return result;
+}
+
+static bool fractions_from(PyObject *dict, double **out, size_t *count) {
+    PyObject *list = PyDict_GetItemString(dict, "fractions");
+    if (!list || list == Py_None)
+        return true;
+    Py_ssize_t length = PyList_Size(list);
+    *out = length >= 0 ? PyMem_Calloc((size_t)length + 1, sizeof **out) : NULL;
+    if (length >= 0 && !*out)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; *out && i < length; i++) {
+        (*out)[i] = PyFloat_AsDouble(PyList_GetItem(list, i));
+        if (PyErr_Occurred())
+            return false;
+    }
+    *count = (size_t)length;
+    return *out != NULL;
+}
+
+static PyObject *split(PyObject *module, PyObject *args) {
+    mldf_split_options o = MLDF_SPLIT_OPTIONS_INIT;
+    struct operation op;
+    PyObject *object, *options, *types, *progress;
+    double *fractions = NULL;
+    const char *pattern;
+    size_t name_count = 0;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "OyO!OO", &object, &pattern, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    struct reader *reader = reader_from(state_of(module), object);
+    if (!reader)
+        return NULL;
+    struct handle *handle = reader_borrow(reader);
+    bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
+                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
+                 operation_texts(&op, 1, "names", &o.names, &name_count) && option_u64(options, "count", &o.count) &&
+                 option_u64(options, "bytes", &o.bytes) && option_text(options, "by", &o.by) &&
+                 option_bool(options, "shuffle", &o.shuffle) && option_u64(options, "seed", &o.seed) &&
+                 fractions_from(options, &fractions, &o.fraction_count);
+    o.fractions = fractions;
+    o.part = on_part;
+    o.part_user = &op.call;
+    if (ready) {
+        operation_call(&op);
+        status = mldf_split(handle->reader, pattern, &o, &op.result, &op.err);
+    }
+    PyObject *result = operation_end(&op, ready, status);
+    PyMem_Free(fractions);
+    memory_release(&handle->memory);
+    return result;
+}
+
+static PyObject *extract(PyObject *module, PyObject *args) {
+    mldf_extract_options o = MLDF_EXTRACT_OPTIONS_INIT;
+    struct operation op;
+    PyObject *object, *options, *types, *progress;
+    const char *folder;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "OyO!OO", &object, &folder, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    struct reader *reader = reader_from(state_of(module), object);
+    if (!reader)
+        return NULL;
+    struct handle *handle = reader_borrow(reader);
+    bool ready = operation_begin(&op, module, options, types, progress) && option_bool(options, "overwrite", &o.overwrite) &&
+                 operation_texts(&op, 0, "fields", &o.fields, &o.field_count);
+    o.progress = call_progress;
+    o.progress_user = &op.call;
+    if (ready) {
+        operation_call(&op);
+        status = mldf_extract(handle->reader, folder, &o, &op.result, &op.err);
+    }
+    PyObject *result = operation_end(&op, ready, status);
+    memory_release(&handle->memory);
+    return result;
+}
+
+/* ---- add_field ------------------------------------------------------------------------------------------------------------------- */
+
+/* add_field(path, name, source, options, types, progress) */
+static PyObject *add_field(PyObject *module, PyObject *args) {
+    mldf_add_field_options o = MLDF_ADD_FIELD_OPTIONS_INIT;
+    struct operation op;
+    PyObject *options, *types, *progress;
+    const char *path, *name, *source;
+    int format = MLDF_SOURCE_AUTO;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "ysyO!OO", &path, &name, &source, &PyDict_Type, &options, &types, &progress))
+        return NULL;
+    bool ready = operation_begin(&op, module, options, types, progress) && option_int(options, "threads", &o.threads) &&
+                 option_secret(options, "key", "passphrase", &o.secret) && option_int(options, "format", &format) &&
+                 option_schema(options, "schema", op.state, context_get(op.context), &op.schema) &&
+                 option_text(options, "column", &o.column) && option_text(options, "key_column", &o.key_column) &&
+                 option_int(options, "compress_level", &o.compress_level);
+    if (ready) {
+        o.context = context_get(op.context);
+        o.format = (mldf_source_format)format;
+        o.schema = op.schema;
+        o.progress = call_progress;
+        o.progress_user = &op.call;
+        operation_call(&op);
+        status = mldf_add_field(path, name, source, &o, &op.result, &op.err);
+    }
+    return operation_end(&op, ready, status);
+}
+
+PyMethodDef tool_write_functions[] = {
+    {"pack", pack, METH_VARARGS, "pack(sources, out, add, options, types, progress)"},
+    {"convert", convert, METH_VARARGS, "convert(sources, out, options, types, progress)"},
+    {"merge", merge, METH_VARARGS, "merge(sources, out, options, types, progress)"},
+    {"repack", repack, METH_VARARGS, "repack(path, out, options, types, progress)"},
+    {"repair", repair, METH_VARARGS, "repair(path, out, options, types, progress)"},
+    {"select", select_samples, METH_VARARGS, "select(reader, out, options, types, progress)"},
+    {"split", split, METH_VARARGS, "split(reader, pattern, options, types, progress)"},
+    {"extract", extract, METH_VARARGS, "extract(reader, folder, options, types, progress)"},
+    {"add_field", add_field, METH_VARARGS, "add_field(path, name, source, options, types, progress)"},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,104 @@
+"""mldf: datasets for machine learning, of any modality, in one file.
+
+>>> import mldf, os, tempfile
+>>> path = os.path.join(tempfile.mkdtemp(), "flowers.mldf")
+>>> with mldf.Writer(path, {"petal": mldf.NDArray("float32", (2,)), "label": mldf.Int()}) as w:
+...     w.append({"petal": [1.4, 0.2], "label": 0})
+...     w.append({"petal": [4.7, 1.4], "label": 1})
+>>> ds = mldf.open(path)
+>>> ds[1]
+Sample(petal=float32[2], label=1)
+>>> ds.column("label")
+array([0, 1])
+
+Reading: :func:`open` and :class:`Dataset`. Writing: :class:`Writer` and :func:`write`, with the field types
+:class:`Int`, :class:`Float`, :class:`Bytes`, :class:`Text`, :class:`Json`, :class:`NDArray`, :class:`Struct`,
+:class:`Image` and your own (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`, :func:`merge`,
+:func:`split` and the rest of what the command
+``mldf`` does. What can go wrong: :mod:`mldf.errors`. Pictures alone: :mod:`mldf.images`. NumPy is all that is needed;
+PyTorch and Pillow are used when their objects are given.
+"""
+
+from __future__ import annotations
+
+from . import errors, images
+from ._mldf import features as _features
+from ._mldf import version as __version__
+from .dataset import Dataset, Keys, open
+from .errors import Error
+from .fields import (
+    Bytes,
+    CustomField,
+    Field,
+    Float,
+    Image,
+    Int,
+    Json,
+    NDArray,
+    Struct,
+    Text,
+    register_field,
+    schema_json,
+)
+from .look import diff, info, plan, stats, verify
+from .progress import Progress
+from .results import Difference, DiffResult, Part, Problem, Result, Skip, VerifyResult
+from .sample import Sample
+from .schema import FieldInfo, Schema
+from .tools import add_field, append, convert, extract, merge, pack, repack, repair, select, split
+from .writer import Writer, WriteResult, write
+
+__all__ = [
+    "Bytes",
+    "CustomField",
+    "Dataset",
+    "DiffResult",
+    "Difference",
+    "Error",
+    "Field",
+    "FieldInfo",
+    "Float",
+    "Image",
+    "Int",
+    "Json",
+    "Keys",
+    "NDArray",
+    "Part",
+    "Problem",
+    "Progress",
+    "Result",
+    "Sample",
+    "Schema",
+    "Skip",
+    "Struct",
+    "Text",
+    "VerifyResult",
+    "WriteResult",
+    "Writer",
+    "__version__",
+    "add_field",
+    "append",
+    "convert",
+    "diff",
+    "errors",
+    "extract",
+    "features",
+    "images",
+    "info",
+    "merge",
+    "open",
+    "pack",
+    "plan",
+    "register_field",
+    "repack",
+    "repair",
+    "schema_json",
+    "select",
+    "split",
+    "stats",
+    "verify",
+    "write",
+]
+
+features: tuple[str, ...] = tuple(_features.split())
+"""The optional parts of this build: "zstd", "sodium", "webp" ..."""

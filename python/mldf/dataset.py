@@ -1,0 +1,659 @@
+"""Datasets: files of any format, one or many, as one sequence of samples.
+
+>>> import mldf, os, tempfile
+>>> path = os.path.join(tempfile.mkdtemp(), "demo.mldf")
+>>> with mldf.Writer(path, {"x": mldf.NDArray("float32", (2,)), "label": mldf.Int()}) as w:
+...     w.extend({"x": [i, i / 2], "label": i % 3} for i in range(10))
+>>> ds = mldf.open(path)
+>>> len(ds), ds[4].label, ds[4, "x"]
+(10, 1, array([4., 2.], dtype=float32))
+>>> ds.column("label")
+array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
+>>> train, test = ds.split(0.8, 0.2, seed=1)
+>>> len(train), len(test)
+(8, 2)
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _mldf
+from .errors import ArgumentError, NoSampleError, SchemaError, StateError, UnsupportedError
+from .fields import CustomField, register_field, registered_types
+from .order import shuffled, stratified
+from .paths import Paths, encode, expand
+from .sample import Sample, sample_type
+from .schema import INT, JSON, FieldInfo, Schema, rows_dtype
+
+__all__ = ["Dataset", "Keys", "open"]
+
+Index = npt.NDArray[np.uint64]
+
+
+def open(
+    paths: Paths,
+    *,
+    fields: Sequence[str] | None = None,
+    decode: bool = True,
+    channels: int | None = None,
+    orient: bool = False,
+    verify: bool = False,
+    backend: str = "map",
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+) -> Dataset:
+    """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
+    ``{000..009}``.
+
+    fields      these alone, in this order
+    decode      pictures as NumPy arrays (height, width, channels); False: as the bytes of their files
+    channels    of decoded pictures: 1 gray, 3 RGB, 4 RGB + alpha; None: as stored
+    orient      turn pictures as their EXIF orientation says
+    verify      check the checksums of all that is read
+    backend     "map": views of the mapped file; "read": copies by positional reads, for files that others may cut short
+    key, passphrase   of encrypted files
+
+    Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
+    after fork, and be pickled (by path and options; key and passphrase included).
+    """
+    if backend not in ("map", "read"):
+        raise ArgumentError(f"backend={backend!r}: it is 'map' or 'read'")
+    if channels not in (None, 1, 3, 4):
+        raise ArgumentError(f"channels={channels!r}: it is 1, 3, 4 or None")
+    options = {
+        "backend": int(backend == "read"),
+        "verify": verify,
+        "key": key,
+        "passphrase": passphrase.encode() if isinstance(passphrase, str) else passphrase,
+    }
+    files = Files([os.path.abspath(p) for p in expand(paths)], options)
+    return Dataset(View(files, fields, decode, channels, orient), None)
+
+
+# ---- files
+# ----------------------------------------------------------------------------------------------------------------
+
+
+class Files:
+    """The open files of a dataset and their common schema."""
+
+    def __init__(self, paths: list[str], options: dict[str, Any]) -> None:
+        self.paths = paths
+        self.options = options
+        types = registered_types()
+        self.readers = [_mldf.open_reader(encode(p), options, types) for p in paths]
+        self.schemas = [Schema.from_reader(r.fields()) for r in self.readers]
+        self.infos = [r.info() for r in self.readers]
+        self.schema = _common(self.schemas, self.infos, paths)
+        self.starts = [0]
+        for info in self.infos:
+            self.starts.append(self.starts[-1] + info["num_samples"])
+        self.count = self.starts.pop()
+        self.closed = False
+
+    def close(self) -> None:
+        """Views of the files stay valid."""
+        self.closed = True
+        for reader in self.readers:
+            reader.close()
+
+
+def _family(field: FieldInfo) -> tuple[Any, ...]:
+    """What must be equal for two files to be one dataset: how pictures were encoded does not matter."""
+    return ("image",) if field.is_image else (field.type_id, json.dumps(field.arguments, sort_keys=True))
+
+
+def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str]) -> Schema:
+    first = schemas[0]
+    if len(schemas) == 1:
+        return first
+    out = dict(first.items())
+    for schema, info, path in zip(schemas, infos, paths):
+        for name, field in schema.items():
+            if name in out and _family(out[name]) != _family(field):
+                raise SchemaError(f"{path}: field {name!r} is {field}, and in {paths[0]} it is {out[name]}", field=name)
+            if name not in out and not all(i["format"] == "tar" for i in infos):
+                raise SchemaError(f"{path}: field {name!r} is not in {paths[0]}", field=name)
+            out.setdefault(name, field)
+        missing = [name for name in out if name not in schema]
+        if missing and info["format"] != "tar":
+            raise SchemaError(f"{path}: there is no field {missing[0]!r}, which {paths[0]} has", field=missing[0])
+    return Schema([_nullable(field) if _lacks(schemas, name) else field for name, field in out.items()])
+
+
+def _lacks(schemas: list[Schema], name: str) -> bool:
+    return any(name not in s or s[name].nullable for s in schemas)
+
+
+def _nullable(field: FieldInfo) -> FieldInfo:
+    import dataclasses
+
+    return dataclasses.replace(field, nullable=True)
+
+
+# ---- views
+# -----------------------------------------------------------------------------------------------------------------
+
+
+class View:
+    """Which fields of the files a sample has, and how they are decoded."""
+
+    def __init__(
+        self, files: Files, fields: Sequence[str] | None, decode: bool, channels: int | None, orient: bool
+    ) -> None:
+        if isinstance(fields, str):
+            raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
+        self.files = files
+        self.fields = list(files.schema) if fields is None else list(fields)
+        self.decode, self.channels, self.orient = decode, channels, orient
+        self.schema = Schema([files.schema[name] for name in self.fields])
+        self.slots = {name: i for i, name in enumerate(self.fields)}
+        self.sample_type = sample_type(tuple(self.fields))
+        self.plans = [self._plan(reader, schema) for reader, schema in zip(files.readers, files.schemas)]
+
+    def _plan(self, reader: _mldf.Reader, schema: Schema) -> _mldf.Plan:
+        numbers = {name: i for i, name in enumerate(schema)}
+        slots = [(numbers.get(f.name, -1), self.decode, f.dtype, _decoder(f)) for f in self.schema.values()]
+        return _mldf.plan(reader, slots, self.sample_type, self.channels or 0, self.orient)
+
+    def slot(self, name: str) -> int:
+        """The place of a field in a sample."""
+        try:
+            return self.slots[name]
+        except KeyError:
+            self.schema[name]  # raises, and names the nearest
+            raise
+
+
+def _decoder(field: FieldInfo) -> Callable[[Any], Any] | None:
+    if field.type_id == JSON:
+        return json.loads
+    return field.custom.decode if field.custom is not None else None
+
+
+# ---- the dataset
+# ---------------------------------------------------------------------------------------------------------------
+
+
+class Dataset(Sequence[Sample]):
+    """Samples by number. Made by :func:`mldf.open`; subsets of it are datasets too, and cost nothing.
+
+    ``ds[i]``             a sample: a named tuple (see :class:`mldf.Sample`)
+    ``ds[i, "image"]``    one field of it; no other field's bytes are touched
+    ``ds[2:8]``, ``ds[array]``, ``ds[mask]``   a dataset of those samples
+    ``ds[2:8, "label"]``  their values: an array where they have one size, else a list
+    ``ds["label"]``       the same as ``ds.column("label")``
+
+    Numbers, texts and JSON come as Python objects, bytes as bytes, arrays as NumPy arrays, structs as NumPy records,
+    pictures as arrays (height, width, channels), nulls as None. An array that is stored raw is a read-only view of
+    the mapped file: no copy, valid for as long as it is kept, also after ``close``. ``__getitems__``, which torch's
+    DataLoader calls, gives copies that may be written, since torch has no read-only tensors.
+    """
+
+    def __init__(self, view: View, index: Index | range | None) -> None:
+        files = view.files
+        self._view = view
+        self._index = index
+        self._count = files.count if index is None else len(index)
+        self._starts = files.starts if len(files.readers) > 1 else None
+        self._reader, self._plan = files.readers[0], view.plans[0]
+
+    # ---- samples ----
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _locate(self, i: Any) -> int:
+        """The number among all samples of the files."""
+        n = i.__index__()
+        if n < 0:
+            n += self._count
+        if not 0 <= n < self._count:
+            raise NoSampleError(f"no sample {i}: there are {self._count}")
+        return n if self._index is None else int(self._index[n])
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+    @overload
+    def __getitem__(self, index: slice | Sequence[int] | npt.NDArray[Any]) -> Dataset: ...
+    @overload
+    def __getitem__(self, index: str) -> Any: ...
+    @overload
+    def __getitem__(self, index: tuple[Any, str]) -> Any: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        if hasattr(index, "__index__") and getattr(index, "ndim", 0) == 0:
+            n = self._locate(index)
+            if self._starts is None:
+                return self._reader.sample(self._plan, n)
+            part = bisect.bisect_right(self._starts, n) - 1
+            return self._view.files.readers[part].sample(self._view.plans[part], n - self._starts[part])
+        if isinstance(index, str):
+            return self.column(index)
+        if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
+            return self._values(index[0], index[1])
+        return self.subset(index)
+
+    def _values(self, rows: Any, name: str) -> Any:
+        slot = self._view.slot(name)
+        if hasattr(rows, "__index__") and getattr(rows, "ndim", 0) == 0:
+            n = self._locate(rows)
+            if self._starts is None:
+                return self._reader.field(self._plan, slot, n)
+            part = bisect.bisect_right(self._starts, n) - 1
+            return self._view.files.readers[part].field(self._view.plans[part], slot, n - self._starts[part])
+        return self.subset(rows).column(name)
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Sample]:
+        """Many samples in one call, as copies that may be written. torch's DataLoader uses it."""
+        numbers = self._numbers(np.asarray(indices))
+        if self._starts is None:
+            return self._reader.samples(self._plan, numbers, True)
+        out: list[Any] = [None] * len(numbers)
+        for part, places, local in self._by_part(numbers):
+            found = self._view.files.readers[part].samples(self._view.plans[part], local, True)
+            for place, sample in zip(places, found):
+                out[place] = sample
+        return out
+
+    def __iter__(self) -> Iterator[Sample]:
+        for i in range(self._count):
+            yield self[i]
+
+    def raw(self, i: int, name: str) -> npt.NDArray[np.uint8] | None:
+        """The stored bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where
+        possible.
+        """
+        n = self._locate(i)
+        part = 0 if self._starts is None else bisect.bisect_right(self._starts, n) - 1
+        self._view.slot(name)
+        files = self._view.files
+        names = files.schemas[part].names
+        if name not in names:
+            return None
+        found = files.readers[part].raw(names.index(name), n - files.starts[part])
+        return None if found is None else np.asarray(found)
+
+    # ---- columns ----
+
+    def column(self, name: str) -> Any:
+        """All values of a field.
+
+        Numbers and structs of one mapped file: a read-only strided view of its table of rows, no copy. Arrays of
+        fixed shape: one array, gathered in one call. Everything else: a list. A nullable field gives a masked array
+        (zeros under the mask), or None in the list.
+        """
+        field = self._view.schema[name]
+        if not field.is_fixed or field.dtype is None:
+            return self._list(name)
+        out = self._row_view(field)
+        if out is None:
+            out = self._gather(field)
+        if field.nullable:
+            mask = np.broadcast_to(~self.valid(name).reshape((-1,) + (1,) * (out.ndim - 1)), out.shape)
+            return np.ma.MaskedArray(out, mask=mask)  # type: ignore[no-untyped-call]
+        return out
+
+    def valid(self, name: str) -> npt.NDArray[np.bool_]:
+        """For each sample, whether it has a value of this field."""
+        field = self._view.schema[name]
+        out = np.ones(self._count, np.bool_)
+        if not field.nullable:
+            return out
+        for part, places, local in self._by_part(self._numbers(None)):
+            names = self._view.files.schemas[part].names
+            if name in names:
+                found = self._view.files.readers[part].valid(names.index(name), local)
+                out[places] = np.frombuffer(found, np.uint8) != 0
+            else:
+                out[places] = False
+        return out
+
+    def _row_view(self, field: FieldInfo) -> npt.NDArray[Any] | None:
+        files = self._view.files
+        info = files.infos[0]
+        if len(files.readers) > 1 or not field.in_row or info["format"] != "mldf" or not info["is_mapped"]:
+            return None
+        if files.options["verify"] or field.dtype is None:
+            return None  # what is gathered is checked on the way
+        # Little-endian: a narrow integer is the first bytes of its 8-byte record.
+        strides = (info["row_bytes"], *np.empty(field.dims, field.dtype).strides)
+        whole: npt.NDArray[Any] = np.ndarray(
+            (files.count, *field.dims), field.dtype, self._reader.rows(), field.row_offset, strides
+        )
+        return self._pick(whole)
+
+    def _pick(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if self._index is None:
+            return whole
+        if isinstance(self._index, range):
+            r = self._index
+            return whole[slice(r.start, r.stop if r.stop >= 0 else None, r.step)] if len(r) else whole[:0]
+        out: npt.NDArray[Any] = whole[self._index]
+        return out
+
+    def _gather(self, field: FieldInfo) -> npt.NDArray[Any]:
+        shape, dtype = field.dims, field.dtype
+        assert dtype is not None
+        stored = np.dtype("<u8" if dtype.str == "<u8" else "<i8") if field.type_id == INT else dtype
+        out = np.zeros((self._count, *shape), dtype)
+        item = stored.itemsize * int(np.prod(shape, dtype=np.int64))
+        for part, places, local in self._by_part(self._numbers(None)):
+            names = self._view.files.schemas[part].names
+            if field.name in names:
+                found = self._view.files.readers[part].gather(names.index(field.name), local, item)
+                values = np.frombuffer(found, stored) if item else np.zeros(0, stored)
+                out[places] = values.reshape((len(local), *shape)).astype(dtype, copy=False)
+        return out
+
+    def _list(self, name: str) -> list[Any]:
+        slot = self._view.slot(name)
+        out: list[Any] = [None] * self._count
+        for part, places, local in self._by_part(self._numbers(None)):
+            found = self._view.files.readers[part].field_many(self._view.plans[part], slot, local)
+            for place, value in zip(
+                range(*places.indices(self._count)) if isinstance(places, slice) else places, found
+            ):
+                out[place] = value
+        return out
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """The whole metadata table as one structured array: numbers and structs as themselves, the rest as records
+        with ptr and size.
+
+        A read-only view of the mapped file (a copy for a subset by numbers). One MLDF file only; nulls are zeros.
+        """
+        files = self._view.files
+        if len(files.readers) > 1:
+            raise UnsupportedError(
+                "rows: this dataset has several files, whose pointers mean nothing together; see `parts`"
+            )
+        dtype = rows_dtype(files.schema, files.infos[0]["row_bytes"])
+        table: npt.NDArray[Any] = np.ndarray((files.count,), dtype, self._reader.rows())
+        return self._pick(table)
+
+    # ---- numbers of samples ----
+
+    def _numbers(self, indices: npt.NDArray[Any] | None) -> Index:
+        """Checked numbers among all samples of the files; None: of all samples of this dataset."""
+        if indices is None:
+            if self._index is None:
+                return np.arange(self._count, dtype=np.uint64)
+            r = self._index
+            return np.arange(r.start, r.stop, r.step, dtype=np.int64).astype(np.uint64) if isinstance(r, range) else r
+        if indices.size == 0:
+            return np.zeros(0, np.uint64)
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise ArgumentError(
+                f"sample numbers are integers in one dimension, not {indices.dtype} of shape {indices.shape}"
+            )
+        low, high = int(indices.min()), int(indices.max())
+        if low < -self._count or high >= self._count:
+            raise NoSampleError(f"no sample {high if high >= self._count else low}: there are {self._count}")
+        if low < 0:
+            indices = np.where(indices < 0, indices + self._count, indices)
+        if isinstance(self._index, range):
+            return (self._index.start + indices.astype(np.int64) * self._index.step).astype(np.uint64)
+        if self._index is not None:
+            picked: Index = self._index[indices]
+            return picked
+        return np.ascontiguousarray(indices, dtype=np.uint64)
+
+    def _by_part(self, numbers: Index) -> Iterator[tuple[int, Any, Index]]:
+        """(file, places in the result, numbers in that file)."""
+        if self._starts is None:
+            yield 0, slice(None), numbers
+            return
+        part_of = np.searchsorted(np.asarray(self._starts, np.uint64), numbers, side="right") - 1
+        for part in np.unique(part_of):
+            places = np.flatnonzero(part_of == part)
+            yield int(part), places, numbers[places] - np.uint64(self._starts[part])
+
+    # ---- what it is ----
+
+    @property
+    def schema(self) -> Schema:
+        """The fields that a sample has: name to :class:`mldf.FieldInfo`."""
+        return self._view.schema
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Their names."""
+        return self._view.schema.names
+
+    @property
+    def paths(self) -> list[str]:
+        """The files."""
+        return list(self._view.files.paths)
+
+    @property
+    def format(self) -> str:
+        """Of the (first) file: "mldf", "tbl1", "tbl2", "beton" or "tar"."""
+        return str(self._view.files.infos[0]["format"])
+
+    @property
+    def parts(self) -> list[Dataset]:
+        """A dataset for each file."""
+        starts = [*self._view.files.starts, self._view.files.count]
+        if len(starts) == 2:
+            return [Dataset(self._view, None)]
+        return [Dataset(self._view, range(a, b)) for a, b in itertools.pairwise(starts)]
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """What the (first) file says about the dataset: title, licence, classes ... ({} without a card)."""
+        text = self._reader.card()
+        found: dict[str, Any] = json.loads(text) if text else {}
+        return found
+
+    @property
+    def keys(self) -> Keys | None:
+        """The samples' names, or None when the files have none."""
+        return Keys(self) if all(i["has_keys"] for i in self._view.files.infos) else None
+
+    def __repr__(self) -> str:
+        files = self._view.files
+        where = os.path.basename(files.paths[0]) + (f" and {len(files.paths) - 1} more" if len(files.paths) > 1 else "")
+        lines = [f"Dataset({where}: {self._count:,} samples, {self.format}{', closed' if files.closed else ''})"]
+        width = max((len(n) for n in self.schema), default=0)
+        return "\n".join(lines + [f"  {name:{width}}  {field}" for name, field in self.schema.items()])
+
+    # ---- other views of the same files ----
+
+    def subset(self, which: Any) -> Dataset:
+        """The dataset of these samples: a slice, numbers in any order, or a mask of booleans."""
+        if isinstance(which, slice):
+            r = range(self._count)[which]
+            if self._index is None:
+                return Dataset(self._view, r)
+            if isinstance(self._index, range):
+                return Dataset(self._view, self._index[which])
+            return Dataset(self._view, np.ascontiguousarray(self._index[which]))
+        numbers = np.asarray(which)
+        if numbers.dtype == np.bool_:
+            if numbers.shape != (self._count,):
+                raise ArgumentError(f"a mask of shape {numbers.shape} for {self._count} samples")
+            numbers = np.flatnonzero(numbers)
+        elif numbers.dtype.kind not in "iu" and numbers.size:
+            raise ArgumentError(
+                f"samples are chosen by a number, a slice, an array of integers or a mask, not by {which!r}"
+            )
+        return Dataset(self._view, self._numbers(numbers))
+
+    def with_fields(self, *names: str) -> Dataset:
+        """The same samples with these fields alone, in this order."""
+        v = self._view
+        return Dataset(View(v.files, names, v.decode, v.channels, v.orient), self._index)
+
+    def with_options(
+        self, *, decode: bool | None = None, channels: int | None = None, orient: bool | None = None
+    ) -> Dataset:
+        """The same samples, pictures decoded otherwise; what is not given stays. channels=0: as stored."""
+        v = self._view
+        view = View(
+            v.files,
+            v.fields,
+            v.decode if decode is None else decode,
+            v.channels if channels is None else channels,
+            v.orient if orient is None else orient,
+        )
+        return Dataset(view, self._index)
+
+    def shard(self, index: int, count: int, *, contiguous: bool = False) -> Dataset:
+        """Part `index` of `count`: every count-th sample, or a run of neighbours. All parts together are the
+        dataset.
+        """
+        if not 0 <= index < count:
+            raise ArgumentError(f"shard {index} of {count}: it is 0 to {count - 1}")
+        if contiguous:
+            return self.subset(slice(self._count * index // count, self._count * (index + 1) // count))
+        return self.subset(slice(index, None, count))
+
+    @overload
+    def split(
+        self, *fractions: float, shuffle: bool = True, seed: int = 0, by: str | None = None
+    ) -> tuple[Dataset, ...]: ...
+    @overload
+    def split(
+        self, fractions: Mapping[str, float], /, *, shuffle: bool = True, seed: int = 0, by: str | None = None
+    ) -> dict[str, Dataset]: ...
+
+    def split(self, *fractions: Any, shuffle: bool = True, seed: int = 0, by: str | None = None) -> Any:
+        """Datasets of these shares: ``train, test = ds.split(0.9, 0.1)``; a dict of shares gives a dict.
+
+        Which sample goes where depends on the seed and the number of samples alone. by: each part has the values of
+        this field in the proportion of the whole. Inside a part the order stays.
+        """
+        names = list(fractions[0]) if len(fractions) == 1 and isinstance(fractions[0], Mapping) else None
+        shares = [float(f) for f in (fractions[0].values() if names is not None else fractions)]
+        if not shares or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+            raise ArgumentError(f"split{tuple(shares)}: the shares must add up to 1")
+        order = shuffled(self._count, seed) if shuffle else np.arange(self._count)
+        classes = None if by is None else self._classes(by)
+        parts = [self.subset(places) for places in stratified(order, shares, classes)]
+        return tuple(parts) if names is None else dict(zip(names, parts))
+
+    def _classes(self, name: str) -> npt.NDArray[np.intp]:
+        values = self.column(name)
+        if isinstance(values, np.ma.MaskedArray):
+            values = values.tolist()
+        if isinstance(values, np.ndarray) and values.ndim == 1:
+            return np.unique(values, return_inverse=True)[1].reshape(-1)
+        numbers: dict[Any, int] = {}
+        return np.asarray([numbers.setdefault(json.dumps(v, default=str), len(numbers)) for v in values], np.intp)
+
+    # ---- life ----
+
+    def close(self) -> None:
+        """Forgets the files, for this dataset and all its subsets. Arrays that look into them stay valid."""
+        self._view.files.close()
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        v = self._view
+        if v.files.closed:
+            raise StateError("this dataset is closed; it cannot be pickled")
+        custom = [type(f.custom) for f in v.files.schema.values() if f.custom is not None]
+        return _restore, (
+            v.files.paths,
+            v.files.options,
+            v.files.count,
+            custom,
+            v.fields,
+            v.decode,
+            v.channels,
+            v.orient,
+            self._index,
+        )
+
+
+def _restore(
+    paths: list[str],
+    options: dict[str, Any],
+    count: int,
+    custom: list[type[CustomField]],
+    fields: list[str],
+    decode: bool,
+    channels: int | None,
+    orient: bool,
+    index: Index | range | None,
+) -> Dataset:
+    """A pickled dataset again: opens the files anew."""
+    for cls in custom:
+        register_field(cls)
+    files = Files(paths, options)
+    if files.count != count:
+        raise StateError(f"{paths[0]}: the dataset had {count} samples when it was pickled, and now has {files.count}")
+    return Dataset(View(files, fields, decode, channels, orient), index)
+
+
+class Keys(Sequence[str]):
+    """The names of a dataset's samples. ``keys[i]`` is the name of sample i, ``keys.index(name)`` the sample of a
+    name (quick), and ``name in keys`` asks.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        files = self._dataset._view.files
+        n = self._dataset._locate(index)
+        part = bisect.bisect_right(files.starts, n) - 1
+        return files.readers[part].key(n - files.starts[part])
+
+    def index(self, key: str, start: int = 0, stop: int | None = None) -> int:
+        """The number of the sample of this name in the dataset."""
+        files = self._dataset._view.files
+        for reader, first in zip(files.readers, files.starts):
+            try:
+                n = first + reader.find_key(key)
+            except NoSampleError:
+                continue
+            place = self._place(n)
+            if place is not None and place >= start and (stop is None or place < stop):
+                return place
+        raise NoSampleError(f"no sample has the key {key!r}")
+
+    def _place(self, n: int) -> int | None:
+        index = self._dataset._index
+        if index is None:
+            return n
+        if isinstance(index, range):
+            return index.index(n) if n in index else None
+        found = np.flatnonzero(index == n)
+        return int(found[0]) if len(found) else None
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return isinstance(key, str) and self.index(key) >= 0
+        except NoSampleError:
+            return False
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(self[i]) for i in range(min(3, len(self))))
+        return f"Keys([{shown}{', ...' if len(self) > 3 else ''}], {len(self)} in all)"

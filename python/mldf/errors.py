@@ -1,0 +1,278 @@
+"""What can go wrong. Every exception of mldf is an :class:`Error`, and also what a Python programmer would catch
+anyway:
+
+>>> import mldf
+>>> try:
+...     mldf.open("no-such-file.mldf")
+... except FileNotFoundError as error:
+...     print(type(error).__name__, error.status)
+NotFoundError not_found
+
+``status`` is the library's own name of the fault, the same as the command prints with ``--json``. ``offset`` (byte in
+the file),
+``sample`` and ``field`` say where, or are None.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArgumentError",
+    "BusyError",
+    "CancelledError",
+    "ChangedError",
+    "ChecksumError",
+    "CorruptError",
+    "DataError",
+    "Error",
+    "ExistsError",
+    "FeatureError",
+    "FileError",
+    "IoError",
+    "KeyMissingError",
+    "KeyWrongError",
+    "LimitError",
+    "MagicError",
+    "NoFieldError",
+    "NoSampleError",
+    "NoSpaceError",
+    "NotAllowedError",
+    "NotFoundError",
+    "NullError",
+    "OutOfMemoryError",
+    "RangeError",
+    "SampleKeyError",
+    "SchemaError",
+    "StateError",
+    "SyntaxMistakeError",
+    "TamperedError",
+    "TruncatedError",
+    "UnfinishedError",
+    "UnsupportedError",
+    "VersionError",
+    "WrongTypeError",
+]
+
+
+class Error(Exception):
+    """The base of all exceptions of mldf."""
+
+    status: str = "error"
+    offset: int | None = None
+    sample: int | None = None
+    field: str | None = None
+
+    def __init__(self, message: str = "", *, sample: int | None = None, field: str | None = None) -> None:
+        super().__init__(message)
+        if sample is not None:
+            self.sample = sample
+        if field is not None:
+            self.field = field
+
+    def __str__(self) -> str:  # KeyError would show its repr
+        return str(self.args[0]) if self.args else ""
+
+
+# ---- the caller ----
+
+
+class ArgumentError(Error, ValueError):
+    """An argument makes no sense."""
+
+    status = "argument"
+
+
+class StateError(Error, RuntimeError):
+    """A call in the wrong order, or on something that is closed or failed before."""
+
+    status = "state"
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """No memory."""
+
+    status = "memory"
+
+
+class CancelledError(Error):
+    """A progress callback asked to stop."""
+
+    status = "cancelled"
+
+
+class LimitError(Error, ValueError):
+    """Beyond a limit of the format or of the options."""
+
+    status = "limit"
+
+
+# ---- the environment ----
+
+
+class IoError(Error, OSError):
+    """The operating system refused; ``errno`` says why."""
+
+    status = "io"
+
+
+class NotFoundError(IoError, FileNotFoundError):
+    """No such file."""
+
+    status = "not_found"
+
+
+class NotAllowedError(IoError, PermissionError):
+    """Not allowed, or a read-only file system."""
+
+    status = "permission"
+
+
+class ExistsError(IoError, FileExistsError):
+    """The target exists; ``overwrite=True`` replaces it."""
+
+    status = "exists"
+
+
+class NoSpaceError(IoError):
+    """Disk or quota full."""
+
+    status = "no_space"
+
+
+class BusyError(IoError):
+    """Another process holds the file's lock."""
+
+    status = "busy"
+
+
+class ChangedError(IoError):
+    """The file changed or shrank while it was read."""
+
+    status = "changed"
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """This build lacks a codec or a library that is needed."""
+
+    status = "unsupported"
+
+
+class KeyMissingError(Error, PermissionError):
+    """The file is encrypted and no key was given."""
+
+    status = "key_missing"
+
+
+class KeyWrongError(Error, PermissionError):
+    """The key or passphrase does not open this file."""
+
+    status = "key_wrong"
+
+
+# ---- the file ----
+
+
+class FileError(Error, ValueError):
+    """The file is not what it should be; ``offset`` is the byte."""
+
+
+class MagicError(FileError):
+    """Not a file of a format that is known."""
+
+    status = "magic"
+
+
+class VersionError(FileError):
+    """Another major version of the format."""
+
+    status = "version"
+
+
+class FeatureError(FileError):
+    """The file needs something that this version does not know."""
+
+    status = "feature"
+
+
+class TruncatedError(FileError):
+    """The file ends too early."""
+
+    status = "truncated"
+
+
+class CorruptError(FileError):
+    """A structure contradicts the specification."""
+
+    status = "corrupt"
+
+
+class ChecksumError(FileError):
+    """Stored and computed checksum differ."""
+
+    status = "checksum"
+
+
+class TamperedError(FileError):
+    """Authentication failed: edited, swapped or damaged under encryption."""
+
+    status = "tampered"
+
+
+class UnfinishedError(FileError):
+    """A file whose writing never finished."""
+
+    status = "unfinished"
+
+
+# ---- the data ----
+
+
+class DataError(Error):
+    """A value, a name or a description is wrong."""
+
+
+class SchemaError(DataError, ValueError):
+    """A field description is wrong."""
+
+    status = "schema"
+
+
+class WrongTypeError(DataError, TypeError):
+    """A value of the wrong kind for its field."""
+
+    status = "type"
+
+
+class RangeError(DataError, ValueError):
+    """A value that its field cannot hold."""
+
+    status = "range"
+
+
+class NullError(DataError, ValueError):
+    """A value is missing and its field is not nullable."""
+
+    status = "null"
+
+
+class SampleKeyError(DataError, ValueError):
+    """A sample key is missing, malformed or there twice."""
+
+    status = "key"
+
+
+class NoFieldError(DataError, KeyError):
+    """No field of that name."""
+
+    status = "no_field"
+
+
+class NoSampleError(DataError, IndexError, KeyError):
+    """No sample of that number or key."""
+
+    status = "no_sample"
+
+
+class SyntaxMistakeError(DataError, ValueError):
+    """JSON, CSV or another text does not parse."""
+
+    status = "syntax"

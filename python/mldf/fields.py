@@ -1,0 +1,328 @@
+"""Field types: what a schema is made of when it is written in Python.
+
+>>> import mldf
+>>> fields = {"image": mldf.Image(max_resolution=512), "label": mldf.Int("uint8"),
+...           "mel": mldf.NDArray("float32", (None, 80), compress=3), "meta": mldf.Json(nullable=True)}
+>>> mldf.schema_json(fields)[:63]
+'{"fields":[{"name":"image","type":"image","max_resolution":512}'
+
+Every type takes ``nullable`` (a sample may lack the value) and, where there is a payload, ``compress`` (zstd: True or
+1 to 22). User-defined types derive from :class:`CustomField`.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Union
+
+import numpy as np
+
+from . import _mldf
+from .errors import SchemaError
+
+__all__ = [
+    "Bytes",
+    "CustomField",
+    "Field",
+    "Fields",
+    "Float",
+    "Image",
+    "Int",
+    "Json",
+    "NDArray",
+    "Struct",
+    "Text",
+    "register_field",
+    "schema_json",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """What all fields have."""
+
+    type_name: ClassVar[str] = ""
+    nullable: bool = False
+    compress: bool | int = False
+
+    def describe(self) -> dict[str, Any]:
+        """The field as a schema file has it, without its name."""
+        out: dict[str, Any] = {"type": self.type_name, **self.arguments()}
+        if self.nullable:
+            out["nullable"] = True
+        if self.compress:
+            out["compress"] = self.compress
+        return out
+
+    def arguments(self) -> dict[str, Any]:
+        """What this type asks for beyond that."""
+        return {}
+
+
+def dtype_text(dtype: Any) -> str:
+    """NumPy's text of a dtype, little-endian; also "bfloat16".
+
+    >>> dtype_text("float32"), dtype_text(">i2"), dtype_text("bfloat16")
+    ('<f4', '<i2', 'bfloat16')
+    """
+    if str(getattr(dtype, "name", getattr(dtype, "__name__", dtype))).removeprefix("torch.") == "bfloat16":
+        return "bfloat16"
+    text = str(dtype)
+    kind = np.dtype(text.removeprefix("torch.") if text.startswith("torch.") else dtype)
+    return kind.newbyteorder("<").str
+
+
+@dataclass(frozen=True)
+class Int(Field):
+    """An integer; the dtype, int64 unless said otherwise, says which values are refused. "bool" gives back bool."""
+
+    type_name: ClassVar[str] = "int"
+    dtype: Any = "int64"
+
+    def arguments(self) -> dict[str, Any]:
+        text = dtype_text(self.dtype)
+        return {} if text == "<i8" else {"dtype": text}
+
+
+@dataclass(frozen=True)
+class Float(Field):
+    """A float of 64 bits."""
+
+    type_name: ClassVar[str] = "float"
+
+
+@dataclass(frozen=True)
+class Bytes(Field):
+    """Any bytes."""
+
+    type_name: ClassVar[str] = "bytes"
+
+
+@dataclass(frozen=True)
+class Text(Field):
+    """A str."""
+
+    type_name: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True)
+class Json(Field):
+    """Whatever json can hold: dicts, lists, numbers, strings."""
+
+    type_name: ClassVar[str] = "json"
+
+
+@dataclass(frozen=True)
+class NDArray(Field):
+    """A NumPy array of one dtype. None in the shape stands for a dimension that varies from sample to sample."""
+
+    type_name: ClassVar[str] = "ndarray"
+    dtype: Any
+    shape: Sequence[int | None]
+
+    def arguments(self) -> dict[str, Any]:
+        return {"dtype": dtype_text(self.dtype), "shape": [None if d is None or d < 0 else int(d) for d in self.shape]}
+
+
+def _descr(dtype: np.dtype[Any]) -> list[Any]:
+    """NumPy's descr with lists for tuples, as JSON has it."""
+    if dtype.names is None:
+        base, shape = dtype.subdtype if dtype.subdtype else (dtype, ())
+        return [["", base.newbyteorder("<").str, list(shape)]]
+
+    def members(descr: Any) -> list[Any]:
+        return [
+            [m[0], members(m[1]) if isinstance(m[1], list) else m[1], *([list(m[2])] if len(m) > 2 else [])]
+            for m in descr
+        ]
+
+    return members(np.lib.format.dtype_to_descr(dtype.newbyteorder("<")))  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class Struct(Field):
+    """A record of named members, or a small array of fixed shape, kept in the row itself (type "inline", at most 4
+    KiB).
+
+    >>> Struct([("x", "f4"), ("y", "f4")]).arguments()
+    {'descr': [['x', '<f4'], ['y', '<f4']]}
+    >>> Struct(("f4", (4,))).arguments()
+    {'descr': [['', '<f4', [4]]]}
+    """
+
+    type_name: ClassVar[str] = "inline"
+    dtype: Any
+
+    def arguments(self) -> dict[str, Any]:
+        return {"descr": _descr(np.dtype(self.dtype))}
+
+
+@dataclass(frozen=True)
+class Image(Field):
+    """A picture. By default a file's bytes are kept as they are, and arrays are stored raw.
+
+    encode: "keep", "jpeg", "raw", "yuv420", "smart" or "proportion"; quality, subsampling, smart_threshold,
+    compress_probability, max_resolution, min_resolution, orientation, icc and baseline as docs/guides/images.md has
+    them. stored: "any", "jpeg", "png" or "raw" restricts what the field may hold.
+    """
+
+    type_name: ClassVar[str] = "image"
+    encode: str | None = None
+    quality: int | None = None
+    subsampling: str | None = None
+    smart_threshold: int | None = None
+    compress_probability: float | None = None
+    max_resolution: int | None = None
+    min_resolution: int | None = None
+    orientation: str | None = None
+    icc: str | None = None
+    baseline: bool | None = None
+    stored: str = "any"
+
+    def describe(self) -> dict[str, Any]:
+        out = super().describe()
+        if self.stored not in ("any", "jpeg", "png", "raw"):
+            raise SchemaError(f"Image(stored={self.stored!r}): it is one of 'any', 'jpeg', 'png', 'raw'")
+        out["type"] = "image" if self.stored == "any" else f"image_{self.stored}"
+        return out
+
+    def arguments(self) -> dict[str, Any]:
+        names = (
+            "encode",
+            "quality",
+            "subsampling",
+            "smart_threshold",
+            "compress_probability",
+            "max_resolution",
+            "min_resolution",
+            "orientation",
+            "icc",
+            "baseline",
+        )
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+# ---- user-defined fields ----
+
+FIRST_PRIVATE = 0x8000
+
+
+@dataclass(frozen=True)
+class CustomField(Field):
+    """A field type of your own: bytes in the file, any object in Python.
+
+    >>> import mldf, os, tempfile
+    >>> class Complexes(mldf.CustomField):
+    ...     type_name = "org.example.complexes"
+    ...     def encode(self, value):
+    ...         return np.asarray(value, "<c16").tobytes()
+    ...     def decode(self, data):
+    ...         return np.frombuffer(data, "<c16")
+    >>> path = os.path.join(tempfile.mkdtemp(), "c.mldf")
+    >>> with mldf.Writer(path, {"z": Complexes()}) as w:
+    ...     w.append({"z": [1 + 2j, 3]})
+    >>> mldf.open(path)[0].z
+    array([1.+2.j, 3.+0.j])
+
+    ``type_name`` is like a reversed domain name. ``type_id`` is the number in the file, 0x8000 to 0xffff; without one
+    it is made from the name. encode runs when a sample is appended, decode when it is read, both in Python: no thread
+    of the library calls them. A program that reads such a file registers the class first (:func:`register_field`); a
+    Writer does it by itself. Arguments that a field has (dataclass members, say) go through ``arguments()`` into the
+    file and come back to ``from_arguments``.
+    """
+
+    type_name: ClassVar[str] = ""
+    type_id: ClassVar[int] = 0
+
+    def encode(self, value: Any) -> bytes:
+        """The bytes to store."""
+        raise NotImplementedError
+
+    def decode(self, data: bytes) -> Any:
+        """The value that those bytes mean."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> CustomField:
+        """The field of a file that is read; arguments are what ``arguments()`` gave."""
+        return cls(**arguments)
+
+    @classmethod
+    def number(cls) -> int:
+        """The type's number in the file."""
+        return cls.type_id or FIRST_PRIVATE + zlib.crc32(cls.type_name.encode()) % FIRST_PRIVATE
+
+
+_registry: dict[int, type[CustomField]] = {}
+
+
+def register_field(cls: type[CustomField]) -> type[CustomField]:
+    """Makes a user-defined type known, so that files with it can be read. Also a class decorator."""
+    if "." not in cls.type_name:
+        raise SchemaError(f"{cls.__name__}.type_name is {cls.type_name!r}; it is like 'org.example.name'")
+    number = cls.number()
+    other = _registry.get(number)
+    if other is not None and other.type_name != cls.type_name:
+        raise SchemaError(
+            f"{cls.type_name} and {other.type_name} have the same number {number:#x}; give one of them a type_id"
+        )
+    _registry[number] = cls
+    return cls
+
+
+def registered_types() -> list[tuple[int, str]]:
+    """(id, name) of every registered type, for the library."""
+    return [(number, cls.type_name) for number, cls in _registry.items()]
+
+
+def registered(number: int) -> type[CustomField] | None:
+    """The class of a type's number."""
+    return _registry.get(number)
+
+
+# ---- schemas ----
+
+Fields = Union[Mapping[str, Union[Field, str, Mapping[str, Any]]], Sequence[Mapping[str, Any]], str]
+"""What says which fields a dataset has: name to Field (or type name, or dict), a list of dicts as in a schema file,
+or JSON text.
+"""
+
+
+def _entry(name: str, field: Any) -> dict[str, Any]:
+    if isinstance(field, CustomField):
+        register_field(type(field))
+    if isinstance(field, Field):
+        return {"name": name, **field.describe()}
+    if isinstance(field, type) and issubclass(field, Field):
+        return _entry(name, field())
+    if isinstance(field, str):
+        return {"name": name, "type": field}
+    if isinstance(field, Mapping):
+        return {"name": name, **field}
+    raise SchemaError(
+        f"field {name!r}: {field!r} is neither a field like mldf.Int() nor a type's name nor a dict", field=name
+    )
+
+
+def schema_json(fields: Any) -> str:
+    """The JSON text of a schema, checked.
+
+    >>> schema_json({"label": "int", "score": Float(nullable=True)})
+    '{"fields":[{"name":"label","type":"int"},{"name":"score","type":"float","nullable":true}]}'
+    """
+    if hasattr(fields, "to_json"):
+        text = str(fields.to_json())
+    elif isinstance(fields, str):
+        text = fields
+    elif isinstance(fields, Mapping) and "fields" in fields and isinstance(fields["fields"], (list, tuple)):
+        text = json.dumps(fields)
+    elif isinstance(fields, Mapping):
+        text = json.dumps({"fields": [_entry(str(name), field) for name, field in fields.items()]})
+    elif isinstance(fields, Sequence):
+        text = json.dumps({"fields": [dict(field) for field in fields]})
+    else:
+        raise SchemaError(f"fields are a dict of name to field, not {type(fields).__name__}")
+    return _mldf.check_schema(text, registered_types())

@@ -1,0 +1,59 @@
+"""Pictures without a dataset: what a file's bytes say, decoding, encoding, resizing. All of it runs without the GIL.
+
+>>> import numpy as np
+>>> png = encode(np.zeros((2, 3, 3), np.uint8), "png")
+>>> probe(png)["width"], decode(png).shape
+(3, (2, 3, 3))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _mldf
+from .errors import ArgumentError
+
+__all__ = ["decode", "encode", "probe", "resize"]
+
+_FILTERS = {"box": 0, "bilinear": 1, "bicubic": 2, "lanczos": 3, "area": 4}
+
+
+def probe(data: Any) -> dict[str, Any]:
+    """What the bytes of a picture file say of it, nothing decoded: format, width, height, channels, bits,
+    orientation, frames ...
+    """
+    return _mldf.probe_image(data)
+
+
+def decode(
+    data: Any,
+    *,
+    channels: int | None = None,
+    scale: int = 1,
+    orient: bool = False,
+    tolerant: bool = False,
+    region: tuple[int, int, int, int] | None = None,
+) -> npt.NDArray[Any]:
+    """The pixels of a picture file's bytes: (height, width, channels), uint8 or uint16.
+
+    channels: 1 gray, 3 RGB, 4 RGB + alpha, None as stored. scale: 2, 4 or 8 makes a JPEG's half, quarter or eighth.
+    region: (x, y, width, height) of the result. tolerant: damaged files give what can be had.
+    """
+    return _mldf.decode_image(data, channels or 0, scale, orient, tolerant, region)
+
+
+def encode(pixels: npt.NDArray[Any], format: str = "jpeg", *, quality: int = 90, subsampling: int = 420) -> bytes:
+    """Pixels as the bytes of a "jpeg" or "png" file."""
+    if format not in ("jpeg", "png"):
+        raise ArgumentError(f"format={format!r}: it is 'jpeg' or 'png'")
+    return _mldf.encode_image(np.ascontiguousarray(pixels), format == "png", quality, subsampling)
+
+
+def resize(pixels: npt.NDArray[Any], width: int, height: int, *, filter: str = "bilinear") -> npt.NDArray[Any]:
+    """Antialiased, as Pillow resizes. filter: "box", "bilinear", "bicubic", "lanczos" or "area"."""
+    if filter not in _FILTERS:
+        raise ArgumentError(f"filter={filter!r}: it is one of {', '.join(_FILTERS)}")
+    return _mldf.resize_image(np.ascontiguousarray(pixels), width, height, _FILTERS[filter])

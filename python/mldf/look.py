@@ -1,0 +1,165 @@
+"""Whole-file operations that only read: info, verify, diff, stats, plan. tools.py has those that write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from . import _mldf
+from .dataset import Dataset
+from .dataset import open as open_dataset
+from .errors import ArgumentError
+from .fields import registered_types, schema_json
+from .paths import Path, encode
+from .progress import ProgressArgument, Reporting
+from .results import Difference, DiffResult, Problem, VerifyResult
+
+__all__ = ["diff", "info", "plan", "stats", "verify"]
+
+
+def secret_options(key: bytes | None, passphrase: str | bytes | None) -> dict[str, Any]:
+    return {"key": key, "passphrase": passphrase.encode() if isinstance(passphrase, str) else passphrase}
+
+
+@contextmanager
+def opened(source: Path | Dataset, key: bytes | None, passphrase: str | bytes | None) -> Iterator[_mldf.Reader]:
+    """The one reader of a path or of a dataset of one whole file."""
+    if isinstance(source, Dataset):
+        if len(source._view.files.readers) > 1 or source._index is not None:
+            raise ArgumentError(
+                "a path, or a dataset of one whole file, is needed here; use mldf.write for parts of datasets"
+            )
+        yield source._view.files.readers[0]
+        return
+    with open_dataset([source], key=key, passphrase=passphrase, verify=True) as dataset:
+        yield dataset._view.files.readers[0]
+
+
+_FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
+
+
+def info(path: Path, *, key: bytes | None = None, passphrase: str | bytes | None = None) -> dict[str, Any]:
+    """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key."""
+    options = {"without_key": not (key or passphrase), **secret_options(key, passphrase)}
+    reader = _mldf.open_reader(encode(path), options, registered_types())
+    about = reader.info()
+    fields = []
+    for i, raw in enumerate(reader.fields()):
+        keep = ("name", "type", "type_id", "nullable", "compressed", "record_bytes", "row_offset")
+        fields.append(
+            {**{k: raw[k] for k in keep}, "arguments": json.loads(raw["arguments"]), "statistics": reader.statistics(i)}
+        )
+    known = all(f["statistics"] is not None for f in fields)
+    data_bytes = sum(f["statistics"]["stored_bytes"] for f in fields) if known else reader.payload_bytes()
+    card = reader.card() if not about["flags"] & 8 or about["authenticated"] else None
+    foreign = about["format"] != "mldf"
+    reader.close()
+    return {
+        "format": about["format"],
+        "version": f"{about['version_major']}.{about['version_minor']}",
+        "num_samples": about["num_samples"],
+        "file_bytes": about["file_bytes"],
+        "data_bytes": data_bytes,
+        "page_size": about["page_size"] or None,
+        "flags": [] if foreign else [name for bit, name in enumerate(_FLAGS) if about["flags"] >> bit & 1],
+        "has_keys": about["has_keys"],
+        "fields": fields,
+        "sections": about["sections"],
+        "card": json.loads(card) if card else None,
+    }
+
+
+def verify(
+    path: Path,
+    *,
+    deep: bool = False,
+    threads: int | None = None,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+) -> VerifyResult:
+    """Checks structure and checksums of a file of any format; deep decodes every value too."""
+    options = {"deep": deep, "threads": -1 if threads is None else threads, **secret_options(key, passphrase)}
+    with Reporting("verify", progress) as hook:
+        found = _mldf.verify(encode(path), options, registered_types(), hook)
+    problems = [
+        Problem(status, offset, sample, name or None, message)
+        for status, offset, sample, name, message in found["problems"]
+    ]
+    return VerifyResult(
+        found["num_samples"],
+        found["good_samples"],
+        problems,
+        found["checksummed"],
+        found["encrypted"],
+        found["authenticated"],
+    )
+
+
+def diff(
+    a: Path | Dataset,
+    b: Path | Dataset,
+    *,
+    limit: int = 1000,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+) -> DiffResult:
+    """Compares two files by content, whatever their layout or format; stops after `limit` differences."""
+    with opened(a, key, passphrase) as left, opened(b, key, passphrase) as right, Reporting("diff", progress) as hook:
+        found = _mldf.diff(left, right, limit, hook)
+    return DiffResult([Difference(sample, name or None, what, message) for sample, name, what, message in found])
+
+
+def stats(
+    source: Path | Dataset,
+    *,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+) -> dict[str, dict[str, Any]]:
+    """How the values of each field are distributed: a dict for each field, with the keys of ``mldf stats --json``."""
+    with opened(source, key, passphrase) as reader, Reporting("stats", progress) as hook:
+        kinds = [raw["type"] for raw in reader.fields()]
+        found = _mldf.stats(reader, hook)
+    out = {}
+    for kind, one in zip(kinds, found):
+        values = one["values"] or dict.fromkeys(("mean", "std", "p50", "p90", "p99", "percentiles")) | {"histogram": []}
+        names = ("mean", "std", "p50", "p90", "p99", "percentiles", "histogram")
+        classes = one["classes"]
+        out[one["name"]] = {
+            "type": kind,
+            **{k: one[k] for k in ("count", "nulls", "nonfinite", "min", "max")},
+            **{k: values[k] for k in names},
+            **{k: one[k] for k in ("lengths", "bytes", "dims")},
+            "distinct": None if classes is None else len(classes),
+            "classes": classes,
+        }
+    return out
+
+
+def plan(
+    fields: Any,
+    samples: int,
+    *,
+    payload_bytes: Mapping[str, int] | None = None,
+    page_size: int | None = None,
+    checksums: bool = True,
+) -> list[dict[str, Any]]:
+    """The byte ranges that a file will have, before anything is written.
+
+    >>> plan({"label": "int"}, 1000)[0]
+    {'name': 'magic', 'begin': 0, 'end': 9}
+    """
+    text = schema_json(fields)
+    given = dict(payload_bytes or {})
+    sizes = [given.pop(f["name"], None) for f in json.loads(text)["fields"]]
+    if given:
+        raise ArgumentError(f"payload_bytes: there is no field {next(iter(given))!r}")
+    options = {"schema": text, "samples": samples, "page_size": page_size, "no_checksums": not checksums}
+    return [
+        {"name": name, "begin": begin, "end": end}
+        for name, begin, end in _mldf.plan_file(sizes, options, registered_types())
+    ]

@@ -1,0 +1,63 @@
+"""Names of files: what a user may give, and the bytes that the library takes."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable
+from typing import Union
+
+from .errors import ArgumentError, NotFoundError
+
+__all__ = ["Path", "Paths", "encode", "expand"]
+
+Path = Union[str, "os.PathLike[str]"]
+Paths = Union[Path, Iterable[Path]]
+
+_BRACES = re.compile(r"\{([0-9]+)\.\.([0-9]+)\}")
+
+
+def encode(path: Path) -> bytes:
+    """The path as the system has it."""
+    return os.fsencode(path)
+
+
+def braces(path: str) -> list[str]:
+    """A range of numbers in braces, as shells and WebDataset write it.
+
+    >>> braces("shard-{08..11}.tar")
+    ['shard-08.tar', 'shard-09.tar', 'shard-10.tar', 'shard-11.tar']
+    """
+    found = _BRACES.search(path)
+    if not found:
+        return [path]
+    first, last = found[1], found[2]
+    if int(last) < int(first) or int(last) - int(first) >= 1_000_000:
+        raise ArgumentError(f"{path}: the range {found[0]} is empty or too long")
+    width = len(first) if first.startswith("0") or len(first) == len(last) else 0
+    numbers = (str(n).zfill(width) for n in range(int(first), int(last) + 1))
+    return [out for n in numbers for out in braces(path[: found.start()] + n + path[found.end() :])]
+
+
+def expand(paths: Paths) -> list[str]:
+    """Files, in order: a path, a list of them; each may be a glob (``data/*.mldf``, sorted) or have a range
+    (``{000..009}``).
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    out: list[str] = []
+    for path in given:
+        text = os.fspath(path)
+        if not isinstance(text, str):
+            raise ArgumentError(f"a path is text, not {type(text).__name__}")
+        for one in braces(text):
+            if os.path.exists(one) or not glob.has_magic(one):
+                out.append(one)
+                continue
+            matches = sorted(glob.glob(one, recursive=True))
+            if not matches:
+                raise NotFoundError(f"{one}: no file has such a name")
+            out += matches
+    if not out:
+        raise ArgumentError("an empty list of files")
+    return out

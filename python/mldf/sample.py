@@ -1,0 +1,100 @@
+"""Samples: named tuples that also take names in brackets.
+
+>>> Sample = sample_type(("image", "label", "img.png"))
+>>> s = Sample(b"...", 7, b"png")
+>>> s.label, s["label"], s[1], s["img.png"]
+(7, 7, 7, b'png')
+>>> image, label, _ = s
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import namedtuple
+from typing import TYPE_CHECKING, Any
+
+from .errors import NoFieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Sample", "sample_type"]
+
+
+class Sample(tuple[Any, ...]):
+    """One sample: a tuple of its values in the fields' order, with the fields' names.
+
+    ``s.label``, ``s["label"]`` and ``s[1]`` are the same; ``image, label = s`` unpacks. A field whose name is no
+    Python name is reached in brackets. Samples can be pickled, and torch's default_collate makes a batch of the same
+    type of them.
+    """
+
+    __slots__ = ()
+    names: tuple[str, ...] = ()
+    _fields: tuple[str, ...] = ()
+
+    def __new__(cls, *values: Any) -> Sample:
+        """From the values, in order."""
+        if len(values) != len(cls.names):
+            raise TypeError(f"a sample of {len(cls.names)} fields ({', '.join(cls.names)}), and {len(values)} values")
+        return tuple.__new__(cls, values)
+
+    @classmethod
+    def _make(cls, values: Iterable[Any]) -> Sample:
+        return cls(*values)
+
+    def _replace(self, **changes: Any) -> Sample:
+        values = {**self.asdict(), **changes}
+        return type(self)(*(values[name] for name in self.names))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            try:
+                return tuple.__getitem__(self, self.names.index(key))
+            except ValueError:
+                raise NoFieldError(
+                    f"no field {key!r} in this sample; it has {', '.join(self.names)}", field=key
+                ) from None
+        return tuple.__getitem__(self, key)
+
+    def keys(self) -> tuple[str, ...]:
+        """The fields' names; with ``s[name]`` this makes ``dict(s)`` work."""
+        return self.names
+
+    def asdict(self) -> dict[str, Any]:
+        """Name to value."""
+        return dict(zip(self.names, self))
+
+    _asdict = asdict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.names, tuple(self))
+
+    def __repr__(self) -> str:
+        return "Sample(" + ", ".join(f"{n}={brief(v)}" for n, v in zip(self.names, self)) + ")"
+
+
+def brief(value: Any) -> str:
+    """A value in a few characters: arrays by type and shape, long text cut."""
+    if hasattr(value, "dtype") and hasattr(value, "shape") and len(value.shape) > 0:
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, bytes) and len(value) > 32:
+        return f"<{len(value)} bytes>"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@functools.lru_cache(maxsize=256)
+def sample_type(names: tuple[str, ...]) -> type[Sample]:
+    """The class of samples with these fields; the same class for the same names."""
+    template: Any = namedtuple("Sample", list(names), rename=True)  # type: ignore[misc]  # for its rules of names and its quick getters
+    members: dict[str, Any] = {"__slots__": (), "names": names, "_fields": template._fields, "__doc__": Sample.__doc__}
+    actual: tuple[str, ...] = template._fields
+    for given, name in zip(names, actual):
+        if given == name and not hasattr(Sample, name):
+            members[name] = getattr(template, name)
+    return type("Sample", (Sample,), members)
+
+
+def _rebuild(names: tuple[str, ...], values: tuple[Any, ...]) -> Sample:
+    return sample_type(names)(*values)

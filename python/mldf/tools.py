@@ -1,0 +1,472 @@
+"""Everything that the command does, as functions. All take ``progress``: True for a bar on stderr, or a function that
+is told how far things are (see :class:`mldf.Progress`). Ctrl-C ends them quickly, and nothing is left behind.
+
+>>> import mldf, os, tempfile
+>>> folder = tempfile.mkdtemp()
+>>> rows = os.path.join(folder, "rows.csv")
+>>> _ = open(rows, "w").write("label,name\\n1,one\\n2,two\\n3,three\\n")
+>>> out = os.path.join(folder, "rows.mldf")
+>>> mldf.pack(rows, out).written
+3
+>>> mldf.verify(out).ok
+True
+>>> mldf.select(out, os.path.join(folder, "big.mldf"), where="label > 1").written
+2
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _mldf
+from .dataset import Dataset
+from .errors import ArgumentError
+from .fields import registered_types, schema_json
+from .look import opened, secret_options
+from .paths import Path, Paths, encode, expand
+from .progress import ProgressArgument, Reporting
+from .results import Part, Result, Skip
+from .writer import writer_options
+
+__all__ = ["add_field", "append", "convert", "extract", "merge", "pack", "repack", "repair", "select", "split"]
+
+
+def _result(began: float, answer: tuple[int, int, int, list[tuple[Any, ...]]]) -> Result:
+    written, _, size, reports = answer
+
+    def of(kind: str) -> list[Skip]:
+        return [Skip(str(r[1]), r[2]) for r in reports if r[0] == kind]
+
+    return Result(
+        written,
+        size,
+        time.monotonic() - began,
+        of("skipped") + of("lost"),
+        of("warning"),
+        of("left_out"),
+        [Part(*r[1:]) for r in reports if r[0] == "part"],
+        next((r[1] for r in reports if r[0] == "action"), None),
+    )
+
+
+# ---- options
+# ----------------------------------------------------------------------------------------------------------------
+
+
+def _compress(compress: Mapping[str, int] | Sequence[str] | str | None) -> list[str] | None:
+    """Names, or name to level, as "FIELD" and "FIELD=LEVEL"."""
+    if compress is None:
+        return None
+    if isinstance(compress, str):
+        return [compress]
+    return [f"{n}={level}" for n, level in compress.items()] if isinstance(compress, Mapping) else list(compress)
+
+
+def _names(names: Sequence[str] | str | None) -> list[str] | None:
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
+_OUTPUT: dict[str, Any] = {
+    "overwrite": False,
+    "threads": None,
+    "checksums": True,
+    "dictionary": False,
+    "page_size": None,
+    "card": None,
+    "encrypt_key": None,
+    "encrypt_passphrase": None,
+}
+
+
+def _output(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a file that an operation writes, from the keywords that all operations share."""
+    unknown = [name for name in given if name not in _OUTPUT]
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; those of the output are {', '.join(_OUTPUT)}")
+    options = {**_OUTPUT, **given}
+    key, passphrase = options.pop("encrypt_key"), options.pop("encrypt_passphrase")
+    return writer_options(**options, key=key, passphrase=passphrase)
+
+
+def _keep_encrypted(
+    options: dict[str, Any], paths: Sequence[str], key: bytes | None, passphrase: str | bytes | None, decrypt: bool
+) -> None:
+    """An encrypted file stays encrypted, with the secret that opened it, unless the user says otherwise."""
+    if decrypt or options["encrypt_key"] or options["encrypt_passphrase"] or not (key or passphrase):
+        return
+    for path in paths:
+        reader = _mldf.open_reader(encode(path), {"without_key": True}, registered_types())
+        if reader.info()["flags"] & 8:
+            given = secret_options(key, passphrase)
+            options["encrypt_key"], options["encrypt_passphrase"] = given["key"], given["passphrase"]
+        reader.close()
+
+
+# ---- making
+# -------------------------------------------------------------------------------------------------------------------
+
+_FORMATS = {None: 0, "auto": 0, "csv": 1, "tsv": 2, "jsonl": 3, "tar": 4, "folder": 5}
+_LAYOUTS = {None: 0, "auto": 0, "flat": 1, "classes": 2}
+
+
+def _choice(name: str, value: str | None, choices: Mapping[str | None, int]) -> int:
+    if value not in choices:
+        raise ArgumentError(f"{name}={value!r}: it is one of {', '.join(repr(c) for c in choices if c)}")
+    return choices[value]
+
+
+def _pack_options(
+    format: str | None,
+    fields: Any,
+    key_column: str | None,
+    compress: Any,
+    on_error: str,
+    layout: str | None,
+    image: Mapping[str, Any] | None,
+    files: Any,
+    root: Path | None,
+    allow_outside: bool,
+) -> dict[str, Any]:
+    if on_error not in ("raise", "skip"):
+        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
+    return {
+        "format": _choice("format", format, _FORMATS),
+        "layout": _choice("layout", layout, _LAYOUTS),
+        "schema": None if fields is None else schema_json(fields),
+        "key_column": key_column,
+        "compress": _compress(compress),
+        "skip_bad_rows": on_error == "skip",
+        "image_arguments": None if image is None else json.dumps(dict(image)),
+        "file_columns": _names(files),
+        "file_root": None if root is None else encode(root),
+        "allow_outside": allow_outside,
+    }
+
+
+def _sources(paths: Paths) -> list[bytes]:
+    """Patterns are the library's business too; here only globs of names that are no files."""
+    return [encode(p) for p in expand(paths)]
+
+
+def pack(
+    sources: Paths,
+    out: Path,
+    *,
+    fields: Any = None,
+    format: str | None = None,
+    layout: str | None = None,
+    key_column: str | None = None,
+    files: Sequence[str] | str | None = None,
+    root: Path | None = None,
+    allow_outside: bool = False,
+    image: Mapping[str, Any] | None = None,
+    on_error: str = "raise",
+    check: bool = False,
+    compress: Any = None,
+    resume: bool = False,
+    progress: ProgressArgument = None,
+    **output: Any,
+) -> Result:
+    """Packs folders of pictures, tables (CSV, TSV, JSON lines) or tar archives into a new file.
+
+    fields      the schema; None: from the data
+    layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
+    key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
+    image       how pictures are stored, e.g. ``{"encode": "jpeg", "max_resolution": 512}``
+    on_error    "raise", or "skip": leave out what does not fit, and list it in the result
+    check       decode every picture while packing
+    compress    ``["text"]`` or ``{"text": 9}``
+    resume      keep OUT.partial when interrupted, and go on from it
+    output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase
+    """
+    began = time.monotonic()
+    options = {
+        **_output(output),
+        "check_values": check,
+        "resume": resume,
+        **_pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
+    }
+    with Reporting("pack", progress) as hook:
+        return _result(began, _mldf.pack(_sources(sources), encode(out), False, options, registered_types(), hook))
+
+
+def append(
+    path: Path,
+    sources: Paths,
+    *,
+    format: str | None = None,
+    key_column: str | None = None,
+    files: Sequence[str] | str | None = None,
+    root: Path | None = None,
+    allow_outside: bool = False,
+    on_error: str = "raise",
+    threads: int | None = None,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+) -> Result:
+    """Adds tables or MLDF files of the same schema to an existing file. Until it succeeds the file is what it was.
+
+    Samples from Python: ``mldf.Writer.existing(path)``.
+    """
+    began = time.monotonic()
+    options = {
+        **_output({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
+        **_pack_options(format, None, key_column, None, on_error, None, None, files, root, allow_outside),
+    }
+    with Reporting("append", progress) as hook:
+        return _result(began, _mldf.pack(_sources(sources), encode(path), True, options, registered_types(), hook))
+
+
+def convert(
+    sources: Paths,
+    out: Path,
+    *,
+    to: str | None = None,
+    fields: Sequence[str] | None = None,
+    compress: Any = None,
+    drop_fields: bool = False,
+    lz4: bool = False,
+    dataset_version: int | None = None,
+    created: int | None = None,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    decrypt: bool = False,
+    progress: ProgressArgument = None,
+    **output: Any,
+) -> Result:
+    """Samples of files of any format into one new file of any format.
+
+    to: "mldf", "tbl1", "tbl2", "beton" or "tar"; None: by out's ending. drop_fields: leave out what the format has no
+    place for. output: as for :func:`pack`.
+    """
+    began = time.monotonic()
+    paths = expand(sources)
+    options = {
+        **_output(output),
+        **secret_options(key, passphrase),
+        "format": to,
+        "fields": _names(fields),
+        "compress": _compress(compress),
+        "drop_fields": drop_fields,
+        "lz4": lz4,
+        "dataset_version": dataset_version,
+        "created": created,
+    }
+    _keep_encrypted(options, paths, key, passphrase, decrypt or to not in (None, "mldf"))
+    with Reporting("convert", progress) as hook:
+        return _result(began, _mldf.convert([encode(p) for p in paths], encode(out), options, registered_types(), hook))
+
+
+def merge(
+    sources: Paths,
+    out: Path,
+    *,
+    compress: Any = None,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    decrypt: bool = False,
+    progress: ProgressArgument = None,
+    **output: Any,
+) -> Result:
+    """All samples of files with the same fields, undecoded, into one new MLDF file."""
+    began = time.monotonic()
+    paths = expand(sources)
+    options = {**_output(output), **secret_options(key, passphrase), "compress": _compress(compress)}
+    _keep_encrypted(options, paths, key, passphrase, decrypt)
+    with Reporting("merge", progress) as hook:
+        return _result(began, _mldf.merge([encode(p) for p in paths], encode(out), options, registered_types(), hook))
+
+
+def _ranges(samples: Any) -> list[tuple[int, int]] | None:
+    """Runs of neighbours among sample numbers: a slice's or an iterable's."""
+    if samples is None:
+        return None
+    if isinstance(samples, slice):
+        if samples.step not in (None, 1) or samples.stop is None or (samples.start or 0) < 0 or samples.stop < 0:
+            raise ArgumentError(f"samples={samples!r}: a slice here has a stop, no step, and nothing negative")
+        return [(samples.start or 0, samples.stop)]
+    out: list[tuple[int, int]] = []
+    for number in samples:
+        n = int(number)
+        if out and out[-1][1] == n:
+            out[-1] = (out[-1][0], n + 1)
+        else:
+            out.append((n, n + 1))
+    return out
+
+
+def select(
+    source: Path | Dataset,
+    out: Path,
+    *,
+    fields: Sequence[str] | None = None,
+    samples: Any = None,
+    where: str | None = None,
+    compress: Any = None,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+    **output: Any,
+) -> Result:
+    """Some fields and samples of a file, undecoded, into a new MLDF file.
+
+    samples: numbers in the order that the result will have, or a slice. where: an expression over the fields, as
+    docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``.
+    """
+    began = time.monotonic()
+    options = {
+        **_output(output),
+        "fields": _names(fields),
+        "ranges": _ranges(samples),
+        "where": where,
+        "compress": _compress(compress),
+    }
+    with opened(source, key, passphrase) as reader, Reporting("select", progress) as hook:
+        return _result(began, _mldf.select(reader, encode(out), options, registered_types(), hook))
+
+
+def split(
+    source: Path | Dataset,
+    pattern: Path,
+    *,
+    count: int | None = None,
+    bytes: int | None = None,
+    fractions: Mapping[str, float] | Sequence[float] | None = None,
+    by: str | None = None,
+    shuffle: bool = False,
+    seed: int = 0,
+    compress: Any = None,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+    **output: Any,
+) -> Result:
+    """Every sample into exactly one of several new files: ``mldf.split("all.mldf", "{}.mldf", fractions={"train":
+    0.9, "val": 0.1})``.
+
+    pattern has one {} or {:03d} for the part's number, or its name when fractions is a dict. count: samples of each
+    part; bytes: of data in each. by: the proportions of this field's values are kept. Either all parts appear or
+    none.
+    """
+    began = time.monotonic()
+    if sum(way is not None for way in (count, bytes, fractions)) != 1:
+        raise ArgumentError("exactly one of count, bytes and fractions is needed")
+    names = list(fractions) if isinstance(fractions, Mapping) else None
+    shares = (
+        None
+        if fractions is None
+        else [float(f) for f in (fractions.values() if isinstance(fractions, Mapping) else fractions)]
+    )
+    options = {
+        **_output(output),
+        "count": count,
+        "bytes": bytes,
+        "fractions": shares,
+        "names": names,
+        "by": by,
+        "shuffle": shuffle,
+        "seed": seed,
+        "compress": _compress(compress),
+    }
+    with opened(source, key, passphrase) as reader, Reporting("split", progress) as hook:
+        return _result(began, _mldf.split(reader, encode(pattern), options, registered_types(), hook))
+
+
+def extract(
+    source: Path | Dataset,
+    folder: Path,
+    *,
+    fields: Sequence[str] | None = None,
+    overwrite: bool = False,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+) -> Result:
+    """Each sample's payloads as files in a folder, with a manifest.jsonl. The folder appears whole or not at all."""
+    began = time.monotonic()
+    options = {"overwrite": overwrite, "fields": _names(fields)}
+    with opened(source, key, passphrase) as reader, Reporting("extract", progress) as hook:
+        return _result(began, _mldf.extract(reader, encode(folder), options, registered_types(), hook))
+
+
+def add_field(
+    path: Path,
+    name: str,
+    source: Path,
+    *,
+    field: Any = None,
+    format: str | None = None,
+    column: str | None = None,
+    key_column: str | None = None,
+    compress: int | None = None,
+    threads: int | None = None,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+) -> Result:
+    """A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines file.
+
+    field: its type (``mldf.Float()``); None: from the data. key_column: rows are matched by the samples' keys.
+    """
+    began = time.monotonic()
+    options = {
+        "threads": -1 if threads is None else threads,
+        "format": _choice("format", format, _FORMATS),
+        "column": column,
+        "schema": None if field is None else schema_json({name: field}),
+        "key_column": key_column,
+        "compress_level": compress,
+        **secret_options(key, passphrase),
+    }
+    with Reporting("add_field", progress) as hook:
+        return _result(began, _mldf.add_field(encode(path), name, encode(source), options, registered_types(), hook))
+
+
+def repack(
+    path: Path,
+    out: Path | None = None,
+    *,
+    compress: Any = None,
+    decompress: bool = False,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    decrypt: bool = False,
+    progress: ProgressArgument = None,
+    **output: Any,
+) -> Result:
+    """Writes the samples anew, in order, without what appends left unused; out None: in place, atomically."""
+    began = time.monotonic()
+    options = {
+        **_output(output),
+        **secret_options(key, passphrase),
+        "compress": _compress(compress),
+        "decompress": decompress,
+    }
+    _keep_encrypted(options, [str(path)], key, passphrase, decrypt)
+    with Reporting("repack", progress) as hook:
+        target = None if out is None else encode(out)
+        return _result(began, _mldf.repack(encode(path), target, options, registered_types(), hook))
+
+
+def repair(
+    path: Path,
+    out: Path | None = None,
+    *,
+    overwrite: bool = False,
+    threads: int | None = None,
+    key: bytes | None = None,
+    passphrase: str | bytes | None = None,
+    progress: ProgressArgument = None,
+) -> Result:
+    """out None: puts back a torn header or footer, in place, and never drops a sample. Else every whole sample goes
+    into a new file; ``skipped`` lists the others.
+    """
+    began = time.monotonic()
+    options = {"overwrite": overwrite, "threads": -1 if threads is None else threads, **secret_options(key, passphrase)}
+    with Reporting("repair", progress) as hook:
+        target = None if out is None else encode(out)
+        return _result(began, _mldf.repair(encode(path), target, options, registered_types(), hook))
