@@ -299,11 +299,10 @@ static void *worker_main(void *argument) {
 }
 
 /* Enough batches that everybody has something to do while one sample takes long. */
-static size_t default_in_flight(const mldf_loader *loader) {
-    const mldf_loader_options *o = &loader->options;
+static size_t default_in_flight(const mldf_loader_options *o, size_t threads) {
     uint64_t batch = mldfi_global_batch(o) / o->world_size;
-    uint64_t more = (16 * (uint64_t)loader->thread_count + batch - 1) / (batch ? batch : 1);
-    if (loader->thread_count == 0)
+    uint64_t more = (16 * (uint64_t)threads + batch - 1) / batch;
+    if (threads == 0)
         return 1;
     return 2 + (size_t)(more < 1 ? 1 : more > 64 ? 64 : more);
 }
@@ -324,12 +323,11 @@ mldf_status mldfi_crew_new(mldf_loader *loader, mldf_error *err) {
     int wanted = loader->options.threads < 0 ? mldfi_cpu_count() : loader->options.threads;
     if (wanted > LOADER_MAX_THREADS)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads; at most %d are possible", wanted, LOADER_MAX_THREADS);
-    loader->thread_count = (size_t)wanted;
-    loader->in_flight = loader->options.in_flight ? loader->options.in_flight : default_in_flight(loader);
+    loader->in_flight = loader->options.in_flight ? loader->options.in_flight
+                                                  : default_in_flight(&loader->options, (size_t)wanted);
     if (loader->in_flight > LOADER_MAX_IN_FLIGHT)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%zu batches in flight; at most %d are possible", loader->in_flight,
                           LOADER_MAX_IN_FLIGHT);
-    loader->thread_count = 0;
     loader->job_count = loader->in_flight + LOADER_AHEAD;
     loader->worker_count = wanted ? (size_t)wanted : 1;
     loader->jobs = mldfi_alloc_zero(loader->job_count, sizeof *loader->jobs, err);

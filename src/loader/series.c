@@ -110,11 +110,11 @@ static mldf_status next_share(mldf_loader *loader, struct job *job, mldf_error *
 mldf_status mldfi_series_next(struct worker *worker, struct job *job, mldf_error *err) {
     mldf_loader *loader = worker->loader;
     struct series *series = &loader->series;
-    if (series->ended || loader->count == 0)
-        return MLDF_END;
+    mldf_status status = MLDF_END;
     job->epoch = series->epoch;
     job->ordinal = series->ordinal;
-    mldf_status status = series->bucket.window ? mldfi_bucket_next(worker, job, err) : next_share(loader, job, err);
+    if (loader->count)
+        status = series->bucket.window ? mldfi_bucket_next(worker, job, err) : next_share(loader, job, err);
     if (status == MLDF_OK)
         series->ordinal++;
     else if (status == MLDF_END)

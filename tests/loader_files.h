@@ -1,0 +1,165 @@
+/* tests/loader_files.h: small files with pictures, labels and token lists for tests of the loader, and ways to run through an epoch. */
+#ifndef MLDF_TESTS_LOADER_FILES_H
+#define MLDF_TESTS_LOADER_FILES_H
+
+#include "check.h"
+#include "mldf/mldf.h"
+
+struct files_shape {
+    uint64_t samples;
+    bool jpeg;           /* else raw pixels */
+    uint32_t width;      /* 0: each picture has its own */
+    bool tokens;         /* a field `tokens`, u16, of 1 to 40 elements */
+    uint64_t bad_every;  /* > 0: every so many-th picture is damaged JPEG, beginning with sample bad_every / 2 */
+};
+
+/* Pixels that follow from the sample's number. */
+CHECK_UNUSED static void files_picture(uint64_t sample, uint32_t width, uint32_t height, uint8_t *pixels) {
+    for (uint32_t y = 0; y < height; y++)
+        for (uint32_t x = 0; x < width; x++)
+            for (uint32_t c = 0; c < 3; c++)
+                *pixels++ = (uint8_t)(x * 5 + y * (3 + c) + sample * 37 + (x * y) % 7);
+}
+
+CHECK_UNUSED static uint64_t files_tokens(uint64_t sample) {
+    return 1 + sample * 7919 % 40;
+}
+
+CHECK_UNUSED static void files_sample(const struct files_shape *shape, uint64_t i, mldf_writer *writer) {
+    static _Thread_local uint8_t pixels[64 * 64 * 3];
+    uint16_t tokens[64];
+    mldf_value values[3] = {{0}};
+    mldf_buffer jpeg = MLDF_BUFFER_INIT;
+    mldf_error err;
+    uint32_t width = shape->width ? shape->width : 20 + (uint32_t)(i * 13 % 40);
+    uint32_t height = shape->width ? shape->width : 18 + (uint32_t)(i * 29 % 42);
+    files_picture(i, width, height, pixels);
+    if (shape->jpeg) {
+        mldf_image_pixels p = {pixels, width, height, 3, 8};
+        CHECK_OK(mldf_image_encode_jpeg(&p, NULL, &jpeg, &err), &err);
+        values[0] = (mldf_value){.kind = MLDF_KIND_BYTES, .data = jpeg.data, .bytes = jpeg.size};
+        /* A marker in the entropy-coded data that must not be there: the header stays good. */
+        if (shape->bad_every && i % shape->bad_every == shape->bad_every / 2)
+            values[0].bytes = jpeg.size * 3 / 4;
+    } else {
+        values[0] = (mldf_value){.kind = MLDF_KIND_ARRAY,
+                                 .dtype = MLDF_U8,
+                                 .data = pixels,
+                                 .bytes = (uint64_t)width * height * 3,
+                                 .ndim = 3,
+                                 .dims = {height, width, 3}};
+    }
+    values[1] = (mldf_value){.kind = MLDF_KIND_INT, .as.i = (int64_t)i};
+    uint64_t count = files_tokens(i);
+    for (uint64_t k = 0; k < count; k++)
+        tokens[k] = (uint16_t)(i * 100 + k);
+    values[2] = (mldf_value){.kind = MLDF_KIND_ARRAY,
+                             .dtype = MLDF_U16,
+                             .data = tokens,
+                             .bytes = count * 2,
+                             .ndim = 1,
+                             .dims = {count}};
+    CHECK_OK(mldf_writer_append(writer, values, shape->tokens ? 3 : 2, NULL, 0, &err), &err);
+    mldf_buffer_free(&jpeg);
+}
+
+CHECK_UNUSED static void files_write(const char *path, const struct files_shape *shape) {
+    mldf_schema *schema;
+    mldf_writer *writer;
+    mldf_error err;
+    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
+    how.overwrite = true;
+    how.threads = 0;
+    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
+    CHECK_OK(mldf_schema_add(schema, "image", MLDF_IMAGE, NULL, 0, &err), &err);
+    CHECK_OK(mldf_schema_add(schema, "label", MLDF_INT, NULL, 0, &err), &err);
+    if (shape->tokens)
+        CHECK_OK(mldf_schema_add(schema, "tokens", MLDF_NDARRAY, "{\"dtype\":\"<u2\",\"shape\":[null]}", 0, &err),
+                 &err);
+    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
+    for (uint64_t i = 0; i < shape->samples; i++)
+        files_sample(shape, i, writer);
+    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
+    mldf_schema_free(schema);
+}
+
+CHECK_UNUSED static mldf_reader *files_open(const char *path, mldf_backend backend) {
+    mldf_reader_options how = MLDF_READER_OPTIONS_INIT;
+    mldf_reader *reader = NULL;
+    mldf_error err;
+    how.backend = backend;
+    CHECK_OK(mldf_reader_open(path, &how, &reader, &err), &err);
+    return reader;
+}
+
+/* ---- Epochs -------------------------------------------------------------------------------------------------------------------------- */
+
+enum { HASHES_MAX = 512 };
+struct hashes {
+    size_t count, samples, errors;
+    uint8_t digest[HASHES_MAX][16];
+    mldf_error last;
+};
+
+/* The hash of every batch of the epoch that is begun, or of the next one. */
+CHECK_UNUSED static void files_run(mldf_loader *loader, struct hashes *out) {
+    mldf_batch *batch;
+    memset(out, 0, sizeof *out);
+    for (;;) {
+        mldf_status status = mldf_loader_next(loader, -1, &batch, &out->last);
+        if (status == MLDF_END)
+            return;
+        if (status < 0) {
+            if (++out->errors > 1000)
+                return;
+            continue;
+        }
+        CHECK(out->count < HASHES_MAX);
+        mldf_batch_hash(batch, out->digest[out->count++ % HASHES_MAX]);
+        out->samples += mldf_batch_sample_count(batch);
+        mldf_batch_release(batch);
+    }
+}
+
+CHECK_UNUSED static mldf_loader *files_loader(const mldf_reader *reader, const mldf_loader_options *options) {
+    mldf_loader *loader = NULL;
+    mldf_error err;
+    CHECK_OK(mldf_loader_new(&reader, 1, options, &loader, &err), &err);
+    return loader;
+}
+
+/* One epoch with these options; the loader is new and goes again. */
+CHECK_UNUSED static void files_epoch(const mldf_reader *reader, const mldf_loader_options *options, uint64_t epoch,
+                                     struct hashes *out) {
+    mldf_error err;
+    mldf_loader *loader = files_loader(reader, options);
+    memset(out, 0, sizeof *out);
+    if (!loader)
+        return;
+    CHECK_OK(mldf_loader_begin(loader, epoch, 0, &err), &err);
+    files_run(loader, out);
+    mldf_loader_free(loader);
+}
+
+CHECK_UNUSED static void files_check_same(const struct hashes *want, const struct hashes *got, const char *what) {
+    if (want->count != got->count || want->samples != got->samples || want->errors != got->errors)
+        check_fail(__FILE__, __LINE__, "%s: %zu batches, %zu samples, %zu errors; expected %zu, %zu, %zu (%s)", what,
+                   got->count, got->samples, got->errors, want->count, want->samples, want->errors, got->last.message);
+    for (size_t i = 0; i < want->count && i < got->count; i++)
+        if (memcmp(want->digest[i], got->digest[i], 16) != 0) {
+            check_fail(__FILE__, __LINE__, "%s: batch %zu differs", what, i);
+            return;
+        }
+}
+
+CHECK_UNUSED static mldf_array files_array(const mldf_batch *batch, const char *name) {
+    mldf_array array = {0};
+    for (size_t i = 0; mldf_batch_array(batch, i, &array) == MLDF_OK; i++)
+        if (strcmp(array.name, name) == 0)
+            return array;
+    check_fail(__FILE__, __LINE__, "no array %s", name);
+    memset(&array, 0, sizeof array);
+    return array;
+}
+
+#endif
