@@ -21,7 +21,7 @@ BENCH_ARGS ?=
 
 SH_FILES = tools/*.sh tools/interop/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
 C_FILES = $(wildcard include/mldf/*.h src/*/*.[ch] cli/*.[ch] tests/*.h tests/*/*.[ch] tests/unit/*/*.[ch] \
-	fuzz/*.[ch] bench/*.[ch] examples/*.c)
+	fuzz/*.[ch] bench/*.[ch] examples/*.c python/_mldf/*.[ch])
 PYTEST_DIRS = $(wildcard tests/python docs/spec)
 
 .PHONY: help
@@ -50,8 +50,18 @@ $(VENV)/stamp: tests/python/requirements.txt
 	@tools/venv.sh $(VENV) tests/python/requirements.txt
 	@touch $@
 
-.PHONY: venv
+.PHONY: venv python torch
 venv: setup $(VENV)/stamp ## the .venv of the Python tests
+
+# The extension module of the debug build, and the package's Python files, into .venv. Users have `pip install .` and `make wheel`.
+python: dev $(VENV)/stamp ## the Python package into .venv
+	@test -e build/dev/python/mldf/_mldf.abi3.so || \
+		{ echo "make: no headers of Python >= 3.11, so no Python package (Debian: apt-get install python3-dev)" >&2; exit 3; }
+	@site=$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
+	rm -rf "$$site/mldf"; cmake --install build/dev --component python --prefix "$$site" >/dev/null
+
+torch: $(VENV)/stamp ## PyTorch into .venv, so that no Python test is skipped
+	@tools/venv.sh $(VENV) tests/python/requirements-torch.txt
 
 # ---- Showing and testing -------------------------------------------------------------------------------------------
 
@@ -59,11 +69,15 @@ venv: setup $(VENV)/stamp ## the .venv of the Python tests
 demo: release ## build, then pack, inspect, append and verify a small dataset
 	@tools/demo.sh build/release/bin/mldf
 
-test: dev $(VENV)/stamp ## everything: C tests, command, fuzz corpora, layers, oracle
+test: dev python ## everything: C tests, command, fuzz corpora, layers, oracle, Python package
 	@status=0; \
 	ctest --preset dev -j 2 $(CTEST_ARGS) || status=1; \
 	MLDF="$(CURDIR)/build/dev/bin/mldf" MLDF_SOURCE_DIR="$(CURDIR)" MLDF_BUILD_DIR="$(CURDIR)/build/dev" \
-		$(VENV)/bin/python -m pytest -q $(PYTEST_ARGS) $(PYTEST_DIRS) || status=1; \
+		$(VENV)/bin/python -m pytest -q -rs $(PYTEST_ARGS) $(PYTEST_DIRS) || status=1; \
+	$(VENV)/bin/python -c 'import torch' 2>/dev/null || { \
+		echo "******************************************************************************************"; \
+		echo "make test: PyTorch is not in $(VENV), so the tests with it were SKIPPED. Get it: make torch"; \
+		echo "******************************************************************************************"; }; \
 	exit $$status
 
 check: test ## the same as test
@@ -108,17 +122,21 @@ bench: release ## the numbers that the documents quote; BENCH_ARGS=--quick for a
 # ---- Tidiness --------------------------------------------------------------------------------------------------------
 
 .PHONY: fmt lint
-fmt: ## format the C sources in place
+fmt: ## format the C and Python sources in place
 	@tools/setup.sh lint
 	@clang-format -i $(C_FILES)
+	@if [ -x $(VENV)/bin/ruff ]; then $(VENV)/bin/ruff check --quiet --fix; $(VENV)/bin/ruff format --quiet; fi
 
-lint: ## layers, formatting, shell scripts, man pages
+lint: ## layers, formatting, shell scripts, man pages, Python types and style
 	@tools/setup.sh test lint
 	@$(PYTHON) tools/check_layers.py --self-test
 	@$(PYTHON) tools/check_layers.py
 	@clang-format --dry-run --Werror $(C_FILES)
 	@shellcheck $(SH_FILES)
 	@tools/lint_man.sh
+	@if [ -x $(VENV)/bin/ruff ] && [ -x $(VENV)/bin/mypy ]; then \
+		$(VENV)/bin/ruff check --quiet && $(VENV)/bin/ruff format --check --quiet && $(VENV)/bin/mypy --no-error-summary; \
+	else echo "make lint: no ruff and mypy in $(VENV), so the Python package was NOT checked (make venv)"; fi
 
 # ---- Delivering ------------------------------------------------------------------------------------------------------
 
@@ -127,10 +145,9 @@ install: release ## into PREFIX (/usr/local), below DESTDIR
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
 
-wheel: ## the Python package: not in this version
-	@echo "make wheel: this version of mldf has no Python package yet, so there is no wheel to build." >&2
-	@echo "It comes with the Python package; until then use the C library or the command mldf." >&2
-	@exit 2
+wheel: ## a self-contained wheel in dist/, tried in an empty environment
+	@tools/setup.sh build
+	@PYTHON="$(PYTHON)" tools/wheel.sh
 
-clean: ## remove build/ and .venv
-	@rm -rf build $(VENV)
+clean: ## remove build/, dist/ and .venv
+	@rm -rf build dist $(VENV)

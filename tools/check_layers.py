@@ -5,7 +5,7 @@
     tools/check_layers.py --self-test checks the checker
 
 A layer is a folder of src/. `#include "layer/name.h"` must name a layer that ALLOWED lists for the includer's own. The
-command (cli/) and the examples see include/mldf alone.
+command (cli/), the examples and the extension module (python/) see include/mldf alone.
 """
 import pathlib
 import re
@@ -94,7 +94,7 @@ def check(root):
     for name in layers:
         if name not in ALLOWED:
             problems.append(f"src/{name}: not a layer that tools/check_layers.py knows")
-    for top in ("src", "cli", "include", "examples"):
+    for top in ("src", "cli", "include", "examples", "python"):
         for path in sorted((root / top).rglob("*.[ch]")):
             parts = path.relative_to(root).parts
             if top == "src" and (len(parts) < 3 or parts[1] not in ALLOWED):

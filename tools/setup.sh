@@ -18,10 +18,11 @@ installed() { # package command
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
 }
 
-# python3-venv is Debian's split of a standard module: another python3 has it built in.
+# python3-venv and python3-dev are Debian's splits: another python3 has the module and the headers built in.
 module_there() { # package
     case $1 in
     python3-venv) python3 -c 'import venv, ensurepip' >/dev/null 2>&1 ;;
+    python3-dev) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' >/dev/null 2>&1 ;;
     *) false ;;
     esac
 }

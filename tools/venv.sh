@@ -9,7 +9,7 @@ for line in open(sys.argv[1]):
     name, _, version = line.split("#")[0].strip().partition("==")
     if name:
         try:
-            if importlib.metadata.version(name) != version:
+            if importlib.metadata.version(name).split("+")[0] != version:  # 2.13.0+cpu is 2.13.0
                 sys.exit(1)
         except importlib.metadata.PackageNotFoundError:
             sys.exit(1)

@@ -53,8 +53,8 @@ static bool indices_from(PyObject *object, Py_buffer *view) {
 
 /* A run of cells, for `slot_count` slots of each of `count` samples. *failed: how many were loaded before the error. */
 static mldf_status load(const mldf_reader *reader, const struct plan *plan, const struct slot *slots, size_t slot_count,
-                        const uint64_t *samples, size_t count, bool copy, struct workspace *workspace, struct cell *cells,
-                        size_t *loaded, mldf_error *err) {
+                        const uint64_t *samples, size_t count, bool copy, struct workspace *workspace,
+                        struct cell *cells, size_t *loaded, mldf_error *err) {
     mldf_status status = MLDF_OK;
     *loaded = 0;
     for (size_t i = 0; i < count; i++)
@@ -70,7 +70,8 @@ static mldf_status load(const mldf_reader *reader, const struct plan *plan, cons
     return status;
 }
 
-static PyObject *make_sample(struct module_state *state, struct handle *handle, const struct plan *plan, struct cell *cells) {
+static PyObject *make_sample(struct module_state *state, struct handle *handle, const struct plan *plan,
+                             struct cell *cells) {
     PyObject *values = PyTuple_New((Py_ssize_t)plan->slot_count);
     for (size_t s = 0; values && s < plan->slot_count; s++) {
         PyObject *value = cell_object(state, handle, &plan->slots[s], &cells[s]);
@@ -117,12 +118,11 @@ static bool job_load(struct job *job) {
         return false;
     }
     if (job->cheap && !job->self->slow && job->count < MANY) {
-        status = load(job->handle->reader, job->plan, job->slots, job->slot_count, job->samples, job->count, job->copy, workspace,
-                      job->cells, &job->loaded, &err);
+        status = load(job->handle->reader, job->plan, job->slots, job->slot_count, job->samples, job->count, job->copy,
+                      workspace, job->cells, &job->loaded, &err);
     } else {
-        Py_BEGIN_ALLOW_THREADS
-        status = load(job->handle->reader, job->plan, job->slots, job->slot_count, job->samples, job->count, job->copy, workspace,
-                      job->cells, &job->loaded, &err);
+        Py_BEGIN_ALLOW_THREADS status = load(job->handle->reader, job->plan, job->slots, job->slot_count, job->samples,
+                                             job->count, job->copy, workspace, job->cells, &job->loaded, &err);
         Py_END_ALLOW_THREADS
     }
     workspace_give(job->self, workspace);
@@ -148,8 +148,15 @@ PyObject *reader_sample(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (!plan || !sample_from(args[1], &sample))
         return NULL;
     struct cell few[FEW];
-    struct job job = {.few = few, .state = state, .self = (struct reader *)self, .plan = plan, .slots = plan->slots,
-                      .slot_count = plan->slot_count, .samples = &sample, .count = 1, .cheap = plan->cheap};
+    struct job job = {.few = few,
+                      .state = state,
+                      .self = (struct reader *)self,
+                      .plan = plan,
+                      .slots = plan->slots,
+                      .slot_count = plan->slot_count,
+                      .samples = &sample,
+                      .count = 1,
+                      .cheap = plan->cheap};
     if (job_load(&job))
         out = make_sample(state, job.handle, plan, job.cells);
     job_end(&job);
@@ -165,8 +172,15 @@ PyObject *reader_field(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     if (!slot || !sample_from(args[2], &sample))
         return NULL;
     struct cell few[FEW];
-    struct job job = {.few = few, .state = state, .self = (struct reader *)self, .plan = plan, .slots = slot, .slot_count = 1,
-                      .samples = &sample, .count = 1, .cheap = slot->cheap};
+    struct job job = {.few = few,
+                      .state = state,
+                      .self = (struct reader *)self,
+                      .plan = plan,
+                      .slots = slot,
+                      .slot_count = 1,
+                      .samples = &sample,
+                      .count = 1,
+                      .cheap = slot->cheap};
     if (job_load(&job))
         out = cell_object(state, job.handle, slot, &job.cells[0]);
     job_end(&job);
@@ -194,9 +208,16 @@ static PyObject *many(PyObject *self, struct plan *plan, const struct slot *slot
     if (!indices_from(indices, &view))
         return NULL;
     struct cell few[FEW];
-    struct job job = {.few = few, .state = state, .self = (struct reader *)self, .plan = plan, .slots = slot ? slot : plan->slots,
-                      .slot_count = slot ? 1 : plan->slot_count, .samples = view.buf, .count = (size_t)view.len / 8,
-                      .copy = copy, .cheap = slot ? slot->cheap : plan->cheap};
+    struct job job = {.few = few,
+                      .state = state,
+                      .self = (struct reader *)self,
+                      .plan = plan,
+                      .slots = slot ? slot : plan->slots,
+                      .slot_count = slot ? 1 : plan->slot_count,
+                      .samples = view.buf,
+                      .count = (size_t)view.len / 8,
+                      .copy = copy,
+                      .cheap = slot ? slot->cheap : plan->cheap};
     if (job_load(&job))
         out = make_list(&job, !slot);
     job_end(&job);
@@ -230,14 +251,14 @@ PyObject *reader_raw(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     struct handle *handle = reader_borrow((struct reader *)self);
     if (!handle)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = mldf_reader_get_stored(handle->reader, sample, field, &cell.own, &cell.value, &err);
-    Py_END_ALLOW_THREADS
-    if (status < 0) {
+    Py_BEGIN_ALLOW_THREADS status = mldf_reader_get_stored(handle->reader, sample, field, &cell.own, &cell.value, &err);
+    Py_END_ALLOW_THREADS if (status < 0) {
         raise_error(state, &err);
-    } else if (cell.value.kind == MLDF_KIND_NULL) {
+    }
+    else if (cell.value.kind == MLDF_KIND_NULL) {
         out = Py_NewRef(Py_None);
-    } else {
+    }
+    else {
         uintptr_t base = (uintptr_t)cell.own.data, at = (uintptr_t)cell.value.data;
         bool owned = base && at >= base && at - base < cell.own.capacity;
         struct shape shape = {MLDF_U8, 1, {cell.value.bytes}};
@@ -251,8 +272,8 @@ PyObject *reader_raw(PyObject *self, PyObject *const *args, Py_ssize_t count) {
 }
 
 /* An Array over a fresh buffer that one call of the library fills. */
-typedef mldf_status (*fill_fn)(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field, void *out,
-                               size_t item_bytes, mldf_error *err);
+typedef mldf_status (*fill_fn)(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
+                               void *out, size_t item_bytes, mldf_error *err);
 
 static mldf_status fill_valid(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field, void *out,
                               size_t item_bytes, mldf_error *err) {
@@ -278,14 +299,13 @@ static PyObject *filled(PyObject *self, size_t field, PyObject *indices, size_t 
     if (item_bytes && count > SIZE_MAX / item_bytes) {
         PyErr_NoMemory();
     } else {
-        Py_BEGIN_ALLOW_THREADS
-        status = mldf_buffer_reserve(&buffer, count * item_bytes + 1, &err);
+        Py_BEGIN_ALLOW_THREADS status = mldf_buffer_reserve(&buffer, count * item_bytes + 1, &err);
         if (status >= 0)
             status = fill(handle->reader, view.buf, count, field, buffer.data, item_bytes, &err);
-        Py_END_ALLOW_THREADS
-        if (status < 0) {
+        Py_END_ALLOW_THREADS if (status < 0) {
             raise_error(state, &err);
-        } else {
+        }
+        else {
             struct shape shape = {MLDF_U8, 1, {count * item_bytes}};
             void *data = buffer.data;
             struct memory *memory = memory_from_buffer(&buffer);

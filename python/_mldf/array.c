@@ -6,8 +6,7 @@
 #include <string.h>
 
 struct array {
-    PyObject_HEAD
-    struct memory *memory;
+    PyObject_HEAD struct memory *memory;
     uint8_t *data;
     mldf_dtype dtype;
     int ndim;
@@ -179,7 +178,8 @@ static void fill_tensor(const struct array *self, struct exported *exported, str
         exported->shape[i] = self->shape[i];
         exported->strides[i] = self->itemsize ? self->strides[i] / self->itemsize : 0;
     }
-    *tensor = (struct dl_tensor){self->data, {DL_CPU, 0}, self->ndim, kinds[self->dtype].dl, exported->shape, exported->strides, 0};
+    *tensor = (struct dl_tensor){self->data,      {DL_CPU, 0},       self->ndim, kinds[self->dtype].dl,
+                                 exported->shape, exported->strides, 0};
 }
 
 static PyObject *export_tensor(const struct array *self, bool versioned) {
@@ -236,7 +236,8 @@ static PyObject *array_dlpack(PyObject *object, PyObject *args, PyObject *kwargs
         device = PyDict_GetItemString(kwargs, "dl_device");
         copy = PyDict_GetItemString(kwargs, "copy");
     }
-    if (version && version != Py_None && !PyArg_ParseTuple(version, "II;max_version is a pair of integers", &major, &minor))
+    if (version && version != Py_None &&
+        !PyArg_ParseTuple(version, "II;max_version is a pair of integers", &major, &minor))
         return NULL;
     if (!is_our_device(device))
         return NULL;
@@ -261,7 +262,8 @@ static PyObject *array_dlpack_device(PyObject *self, PyObject *ignored) {
 }
 
 static PyMethodDef methods[] = {
-    {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS, "This memory as a DLPack capsule."},
+    {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "This memory as a DLPack capsule."},
     {"__dlpack_device__", array_dlpack_device, METH_NOARGS, "(kDLCPU, 0)."},
     {NULL, NULL, 0, NULL},
 };

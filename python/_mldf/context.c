@@ -42,7 +42,8 @@ static mldf_status encode(void *user, const void *state, const mldf_value *value
     (void)user, (void)state, (void)record, (void)scratch;
     if (value->kind != MLDF_KIND_BYTES) {
         if (err)
-            PyOS_snprintf(err->message, sizeof err->message, "a user-defined field takes the bytes that its encode() made");
+            PyOS_snprintf(err->message, sizeof err->message,
+                          "a user-defined field takes the bytes that its encode() made");
         return MLDF_E_TYPE;
     }
     *payload = value->data;
@@ -50,8 +51,8 @@ static mldf_status encode(void *user, const void *state, const mldf_value *value
     return MLDF_OK;
 }
 
-static mldf_status decode(void *user, const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
-                          mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+static mldf_status decode(void *user, const void *state, const uint8_t *record, const void *payload,
+                          uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     (void)user, (void)state, (void)record, (void)scratch, (void)err;
     out->kind = MLDF_KIND_BYTES;
     out->data = payload;

@@ -6,22 +6,38 @@ static const struct {
     mldf_status status;
     const char *class_name;
 } table[] = {
-    {MLDF_E_ARGUMENT, "ArgumentError"},      {MLDF_E_STATE, "StateError"},
-    {MLDF_E_MEMORY, "OutOfMemoryError"},     {MLDF_E_CANCELLED, "CancelledError"},
-    {MLDF_E_LIMIT, "LimitError"},            {MLDF_E_IO, "IoError"},
-    {MLDF_E_NOT_FOUND, "NotFoundError"},     {MLDF_E_PERMISSION, "NotAllowedError"},
-    {MLDF_E_EXISTS, "ExistsError"},          {MLDF_E_NO_SPACE, "NoSpaceError"},
-    {MLDF_E_BUSY, "BusyError"},              {MLDF_E_CHANGED, "ChangedError"},
-    {MLDF_E_UNSUPPORTED, "UnsupportedError"}, {MLDF_E_KEY_MISSING, "KeyMissingError"},
-    {MLDF_E_KEY_WRONG, "KeyWrongError"},     {MLDF_E_MAGIC, "MagicError"},
-    {MLDF_E_VERSION, "VersionError"},        {MLDF_E_FEATURE, "FeatureError"},
-    {MLDF_E_TRUNCATED, "TruncatedError"},    {MLDF_E_CORRUPT, "CorruptError"},
-    {MLDF_E_CHECKSUM, "ChecksumError"},      {MLDF_E_TAMPERED, "TamperedError"},
-    {MLDF_E_UNFINISHED, "UnfinishedError"},  {MLDF_E_SCHEMA, "SchemaError"},
-    {MLDF_E_TYPE, "WrongTypeError"},         {MLDF_E_RANGE, "RangeError"},
-    {MLDF_E_NULL, "NullError"},              {MLDF_E_KEY, "SampleKeyError"},
-    {MLDF_E_NO_FIELD, "NoFieldError"},       {MLDF_E_NO_SAMPLE, "NoSampleError"},
-    {MLDF_E_SYNTAX, "SyntaxMistakeError"},   {MLDF_OK, "Error"}, /* last: for a status that is not known here */
+    {MLDF_E_ARGUMENT, "ArgumentError"},
+    {MLDF_E_STATE, "StateError"},
+    {MLDF_E_MEMORY, "OutOfMemoryError"},
+    {MLDF_E_CANCELLED, "CancelledError"},
+    {MLDF_E_LIMIT, "LimitError"},
+    {MLDF_E_IO, "IoError"},
+    {MLDF_E_NOT_FOUND, "NotFoundError"},
+    {MLDF_E_PERMISSION, "NotAllowedError"},
+    {MLDF_E_EXISTS, "ExistsError"},
+    {MLDF_E_NO_SPACE, "NoSpaceError"},
+    {MLDF_E_BUSY, "BusyError"},
+    {MLDF_E_CHANGED, "ChangedError"},
+    {MLDF_E_UNSUPPORTED, "UnsupportedError"},
+    {MLDF_E_KEY_MISSING, "KeyMissingError"},
+    {MLDF_E_KEY_WRONG, "KeyWrongError"},
+    {MLDF_E_MAGIC, "MagicError"},
+    {MLDF_E_VERSION, "VersionError"},
+    {MLDF_E_FEATURE, "FeatureError"},
+    {MLDF_E_TRUNCATED, "TruncatedError"},
+    {MLDF_E_CORRUPT, "CorruptError"},
+    {MLDF_E_CHECKSUM, "ChecksumError"},
+    {MLDF_E_TAMPERED, "TamperedError"},
+    {MLDF_E_UNFINISHED, "UnfinishedError"},
+    {MLDF_E_SCHEMA, "SchemaError"},
+    {MLDF_E_TYPE, "WrongTypeError"},
+    {MLDF_E_RANGE, "RangeError"},
+    {MLDF_E_NULL, "NullError"},
+    {MLDF_E_KEY, "SampleKeyError"},
+    {MLDF_E_NO_FIELD, "NoFieldError"},
+    {MLDF_E_NO_SAMPLE, "NoSampleError"},
+    {MLDF_E_SYNTAX, "SyntaxMistakeError"},
+    {MLDF_OK, "Error"}, /* last: for a status that is not known here */
 };
 enum { CLASSES = sizeof table / sizeof table[0] };
 _Static_assert((int)CLASSES == (int)EXCEPTION_COUNT, "module_state has a place for each class");
@@ -56,10 +72,11 @@ PyObject *raise_error(struct module_state *state, const mldf_error *err) {
     PyObject *exception = PyObject_CallFunction(state->exceptions[i], "s", err->message);
     if (!exception)
         return NULL;
-    bool done = set_attribute(exception, "status", PyUnicode_FromString(mldf_status_name(err->status))) &&
-                set_attribute(exception, "offset", number_or_none(err->offset)) &&
-                set_attribute(exception, "sample", number_or_none(err->sample)) &&
-                set_attribute(exception, "field", err->field[0] ? PyUnicode_FromString(err->field) : Py_NewRef(Py_None));
+    bool done =
+        set_attribute(exception, "status", PyUnicode_FromString(mldf_status_name(err->status))) &&
+        set_attribute(exception, "offset", number_or_none(err->offset)) &&
+        set_attribute(exception, "sample", number_or_none(err->sample)) &&
+        set_attribute(exception, "field", err->field[0] ? PyUnicode_FromString(err->field) : Py_NewRef(Py_None));
     if (done && err->sys_errno)
         done = set_attribute(exception, "errno", PyLong_FromLong(err->sys_errno));
     if (done)

@@ -37,8 +37,8 @@ enum { EXCEPTION_COUNT = 32 };
 struct module_state {
     PyObject *exceptions[EXCEPTION_COUNT]; /* classes of mldf.errors, in the order of error.c's table */
     PyTypeObject *array_type, *reader_type, *plan_type, *writer_type;
-    PyObject *ndarray;        /* numpy.ndarray */
-    PyObject *tuple_new;      /* tuple.__new__ */
+    PyObject *ndarray;   /* numpy.ndarray */
+    PyObject *tuple_new; /* tuple.__new__ */
     PyObject *dtype_u8, *dtype_u16;
     PyObject *empty_tuple;
 };
@@ -154,10 +154,9 @@ struct workspace {
 };
 
 struct reader {
-    PyObject_HEAD
-    struct handle *handle;  /* NULL when closed */
-    struct workspace *idle; /* under the GIL */
-    bool slow;              /* every access may block: positional reads or checksums */
+    PyObject_HEAD struct handle *handle; /* NULL when closed */
+    struct workspace *idle;              /* under the GIL */
+    bool slow;                           /* every access may block: positional reads or checksums */
 };
 extern PyType_Spec reader_spec;
 /* NULL with an exception when self is closed; the reference must be given back with memory_release. */
@@ -195,8 +194,7 @@ struct slot {
 
 /* Which fields of a reader, and how. */
 struct plan {
-    PyObject_HEAD
-    struct slot *slots;
+    PyObject_HEAD struct slot *slots;
     size_t slot_count;
     PyObject *sample_type; /* a subclass of tuple */
     mldf_image_options image;
@@ -212,8 +210,8 @@ struct cell {
     mldf_buffer own; /* holds value.data, unless that lies in the file */
     bool owned;
 };
-mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample, bool copy,
-                      struct workspace *workspace, struct cell *out, mldf_error *err);
+mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,
+                      bool copy, struct workspace *workspace, struct cell *out, mldf_error *err);
 void cell_free(struct cell *cell);
 PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell);
 

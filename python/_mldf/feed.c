@@ -28,7 +28,9 @@ static mldf_dtype dtype_of(const char *format, Py_ssize_t itemsize) {
     case 'd':
         return MLDF_F64;
     default:
-        return strchr("bhilqn", *format) ? ints[itemsize] : strchr("BHILQN", *format) ? uints[itemsize] : MLDF_DTYPE_NONE;
+        return strchr("bhilqn", *format)   ? ints[itemsize]
+               : strchr("BHILQN", *format) ? uints[itemsize]
+                                           : MLDF_DTYPE_NONE;
     }
 }
 

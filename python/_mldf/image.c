@@ -13,9 +13,10 @@ static PyObject *probe_image(PyObject *module, PyObject *args) {
     if (status < 0)
         return raise_error(state_of(module), &err);
     static const char *const colors[] = {"channels", "cmyk", "ycck", "palette"};
-    return Py_BuildValue("{s:s,s:I,s:I,s:i,s:i,s:s,s:i,s:O,s:I}", "format", mldf_image_mode_name(i.mode), "width", i.width, "height",
-                         i.height, "channels", (int)i.channels, "bits", (int)i.bits, "color", colors[i.color], "orientation",
-                         (int)i.orientation, "progressive", i.progressive ? Py_True : Py_False, "frames", i.frames);
+    return Py_BuildValue("{s:s,s:I,s:I,s:i,s:i,s:s,s:i,s:O,s:I}", "format", mldf_image_mode_name(i.mode), "width",
+                         i.width, "height", i.height, "channels", (int)i.channels, "bits", (int)i.bits, "color",
+                         colors[i.color], "orientation", (int)i.orientation, "progressive",
+                         i.progressive ? Py_True : Py_False, "frames", i.frames);
 }
 
 /* A buffer that was filled with pixels, as a NumPy array. */
@@ -50,14 +51,12 @@ static PyObject *decode_image(PyObject *module, PyObject *args) {
         PyBuffer_Release(&data);
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS
-    status = mldf_image_decoded_shape(data.buf, (size_t)data.len, &options, &shape, &err);
+    Py_BEGIN_ALLOW_THREADS status = mldf_image_decoded_shape(data.buf, (size_t)data.len, &options, &shape, &err);
     if (status >= 0)
         status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, &err);
     if (status >= 0)
         status = mldf_image_decode(NULL, data.buf, (size_t)data.len, &options, pixels.data, (size_t)shape.bytes, &err);
-    Py_END_ALLOW_THREADS
-    PyBuffer_Release(&data);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&data);
     if (status < 0)
         raise_error(state, &err);
     else
@@ -70,8 +69,9 @@ static PyObject *decode_image(PyObject *module, PyObject *args) {
 static bool pixels_from(PyObject *object, Py_buffer *view, mldf_image_pixels *out) {
     if (PyObject_GetBuffer(object, view, PyBUF_C_CONTIGUOUS) < 0)
         return false;
-    if ((view->ndim != 2 && view->ndim != 3) || (view->itemsize != 1 && view->itemsize != 2) || view->shape[0] > UINT32_MAX ||
-        view->shape[1] > UINT32_MAX || (view->ndim == 3 && (view->shape[2] < 1 || view->shape[2] > 4))) {
+    if ((view->ndim != 2 && view->ndim != 3) || (view->itemsize != 1 && view->itemsize != 2) ||
+        view->shape[0] > UINT32_MAX || view->shape[1] > UINT32_MAX ||
+        (view->ndim == 3 && (view->shape[2] < 1 || view->shape[2] > 4))) {
         PyErr_SetString(PyExc_TypeError, "pixels are uint8 or uint16, [height, width] or [height, width, 1 to 4]");
         PyBuffer_Release(view);
         return false;
@@ -91,13 +91,13 @@ static PyObject *encode_image(PyObject *module, PyObject *args) {
     Py_buffer view;
     PyObject *object, *out = NULL;
     int png, subsampling;
-    if (!PyArg_ParseTuple(args, "Opii", &object, &png, &jpeg.quality, &subsampling) || !pixels_from(object, &view, &pixels))
+    if (!PyArg_ParseTuple(args, "Opii", &object, &png, &jpeg.quality, &subsampling) ||
+        !pixels_from(object, &view, &pixels))
         return NULL;
     jpeg.subsampling = subsampling == 444 ? MLDF_IMAGE_444 : subsampling == 422 ? MLDF_IMAGE_422 : MLDF_IMAGE_420;
-    Py_BEGIN_ALLOW_THREADS
-    status = png ? mldf_image_encode_png(&pixels, -1, &file, &err) : mldf_image_encode_jpeg(&pixels, &jpeg, &file, &err);
-    Py_END_ALLOW_THREADS
-    PyBuffer_Release(&view);
+    Py_BEGIN_ALLOW_THREADS status =
+        png ? mldf_image_encode_png(&pixels, -1, &file, &err) : mldf_image_encode_jpeg(&pixels, &jpeg, &file, &err);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
     if (status < 0)
         raise_error(state_of(module), &err);
     else
@@ -121,12 +121,11 @@ static PyObject *resize_image(PyObject *module, PyObject *args) {
         return NULL;
     mldf_image_shape shape = {width, height, source.channels, source.bits,
                               (uint64_t)width * height * source.channels * (source.bits / 8)};
-    Py_BEGIN_ALLOW_THREADS
-    status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, &err);
+    Py_BEGIN_ALLOW_THREADS status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, &err);
     if (status >= 0)
-        status = mldf_image_resize(&source, width, height, (mldf_image_filter)filter, NULL, pixels.data, (size_t)shape.bytes, &err);
-    Py_END_ALLOW_THREADS
-    PyBuffer_Release(&view);
+        status = mldf_image_resize(&source, width, height, (mldf_image_filter)filter, NULL, pixels.data,
+                                   (size_t)shape.bytes, &err);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
     if (status < 0)
         raise_error(state, &err);
     else

@@ -100,7 +100,8 @@ bool option_secret(PyObject *dict, const char *key, const char *passphrase, mldf
 bool option_writer(PyObject *dict, mldf_writer_options *out) {
     return option_int(dict, "threads", &out->threads) && option_bool(dict, "overwrite", &out->overwrite) &&
            option_bool(dict, "no_checksums", &out->no_checksums) && option_bool(dict, "dictionary", &out->dictionary) &&
-           option_u64(dict, "page_size", &out->page_size) && option_text_bytes(dict, "card", &out->card, &out->card_bytes) &&
+           option_u64(dict, "page_size", &out->page_size) &&
+           option_text_bytes(dict, "card", &out->card, &out->card_bytes) &&
            option_secret(dict, "encrypt_key", "encrypt_passphrase", &out->secret) &&
            option_bool(dict, "skip_bad_samples", &out->skip_bad_samples) &&
            option_bool(dict, "check_values", &out->check_values);

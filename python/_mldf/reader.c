@@ -107,10 +107,8 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
         return NULL;
     options.context = context_get(context);
     options.backend = backend ? MLDF_BACKEND_READ : MLDF_BACKEND_MAP;
-    Py_BEGIN_ALLOW_THREADS
-    status = mldf_reader_open(path, &options, &reader, &err);
-    Py_END_ALLOW_THREADS
-    if (status < 0) {
+    Py_BEGIN_ALLOW_THREADS status = mldf_reader_open(path, &options, &reader, &err);
+    Py_END_ALLOW_THREADS if (status < 0) {
         context_free(context);
         return raise_error(state, &err);
     }
@@ -160,8 +158,8 @@ static PyObject *field_object(const mldf_field *f) {
     PyObject *shape = shape_object(f);
     if (!shape)
         return NULL;
-    return Py_BuildValue("{s:s,s:I,s:s,s:s,s:O,s:O,s:O,s:I,s:I,s:I,s:s,s:N}", "name", f->name, "type_id", (unsigned)f->type_id,
-                         "type", f->type_name, "arguments", f->arguments, "nullable",
+    return Py_BuildValue("{s:s,s:I,s:s,s:s,s:O,s:O,s:O,s:I,s:I,s:I,s:s,s:N}", "name", f->name, "type_id",
+                         (unsigned)f->type_id, "type", f->type_name, "arguments", f->arguments, "nullable",
                          f->flags & MLDF_FIELD_NULLABLE ? Py_True : Py_False, "compressed",
                          f->flags & MLDF_FIELD_COMPRESSED ? Py_True : Py_False, "known", f->known ? Py_True : Py_False,
                          "record_bytes", f->record_bytes, "record_align", f->record_align, "row_offset", f->row_offset,
@@ -212,8 +210,8 @@ static PyObject *sections_object(const mldf_reader *reader) {
         mldf_section s;
         if (mldf_reader_section(reader, i, &s, NULL) < 0)
             continue;
-        PyObject *item = Py_BuildValue("{s:I,s:s,s:K,s:K}", "kind", s.kind, "name", s.name, "ptr", (unsigned long long)s.ptr,
-                                       "bytes", (unsigned long long)s.bytes);
+        PyObject *item = Py_BuildValue("{s:I,s:s,s:K,s:K}", "kind", s.kind, "name", s.name, "ptr",
+                                       (unsigned long long)s.ptr, "bytes", (unsigned long long)s.bytes);
         if (!item || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
         Py_XDECREF(item);
@@ -230,16 +228,17 @@ static PyObject *reader_info(PyObject *object, PyObject *ignored) {
     mldf_reader_info(handle->reader, &i);
     PyObject *sections = sections_object(handle->reader), *out = NULL;
     if (sections)
-        out = Py_BuildValue("{s:s,s:i,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:I,s:O,s:O,s:O,s:O,s:N}", "format",
-                            mldf_reader_format(handle->reader), "version_major", i.version_major, "version_minor",
-                            i.version_minor, "flags", i.flags, "num_samples", (unsigned long long)i.num_samples, "page_size",
-                            (unsigned long long)i.page_size, "file_bytes", (unsigned long long)i.file_bytes, "ignored_bytes",
-                            (unsigned long long)i.ignored_bytes, "data_ptr", (unsigned long long)i.data_ptr, "metadata_ptr",
-                            (unsigned long long)i.metadata_ptr, "generation", i.generation, "row_bytes",
-                            mldf_schema_row_bytes(mldf_reader_schema(handle->reader)), "authenticated",
-                            i.authenticated ? Py_True : Py_False, "header_recovered", i.header_recovered ? Py_True : Py_False,
-                            "is_mapped", mldf_reader_is_mapped(handle->reader) ? Py_True : Py_False, "has_keys",
-                            mldf_reader_has_keys(handle->reader) ? Py_True : Py_False, "sections", sections);
+        out = Py_BuildValue(
+            "{s:s,s:i,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:I,s:O,s:O,s:O,s:O,s:N}", "format",
+            mldf_reader_format(handle->reader), "version_major", i.version_major, "version_minor", i.version_minor,
+            "flags", i.flags, "num_samples", (unsigned long long)i.num_samples, "page_size",
+            (unsigned long long)i.page_size, "file_bytes", (unsigned long long)i.file_bytes, "ignored_bytes",
+            (unsigned long long)i.ignored_bytes, "data_ptr", (unsigned long long)i.data_ptr, "metadata_ptr",
+            (unsigned long long)i.metadata_ptr, "generation", i.generation, "row_bytes",
+            mldf_schema_row_bytes(mldf_reader_schema(handle->reader)), "authenticated",
+            i.authenticated ? Py_True : Py_False, "header_recovered", i.header_recovered ? Py_True : Py_False,
+            "is_mapped", mldf_reader_is_mapped(handle->reader) ? Py_True : Py_False, "has_keys",
+            mldf_reader_has_keys(handle->reader) ? Py_True : Py_False, "sections", sections);
     memory_release(&handle->memory);
     return out;
 }
@@ -254,15 +253,10 @@ static PyObject *reader_card(PyObject *object, PyObject *ignored) {
     (void)ignored;
     if (!handle)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = mldf_reader_card(handle->reader, &text, &err);
-    Py_END_ALLOW_THREADS
-    if (status == MLDF_END)
-        out = Py_NewRef(Py_None);
-    else if (status < 0)
-        raise_error(state_of_self(object), &err);
-    else
-        out = PyUnicode_DecodeUTF8((const char *)text.data, (Py_ssize_t)text.size, NULL);
+    Py_BEGIN_ALLOW_THREADS status = mldf_reader_card(handle->reader, &text, &err);
+    Py_END_ALLOW_THREADS if (status == MLDF_END) out = Py_NewRef(Py_None);
+    else if (status < 0) raise_error(state_of_self(object), &err);
+    else out = PyUnicode_DecodeUTF8((const char *)text.data, (Py_ssize_t)text.size, NULL);
     mldf_buffer_free(&text);
     memory_release(&handle->memory);
     return out;
@@ -277,10 +271,8 @@ static PyObject *reader_payload_bytes(PyObject *object, PyObject *ignored) {
     (void)ignored;
     if (!handle)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = mldf_reader_payload_bytes(handle->reader, &bytes, &err);
-    Py_END_ALLOW_THREADS
-    memory_release(&handle->memory);
+    Py_BEGIN_ALLOW_THREADS status = mldf_reader_payload_bytes(handle->reader, &bytes, &err);
+    Py_END_ALLOW_THREADS memory_release(&handle->memory);
     if (status < 0)
         return raise_error(state_of_self(object), &err);
     return number_or_none(status == MLDF_END ? MLDF_NONE : bytes);
@@ -325,9 +317,9 @@ static PyObject *reader_statistics(PyObject *object, PyObject *number) {
     if (!dims)
         return NULL;
     return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:N,s:N,s:N,s:N}", "present", (unsigned long long)s.present, "nulls",
-                         (unsigned long long)s.nulls, "stored_bytes", (unsigned long long)s.stored_bytes, "stored_bytes_max",
-                         (unsigned long long)s.stored_bytes_max, "value_bytes_max", (unsigned long long)s.value_bytes_max,
-                         "nonfinite", (unsigned long long)s.nonfinite, "min",
+                         (unsigned long long)s.nulls, "stored_bytes", (unsigned long long)s.stored_bytes,
+                         "stored_bytes_max", (unsigned long long)s.stored_bytes_max, "value_bytes_max",
+                         (unsigned long long)s.value_bytes_max, "nonfinite", (unsigned long long)s.nonfinite, "min",
                          stats_number(s.number_kind, s.min.i, s.min.u, s.min.f), "max",
                          stats_number(s.number_kind, s.max.i, s.max.u, s.max.f), "mean",
                          s.number_kind ? PyFloat_FromDouble(s.mean) : Py_NewRef(Py_None), "dims_max", dims);
@@ -361,7 +353,8 @@ static PyObject *reader_find_key(PyObject *object, PyObject *key) {
     PyObject *text = handle ? PyUnicode_AsEncodedString(key, "utf-8", "surrogateescape") : NULL, *out = NULL;
     uint64_t sample;
     mldf_error err;
-    if (text && mldf_reader_find_key(handle->reader, PyBytes_AsString(text), (size_t)PyBytes_Size(text), &sample, &err) < 0)
+    if (text &&
+        mldf_reader_find_key(handle->reader, PyBytes_AsString(text), (size_t)PyBytes_Size(text), &sample, &err) < 0)
         raise_error(state_of_self(object), &err);
     else if (text)
         out = PyLong_FromUnsignedLongLong(sample);
@@ -378,7 +371,8 @@ static PyObject *reader_find_key(PyObject *object, PyObject *key) {
 static PyMethodDef methods[] = {
     {"sample", FAST(reader_sample), "sample(plan, i): one sample"},
     {"field", FAST(reader_field), "field(plan, slot, i): one field of one sample"},
-    {"samples", FAST(reader_samples), "samples(plan, indices, copy): a list of samples; indices are a buffer of uint64"},
+    {"samples", FAST(reader_samples),
+     "samples(plan, indices, copy): a list of samples; indices are a buffer of uint64"},
     {"field_many", FAST(reader_field_many), "field_many(plan, slot, indices): a list of values"},
     {"raw", FAST(reader_raw), "raw(field, i): the stored bytes of a value as an Array, or None"},
     {"gather", FAST(reader_gather), "gather(field, indices, item_bytes): values of fixed size, one after the other"},

@@ -52,10 +52,11 @@ static PyObject *verify(PyObject *module, PyObject *args) {
         Py_DECREF(problems);
         return NULL;
     }
-    return Py_BuildValue("{s:K,s:K,s:O,s:O,s:O,s:N}", "num_samples", (unsigned long long)result.num_samples, "good_samples",
-                         (unsigned long long)result.good_samples, "checksummed", result.checksummed ? Py_True : Py_False,
-                         "authenticated", result.authenticated ? Py_True : Py_False, "encrypted",
-                         result.encrypted ? Py_True : Py_False, "problems", problems);
+    return Py_BuildValue("{s:K,s:K,s:O,s:O,s:O,s:N}", "num_samples", (unsigned long long)result.num_samples,
+                         "good_samples", (unsigned long long)result.good_samples, "checksummed",
+                         result.checksummed ? Py_True : Py_False, "authenticated",
+                         result.authenticated ? Py_True : Py_False, "encrypted", result.encrypted ? Py_True : Py_False,
+                         "problems", problems);
 }
 
 /* ---- diff -------------------------------------------------------------------------------------------------------------------- */
@@ -140,12 +141,12 @@ static PyObject *distribution_object(const mldf_distribution *d) {
     if (!bins)
         return NULL;
     if (d->count == 0)
-        return Py_BuildValue("{s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:N}", "count", 0, "min", Py_None, "max", Py_None, "mean",
-                             Py_None, "std", Py_None, "p50", Py_None, "p90", Py_None, "p99", Py_None, "percentiles", Py_None,
-                             "histogram", bins);
-    return Py_BuildValue("{s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:s,s:N}", "count", (unsigned long long)d->count, "min", d->min, "max",
-                         d->max, "mean", d->mean, "std", d->std, "p50", d->p50, "p90", d->p90, "p99", d->p99, "percentiles",
-                         d->exact ? "exact" : "estimated", "histogram", bins);
+        return Py_BuildValue("{s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:N}", "count", 0, "min", Py_None, "max", Py_None,
+                             "mean", Py_None, "std", Py_None, "p50", Py_None, "p90", Py_None, "p99", Py_None,
+                             "percentiles", Py_None, "histogram", bins);
+    return Py_BuildValue("{s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:s,s:N}", "count", (unsigned long long)d->count, "min",
+                         d->min, "max", d->max, "mean", d->mean, "std", d->std, "p50", d->p50, "p90", d->p90, "p99",
+                         d->p99, "percentiles", d->exact ? "exact" : "estimated", "histogram", bins);
 }
 
 static PyObject *classes_object(const mldf_field_summary *f) {
@@ -178,8 +179,8 @@ static PyObject *dims_object(const mldf_field_summary *f) {
 static PyObject *summary_object(const mldf_field_summary *f) {
     return Py_BuildValue("{s:s,s:K,s:K,s:K,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "name", f->name, "count",
                          (unsigned long long)f->present, "nulls", (unsigned long long)f->nulls, "nonfinite",
-                         (unsigned long long)f->nonfinite, "min", number_object(&f->min), "max", number_object(&f->max), "values",
-                         distribution_object(f->values), "lengths", distribution_object(f->lengths), "bytes",
+                         (unsigned long long)f->nonfinite, "min", number_object(&f->min), "max", number_object(&f->max),
+                         "values", distribution_object(f->values), "lengths", distribution_object(f->lengths), "bytes",
                          distribution_object(f->bytes), "dims", dims_object(f), "classes", classes_object(f));
 }
 
@@ -258,7 +259,8 @@ static PyObject *plan_file(PyObject *module, PyObject *args) {
             list = PyList_New(0);
     }
     for (size_t i = 0; list && i < count; i++) {
-        PyObject *item = Py_BuildValue("(sNN)", regions[i].name, number_or_none(regions[i].begin), number_or_none(regions[i].end));
+        PyObject *item =
+            Py_BuildValue("(sNN)", regions[i].name, number_or_none(regions[i].begin), number_or_none(regions[i].end));
         if (!item || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
         Py_XDECREF(item);

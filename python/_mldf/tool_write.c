@@ -2,7 +2,7 @@
  *
  *     operation(paths..., options, types, progress) -> (written, skipped, bytes, reports)
  *
- * where reports lists what the operation told on its way: (kind, source, message), parts as ("part", path, samples, bytes). */
+ * An empty out means "in place". reports lists what the operation told on its way: (kind, source, message), parts as ("part", path, samples, bytes). */
 #include "extension.h"
 
 #include <string.h>
@@ -19,7 +19,8 @@ struct operation {
     mldf_error err;
 };
 
-static bool operation_begin(struct operation *op, PyObject *module, PyObject *options, PyObject *types, PyObject *progress) {
+static bool operation_begin(struct operation *op, PyObject *module, PyObject *options, PyObject *types,
+                            PyObject *progress) {
     memset(op, 0, sizeof *op);
     op->state = state_of(module);
     op->options = options;
@@ -37,7 +38,8 @@ static bool operation_writer(struct operation *op, mldf_writer_options *writer) 
     return option_writer(op->options, writer);
 }
 
-static bool operation_texts(struct operation *op, size_t place, const char *name, const char *const **out, size_t *count) {
+static bool operation_texts(struct operation *op, size_t place, const char *name, const char *const **out,
+                            size_t *count) {
     if (!option_texts(op->options, name, out, count))
         return false;
     op->lists[place] = *out;
@@ -108,7 +110,8 @@ static bool fill_pack(struct operation *op, mldf_pack_options *o) {
                 option_schema(op->options, "schema", op->state, context_get(op->context), &op->schema) &&
                 option_text(op->options, "key_column", &o->key_column) &&
                 operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count) &&
-                option_bool(op->options, "skip_bad_rows", &o->skip_bad_rows) && option_bool(op->options, "resume", &o->resume) &&
+                option_bool(op->options, "skip_bad_rows", &o->skip_bad_rows) &&
+                option_bool(op->options, "resume", &o->resume) &&
                 option_text(op->options, "image_arguments", &o->image_arguments) &&
                 operation_texts(op, 1, "file_columns", &o->file_columns, &o->file_column_count) &&
                 option_text(op->options, "file_root", &o->file_root) &&
@@ -132,7 +135,8 @@ static PyObject *pack(PyObject *module, PyObject *args) {
     size_t count;
     int add;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "O!ypO!OO", &PyList_Type, &sources, &out, &add, &PyDict_Type, &options, &types, &progress))
+    if (!PyArg_ParseTuple(args, "O!ypO!OO", &PyList_Type, &sources, &out, &add, &PyDict_Type, &options, &types,
+                          &progress))
         return NULL;
     bool ready = operation_begin(&op, module, options, types, progress) && fill_pack(&op, &o) &&
                  texts_from(sources, &paths, &count);
@@ -151,10 +155,12 @@ static bool fill_convert(struct operation *op, mldf_convert_options *o) {
     o->skip = on_skip;
     o->skip_user = &op->call;
     return operation_writer(op, &o->writer) && option_secret(op->options, "key", "passphrase", &o->source_secret) &&
-           option_text(op->options, "format", &o->format) && operation_texts(op, 0, "fields", &o->fields, &o->field_count) &&
+           option_text(op->options, "format", &o->format) &&
+           operation_texts(op, 0, "fields", &o->fields, &o->field_count) &&
            operation_texts(op, 1, "compress", &o->compress_fields, &o->compress_count) &&
            option_bool(op->options, "drop_fields", &o->drop_fields) && option_bool(op->options, "lz4", &o->lz4) &&
-           option_u64(op->options, "dataset_version", &o->dataset_version) && option_u64(op->options, "created", &o->created);
+           option_u64(op->options, "dataset_version", &o->dataset_version) &&
+           option_u64(op->options, "created", &o->created);
 }
 
 static PyObject *convert(PyObject *module, PyObject *args) {
@@ -199,14 +205,14 @@ static PyObject *merge(PyObject *module, PyObject *args) {
 
 /* ---- repack, repair ------------------------------------------------------------------------------------------------------------ */
 
-/* repack(path, out or None, options, types, progress) */
+/* repack(path, out, options, types, progress) */
 static PyObject *repack(PyObject *module, PyObject *args) {
     mldf_repack_options o = MLDF_REPACK_OPTIONS_INIT;
     struct operation op;
     PyObject *options, *types, *progress;
     const char *path, *out;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "yzO!OO", &path, &out, &PyDict_Type, &options, &types, &progress))
+    if (!PyArg_ParseTuple(args, "yyO!OO", &path, &out, &PyDict_Type, &options, &types, &progress))
         return NULL;
     bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
                  option_secret(options, "key", "passphrase", &o.source_secret) &&
@@ -214,7 +220,7 @@ static PyObject *repack(PyObject *module, PyObject *args) {
                  operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count);
     if (ready) {
         operation_call(&op);
-        status = mldf_repack(path, out, &o, &op.result, &op.err);
+        status = mldf_repack(path, *out ? out : NULL, &o, &op.result, &op.err);
     }
     return operation_end(&op, ready, status);
 }
@@ -226,7 +232,7 @@ static void on_lost(void *user, const mldf_error *lost) {
     call_pause(call);
 }
 
-/* repair(path, out or None, options, types, progress); its reports end with ("action", text, changed, unchecked). */
+/* repair(path, out, options, types, progress); its reports end with ("action", text, changed, unchecked). */
 static PyObject *repair(PyObject *module, PyObject *args) {
     mldf_repair_options o = MLDF_REPAIR_OPTIONS_INIT;
     mldf_repair_result result = {0};
@@ -234,22 +240,24 @@ static PyObject *repair(PyObject *module, PyObject *args) {
     PyObject *options, *types, *progress;
     const char *path, *out;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "yzO!OO", &path, &out, &PyDict_Type, &options, &types, &progress))
+    if (!PyArg_ParseTuple(args, "yyO!OO", &path, &out, &PyDict_Type, &options, &types, &progress))
         return NULL;
-    bool ready = operation_begin(&op, module, options, types, progress) && option_bool(options, "overwrite", &o.overwrite) &&
-                 option_int(options, "threads", &o.threads) && option_secret(options, "key", "passphrase", &o.secret);
+    bool ready = operation_begin(&op, module, options, types, progress) &&
+                 option_bool(options, "overwrite", &o.overwrite) && option_int(options, "threads", &o.threads) &&
+                 option_secret(options, "key", "passphrase", &o.secret);
     if (ready) {
         o.context = context_get(op.context);
         o.lost = on_lost;
         o.progress = call_progress;
         o.lost_user = o.progress_user = &op.call;
         operation_call(&op);
-        status = mldf_repair(path, out, &o, &result, &op.err);
+        status = mldf_repair(path, *out ? out : NULL, &o, &result, &op.err);
         op.result = (mldf_pack_result){result.samples_saved, result.samples_lost, result.bytes};
         if (status >= 0) {
             if (call_resume(&op.call))
-                call_append(&op.call, Py_BuildValue("(ssOO)", "action", result.action, result.changed ? Py_True : Py_False,
-                                                    result.unchecked ? Py_True : Py_False));
+                call_append(&op.call,
+                            Py_BuildValue("(ssOO)", "action", result.action, result.changed ? Py_True : Py_False,
+                                          result.unchecked ? Py_True : Py_False));
             call_pause(&op.call);
         }
     }
@@ -292,8 +300,8 @@ static PyObject *select_samples(PyObject *module, PyObject *args) {
     struct handle *handle = reader_borrow(reader);
     bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
                  operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
-                 operation_texts(&op, 1, "fields", &o.fields, &o.field_count) && option_text(options, "where", &o.where) &&
-                 ranges_from(options, &ranges, &o.range_count);
+                 operation_texts(&op, 1, "fields", &o.fields, &o.field_count) &&
+                 option_text(options, "where", &o.where) && ranges_from(options, &ranges, &o.range_count);
     o.ranges = ranges;
     if (ready) {
         operation_call(&op);
@@ -367,7 +375,8 @@ static PyObject *extract(PyObject *module, PyObject *args) {
     if (!reader)
         return NULL;
     struct handle *handle = reader_borrow(reader);
-    bool ready = operation_begin(&op, module, options, types, progress) && option_bool(options, "overwrite", &o.overwrite) &&
+    bool ready = operation_begin(&op, module, options, types, progress) &&
+                 option_bool(options, "overwrite", &o.overwrite) &&
                  operation_texts(&op, 0, "fields", &o.fields, &o.field_count);
     o.progress = call_progress;
     o.progress_user = &op.call;

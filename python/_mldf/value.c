@@ -15,7 +15,8 @@ static bool lies_in(const mldf_buffer *buffer, const void *data) {
 }
 
 /* Pixels in a buffer of their own in place of a picture file's bytes. */
-static mldf_status decode_image(const struct plan *plan, struct workspace *workspace, struct cell *cell, mldf_error *err) {
+static mldf_status decode_image(const struct plan *plan, struct workspace *workspace, struct cell *cell,
+                                mldf_error *err) {
     mldf_image_info info;
     mldf_image_shape shape;
     mldf_buffer pixels = MLDF_BUFFER_INIT;
@@ -30,7 +31,8 @@ static mldf_status decode_image(const struct plan *plan, struct workspace *works
     if (status >= 0)
         status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, err);
     if (status >= 0)
-        status = mldf_image_value_decode(workspace->decoder, &cell->value, &plan->image, pixels.data, (size_t)shape.bytes, err);
+        status = mldf_image_value_decode(workspace->decoder, &cell->value, &plan->image, pixels.data,
+                                         (size_t)shape.bytes, err);
     if (status < 0) {
         mldf_buffer_free(&pixels);
         return status;
@@ -61,13 +63,14 @@ static mldf_status copy_out(struct cell *cell, mldf_error *err) {
 }
 
 /* Where it happened, for errors of decoding, which know nothing of samples. */
-static mldf_status place(const mldf_reader *reader, const struct slot *slot, uint64_t sample, mldf_error *err, mldf_status status) {
+static mldf_status place(const mldf_reader *reader, const struct slot *slot, uint64_t sample, mldf_error *err,
+                         mldf_status status) {
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(reader), slot->field);
     if (err->sample == MLDF_NONE) {
         char message[sizeof err->message];
         memcpy(message, err->message, sizeof message);
-        PyOS_snprintf(err->message, sizeof err->message, "sample %llu, field %s: %s", (unsigned long long)sample, field->name,
-                      message);
+        PyOS_snprintf(err->message, sizeof err->message, "sample %llu, field %s: %s", (unsigned long long)sample,
+                      field->name, message);
         err->sample = sample;
         PyOS_snprintf(err->field, sizeof err->field, "%s", field->name);
         err->offset = MLDF_NONE; /* it counts from the picture's first byte */
@@ -75,8 +78,8 @@ static mldf_status place(const mldf_reader *reader, const struct slot *slot, uin
     return status;
 }
 
-mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample, bool copy,
-                      struct workspace *workspace, struct cell *out, mldf_error *err) {
+mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,
+                      bool copy, struct workspace *workspace, struct cell *out, mldf_error *err) {
     out->own = (mldf_buffer)MLDF_BUFFER_INIT;
     out->owned = false;
     if (slot->how == HOW_ABSENT) {
@@ -110,12 +113,12 @@ static PyObject *bytes_object(const void *data, uint64_t bytes) {
         return out;
     }
     Py_BEGIN_ALLOW_THREADS /* pages of the file may have to come from disk; nobody else knows `out` yet */
-    memcpy(to, data, (size_t)bytes);
-    Py_END_ALLOW_THREADS
-    return out;
+        memcpy(to, data, (size_t)bytes);
+    Py_END_ALLOW_THREADS return out;
 }
 
-static PyObject *array_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell) {
+static PyObject *array_object(struct module_state *state, struct handle *handle, const struct slot *slot,
+                              struct cell *cell) {
     const mldf_value *v = &cell->value;
     struct shape shape = {v->dtype, v->ndim, {0}};
     PyObject *dtype = slot->dtype;
@@ -134,7 +137,8 @@ static PyObject *array_object(struct module_state *state, struct handle *handle,
 }
 
 /* One record as a NumPy scalar. */
-static PyObject *struct_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell) {
+static PyObject *struct_object(struct module_state *state, struct handle *handle, const struct slot *slot,
+                               struct cell *cell) {
     cell->value.ndim = 0;
     PyObject *array = array_object(state, handle, slot, cell);
     PyObject *out = array ? PyObject_GetItem(array, state->empty_tuple) : NULL;
@@ -142,7 +146,8 @@ static PyObject *struct_object(struct module_state *state, struct handle *handle
     return out;
 }
 
-static PyObject *plain_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell) {
+static PyObject *plain_object(struct module_state *state, struct handle *handle, const struct slot *slot,
+                              struct cell *cell) {
     const mldf_value *v = &cell->value;
     switch (v->kind) {
     case MLDF_KIND_NULL:
@@ -280,7 +285,6 @@ static PyType_Slot plan_slots[] = {
     {Py_tp_doc, DOC("Which fields of a reader a sample has, and how each becomes a Python object.")},
     {0, NULL},
 };
-PyType_Spec plan_spec = {"mldf._mldf.Plan", sizeof(struct plan), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-                             Py_TPFLAGS_IMMUTABLETYPE,
-                         plan_slots};
+PyType_Spec plan_spec = {
+    "mldf._mldf.Plan", sizeof(struct plan), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, plan_slots};

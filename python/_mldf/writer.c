@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 struct writer {
-    PyObject_HEAD
-    mldf_writer *writer; /* NULL: finished, aborted or failed */
+    PyObject_HEAD mldf_writer *writer; /* NULL: finished, aborted or failed */
     struct context *context;
-    struct call call;    /* progress_user of the library's writer */
+    struct call call; /* progress_user of the library's writer */
     PyObject *progress;
-    PyObject *skipped;   /* list of (submitted, message, field) */
+    PyObject *skipped; /* list of (submitted, message, field) */
     struct fed *fed;
     size_t field_count;
     pid_t process;
@@ -269,17 +268,12 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, writer_dealloc},
-    {Py_tp_traverse, writer_traverse},
-    {Py_tp_clear, writer_clear},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, DOC("A file being written.")},
-    {0, NULL},
+    {Py_tp_dealloc, writer_dealloc}, {Py_tp_traverse, writer_traverse},         {Py_tp_clear, writer_clear},
+    {Py_tp_methods, methods},        {Py_tp_doc, DOC("A file being written.")}, {0, NULL},
 };
-PyType_Spec writer_spec = {"mldf._mldf.Writer", sizeof(struct writer), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-                               Py_TPFLAGS_IMMUTABLETYPE,
-                           slots};
+PyType_Spec writer_spec = {
+    "mldf._mldf.Writer", sizeof(struct writer), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 PyMethodDef writer_functions[] = {
     {"open_writer", open_writer, METH_VARARGS, "open_writer(path, schema, options, types, progress): a Writer"},

@@ -52,8 +52,7 @@ def _result(began: float, answer: tuple[int, int, int, list[tuple[Any, ...]]]) -
     )
 
 
-# ---- options
-# ----------------------------------------------------------------------------------------------------------------
+# ---- options ----
 
 
 def _compress(compress: Mapping[str, int] | Sequence[str] | str | None) -> list[str] | None:
@@ -105,8 +104,7 @@ def _keep_encrypted(
         reader.close()
 
 
-# ---- making
-# -------------------------------------------------------------------------------------------------------------------
+# ---- making ----
 
 _FORMATS = {None: 0, "auto": 0, "csv": 1, "tsv": 2, "jsonl": 3, "tar": 4, "folder": 5}
 _LAYOUTS = {None: 0, "auto": 0, "flat": 1, "classes": 2}
@@ -448,7 +446,7 @@ def repack(
     }
     _keep_encrypted(options, [str(path)], key, passphrase, decrypt)
     with Reporting("repack", progress) as hook:
-        target = None if out is None else encode(out)
+        target = b"" if out is None else encode(out)
         return _result(began, _mldf.repack(encode(path), target, options, registered_types(), hook))
 
 
@@ -468,5 +466,5 @@ def repair(
     began = time.monotonic()
     options = {"overwrite": overwrite, "threads": -1 if threads is None else threads, **secret_options(key, passphrase)}
     with Reporting("repair", progress) as hook:
-        target = None if out is None else encode(out)
+        target = b"" if out is None else encode(out)
         return _result(began, _mldf.repair(encode(path), target, options, registered_types(), hook))

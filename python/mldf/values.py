@@ -216,7 +216,7 @@ def _struct(field: FieldInfo) -> Converter:
             out = _to_dtype(field, value, dtype)
         else:
             try:
-                out = np.ascontiguousarray(np.array(_record(value, dtype), dtype=dtype))
+                out = np.array(_record(value, dtype), dtype=dtype)
             except (TypeError, ValueError, KeyError) as error:
                 raise WrongTypeError(
                     f"field {field.name!r} takes a record of {dtype}: {error!r}", field=field.name

@@ -11,9 +11,12 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
 import os
 import time
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -155,6 +158,7 @@ class Writer:
         self._known = frozenset(self._names)
         self._converters = [converter(field) for field in self._schema.values()]
         self._count = 0
+        _live.add(self)
 
     @property
     def schema(self) -> Schema:
@@ -231,6 +235,18 @@ class Writer:
     def __repr__(self) -> str:
         state = "finished" if self.result else f"{self._count:,} samples so far"
         return f"Writer({self.path!r}, {state}, {self._schema!r})"
+
+
+_live: weakref.WeakSet[Writer] = weakref.WeakSet()
+
+
+@atexit.register
+def _abort_all() -> None:
+    """A program that ends with writers open leaves no temporary files, daemon threads or not."""
+    for writer in list(_live):
+        if writer.result is None:
+            with contextlib.suppress(StateError):  # another thread is inside
+                writer.abort()
 
 
 def write(

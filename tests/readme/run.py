@@ -5,8 +5,10 @@
 
 For each document, in an empty folder: its ```sh blocks, in order, in one shell that stops at the first failure, with the
 command mldf on PATH; its ```json blocks that follow a line `<!-- file: NAME -->` are written to NAME first; its ```c
-blocks are compiled (C99, warnings are errors, static library) and run after the shell blocks. A block after a line that
-begins `<!-- not run` is left out. From the environment: MLDF (the command), MLDF_SOURCE_DIR, MLDF_BUILD_DIR, CC.
+blocks are compiled (C99, warnings are errors, static library) and run after the shell blocks; its ```python blocks run then, as one
+program, with the Python of MLDF_PYTHON or .venv (`make python`); without a package mldf there they are left out, and a line says
+so. A block after a line that begins `<!-- not run` is left out; one after `<!-- torch` needs PyTorch. From the environment: MLDF
+(the command), MLDF_SOURCE_DIR, MLDF_BUILD_DIR, CC, MLDF_PYTHON.
 """
 import os
 import pathlib
@@ -25,9 +27,35 @@ def blocks(text):
         yield match["language"], match["mark"] or "", match["body"], line
 
 
+def has_module(python, module):
+    return os.access(python, os.X_OK) and subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+def run_python(path, parts, folder, environment):
+    """Returns the number of blocks that ran."""
+    python = os.environ.get("MLDF_PYTHON") or str(ROOT / ".venv/bin/python")
+    if not has_module(python, "mldf"):
+        print(f"readme: {path.name}: {len(parts)} Python blocks SKIPPED: no package mldf in .venv (make python)")
+        return 0
+    if not has_module(python, "torch"):
+        left = [part for part in parts if not part[2].startswith("torch")]
+        if len(left) < len(parts):
+            print(f"readme: {path.name}: {len(parts) - len(left)} Python blocks SKIPPED: no PyTorch in .venv (make torch)")
+        parts = left
+    # Each block where it stands in the document, so that an error shows its line there.
+    program = ""
+    for line, body, _ in parts:
+        program += "\n" * (line - 1 - program.count("\n")) + body
+    source = pathlib.Path(folder, path.stem + "_blocks.py")
+    source.write_text(program, encoding="utf-8")
+    print(f"--- {path.name}: {len(parts)} Python blocks", flush=True)
+    subprocess.run([python, "-W", "error", str(source)], cwd=folder, env=environment, check=True)
+    return len(parts)
+
+
 def run_document(path, mldf, build, compiler):
     """Returns the number of blocks that ran; raises on failure."""
-    shell, programs, count = [], [], 0
+    shell, programs, scripts, count = [], [], [], 0
     with tempfile.TemporaryDirectory(prefix="mldf-readme-") as folder:
         for language, mark, body, line in blocks(path.read_text(encoding="utf-8")):
             if mark.startswith("not run"):
@@ -41,6 +69,8 @@ def run_document(path, mldf, build, compiler):
             elif language == "c":
                 programs.append((line, body))
                 count += 1
+            elif language == "python":
+                scripts.append((line, body, mark))
         environment = dict(os.environ, PATH=f"{pathlib.Path(mldf).parent}{os.pathsep}{os.environ['PATH']}")
         if shell:
             script = "set -euo pipefail\n" + "\n".join(shell)
@@ -58,6 +88,8 @@ def run_document(path, mldf, build, compiler):
                             *os.environ.get("LDFLAGS", "").split(), "-o", str(program)], check=True)
             print(f"--- {path.name}:{line}", flush=True)
             subprocess.run([str(program)], cwd=folder, check=True)
+        if scripts:
+            count += run_python(path, scripts, folder, environment)
     return count
 
 

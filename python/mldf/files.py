@@ -1,0 +1,111 @@
+"""The files behind a dataset, and which of their fields its samples have. dataset.py is what users see of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _mldf
+from .errors import ArgumentError, SchemaError
+from .fields import registered_types
+from .paths import encode
+from .sample import sample_type
+from .schema import JSON, FieldInfo, Schema
+
+__all__ = ["Files", "View"]
+
+
+class Files:
+    """The open files of a dataset and their common schema."""
+
+    def __init__(self, paths: list[str], options: dict[str, Any]) -> None:
+        self.paths = paths
+        self.options = options
+        types = registered_types()
+        self.readers = [_mldf.open_reader(encode(p), options, types) for p in paths]
+        self.schemas = [Schema.from_reader(r.fields()) for r in self.readers]
+        self.infos = [r.info() for r in self.readers]
+        self.schema = _common(self.schemas, self.infos, paths)
+        self.starts = [0]
+        for info in self.infos:
+            self.starts.append(self.starts[-1] + info["num_samples"])
+        self.count = self.starts.pop()
+        self.closed = False
+
+    def close(self) -> None:
+        """Views of the files stay valid."""
+        self.closed = True
+        for reader in self.readers:
+            reader.close()
+
+
+def _family(field: FieldInfo) -> tuple[Any, ...]:
+    """What must be equal for two files to be one dataset: how pictures were encoded does not matter."""
+    return ("image",) if field.is_image else (field.type_id, json.dumps(field.arguments, sort_keys=True))
+
+
+def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str]) -> Schema:
+    first = schemas[0]
+    if len(schemas) == 1:
+        return first
+    out = dict(first.items())
+    for schema, info, path in zip(schemas, infos, paths):
+        for name, field in schema.items():
+            if name in out and _family(out[name]) != _family(field):
+                raise SchemaError(f"{path}: field {name!r} is {field}, and in {paths[0]} it is {out[name]}", field=name)
+            if name not in out and not all(i["format"] == "tar" for i in infos):
+                raise SchemaError(f"{path}: field {name!r} is not in {paths[0]}", field=name)
+            out.setdefault(name, field)
+        missing = [name for name in out if name not in schema]
+        if missing and info["format"] != "tar":
+            raise SchemaError(f"{path}: there is no field {missing[0]!r}, which {paths[0]} has", field=missing[0])
+    return Schema([_nullable(field) if _lacks(schemas, name) else field for name, field in out.items()])
+
+
+def _lacks(schemas: list[Schema], name: str) -> bool:
+    return any(name not in s or s[name].nullable for s in schemas)
+
+
+def _nullable(field: FieldInfo) -> FieldInfo:
+    return dataclasses.replace(field, nullable=True)
+
+
+# ---- views ----
+
+
+class View:
+    """Which fields of the files a sample has, and how they are decoded."""
+
+    def __init__(
+        self, files: Files, fields: Sequence[str] | None, decode: bool, channels: int | None, orient: bool
+    ) -> None:
+        if isinstance(fields, str):
+            raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
+        self.files = files
+        self.fields = list(files.schema) if fields is None else list(fields)
+        self.decode, self.channels, self.orient = decode, channels, orient
+        self.schema = Schema([files.schema[name] for name in self.fields])
+        self.slots = {name: i for i, name in enumerate(self.fields)}
+        self.sample_type = sample_type(tuple(self.fields))
+        self.plans = [self._plan(reader, schema) for reader, schema in zip(files.readers, files.schemas)]
+
+    def _plan(self, reader: _mldf.Reader, schema: Schema) -> _mldf.Plan:
+        numbers = {name: i for i, name in enumerate(schema)}
+        slots = [(numbers.get(f.name, -1), self.decode, f.dtype, _decoder(f)) for f in self.schema.values()]
+        return _mldf.plan(reader, slots, self.sample_type, self.channels or 0, self.orient)
+
+    def slot(self, name: str) -> int:
+        """The place of a field in a sample."""
+        try:
+            return self.slots[name]
+        except KeyError:
+            self.schema[name]  # raises, and names the nearest
+            raise
+
+
+def _decoder(field: FieldInfo) -> Callable[[Any], Any] | None:
+    if field.type_id == JSON:
+        return json.loads
+    return field.custom.decode if field.custom is not None else None

@@ -1,0 +1,78 @@
+"""What the tests of the Python package share: small datasets of every kind, and looks at this process."""
+
+import gc
+import os
+import pathlib
+
+import mldf
+import numpy as np
+
+ROOT = pathlib.Path(os.environ.get("MLDF_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
+
+FIELDS = {
+    "image": mldf.Image(),
+    "label": mldf.Int("uint8"),
+    "score": mldf.Float(nullable=True),
+    "text": mldf.Text(compress=3),
+    "x": mldf.NDArray("float32", (None, 2)),
+    "fixed": mldf.NDArray("int16", (3,)),
+    "box": mldf.Struct([("x", "f4"), ("y", "f4"), ("id", "S4")]),
+    "pos": mldf.Struct(("f8", (2, 2))),
+    "meta": mldf.Json(nullable=True),
+    "blob": mldf.Bytes(),
+}
+
+
+def picture(i, height=12, width=16, channels=3):
+    return ((np.arange(height * width * channels) * 7 + i * 13) % 256).astype(np.uint8).reshape(height, width, channels)
+
+
+def sample(i):
+    return {
+        "image": mldf.images.encode(picture(i), "png") if i % 2 else picture(i),
+        "label": i % 256,
+        "score": None if i % 4 == 3 else i / 8,
+        "text": f"sample {i} ä",
+        "x": np.arange(2 * (i % 5), dtype=np.float32).reshape(-1, 2),
+        "fixed": [i, -i, 7],
+        "box": (i, i / 2, f"b{i}"[:4].encode()),
+        "pos": [[i, 1], [2, 3]],
+        "meta": None if i % 3 == 0 else {"n": i, "list": [1, "two", None]},
+        "blob": bytes([i % 256]) * (i % 7),
+    }
+
+
+def make(path, count=20, first=0, keys=True, **options):
+    with mldf.Writer(path, FIELDS, **options) as w:
+        for i in range(first, first + count):
+            w.append(sample(i), key=f"key-{i}" if keys else None)
+    return path
+
+
+def check(got, i):
+    """A sample that was read is the one that `sample` made."""
+    want = sample(i)
+    assert np.array_equal(got.image, picture(i)) and got.image.dtype == np.uint8
+    assert got.label == want["label"] and got.score == want["score"] and got.text == want["text"]
+    assert np.array_equal(got.x, want["x"]) and got.x.dtype == np.float32
+    assert got.fixed.tolist() == want["fixed"]
+    assert tuple(got.box) == want["box"]
+    assert got.pos.tolist() == want["pos"]
+    assert got.meta == want["meta"] and got.blob == want["blob"]
+
+
+def open_files():
+    """What this process has open or mapped."""
+    descriptors = len(os.listdir("/proc/self/fd"))
+    maps = sum(".mldf" in line for line in pathlib.Path("/proc/self/maps").read_text().splitlines())
+    return descriptors, maps
+
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+def resident():
+    """Bytes of memory in use."""
+    gc.collect()
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
