@@ -29,10 +29,10 @@ from . import _mldf
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .dataset import Dataset
 from .dataset import open as open_dataset
-from .errors import ArgumentError, NoFieldError, StateError, WrongTypeError
+from .errors import ArgumentError, Error, NoFieldError, StateError, WrongTypeError
 from .fields import registered_types
 from .loader_stats import LoaderStats
-from .pipeline import Pipelines, compile_pipelines, mentioned, quoted
+from .pipeline import Pipelines, compile_pipelines, mentioned, quoted, without_place
 from .ranks import find_rank
 from .sampling import describe
 from .schema import bfloat16
@@ -161,10 +161,10 @@ class Loader:
             "seed": seed,
             "block": block,
             "window": window,
-            "batch_size": _size(
-                "batch_size", (64 if batch_size is None else batch_size) if global_batch_size is None else 0
-            ),
-            "global_batch_size": _size("global_batch_size", global_batch_size or 0),
+            "batch_size": _size("batch_size", 64 if batch_size is None else batch_size)
+            if global_batch_size is None
+            else 0,
+            "global_batch_size": 0 if global_batch_size is None else _size("global_batch_size", global_batch_size),
             "rank": self.rank,
             "world_size": self.world_size,
             "last": _last(last, drop_last),
@@ -216,20 +216,33 @@ class Loader:
         schema = self._dataset._view.files.schema
         statements, calls, plain = compile_pipelines(pipelines, schema)
         text = "\n".join(statements)
-        named = {*plain, *(mentioned(text) if text else ())}
+        named = mentioned(text) if text else set()
+        for name in dict.fromkeys([*plain, *(self._fields or ())]):
+            if name in named:
+                continue
+            if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
+                statements.append(f"{quoted(name)}: decode")
+            elif name not in schema or not schema[name].is_fixed:
+                self._complain(name, [*schema, *named])
+        named |= set(plain)
         for name, field in schema.items():
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
-            if not wanted and name not in named:
+            struct = field.dtype is not None and field.dtype.names is not None  # never an output, and no input of drop
+            if not wanted and name not in named and not struct:
                 statements.append(f"{quoted(name)}: drop")
         return "\n".join(statements), calls, plain
 
     def _make(self, pipelines: Pipelines | None) -> tuple[_mldf.Loader, Convert | None]:
         files = self._dataset._view.files
-        text, calls, plain = self._text(pipelines)
-        core = _mldf.new_loader(
-            tuple(files.readers), {**self._options, "pipeline": text}, self._order, registered_types()
-        )
+        try:
+            text, calls, plain = self._text(pipelines)
+            options = {**self._options, "pipeline": text}
+            core = _mldf.new_loader(tuple(files.readers), options, self._order, registered_types())
+        except Error as error:
+            if not isinstance(pipelines, str):  # lines and columns are of a text that nobody wrote
+                error.args = (without_place(str(error)),)
+            raise
         outputs = core.outputs()
         picked = self._pick(outputs, plain)
         names = tuple(outputs[i][0] for i in picked)
@@ -239,11 +252,6 @@ class Loader:
         for name in calls:
             if name not in names:
                 raise NoFieldError(f"pipelines: there is no output {name!r}{near(name, names)}", field=name)
-        if not names:
-            raise ArgumentError(
-                "there is nothing to load: no field has a fixed size, and no pipeline makes one of "
-                + ", ".join(f"{n!r}" for n in files.schema)
-            )
         self._left_out = [n for n in files.schema if n not in names and (self._fields is None or n in self._fields)]
         if pipelines is None and self._fields is None and self._left_out:
             warnings.warn(
@@ -267,7 +275,7 @@ class Loader:
             owners.append(owner if i < len(outputs) - len(tail) else "")
         for name in [*plain, *(self._fields or [])]:
             if name not in have:
-                self._complain(name, schema, sorted(have))
+                self._complain(name, [*schema, *have])
         ranks = {name: i for i, name in enumerate(order)}
         wanted = [
             i
@@ -276,10 +284,12 @@ class Loader:
         ]
         return sorted(wanted, key=lambda i: (not owners[i], ranks.get(owners[i], len(ranks)), i))
 
-    def _complain(self, name: str, schema: list[str], have: list[str]) -> None:
+    def _complain(self, name: str, names: list[str]) -> None:
+        """Of an output that there is not."""
+        schema = self._dataset._view.files.schema
         if name not in schema:
-            raise NoFieldError(f"there is no field or output {name!r}{near(name, [*schema, *have])}", field=name)
-        field = self._dataset._view.files.schema[name]
+            raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
+        field = schema[name]
         hint = (
             "mldf.RandomResizedCrop(224) or mldf.Resize((224, 224))"
             if field.is_image
@@ -588,7 +598,7 @@ def _threads(threads: int | None, num_workers: int | None) -> int:
 def _size(name: str, value: Any) -> int:
     if not hasattr(value, "__index__"):
         raise WrongTypeError(f"{name}={value!r}: a whole number is needed")
-    if value < 0 or (value == 0 and name == "batch_size" and isinstance(value, bool)):
+    if value < 1:
         raise ArgumentError(f"{name}={value!r}: it is at least 1")
     return int(value.__index__())
 

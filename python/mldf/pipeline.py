@@ -72,6 +72,11 @@ def literal(value: Any, kind: str) -> str:
     raise WrongTypeError(f"a number, a list of numbers or text is needed, not {type(value).__name__}")
 
 
+def without_place(message: str) -> str:
+    """Without the line and column of a text that the user never saw."""
+    return _PLACE.sub("", message)
+
+
 class Operation:
     """One step of a pipeline. :mod:`mldf.ops` has a class for every operation of the library."""
 
@@ -87,7 +92,7 @@ class Operation:
         try:
             _mldf.check_pipeline("x: " + self.text)
         except (ArgumentError, SyntaxMistakeError) as error:
-            message = _PLACE.sub("", str(error)).removeprefix(f"{self.name}, ")
+            message = without_place(str(error)).removeprefix(f"{self.name}, ")
             raise type(error)(f"{self!r}: {message}") from None
 
     def _given(self) -> list[tuple[int, str, str, Any]]:
