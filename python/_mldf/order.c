@@ -34,7 +34,8 @@ static mldf_order *over(struct module_state *state, PyObject *samples, const mld
         count = PyLong_AsUnsignedLongLong(samples);
         if (PyErr_Occurred())
             return NULL;
-        return checked(state, mldf_order_new(count, options, &order, &err), &err, order);
+        status = mldf_order_new(count, options, &order, &err);
+        return checked(state, status, &err, order);
     }
     const void *numbers = items_of(samples, &view, &count);
     if (!numbers)
@@ -82,9 +83,10 @@ static mldf_order *mixture(struct module_state *state, PyObject *pairs, uint64_t
     if (parts && orders)
         while (made < length && part_from(state, PyList_GetItem(pairs, made), options, &orders[made], &parts[made]))
             made++;
-    if (parts && orders && made == length)
-        order =
-            checked(state, mldf_order_new_mixture(parts, (size_t)length, count, options, &order, &err), &err, order);
+    if (parts && orders && made == length) {
+        mldf_status status = mldf_order_new_mixture(parts, (size_t)length, count, options, &order, &err);
+        order = checked(state, status, &err, order);
+    }
     for (Py_ssize_t i = 0; i < made; i++)
         mldf_order_free(orders[i]);
     free(parts);

@@ -290,13 +290,8 @@ class Loader:
         if name not in schema:
             raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
         field = schema[name]
-        hint = (
-            "mldf.RandomResizedCrop(224) or mldf.Resize((224, 224))"
-            if field.is_image
-            else "mldf.Pad() or mldf.Ragged()"
-        )
         raise ArgumentError(
-            f"field {name!r} ({field}) has no fixed size: give it a pipeline, such as pipelines={{{name!r}: [{hint}]}}"
+            f"field {name!r} ({field}) has no fixed size: give it a pipeline, such as pipelines={{{name!r}: [mldf.Pad()]}}"
         )
 
     def _finisher(self, names: tuple[str, ...], calls: dict[str, list[Callable[[Any], Any]]]) -> Convert | None:
