@@ -291,7 +291,7 @@ class Loader:
             raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
         field = schema[name]
         raise ArgumentError(
-            f"field {name!r} ({field}) has no fixed size: give it a pipeline, such as pipelines={{{name!r}: [mldf.Pad()]}}"
+            f"field {name!r} ({field}) has no fixed size: give it a pipeline: {{{name!r}: [mldf.Pad()]}}, say"
         )
 
     def _finisher(self, names: tuple[str, ...], calls: dict[str, list[Callable[[Any], Any]]]) -> Convert | None:
