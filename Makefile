@@ -82,6 +82,10 @@ test: dev python ## everything: C tests, command, fuzz corpora, layers, oracle, 
 
 check: test ## the same as test
 
+.PHONY: operations
+operations: dev ## docs/operations.md from the library's own list
+	@build/dev/tests/unit_pipeline_test_operations --write docs/operations.md
+
 .PHONY: asan tsan coverage
 asan: setup ## the C tests under the address and undefined-behaviour sanitizers
 	@cmake --preset asan >/dev/null || cmake --preset asan

@@ -1,5 +1,5 @@
 /* bench_interop --dir FOLDER [--mib N] [--rounds N] [--json]: the neighbours' formats. CRC-16; writing TBL plain and LZ4, with
- * the number of samples known and not; tar to TBL through a pipe's interface; reading with checksums. Every write is measured
+ * the number of samples known and not; tar to TBL through a pipe's interface; reading with checksums; opening a tar. Every write is measured
  * beside the same bytes written in blocks of 4 MiB with one fsync, as `dd bs=4M conv=fsync` does. docs/guides/interop.md quotes
  * it. */
 #include <fcntl.h>
@@ -221,6 +221,72 @@ static void verified_read(void) {
     data_remove(path);
 }
 
+/* ---- Opening a tar ---------------------------------------------------------------------------------------------------------- */
+
+enum { OPEN_SAMPLES = 50000, OPEN_BYTES = 3000 }; /* a picture and a label each: 100,000 members */
+
+static void write_many(const char *path) {
+    struct tar_writer *w;
+    mldf_error err;
+    bench_check(mldfi_tar_writer_open(&w, path, true, &err), &err, path);
+    for (uint64_t i = 0; i < OPEN_SAMPLES; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%09llu", (unsigned long long)i);
+        bench_check(mldfi_tar_writer_part(w, key, "jpg", source + i % 100 * OPEN_BYTES, OPEN_BYTES, &err), &err, path);
+        bench_check(mldfi_tar_writer_part(w, key, "cls", key + 5, 4, &err), &err, path);
+    }
+    bench_check(mldfi_tar_writer_finish(w, &err), &err, path);
+    mldfi_tar_writer_free(w);
+}
+
+/* Milliseconds. cold: the page cache has forgotten the archive and its index. */
+static double open_once(const char *path, const char *kept, mldf_tar_index how, bool cold) {
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_reader *reader;
+    mldf_error err;
+    options.tar_index = how;
+    for (int i = 0; cold && i < 2; i++) {
+        struct os_file file;
+        bench_check(mldfi_file_open(&file, i ? kept : path, OS_OPEN_READ, &err), &err, path);
+        bench_check(mldfi_file_sync(&file, &err), &err, path);
+        mldfi_file_forget(&file, 0, 0);
+        mldfi_file_close(&file);
+    }
+    double begin = bench_now();
+    bench_check(mldf_reader_open(path, &options, &reader, &err), &err, path);
+    double seconds = bench_now() - begin;
+    if (mldf_reader_sample_count(reader) != OPEN_SAMPLES)
+        bench_die("%s: wrong number of samples", path);
+    mldf_reader_close(reader);
+    return seconds * 1e3;
+}
+
+static void open_tar(void) {
+    static const struct {
+        const char *name, *text;
+        mldf_tar_index how;
+        bool cold;
+    } kinds[] = {
+        {"tar_open.walk", "walked, in the page cache", MLDF_TAR_INDEX_IGNORE, false},
+        {"tar_open.kept", "with the index kept beside it, in the page cache", MLDF_TAR_INDEX_USE, false},
+        {"tar_open.walk_cold", "walked, not in the page cache", MLDF_TAR_INDEX_IGNORE, true},
+        {"tar_open.kept_cold", "with the index kept beside it, not in the page cache", MLDF_TAR_INDEX_USE, true}};
+    char path[BENCH_PATH], kept[BENCH_PATH];
+    double times[ROUNDS_MAX];
+    data_path(run, "open.tar", path);
+    data_path(run, "open.tar.mldfidx", kept);
+    write_many(path);
+    report_part("Opening a tar of 100,000 members");
+    (void)open_once(path, kept, MLDF_TAR_INDEX_KEEP, false);
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        for (int i = 0; i < run->rounds; i++)
+            times[i] = open_once(path, kept, kinds[k].how, kinds[k].cold);
+        report_add(kinds[k].name, kinds[k].text, bench_median(times, (size_t)run->rounds), "ms", 2);
+    }
+    data_remove(path);
+    data_remove(kept);
+}
+
 int main(int argc, char **argv) {
     struct settings settings = {.folder = NULL, .bytes = UINT64_C(512) << 20, .rounds = 3};
     for (int i = 1; i < argc; i++) {
@@ -252,6 +318,7 @@ int main(int argc, char **argv) {
     tar_to_tbl("tar_to_tbl.mapped", "tar in a file to TBL", map_tar);
     tar_to_tbl("tar_to_tbl.pipe", "tar from a pipe to TBL", stream_tar);
     verified_read();
+    open_tar();
     report_print(&settings);
     free(source);
     return 0;

@@ -1,8 +1,8 @@
 /* Regions of JPEG files as the pipeline decodes them, beside a bare loop of libjpeg-turbo over the same regions at the same scales that
  * does nothing else. Microseconds of this thread for one region, the best of many rounds. Without files a picture of 500 x 375 is
- * painted. To count instructions instead: perf stat -e instructions:u bench_jpeg --bare, and --ours.
+ * painted. To count instructions instead: valgrind --tool=callgrind bench_jpeg --rounds 1 --ours, and --bare (which has two loops).
  *
- *     build/release/bench/bench_jpeg [--bare | --ours] [FILE.jpg ...]
+ *     build/release/bench/bench_jpeg [--bare | --ours] [--rounds N] [FILE.jpg ...]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "bench.h"
 #include "codec/image.h"
 
-enum { WIDTH = 500, HEIGHT = 375, ROUNDS = 40, REGIONS = 64, FILES_MAX = 64 };
+enum { WIDTH = 500, HEIGHT = 375, REGIONS = 64, FILES_MAX = 64 };
 
 struct region {
     const mldf_buffer *file;
@@ -28,6 +28,7 @@ struct work {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
     uint8_t *row;
+    int rounds;
     bool forget; /* the bare loop: every row into the same place */
     uint64_t sum;
 };
@@ -113,7 +114,7 @@ static void decode_ours(struct work *w, const struct region *r) {
 
 static double best_of(struct work *w, void (*decode)(struct work *, const struct region *)) {
     double best = 1e30;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < w->rounds; round++) {
         double begin = bench_cpu();
         for (size_t i = 0; i < REGIONS; i++)
             decode(w, &w->regions[i]);
@@ -127,11 +128,14 @@ int main(int argc, char **argv) {
     static struct work w;
     mldf_error err;
     bool bare = true, ours = true;
+    w.rounds = 40;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--bare") == 0)
             ours = false;
         else if (strcmp(argv[i], "--ours") == 0)
             bare = false;
+        else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
+            w.rounds = atoi(argv[++i]);
         else if (w.count < FILES_MAX)
             load(&w.files[w.count++], argv[i]);
     }

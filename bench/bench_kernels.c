@@ -1,7 +1,8 @@
 /* The kernels one by one, for every instruction set of this processor: nanoseconds of this thread, the best of many rounds.
  *
- *     build/release/bench/bench_kernels [--only NAME]        NAME: portable, sse4, avx2, avx512, neon
- */
+ *     build/release/bench/bench_kernels [--only NAME] [--case TEXT]
+ *
+ * NAME: portable, sse4, avx2, avx512, neon. TEXT: a part of the heading. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,19 +83,26 @@ static void end(struct bench *b) {
     free(b->out);
 }
 
-static void each(struct bench *b, void (*run)(struct bench *, unsigned), const char *text, const char *only) {
+struct choice {
+    const char *only, *part;
+};
+
+static void each(struct bench *b, void (*run)(struct bench *, unsigned), const char *text,
+                 const struct choice *choice) {
+    if (choice->part && !strstr(text, choice->part))
+        return;
     double copy = best_of(run_copy, b);
     printf("%s\n    %-10s %9.0f ns\n", text, "memcpy", copy);
     for (int isa = 0; isa < ISA_COUNT; isa++) {
         b->k = mldfi_kernels((enum isa)isa);
-        if (!b->k || (only && strcmp(only, b->k->name) != 0))
+        if (!b->k || (choice->only && strcmp(choice->only, b->k->name) != 0))
             continue;
         double took = best_of(run, b);
         printf("    %-10s %9.0f ns   %.2f of memcpy's speed, in bytes written\n", b->k->name, took, copy / took);
     }
 }
 
-static void finish_part(const char *only) {
+static void finish_part(const struct choice *choice) {
     static const struct {
         mldf_dtype type;
         bool planar, mirror;
@@ -110,12 +118,12 @@ static void finish_part(const char *only) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bench b = begin(160, 160, 3, 160 * 160, cases[i].type, cases[i].planar);
         b.mirror = cases[i].mirror;
-        each(&b, run_finish, cases[i].text, only);
+        each(&b, run_finish, cases[i].text, choice);
         end(&b);
     }
 }
 
-static void resize_part(const char *only) {
+static void resize_part(const struct choice *choice) {
     static const struct {
         uint32_t width, height, channels;
         mldf_dtype type;
@@ -138,16 +146,22 @@ static void resize_part(const char *only) {
             begin(cases[i].width, cases[i].height, cases[i].channels, (size_t)224 * 224, cases[i].type, true);
         b.spec = mldfi_resize_whole(&b.in, 224, 224, cases[i].filter);
         b.vary = cases[i].vary;
-        each(&b, run_resize, cases[i].text, only);
+        each(&b, run_resize, cases[i].text, choice);
         end(&b);
     }
 }
 
 int main(int argc, char **argv) {
-    const char *only = argc == 3 && strcmp(argv[1], "--only") == 0 ? argv[2] : NULL;
-    if (argc > 1 && !only)
-        bench_die("usage: bench_kernels [--only NAME]");
-    finish_part(only);
-    resize_part(only);
+    struct choice choice = {NULL, NULL};
+    for (int i = 1; i < argc; i += 2) {
+        if (i + 1 < argc && strcmp(argv[i], "--only") == 0)
+            choice.only = argv[i + 1];
+        else if (i + 1 < argc && strcmp(argv[i], "--case") == 0)
+            choice.part = argv[i + 1];
+        else
+            bench_die("usage: bench_kernels [--only NAME] [--case TEXT]");
+    }
+    finish_part(&choice);
+    resize_part(&choice);
     return 0;
 }

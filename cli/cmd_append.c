@@ -1,12 +1,13 @@
-/* mldf append: samples from tables or from other MLDF files into an existing file. */
+/* mldf append: samples from tables, folders, archives and dataset files into an existing file. */
 #include <string.h>
 
 #include "cli.h"
 
 static const struct option_spec options[] = {
-    {0, "format", "FORMAT", "csv, tsv or jsonl (default: by the name's ending, else by the first bytes)"},
-    {0, "key-column", "NAME", "the column that holds the sample keys"},
-    {0, "on-error", "stop|skip", "a row that does not fit: stop (default), or leave it out and list it"},
+    {0, "format", "FORMAT", "csv, tsv, jsonl or tar (default: by the name's ending, else by the first bytes)"},
+    {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
+    {0, "key-column", "NAME", "the column of tables that holds the sample keys"},
+    {0, "on-error", "stop|skip", "a row or picture that does not fit: stop (default), or leave it out and list it"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
     {0, NULL, NULL, NULL},
 };
@@ -18,7 +19,7 @@ static int run(struct invocation *v) {
     mldf_error err;
     const char *path = v->files[0];
     if (!parse_on_error(v, &packing.skip_bad_rows) || !parse_format(v, &packing.format) ||
-        !parse_threads(v, &packing.writer.threads))
+        !parse_layout(v, &packing.layout) || !parse_threads(v, &packing.writer.threads))
         return EXIT_USAGE;
     pack_report_begin(&report, v);
     packing.writer.context = v->context;
@@ -27,6 +28,10 @@ static int run(struct invocation *v) {
     packing.key_column = option_value(v, "key-column");
     packing.skip = pack_report_skip;
     packing.skip_user = &report;
+    packing.warn = pack_report_warning;
+    packing.warn_user = &report;
+    packing.left_out = pack_report_left_out;
+    packing.left_out_user = &report;
     if (mldf_append(path, v->files + 1, v->file_count - 1, &packing, &result, &err) < 0) {
         pack_report_failed(&report);
         /* A message about a source names it; any other is about the file. */
@@ -44,15 +49,22 @@ const struct command command_append = {
     "append",
     "FILE SRC...",
     "add samples to a file",
-    "Adds the rows of the sources (CSV, TSV, JSON lines, or MLDF files with the same fields) to FILE, in place, under its\n"
-    "lock. Fields, page size, compression, card and key are those of the file. Until the command has finished, the file is\n"
-    "what it was; a failure or an interrupt leaves the old samples. Each append writes the tables anew; repack reclaims the\n"
-    "space of the old ones.\n"
+    "Adds the samples of the sources to FILE, in place, under its lock, one source after the other:\n"
+    "\n"
+    "  tables    CSV, TSV, JSON lines: columns by the fields' names\n"
+    "  folders   of pictures, for the field image; class folders by their names in the card's \"classes\", for the field label\n"
+    "  tar       a part for each field, by name: KEY.jpg for the field jpg; data-{000..009}.tar is ten archives\n"
+    "  files     MLDF, TBL, .beton: the same fields; those that are nullable may be missing\n"
+    "\n"
+    "Fields, page size, compression, card and key are those of the file; names become keys if the file has keys. Until the\n"
+    "command has finished, the file is what it was; a failure or an interrupt leaves the old samples. Each append writes the\n"
+    "tables anew; repack reclaims the space of the old ones.\n"
     "\n"
     "With --json, one object: written (samples added), skipped (source, message), bytes (of the file), seconds.",
     options,
     "  mldf append train.mldf more.csv\n"
-    "  mldf append all.mldf part-*.mldf\n",
+    "  mldf append all.mldf part-*.mldf\n"
+    "  mldf append photos.mldf new-photos\n",
     2,
     -1,
     run,

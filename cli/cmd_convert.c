@@ -11,9 +11,11 @@ static const struct option_spec options[] = {
      "the file to write, or - for standard output (mldf, tar); refused when it exists, unless -f is given"},
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT"},
-    {0, "to", "FORMAT", "mldf, tbl (tbl2), tbl1, tbl2, beton or tar (default: by OUT's ending)"},
+    {0, "to", "FORMAT", "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz or tar.zst (default: by OUT's ending)"},
     {0, "fields", "a,b", "these fields alone, in this order"},
     {0, "drop-fields", NULL, "leave out fields that the format has no place for, and samples without a picture in tbl"},
+    {0, "on-error", "stop|skip",
+     "a sample that cannot be read or written: stop (default), or leave it out and list it"},
     {0, "lz4", NULL, "tbl2: compress the samples that get smaller"},
     {0, "dataset-version", "N", "tbl1: the dataset's version (default: as in IN, else 0)"},
     {0, "created", "SECONDS", "tbl1: time of creation, seconds since 1970 (default: as in IN, else 0)"},
@@ -42,11 +44,11 @@ static int check_convert_output(const struct invocation *v, const char *out, con
 }
 
 static int check_format(const struct invocation *v, const char *to) {
-    static const char *const formats[] = {"mldf", "tbl", "tbl1", "tbl2", "beton", "tar"};
+    static const char *const formats[] = {"mldf", "tbl", "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (!to || strcmp(to, formats[i]) == 0)
             return EXIT_FINE;
-    return usage_error(v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton and tar", to);
+    return usage_error(v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz and tar.zst", to);
 }
 
 /* "a,b" as a list; the text and the list are the caller's to free. */
@@ -98,6 +100,8 @@ static int run(struct invocation *v) {
     int code = check_convert_output(v, out, to);
     if (code == EXIT_FINE)
         code = check_format(v, to);
+    if (code == EXIT_FINE && !parse_on_error(v, &converting.skip_bad_samples))
+        code = EXIT_USAGE;
     if (code == EXIT_FINE && ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||
                               (created && !parse_count(v, "--created", created, &converting.created))))
         code = EXIT_USAGE;
@@ -135,7 +139,7 @@ const struct command command_convert = {
     "         the field metadata, a single JSON field, or numbers, text and JSON together as {\"label\":7,...} (version 2)\n"
     "  beton  integers, floats, pictures (JPEG and raw RGB stay, others are decoded), bytes, text as bytes, JSON, arrays of one\n"
     "         shape; no nulls, no keys\n"
-    "  tar    a member KEY.FIELD for each value; without keys, the sample's number\n"
+    "  tar    a member KEY.FIELD for each value; without keys, the sample's number. tar.gz and tar.zst: the same, compressed\n"
     "\n"
     "What does not fit is an error that names the field or the sample. With --json, one object: written, skipped, bytes,\n"
     "seconds.",

@@ -4,7 +4,10 @@
 
 #include "cli.h"
 
-static const struct option_spec options[] = {{0, NULL, NULL, NULL}};
+static const struct option_spec options[] = {
+    {0, "keep-index", NULL, "plain tar: keep the index in FILE.mldfidx, so that FILE opens at once the next time"},
+    {0, NULL, NULL, NULL},
+};
 
 struct sizes {
     uint64_t data_bytes, padding_bytes; /* MLDF_NONE: not known */
@@ -390,6 +393,7 @@ static int run(struct invocation *v) {
     reading.context = v->context;
     reading.secret = v->secret;
     reading.without_key = !v->secret.key && !v->secret.passphrase;
+    reading.tar_index = option_given(v, "keep-index") ? MLDF_TAR_INDEX_KEEP : MLDF_TAR_INDEX_USE;
     if (strcmp(path, "-") == 0)
         return usage_error(v, "files are read at random: standard input cannot be, give a file");
     if (mldf_reader_open(path, &reading, &reader, &err) < 0)
@@ -412,7 +416,7 @@ const struct command command_info = {
     "FILE",
     "what is in a file",
     "FILE may be MLDF, TBL, .beton or tar. Shows the version, the number of samples, sizes, flags, fields with their types and statistics, sections and the\n"
-    "card. No payload is read. An encrypted file is shown without its key too, unauthenticated, and the output says so.\n"
+    "card. No payload is read, and nothing is written, unless --keep-index asks for it. An encrypted file is shown without its key too, unauthenticated, and the output says so.\n"
     "\n"
     "With --json, one object: format, version, num_samples, file_bytes, data_bytes, padding_bytes, page_size, flags,\n"
     "fields, sections, card, has_keys, generation, authenticated, ignored_bytes, header_recovered.",

@@ -5,7 +5,7 @@ _mldf_options() { # command
     local reading="-n --range --samples --keys --fields --raw --full"
     local writing="-o -f -j --workers --compress --page-size --encrypt --no-checksums --dictionary --card"
     case $1 in
-    info) echo "$common" ;;
+    info) echo "$common --keep-index" ;;
     head | cat) echo "$common $reading" ;;
     verify) echo "$common --deep -j --workers" ;;
     diff) echo "$common --max" ;;
@@ -15,7 +15,7 @@ _mldf_options() { # command
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --baseline" \
             "--icc --orientation --check"
         ;;
-    append) echo "$common -j --workers --format --key-column --on-error=" ;;
+    append) echo "$common -j --workers --format --layout --key-column --on-error=" ;;
     stats) echo "$common --svg -f" ;;
     merge) echo "$common $writing --decrypt" ;;
     split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;
@@ -24,7 +24,7 @@ _mldf_options() { # command
     add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
-    convert) echo "$common $writing --to --fields --drop-fields --lz4 --dataset-version --created" ;;
+    convert) echo "$common $writing --to --fields --drop-fields --on-error= --lz4 --dataset-version --created" ;;
     tar_to_tbl) echo "$common --v1 --v2 --lz4 --dataset-version --created -f -j --workers" ;;
     esac
 }
@@ -59,7 +59,7 @@ _mldf() {
         return
         ;;
     --to)
-        mapfile -t COMPREPLY < <(compgen -W "mldf tbl tbl1 tbl2 beton tar" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "mldf tbl tbl1 tbl2 beton tar tar.gz tar.zst" -- "$current")
         return
         ;;
     -n | -j | --workers | --range | --samples | --keys | --page-size | --fields | --raw | --compress | --payload-bytes | \

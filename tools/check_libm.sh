@@ -1,5 +1,5 @@
 #!/bin/sh
-# The library takes from libm only what IEEE 754 defines to the last bit: sqrt, floor, ceil, rint, fabs. Anything else (exp, pow, fma ...)
+# The library takes from libm only what IEEE 754 defines to the last bit: sqrt, floor, ceil, rint, fabs (and their float forms). Anything else (exp, pow, fma ...)
 # has other bits on other machines, and results must not. src/util/math.h has our own.
 #
 #     tools/check_libm.sh LIBRARY...      shared libraries, archives or object files
@@ -42,7 +42,7 @@ undefined "$work/probe.o" | comm -12 - "$work/libm" | grep -qx pow || {
 status=0
 for library in "$@"; do
     undefined "$library" | comm -12 - "$work/libm" >"$work/used"
-    if grep -vxE 'sqrt|floor|ceil|rint|fabs' "$work/used" >"$work/bad"; then
+    if grep -vxE '(sqrt|floor|ceil|rint|fabs)f?' "$work/used" >"$work/bad"; then
         sed "s|^|check_libm: $library uses |" "$work/bad" >&2
         status=1
     fi

@@ -44,6 +44,7 @@ typedef struct mldf_parameter_info {
     const char *type;     /* "int", "float", "bool", "choice", "text", "ints", "floats", "dtype" */
     const char *fallback; /* the default's text; NULL: must be given */
     const char *help;
+    const char *const *choices; /* words that it takes, NULL at the end; NULL: none */
 } mldf_parameter_info;
 typedef struct mldf_operation_info {
     const char *name;

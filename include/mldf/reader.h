@@ -33,6 +33,14 @@ typedef enum mldf_backend {
     MLDF_BACKEND_READ = 1 /* positional reads into the caller's scratch buffers */
 } mldf_backend;
 
+/* The index of a plain tar archive. To have one, opening walks the archive, unless the file FILE.mldfidx beside it has kept it. */
+typedef enum mldf_tar_index {
+    MLDF_TAR_INDEX_USE =
+        0,                /* the kept one if it is there and belongs to the archive; a warning says when it does not */
+    MLDF_TAR_INDEX_KEEP,  /* walk, and keep the index for the next time. Only for plain tar: MLDF_E_ARGUMENT */
+    MLDF_TAR_INDEX_IGNORE /* walk */
+} mldf_tar_index;
+
 typedef struct mldf_reader_options {
     size_t struct_bytes;
     const mldf_context *context;
@@ -41,13 +49,10 @@ typedef struct mldf_reader_options {
     bool
         without_key; /* open an encrypted file for its structure alone: nothing is authenticated, payloads are refused */
     mldf_secret secret;
+    mldf_tar_index tar_index;
 } mldf_reader_options;
 #define MLDF_READER_OPTIONS_INIT \
-    { \
-        sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, { \
-            0, 0, 0, 0 \
-        } \
-    }
+    { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE }
 
 /* O(1) in the number of samples, except for encrypted files, whose tables are authenticated here. */
 MLDF_API mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out,

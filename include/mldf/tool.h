@@ -149,7 +149,9 @@ typedef struct mldf_pack_result {
  * A file of another kind among the sources is MLDF_E_ARGUMENT. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,
                                const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
-/* The same sources, or MLDF files of the same schema, added to an existing file. */
+/* The same sources, and files (MLDF, TBL, .beton) with the fields of the file, added to it; here kinds may be mixed. Class folders get the
+ * labels that the card's "classes" give them (MLDF_E_SCHEMA names one that is not there); parts of archives go by the fields' names; nullable
+ * fields may be missing. Names become keys if the file has keys. After any failure the file is as it was. */
 MLDF_API mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
                                  const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
 
@@ -159,8 +161,8 @@ typedef struct mldf_convert_options {
     size_t struct_bytes;
     mldf_writer_options writer; /* threads, overwrite and progress for every format; the rest for MLDF files */
     mldf_secret source_secret;
-    const char
-        *format; /* "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar"; NULL: by the name's ending */
+    const char *
+        format; /* "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst"; NULL: by the name's ending */
     const char *const *fields; /* these alone, in this order; NULL: all */
     size_t field_count;
     const char *const *compress_fields; /* MLDF: names; "FIELD" or "FIELD=LEVEL" */
@@ -171,16 +173,19 @@ typedef struct mldf_convert_options {
     uint64_t created;         /* the same: seconds since 1970 */
     mldf_skip_fn skip;        /* with drop_fields: a sample without a picture has no place in a TBL file */
     void *skip_user;
+    bool
+        skip_bad_samples; /* leave out samples that cannot be read or that the format cannot hold, and report them through skip */
 } mldf_convert_options;
 #define MLDF_CONVERT_OPTIONS_INIT \
     { \
         sizeof(mldf_convert_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, \
-            MLDF_NONE, 0, 0 \
+            MLDF_NONE, 0, 0, false \
     }
 
 /* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar
  * archives may lack some. A source may be a pattern ("data-{000..009}.tar") or "-", standard input; out may be "-" for MLDF and tar.
- * What the format cannot hold is refused: nulls in .beton, a second picture in TBL ... docs/guides/interop.md has the rules. */
+ * What the format cannot hold is refused: nulls in .beton, a second picture in TBL ... docs/guides/interop.md has the rules. The bytes that
+ * are written, the list of skipped samples and the error, which is that of the first bad sample, are the same for any number of threads. */
 MLDF_API mldf_status mldf_convert(const char *const *sources, size_t source_count, const char *out,
                                   const mldf_convert_options *options, mldf_pack_result *result, mldf_error *err);
 

@@ -23,6 +23,10 @@ void mldf_context_free(mldf_context *context) {
     for (size_t i = 0; i < context->type_count; i++)
         free(context->users[i]);
     free(context->users);
+    if (context->free_operations)
+        context->free_operations(context->operations);
+    free(context->cache_folder);
+    free(context->compiler);
     free(context->types);
     free(context);
 }

@@ -6,6 +6,7 @@
 #include "interop/foreign.h"
 #include "interop/sink.h"
 #include "interop/tar.h"
+#include "interop/tar_sidecar.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -135,6 +136,40 @@ static mldf_status make_schema(mldf_reader *reader, const struct tar_index *inde
     return status;
 }
 
+/* The index that is kept beside the archive, if there is one and it is this archive's. */
+static bool use_kept(mldf_reader *reader, struct tar_state *tar) {
+    mldf_error why;
+    if (reader->tar_index != MLDF_TAR_INDEX_USE)
+        return false;
+    mldf_status status =
+        mldfi_tar_sidecar_load(&tar->index, reader->path, &reader->file, reader->map.data, reader->map.bytes, &why);
+    if (status == MLDF_END)
+        return false;
+    if (status >= 0 && (status = make_schema(reader, &tar->index, &why)) < 0) {
+        mldf_schema_free(reader->schema);
+        reader->schema = NULL;
+        mldfi_tar_index_free(&tar->index);
+    }
+    if (status < 0)
+        mldfi_warn(reader->context, "%s%s is not used: %s", reader->path, TAR_SIDECAR_SUFFIX, why.message);
+    return status >= 0;
+}
+
+static mldf_status walk(mldf_reader *reader, struct tar_state *tar, const void *data, uint64_t bytes, mldf_error *err) {
+    bool keep = reader->tar_index == MLDF_TAR_INDEX_KEEP;
+    struct os_stamp before;
+    mldf_status status = keep ? mldfi_file_stamp(&reader->file, &before, err) : MLDF_OK;
+    if (status >= 0 && keep)
+        mldfi_stamp_settle(&before);
+    if (status >= 0)
+        status = mldfi_tar_index_build(&tar->index, data, bytes, on_warning, reader, err);
+    if (status >= 0)
+        status = make_schema(reader, &tar->index, err);
+    if (status >= 0 && keep)
+        status = mldfi_tar_sidecar_keep(&tar->index, reader->path, &reader->file, &before, err);
+    return status;
+}
+
 mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
     struct tar_state *tar = mldfi_alloc_zero(1, sizeof *tar, err);
     if (!tar)
@@ -154,10 +189,11 @@ mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
         bytes = tar->map.bytes;
     }
     mldfi_tar_input_free(input);
-    if (status >= 0)
-        status = mldfi_tar_index_build(&tar->index, data, bytes, on_warning, reader, err);
-    if (status >= 0)
-        status = make_schema(reader, &tar->index, err);
+    if (status >= 0 && tar->unpacked.fd >= 0 && reader->tar_index == MLDF_TAR_INDEX_KEEP)
+        status =
+            mldfi_fail(err, MLDF_E_ARGUMENT, "a compressed archive is unpacked to be read: there is no index to keep");
+    if (status >= 0 && (tar->unpacked.fd >= 0 || !use_kept(reader, tar)))
+        status = walk(reader, tar, data, bytes, err);
     tar->schema = reader->schema;
     reader->header.num_samples = tar->index.sample_count;
     return status;

@@ -47,13 +47,26 @@ static mldf_status open_foreign(mldf_reader *reader, mldf_error *err) {
     return MLDF_END;
 }
 
+/* Other formats have their index inside. */
+static mldf_status check_keep(mldf_reader **reader, mldf_error *err) {
+    const char *format = mldf_reader_format(*reader);
+    if ((*reader)->tar_index != MLDF_TAR_INDEX_KEEP || strcmp(format, "tar") == 0)
+        return MLDF_OK;
+    mldf_status status =
+        mldfi_fail(err, MLDF_E_ARGUMENT, "only a plain tar archive has an index to keep; this is %s", format);
+    mldfi_reader_name_error(*reader, err, status);
+    mldf_reader_close(*reader);
+    *reader = NULL;
+    return status;
+}
+
 mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err) {
     mldf_error why;
     mldf_status native = mldfi_reader_open_native(path, options, out, &why);
     if (native != MLDF_E_MAGIC && native != MLDF_E_TRUNCATED) {
         if (native < 0 && err)
             *err = why;
-        return native;
+        return native < 0 ? native : check_keep(out, err);
     }
     mldf_reader *reader = NULL;
     mldf_status status = mldfi_reader_map(path, options, &reader, err);
@@ -62,7 +75,7 @@ mldf_status mldf_reader_open(const char *path, const mldf_reader_options *option
     if (status == MLDF_OK) {
         reader->row_bytes = reader->schema->row_bytes;
         *out = reader;
-        return MLDF_OK;
+        return check_keep(out, err);
     }
     if (status < 0 && reader)
         mldfi_reader_name_error(reader, err, status);

@@ -18,10 +18,31 @@ struct sink_result {
     uint64_t samples, bytes;
 };
 
+struct picture_maker;
+struct picture;
+
+/* Room for what becomes of one sample on its way: one kit for each sample under way, one entry for each field of the schema. */
+struct sink_kit {
+    size_t count;
+    struct picture_maker *makers;
+    struct picture *pictures; /* of the fields that are pictures, as the format holds them */
+};
+mldf_status mldfi_sink_kit_begin(struct sink_kit *kit, size_t count, mldf_error *err);
+/* Gives back buffers that one large sample needed. */
+void mldfi_sink_kit_trim(struct sink_kit *kit);
+void mldfi_sink_kit_end(struct sink_kit *kit);
+
 struct sink_ops {
-    /* MLDF_END: left out, because it has nothing that the format holds (with drop_fields); the error says what. */
-    mldf_status (*append)(struct sample_sink *sink, const mldf_value *values, const char *key, size_t key_bytes,
-                          mldf_error *err);
+    /* The costly part of a sample, on any thread and in any order: pictures in the form that the format has. The result depends on the
+     * values alone and is in the kit until the sample was appended. The decoder is the thread's. NULL: there is nothing. */
+    mldf_status (*prepare)(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+                           const mldf_value *values, mldf_error *err);
+    /* In order, one at a time. A sample that the format cannot hold leaves nothing in the file, and the next one may come.
+     * MLDF_END: left out, because it has nothing that the format holds (with drop_fields). */
+    mldf_status (*append)(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
+                          const char *key, size_t key_bytes, mldf_error *err);
+    /* Waits for the samples so far; < 0: the first of them that is bad. NULL: append has said everything. */
+    mldf_status (*settle)(struct sample_sink *sink, mldf_error *err);
     /* Durable under its name when this returns. Frees the sink in either case. */
     mldf_status (*finish)(struct sample_sink *sink, struct sink_result *result, mldf_error *err);
     /* Frees the sink and leaves nothing behind. */
@@ -35,7 +56,7 @@ struct sample_sink {
 };
 
 struct sink_options {
-    const char *format;        /* "mldf", "tbl1", "tbl2", "beton" or "tar" */
+    const char *format;        /* "mldf", "tbl1", "tbl2", "beton", "tar", "tar.gz" or "tar.zst" */
     const char *path;          /* "-": standard output, for mldf and tar */
     const mldf_schema *schema; /* outlives the sink */
     uint64_t count;            /* of samples, or MLDF_NONE */
@@ -70,7 +91,6 @@ enum picture_form {
 
 struct picture_maker {
     mldf_buffer pixels, file;
-    mldf_image_decoder *decoder;
 };
 void mldfi_picture_maker_free(struct picture_maker *maker);
 
@@ -80,9 +100,10 @@ struct picture {
     mldf_image_info info; /* mode, width, height of what `data` is */
     bool made;            /* not the bytes of the source */
 };
-/* value: of an image field, or bytes, which are looked at. The result is valid until the next call. */
-mldf_status mldfi_picture_make(struct picture_maker *maker, const mldf_field *field, const mldf_value *value,
-                               enum picture_form form, struct picture *out, mldf_error *err);
+/* value: of an image field, or bytes, which are looked at. The result is valid until the maker's next call, and as long as the value. A
+ * decoder is made when it is needed first; the caller frees it. */
+mldf_status mldfi_picture_make(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
+                               const mldf_value *value, enum picture_form form, struct picture *out, mldf_error *err);
 
 /* A number, text or JSON as JSON, appended: what cannot be a number of JSON (an infinity) is a string. */
 mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err);

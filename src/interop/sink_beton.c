@@ -16,10 +16,9 @@
 struct beton_column {
     uint64_t shape[MLDF_MAX_DIMS];
     char descr[48];
-    struct picture_maker maker;
-    struct beton_custom *custom; /* owned */
-    size_t rest;                 /* CUSTOM: field of the schema with the record's other bytes, or SIZE_MAX */
-    uint8_t record[BETON_RECORD_MAX];
+    struct beton_custom *custom;      /* owned */
+    size_t rest;                      /* CUSTOM: field of the schema with the record's other bytes, or SIZE_MAX */
+    uint8_t record[BETON_RECORD_MAX]; /* CUSTOM: of the sample in hand; append goes through them one at a time */
 };
 
 struct beton_sink {
@@ -35,10 +34,8 @@ struct beton_sink {
 
 static void free_sink(struct beton_sink *s) {
     mldfi_beton_writer_free(s->writer);
-    for (size_t i = 0; s->columns && i < s->count; i++) {
-        mldfi_picture_maker_free(&s->columns[i].maker);
+    for (size_t i = 0; s->columns && i < s->count; i++)
         free(s->columns[i].custom);
-    }
     free(s->from);
     free(s->fields);
     free(s->columns);
@@ -48,18 +45,30 @@ static void free_sink(struct beton_sink *s) {
 
 /* ---- One sample --------------------------------------------------------------------------------------------------------- */
 
-static mldf_status put_picture(struct beton_sink *s, size_t i, const mldf_field *field, const mldf_value *value,
-                               mldf_error *err) {
-    struct picture picture;
-    mldf_status status = mldfi_picture_make(&s->columns[i].maker, field, value, PICTURE_BETON, &picture, err);
-    if (status < 0)
-        return status;
-    s->inputs[i].mode = picture.info.mode == MLDF_IMAGE_MODE_JPEG ? BETON_IMAGE_JPEG : BETON_IMAGE_RAW;
-    s->inputs[i].width = picture.info.width;
-    s->inputs[i].height = picture.info.height;
-    s->inputs[i].data = picture.data;
-    s->inputs[i].bytes = picture.bytes;
+static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+                           const mldf_value *values, mldf_error *err) {
+    const struct beton_sink *s = (const struct beton_sink *)sink;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t from = s->from[i];
+        const mldf_field *field = mldf_schema_field(s->schema, from);
+        if (s->fields[i].type != BETON_IMAGE || values[from].kind == MLDF_KIND_NULL)
+            continue;
+        mldf_status status = mldfi_picture_make(&kit->makers[from], decoder, field, &values[from], PICTURE_BETON,
+                                                &kit->pictures[from], err);
+        if (status < 0) {
+            mldfi_error_place(err, MLDF_NONE, field->name);
+            return status;
+        }
+    }
     return MLDF_OK;
+}
+
+static void put_picture(struct beton_input *input, const struct picture *picture) {
+    input->mode = picture->info.mode == MLDF_IMAGE_MODE_JPEG ? BETON_IMAGE_JPEG : BETON_IMAGE_RAW;
+    input->width = picture->info.width;
+    input->height = picture->info.height;
+    input->data = picture->data;
+    input->bytes = picture->bytes;
 }
 
 /* The record but for its ptr, which the writer knows. */
@@ -77,7 +86,7 @@ static mldf_status put_custom(struct beton_sink *s, size_t i, const mldf_value *
     return MLDF_OK;
 }
 
-static mldf_status put(struct beton_sink *s, size_t i, const mldf_field *field, const mldf_value *values,
+static mldf_status put(struct beton_sink *s, size_t i, const struct picture *picture, const mldf_value *values,
                        mldf_error *err) {
     const mldf_value *value = &values[s->from[i]];
     struct beton_input *input = &s->inputs[i];
@@ -94,7 +103,8 @@ static mldf_status put(struct beton_sink *s, size_t i, const mldf_field *field, 
         input->real = value->as.f;
         return MLDF_OK;
     case BETON_IMAGE:
-        return put_picture(s, i, field, value, err);
+        put_picture(input, picture);
+        return MLDF_OK;
     case BETON_CUSTOM:
         input->data = value->data;
         input->bytes = value->bytes;
@@ -106,13 +116,13 @@ static mldf_status put(struct beton_sink *s, size_t i, const mldf_field *field, 
     }
 }
 
-static mldf_status append(struct sample_sink *sink, const mldf_value *values, const char *key, size_t key_bytes,
-                          mldf_error *err) {
+static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
+                          const char *key, size_t key_bytes, mldf_error *err) {
     struct beton_sink *s = (struct beton_sink *)sink;
     (void)key, (void)key_bytes;
     for (size_t i = 0; i < s->count; i++) {
         const mldf_field *field = mldf_schema_field(s->schema, s->from[i]);
-        mldf_status status = put(s, i, field, values, err);
+        mldf_status status = put(s, i, &kit->pictures[s->from[i]], values, err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;
@@ -134,7 +144,7 @@ static void give_up(struct sample_sink *sink) {
     free_sink((struct beton_sink *)sink);
 }
 
-static const struct sink_ops ops = {append, finish, give_up};
+static const struct sink_ops ops = {prepare, append, NULL, finish, give_up};
 
 /* ---- Fields ------------------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* Pictures in the form that a format can hold (see sink.h). Files stay what they are wherever the format takes files; pixels that have no place
  * become a PNG file, and for .beton, which knows JPEG and raw RGB alone, what is neither is decoded. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interop/sink.h"
@@ -10,7 +11,6 @@
 void mldfi_picture_maker_free(struct picture_maker *maker) {
     mldf_buffer_free(&maker->pixels);
     mldf_buffer_free(&maker->file);
-    mldf_image_decoder_free(maker->decoder);
     memset(maker, 0, sizeof *maker);
 }
 
@@ -19,28 +19,28 @@ static bool is_rgb8(const mldf_image_info *info) {
 }
 
 /* Decodes into maker->pixels; channels and bits 0: as stored. */
-static mldf_status decode(struct picture_maker *maker, const mldf_value *value, int channels, int bits,
-                          mldf_image_pixels *out, mldf_error *err) {
+static mldf_status decode(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+                          int channels, int bits, mldf_image_pixels *out, mldf_error *err) {
     mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
     mldf_image_shape shape;
     options.channels = channels;
     options.bits = bits;
-    mldf_status status = maker->decoder ? MLDF_OK : mldf_image_decoder_new(&maker->decoder, err);
+    mldf_status status = *decoder ? MLDF_OK : mldf_image_decoder_new(decoder, err);
     if (status >= 0)
         status = mldf_image_value_shape(value, &options, &shape, err);
     if (status >= 0)
         status = mldfi_buffer_resize(&maker->pixels, (size_t)shape.bytes, err);
     if (status >= 0)
-        status = mldf_image_value_decode(maker->decoder, value, &options, maker->pixels.data, maker->pixels.size, err);
+        status = mldf_image_value_decode(*decoder, value, &options, maker->pixels.data, maker->pixels.size, err);
     if (status >= 0)
         *out = (mldf_image_pixels){maker->pixels.data, shape.width, shape.height, shape.channels, shape.bits};
     return status;
 }
 
-static mldf_status make_rgb(struct picture_maker *maker, const mldf_value *value, struct picture *out,
-                            mldf_error *err) {
+static mldf_status make_rgb(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+                            struct picture *out, mldf_error *err) {
     mldf_image_pixels pixels;
-    mldf_status status = decode(maker, value, 3, 8, &pixels, err);
+    mldf_status status = decode(maker, decoder, value, 3, 8, &pixels, err);
     if (status < 0)
         return status;
     out->data = maker->pixels.data;
@@ -54,10 +54,10 @@ static mldf_status make_rgb(struct picture_maker *maker, const mldf_value *value
     return MLDF_OK;
 }
 
-static mldf_status make_png(struct picture_maker *maker, const mldf_value *value, struct picture *out,
-                            mldf_error *err) {
+static mldf_status make_png(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+                            struct picture *out, mldf_error *err) {
     mldf_image_pixels pixels;
-    mldf_status status = decode(maker, value, 0, 0, &pixels, err);
+    mldf_status status = decode(maker, decoder, value, 0, 0, &pixels, err);
     maker->file.size = 0;
     if (status >= 0)
         status = mldf_image_encode_png(&pixels, -1, &maker->file, err);
@@ -84,8 +84,8 @@ static bool beton_takes(const mldf_image_info *info) {
     return is_rgb8(info) || (info->mode == MLDF_IMAGE_MODE_JPEG && info->color == MLDF_IMAGE_BY_CHANNELS);
 }
 
-mldf_status mldfi_picture_make(struct picture_maker *maker, const mldf_field *field, const mldf_value *value,
-                               enum picture_form form, struct picture *out, mldf_error *err) {
+mldf_status mldfi_picture_make(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
+                               const mldf_value *value, enum picture_form form, struct picture *out, mldf_error *err) {
     mldf_status status = describe(field, value, &out->info, err);
     if (status < 0)
         return status;
@@ -99,11 +99,43 @@ mldf_status mldfi_picture_make(struct picture_maker *maker, const mldf_field *fi
                               "%" PRIu64 " bytes that are no picture known here; .beton holds JPEG "
                               "and raw RGB",
                               value->bytes);
-        return make_rgb(maker, value, out, err);
+        return make_rgb(maker, decoder, value, out, err);
     }
     if (form == PICTURE_BETON || (!raw && !yuv) || value->bytes == 0)
         return MLDF_OK;
     if (form == PICTURE_TBL2 && is_rgb8(&out->info))
         return MLDF_OK;
-    return form == PICTURE_TBL2 && yuv ? make_rgb(maker, value, out, err) : make_png(maker, value, out, err);
+    return form == PICTURE_TBL2 && yuv ? make_rgb(maker, decoder, value, out, err)
+                                       : make_png(maker, decoder, value, out, err);
+}
+
+/* ---- Kits --------------------------------------------------------------------------------------------------------------- */
+
+enum { KIT_KEEP = 4 << 20 }; /* a larger buffer goes back after use */
+
+mldf_status mldfi_sink_kit_begin(struct sink_kit *kit, size_t count, mldf_error *err) {
+    kit->count = count;
+    kit->makers = mldfi_alloc_zero(count + 1, sizeof *kit->makers, err);
+    kit->pictures = mldfi_alloc_zero(count + 1, sizeof *kit->pictures, err);
+    return kit->makers && kit->pictures ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+static void trim(mldf_buffer *buffer) {
+    if (buffer->capacity > KIT_KEEP)
+        mldf_buffer_free(buffer);
+}
+
+void mldfi_sink_kit_trim(struct sink_kit *kit) {
+    for (size_t i = 0; i < kit->count; i++) {
+        trim(&kit->makers[i].pixels);
+        trim(&kit->makers[i].file);
+    }
+}
+
+void mldfi_sink_kit_end(struct sink_kit *kit) {
+    for (size_t i = 0; kit->makers && i < kit->count; i++)
+        mldfi_picture_maker_free(&kit->makers[i]);
+    free(kit->makers);
+    free(kit->pictures);
+    memset(kit, 0, sizeof *kit);
 }

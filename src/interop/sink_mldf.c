@@ -5,6 +5,7 @@
 
 #include "interop/sink.h"
 #include "util/buffer.h"
+#include "writer/settle.h"
 
 struct mldf_sink {
     struct sample_sink base;
@@ -12,10 +13,15 @@ struct mldf_sink {
     size_t count;
 };
 
-static mldf_status append(struct sample_sink *sink, const mldf_value *values, const char *key, size_t key_bytes,
-                          mldf_error *err) {
+static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
+                          const char *key, size_t key_bytes, mldf_error *err) {
     struct mldf_sink *s = (struct mldf_sink *)sink;
+    (void)kit;
     return mldf_writer_append(s->writer, values, s->count, key, key_bytes, err);
+}
+
+static mldf_status settle(struct sample_sink *sink, mldf_error *err) {
+    return mldfi_writer_settle(((struct mldf_sink *)sink)->writer, err);
 }
 
 static mldf_status finish(struct sample_sink *sink, struct sink_result *result, mldf_error *err) {
@@ -33,7 +39,7 @@ static void give_up(struct sample_sink *sink) {
     free(s);
 }
 
-static const struct sink_ops ops = {append, finish, give_up};
+static const struct sink_ops ops = {NULL, append, settle, finish, give_up};
 
 mldf_status mldfi_sink_open_mldf(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
     mldf_writer_options writer = *options->writer;

@@ -23,7 +23,6 @@ struct tar_sink {
     uint64_t samples;
     struct name_set *seen; /* a key that comes twice would be one sample when read back */
     mldf_buffer key, extension, text;
-    struct picture_maker maker;
 };
 
 static void free_sink(struct tar_sink *s) {
@@ -32,7 +31,6 @@ static void free_sink(struct tar_sink *s) {
     mldf_buffer_free(&s->key);
     mldf_buffer_free(&s->extension);
     mldf_buffer_free(&s->text);
-    mldfi_picture_maker_free(&s->maker);
     free(s);
 }
 
@@ -71,17 +69,11 @@ static mldf_status make_npy(struct tar_sink *s, const mldf_value *value, struct 
     return status;
 }
 
-static mldf_status make_picture(struct tar_sink *s, const mldf_field *field, const mldf_value *value, struct part *out,
-                                mldf_error *err) {
+static struct part picture_part(const struct picture *picture) {
     static const char *const extensions[] = {"bin", "jpg", "png", "webp", "bmp", "tif"};
-    struct picture picture;
-    mldf_status status = mldfi_picture_make(&s->maker, field, value, PICTURE_FILE, &picture, err);
-    if (status < 0)
-        return status;
-    unsigned mode = picture.info.mode;
-    *out = (struct part){picture.data, picture.bytes,
-                         mode < sizeof extensions / sizeof extensions[0] ? extensions[mode] : "bin", picture.made};
-    return MLDF_OK;
+    unsigned mode = picture->info.mode;
+    return (struct part){picture->data, picture->bytes,
+                         mode < sizeof extensions / sizeof extensions[0] ? extensions[mode] : "bin", picture->made};
 }
 
 static mldf_status make_number(struct tar_sink *s, const mldf_value *value, struct part *out, mldf_error *err) {
@@ -99,11 +91,13 @@ static mldf_status make_number(struct tar_sink *s, const mldf_value *value, stru
     return status;
 }
 
-static mldf_status make_part(struct tar_sink *s, const mldf_field *field, const mldf_value *value, struct part *out,
-                             mldf_error *err) {
+static mldf_status make_part(struct tar_sink *s, const struct picture *picture, const mldf_field *field,
+                             const mldf_value *value, struct part *out, mldf_error *err) {
     s->text.size = 0;
-    if (mldfi_is_image_type(field->type_id))
-        return make_picture(s, field, value, out, err);
+    if (mldfi_is_image_type(field->type_id)) {
+        *out = picture_part(picture);
+        return MLDF_OK;
+    }
     switch (value->kind) {
     case MLDF_KIND_INT:
     case MLDF_KIND_UINT:
@@ -125,27 +119,54 @@ static mldf_status make_part(struct tar_sink *s, const mldf_field *field, const 
 
 /* ---- One sample --------------------------------------------------------------------------------------------------------- */
 
-static mldf_status make_key(struct tar_sink *s, const char *key, size_t key_bytes, mldf_error *err) {
-    s->key.size = 0;
-    if (!key) {
-        mldf_status status = mldfi_buffer_printf(&s->key, err, "%09" PRIu64, s->samples);
-        return status < 0 ? status : mldf_buffer_append(&s->key, "", 1, err);
+static bool has_part(const mldf_field *field, const mldf_value *value) {
+    return value->kind != MLDF_KIND_NULL && field->known;
+}
+
+static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+                           const mldf_value *values, mldf_error *err) {
+    const struct tar_sink *s = (const struct tar_sink *)sink;
+    for (size_t i = 0; i < s->count; i++) {
+        const mldf_field *field = mldf_schema_field(s->schema, i);
+        if (!has_part(field, &values[i]) || !mldfi_is_image_type(field->type_id))
+            continue;
+        mldf_status status =
+            mldfi_picture_make(&kit->makers[i], decoder, field, &values[i], PICTURE_FILE, &kit->pictures[i], err);
+        if (status < 0) {
+            mldfi_error_place(err, MLDF_NONE, field->name);
+            return status;
+        }
     }
-    if (memchr(key, 0, key_bytes))
-        return mldfi_fail(err, MLDF_E_KEY, "a key with a NUL byte cannot be a name in a tar archive");
-    uint64_t number = s->samples;
-    mldf_status status = mldfi_name_set_add(s->seen, key, key_bytes, &number, err);
-    if (status == MLDF_END)
-        return mldfi_fail(err, MLDF_E_KEY, "the key %.*s is that of sample %" PRIu64 " too",
-                          (int)(key_bytes < 200 ? key_bytes : 200), key, number);
-    if (status >= 0)
+    return MLDF_OK;
+}
+
+static mldf_status set_key(struct tar_sink *s, const char *key, size_t key_bytes, mldf_error *err) {
+    s->key.size = 0;
+    mldf_status status = MLDF_OK;
+    if (!key)
+        status = mldfi_buffer_printf(&s->key, err, "%09" PRIu64, s->samples);
+    else if (memchr(key, 0, key_bytes))
+        status = mldfi_fail(err, MLDF_E_KEY, "a key with a NUL byte cannot be a name in a tar archive");
+    else
         status = mldf_buffer_append(&s->key, key, key_bytes, err);
     return status < 0 ? status : mldf_buffer_append(&s->key, "", 1, err);
 }
 
-static mldf_status put(struct tar_sink *s, const mldf_field *field, const mldf_value *value, mldf_error *err) {
+/* The last check: from here on the sample is in the archive. */
+static mldf_status claim_key(struct tar_sink *s, const char *key, size_t key_bytes, mldf_error *err) {
+    uint64_t number = s->samples;
+    mldf_status status = key ? mldfi_name_set_add(s->seen, key, key_bytes, &number, err) : MLDF_OK;
+    if (status == MLDF_END)
+        return mldfi_fail(err, MLDF_E_KEY, "the key %.*s is that of sample %" PRIu64 " too",
+                          (int)(key_bytes < 200 ? key_bytes : 200), key, number);
+    return status;
+}
+
+/* One value: with `really` false only its name is looked at. */
+static mldf_status put(struct tar_sink *s, const struct picture *picture, const mldf_field *field,
+                       const mldf_value *value, bool really, mldf_error *err) {
     struct part part;
-    mldf_status status = make_part(s, field, value, &part, err);
+    mldf_status status = make_part(s, picture, field, value, &part, err);
     if (status < 0)
         return status;
     bool named = !part.made && field->type_id != MLDF_FLOAT && field->type_id != MLDF_INLINE &&
@@ -156,29 +177,43 @@ static mldf_status put(struct tar_sink *s, const mldf_field *field, const mldf_v
                    : mldfi_buffer_printf(&s->extension, err, "%s.%s", field->name, part.extension);
     if (status >= 0)
         status = mldf_buffer_append(&s->extension, "", 1, err);
-    if (status >= 0)
-        status = mldfi_tar_writer_part(s->writer, (const char *)s->key.data, (const char *)s->extension.data, part.data,
-                                       part.bytes, err);
-    return status;
+    if (status < 0)
+        return status;
+    const char *key = (const char *)s->key.data, *extension = (const char *)s->extension.data;
+    return really ? mldfi_tar_writer_part(s->writer, key, extension, part.data, part.bytes, err)
+                  : mldfi_tar_writer_check(s->writer, key, extension, err);
 }
 
-static mldf_status append(struct sample_sink *sink, const mldf_value *values, const char *key, size_t key_bytes,
-                          mldf_error *err) {
-    struct tar_sink *s = (struct tar_sink *)sink;
+/* Everything is checked before the first member is written: a sample is in the archive whole or not at all. */
+static mldf_status put_all(struct tar_sink *s, const struct sink_kit *kit, const mldf_value *values, bool really,
+                           mldf_error *err) {
     bool any = false;
-    mldf_status status = make_key(s, key, key_bytes, err);
-    for (size_t i = 0; i < s->count && status >= 0; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         const mldf_field *field = mldf_schema_field(s->schema, i);
-        if (values[i].kind == MLDF_KIND_NULL || !field->known)
+        if (!has_part(field, &values[i]))
             continue;
         any = true;
-        status = put(s, field, &values[i], err);
-        if (status < 0)
+        mldf_status status = put(s, &kit->pictures[i], field, &values[i], really, err);
+        if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
+            return status;
+        }
     }
-    if (status >= 0 && !any)
-        return mldfi_fail(err, MLDF_E_NULL, "every value is null: the sample would have no member in the archive");
-    s->samples++;
+    return any ? MLDF_OK
+               : mldfi_fail(err, MLDF_E_NULL, "every value is null: the sample would have no member in the archive");
+}
+
+static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
+                          const char *key, size_t key_bytes, mldf_error *err) {
+    struct tar_sink *s = (struct tar_sink *)sink;
+    mldf_status status = set_key(s, key, key_bytes, err);
+    if (status >= 0)
+        status = put_all(s, kit, values, false, err);
+    if (status >= 0)
+        status = claim_key(s, key, key_bytes, err);
+    if (status >= 0)
+        status = put_all(s, kit, values, true, err);
+    s->samples += status >= 0;
     return status;
 }
 
@@ -194,7 +229,7 @@ static void give_up(struct sample_sink *sink) {
     free_sink((struct tar_sink *)sink);
 }
 
-static const struct sink_ops ops = {append, finish, give_up};
+static const struct sink_ops ops = {prepare, append, NULL, finish, give_up};
 
 static mldf_status check_fields(const struct sink_options *options, mldf_error *err) {
     const mldf_schema *schema = options->schema;
@@ -214,6 +249,10 @@ static mldf_status check_fields(const struct sink_options *options, mldf_error *
     return MLDF_OK;
 }
 
+static tar_compression compression_of(const char *format) {
+    return strcmp(format, "tar.gz") == 0 ? TAR_GZIP : strcmp(format, "tar.zst") == 0 ? TAR_ZSTD : TAR_PLAIN;
+}
+
 mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
     mldf_status status = check_fields(options, err);
     if (status < 0)
@@ -229,6 +268,8 @@ mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_opti
         status = strcmp(options->path, "-") == 0
                      ? mldfi_tar_writer_fd(&s->writer, STDOUT_FILENO, err)
                      : mldfi_tar_writer_open(&s->writer, options->path, options->writer->overwrite, err);
+    if (status >= 0)
+        status = mldfi_tar_writer_compress(s->writer, compression_of(options->format), err);
     if (status < 0)
         free_sink(s);
     else

@@ -26,13 +26,11 @@ struct tbl_sink {
     size_t count;
     bool may_skip;  /* samples without a picture are left out */
     uint8_t *roles; /* of each field */
-    struct picture_maker maker;
     mldf_buffer metadata;
 };
 
 static void free_sink(struct tbl_sink *s) {
     mldfi_tbl_writer_free(s->writer);
-    mldfi_picture_maker_free(&s->maker);
     mldf_buffer_free(&s->metadata);
     free(s->roles);
     free(s);
@@ -115,10 +113,23 @@ static mldf_status make_metadata(struct tbl_sink *s, const mldf_value *values, s
     return status;
 }
 
-static mldf_status append(struct sample_sink *sink, const mldf_value *values, const char *key, size_t key_bytes,
-                          mldf_error *err) {
+static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+                           const mldf_value *values, mldf_error *err) {
+    const struct tbl_sink *s = (const struct tbl_sink *)sink;
+    size_t field;
+    if (find_picture(s, values, &field, NULL) < 0)
+        return MLDF_OK; /* append says what is wrong */
+    const mldf_field *info = mldf_schema_field(s->schema, field);
+    mldf_status status = mldfi_picture_make(&kit->makers[field], decoder, info, &values[field],
+                                            s->version == 1 ? PICTURE_FILE : PICTURE_TBL2, &kit->pictures[field], err);
+    if (status < 0)
+        mldfi_error_place(err, MLDF_NONE, info->name);
+    return status;
+}
+
+static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
+                          const char *key, size_t key_bytes, mldf_error *err) {
     struct tbl_sink *s = (struct tbl_sink *)sink;
-    struct picture picture;
     struct tbl_sample sample = {0};
     struct tbl_metadata metadata;
     size_t field;
@@ -128,20 +139,15 @@ static mldf_status append(struct sample_sink *sink, const mldf_value *values, co
         return MLDF_END;
     if (status < 0)
         return status;
-    status = mldfi_picture_make(&s->maker, mldf_schema_field(s->schema, field), &values[field],
-                                s->version == 1 ? PICTURE_FILE : PICTURE_TBL2, &picture, err);
-    if (status < 0) {
-        mldfi_error_place(err, MLDF_NONE, mldf_schema_field(s->schema, field)->name);
-        return status;
-    }
-    status = format_of(s, values, field, &picture, &sample.format, err);
+    const struct picture *picture = &kit->pictures[field];
+    status = format_of(s, values, field, picture, &sample.format, err);
     mldf_status found = status < 0 ? status : make_metadata(s, values, &metadata, err);
     if (found < 0)
         return found;
-    sample.data = picture.data;
-    sample.bytes = picture.bytes;
-    sample.width = picture.info.width;
-    sample.height = picture.info.height;
+    sample.data = picture->data;
+    sample.bytes = picture->bytes;
+    sample.width = picture->info.width;
+    sample.height = picture->info.height;
     sample.metadata = found == MLDF_OK ? &metadata : NULL;
     return mldfi_tbl_writer_add(s->writer, &sample, err);
 }
@@ -159,7 +165,7 @@ static void give_up(struct sample_sink *sink) {
     free_sink((struct tbl_sink *)sink);
 }
 
-static const struct sink_ops ops = {append, finish, give_up};
+static const struct sink_ops ops = {prepare, append, NULL, finish, give_up};
 
 /* ---- Roles -------------------------------------------------------------------------------------------------------------- */
 

@@ -1,14 +1,17 @@
 /* tar archives, and the samples that WebDataset sees in them.
  *
  *     tar_input.c   bytes: memory, a descriptor or any function; gzip and zstd are recognised and undone
- *     tar_read.c    members: ustar, GNU and PAX headers          tar_write.c   the other way
+ *     tar_read.c    members: ustar, GNU and PAX headers          tar_write.c   the other way, tar_squeeze.c compressed
  *     tar_group.c   samples: members whose names agree up to the first dot
  *     tar_index.c   all samples of an archive in memory          tar_shards.c  data-{000..009}.tar
- *     tar_field.c   what an extension stands for
+ *     tar_field.c   what an extension stands for                 tar_sidecar.c the index in a file beside the archive
  *
  * "0001.jpg", "0001.cls", "0001.json" are three parts of the sample "0001". */
 #ifndef MLDF_INTEROP_TAR_H
 #define MLDF_INTEROP_TAR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "mldf/base.h"
 
@@ -128,15 +131,20 @@ struct tar_index {
     char **extensions; /* every one that occurs, in the order of its first use */
     size_t extension_count, extension_capacity;
     mldf_buffer keys;
-    struct name_set *by_key, *by_extension;
+    struct name_set *by_extension;
+    pthread_mutex_t lock; /* guards the making of by_key, by the first that asks */
+    atomic_bool keys_ready;
+    struct name_set *by_key; /* NULL when ready: there was no memory, and keys are searched one by one */
 };
 
+/* An empty one, for tar_index.c and tar_sidecar.c to fill. */
+void mldfi_tar_index_init(struct tar_index *index, const void *data);
 /* One pass over the headers; O(members) memory. Compressed archives are MLDF_E_UNSUPPORTED. */
 mldf_status mldfi_tar_index_build(struct tar_index *index, const void *data, uint64_t bytes, tar_warning_fn warn,
                                   void *user, mldf_error *err);
 void mldfi_tar_index_free(struct tar_index *index);
 /* Number of the sample with this key, or MLDF_NONE. */
-uint64_t mldfi_tar_index_find(const struct tar_index *index, const char *key, size_t bytes);
+uint64_t mldfi_tar_index_find(struct tar_index *index, const char *key, size_t bytes);
 
 /* ---- Names of shards -------------------------------------------------------------------------------------------------- */
 
@@ -156,15 +164,20 @@ struct tar_writer;
 mldf_status mldfi_tar_writer_open(struct tar_writer **out, const char *path, bool overwrite, mldf_error *err);
 /* Straight to a descriptor, a pipe for instance; not closed. */
 mldf_status mldfi_tar_writer_fd(struct tar_writer **out, int fd, mldf_error *err);
+typedef enum tar_compression { TAR_PLAIN, TAR_GZIP, TAR_ZSTD } tar_compression;
+/* Before the first member: the archive is compressed on its way out. */
+mldf_status mldfi_tar_writer_compress(struct tar_writer *writer, tar_compression kind, mldf_error *err);
 mldf_status mldfi_tar_writer_add(struct tar_writer *writer, const char *name, const void *data, uint64_t bytes,
                                  mldf_error *err);
 /* The same in pieces: begin with the size, then exactly that many bytes. */
 mldf_status mldfi_tar_writer_begin(struct tar_writer *writer, const char *name, uint64_t bytes, mldf_error *err);
 mldf_status mldfi_tar_writer_write(struct tar_writer *writer, const void *data, uint64_t bytes, mldf_error *err);
+/* Can key.extension be a member that is read back as this key and this extension? */
+mldf_status mldfi_tar_writer_check(struct tar_writer *writer, const char *key, const char *extension, mldf_error *err);
 /* The member key.extension. A key that would be cut elsewhere when read back (a dot after its last slash) is refused. */
 mldf_status mldfi_tar_writer_part(struct tar_writer *writer, const char *key, const char *extension, const void *data,
                                   uint64_t bytes, mldf_error *err);
-/* Of the archive so far. */
+/* Of the archive so far; of the finished file, compressed or not. */
 uint64_t mldfi_tar_writer_bytes(const struct tar_writer *writer);
 mldf_status mldfi_tar_writer_finish(struct tar_writer *writer, mldf_error *err);
 void mldfi_tar_writer_free(struct tar_writer *writer);

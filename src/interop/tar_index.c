@@ -44,11 +44,9 @@ static mldf_status keep(struct tar_index *index, const struct tar_sample *sample
         part->bytes = sample->parts[i].bytes;
         status = extension_number(index, sample->parts[i].extension, &part->extension, err);
     }
-    uint64_t number = index->sample_count++;
+    index->sample_count++;
     if (status >= 0)
         status = mldf_buffer_append(&index->keys, sample->key, sample->key_bytes + 1, err);
-    if (status >= 0)
-        status = mldfi_name_set_add(index->by_key, sample->key, sample->key_bytes, &number, err);
     return status < 0 ? status : MLDF_OK;
 }
 
@@ -69,13 +67,17 @@ static mldf_status keep_all(struct tar_index *index, struct tar_input *input, ta
     return status == MLDF_END ? MLDF_OK : status;
 }
 
+void mldfi_tar_index_init(struct tar_index *index, const void *data) {
+    memset(index, 0, sizeof *index);
+    index->data = data;
+    pthread_mutex_init(&index->lock, NULL);
+}
+
 mldf_status mldfi_tar_index_build(struct tar_index *index, const void *data, uint64_t bytes, tar_warning_fn warn,
                                   void *user, mldf_error *err) {
-    *index = (struct tar_index){.data = data};
+    mldfi_tar_index_init(index, data);
     struct tar_input *input = NULL;
-    mldf_status status = mldfi_name_set_new(&index->by_key, err);
-    if (status >= 0)
-        status = mldfi_name_set_new(&index->by_extension, err);
+    mldf_status status = mldfi_name_set_new(&index->by_extension, err);
     if (status >= 0)
         status = mldfi_tar_input_memory(&input, data, bytes, err);
     if (status >= 0 && strcmp(mldfi_tar_input_kind(input), "tar") != 0)
@@ -98,9 +100,45 @@ void mldfi_tar_index_free(struct tar_index *index) {
     mldf_buffer_free(&index->keys);
     mldfi_name_set_free(index->by_key);
     mldfi_name_set_free(index->by_extension);
-    *index = (struct tar_index){0};
+    if (index->data)
+        pthread_mutex_destroy(&index->lock);
+    memset(index, 0, sizeof *index);
 }
 
-uint64_t mldfi_tar_index_find(const struct tar_index *index, const char *key, size_t bytes) {
-    return mldfi_name_set_find(index->by_key, key, bytes);
+/* ---- Keys ------------------------------------------------------------------------------------------------------------------ */
+
+static const char *key_of(const struct tar_index *index, uint64_t sample) {
+    return (const char *)index->keys.data + index->samples[sample].key_at;
+}
+
+static void make_table(struct tar_index *index) {
+    struct name_set *set;
+    mldf_status status = mldfi_name_set_new(&set, NULL);
+    for (size_t i = 0; i < index->sample_count && status >= 0; i++) {
+        uint64_t number = i;
+        status = mldfi_name_set_add(set, key_of(index, i), index->samples[i].key_bytes, &number, NULL);
+    }
+    if (status < 0) {
+        mldfi_name_set_free(set);
+        set = NULL;
+    }
+    index->by_key = set;
+}
+
+static uint64_t search(const struct tar_index *index, const char *key, size_t bytes) {
+    for (size_t i = 0; i < index->sample_count; i++)
+        if (index->samples[i].key_bytes == bytes && memcmp(key_of(index, i), key, bytes) == 0)
+            return i;
+    return MLDF_NONE;
+}
+
+uint64_t mldfi_tar_index_find(struct tar_index *index, const char *key, size_t bytes) {
+    if (!atomic_load_explicit(&index->keys_ready, memory_order_acquire)) {
+        pthread_mutex_lock(&index->lock);
+        if (!atomic_load_explicit(&index->keys_ready, memory_order_relaxed))
+            make_table(index);
+        atomic_store_explicit(&index->keys_ready, true, memory_order_release);
+        pthread_mutex_unlock(&index->lock);
+    }
+    return index->by_key ? mldfi_name_set_find(index->by_key, key, bytes) : search(index, key, bytes);
 }

@@ -7,6 +7,7 @@
 
 #include "interop/stage.h"
 #include "interop/tar.h"
+#include "interop/tar_squeeze.h"
 #include "os/target.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -25,8 +26,10 @@ struct tar_writer {
     struct stage out;
     mldf_buffer buffer; /* for fd */
     mldf_buffer name;
-    uint64_t left; /* of the member that was begun */
-    uint64_t position;
+    struct tar_squeeze *squeeze; /* of a compressed archive */
+    uint64_t left;               /* of the member that was begun */
+    uint64_t position;           /* in the archive */
+    uint64_t sent;               /* to the file: as much, unless it is compressed */
     bool failed, finished;
 };
 
@@ -72,6 +75,7 @@ void mldfi_tar_writer_free(struct tar_writer *w) {
     if (!w)
         return;
     mldfi_stage_free(&w->out);
+    mldfi_tar_squeeze_free(w->squeeze);
     if (w->finished)
         mldfi_file_close(&w->file);
     else if (w->file.fd >= 0)
@@ -88,8 +92,10 @@ static mldf_status flush_fd(struct tar_writer *w, mldf_error *err) {
     return status;
 }
 
-static mldf_status put(struct tar_writer *w, const void *data, uint64_t bytes, mldf_error *err) {
-    w->position += bytes;
+/* Bytes of the file. */
+static mldf_status send(void *user, const void *data, uint64_t bytes, mldf_error *err) {
+    struct tar_writer *w = user;
+    w->sent += bytes;
     if (w->path)
         return mldfi_stage_push(&w->out, data, bytes, err);
     mldf_status status = MLDF_OK;
@@ -99,6 +105,18 @@ static mldf_status put(struct tar_writer *w, const void *data, uint64_t bytes, m
         return status;
     return bytes >= BUFFER ? mldfi_fd_write_all(w->fd, data, (size_t)bytes, err)
                            : mldf_buffer_append(&w->buffer, data, (size_t)bytes, err);
+}
+
+mldf_status mldfi_tar_writer_compress(struct tar_writer *w, tar_compression kind, mldf_error *err) {
+    if (w->position > 0 || w->squeeze)
+        return mldfi_fail(err, MLDF_E_STATE, "the archive has begun");
+    return kind == TAR_PLAIN ? MLDF_OK : mldfi_tar_squeeze_new(&w->squeeze, kind, send, w, err);
+}
+
+/* Bytes of the archive. */
+static mldf_status put(struct tar_writer *w, const void *data, uint64_t bytes, mldf_error *err) {
+    w->position += bytes;
+    return w->squeeze ? mldfi_tar_squeeze_write(w->squeeze, data, bytes, err) : send(w, data, bytes, err);
 }
 
 static mldf_status pad(struct tar_writer *w, uint64_t to, mldf_error *err) {
@@ -214,14 +232,20 @@ static mldf_status ready(const struct tar_writer *w, mldf_error *err) {
     return MLDF_OK;
 }
 
-mldf_status mldfi_tar_writer_begin(struct tar_writer *w, const char *name, uint64_t bytes, mldf_error *err) {
-    mldf_status status = ready(w, err);
-    if (status < 0)
-        return status;
+static mldf_status check_name(const char *name, mldf_error *err) {
     size_t length = strlen(name);
     if (length == 0 || length > NAME_MAX_BYTES || name[length - 1] == '/')
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a name of %zu bytes%s is none for a file", length,
                           length && name[length - 1] == '/' ? " with a slash at its end" : "");
+    return MLDF_OK;
+}
+
+mldf_status mldfi_tar_writer_begin(struct tar_writer *w, const char *name, uint64_t bytes, mldf_error *err) {
+    mldf_status status = ready(w, err);
+    if (status < 0)
+        return status;
+    if ((status = check_name(name, err)) < 0)
+        return status;
     if (w->left > 0)
         return mldfi_fail(err, MLDF_E_STATE, "%llu bytes of the member before %s are missing", ULL(w->left), name);
     status = put_headers(w, name, bytes, err);
@@ -251,8 +275,7 @@ mldf_status mldfi_tar_writer_add(struct tar_writer *w, const char *name, const v
     return status < 0 ? status : mldfi_tar_writer_write(w, data, bytes, err);
 }
 
-mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const char *extension, const void *data,
-                                  uint64_t bytes, mldf_error *err) {
+mldf_status mldfi_tar_writer_check(struct tar_writer *w, const char *key, const char *extension, mldf_error *err) {
     w->name.size = 0;
     mldf_status status = mldfi_buffer_printf(&w->name, err, "%s.%s", key, extension);
     if (status >= 0)
@@ -264,11 +287,17 @@ mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const c
     if (!mldfi_tar_split(name, w->name.size - 1, &key_bytes, &extension_at) || key_bytes != strlen(key))
         return mldfi_fail(err, MLDF_E_KEY,
                           "%s: a key for a tar archive has no dot after its last slash, and does not end there", key);
-    return mldfi_tar_writer_add(w, name, data, bytes, err);
+    return check_name(name, err);
+}
+
+mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const char *extension, const void *data,
+                                  uint64_t bytes, mldf_error *err) {
+    mldf_status status = mldfi_tar_writer_check(w, key, extension, err);
+    return status < 0 ? status : mldfi_tar_writer_add(w, (const char *)w->name.data, data, bytes, err);
 }
 
 uint64_t mldfi_tar_writer_bytes(const struct tar_writer *w) {
-    return w->position;
+    return w->finished ? w->sent : w->position;
 }
 
 static mldf_status finish(struct tar_writer *w, mldf_error *err) {
@@ -276,6 +305,8 @@ static mldf_status finish(struct tar_writer *w, mldf_error *err) {
     mldf_status status = put(w, zeros, sizeof zeros, err);
     if (status >= 0)
         status = pad(w, TAR_RECORD, err);
+    if (status >= 0 && w->squeeze)
+        status = mldfi_tar_squeeze_finish(w->squeeze, err);
     if (status < 0)
         return status;
     if (!w->path)

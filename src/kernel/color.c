@@ -1,4 +1,6 @@
 /* color.h: what looks at the colours of a pixel together, in blocks of floats. */
+#include <string.h>
+
 #include "kernel/color_block.h"
 
 float mldfi_white(mldf_dtype dtype) {
@@ -87,30 +89,51 @@ void mldfi_saturate(const struct pixels *p, double ratio) {
 
 /* ---- Hue ------------------------------------------------------------------------------------------------------------------ */
 
-/* One pixel of 0..1 through hue, saturation, value and back. */
-static inline void turn_pixel(float *red, float *green, float *blue, float turn) {
-    float r = *red, g = *green, b = *blue;
-    float most = r > g ? r : g, least = r > g ? g : r;
-    most = b > most ? b : most;
-    least = b < least ? b : least;
-    float range = most - least;
-    bool flat = !(range > 0 || range < 0); /* gray */
-    float s = range / (flat ? 1.0f : most), divisor = flat ? 1.0f : range;
-    float rc = (most - r) / divisor, gc = (most - g) / divisor, bc = (most - b) / divisor;
-    float h = r >= most ? bc - gc : g >= most ? rc + 2.0f - bc : gc + 4.0f - rc;
-    h = h * (float)(1.0 / 6.0) + 1.0f; /* 5/6 .. 11/6 */
-    h = h >= 1.0f ? h - 1.0f : h;
-    h += turn; /* -0.5 .. 1.5 */
-    h = h < 0.0f ? h + 1.0f : h >= 1.0f ? h - 1.0f : h;
-    float h6 = h * 6.0f;
-    int32_t sector = h6 >= 0 && h6 < 7 ? (int32_t)h6 : 0; /* floats may hold anything */
-    float f = h6 - (float)sector, sf = s * f, rest = 1.0f - s;
-    float q = mldfi_held((1.0f - sf) * most, 1.0f), t = mldfi_held((sf + rest) * most, 1.0f),
-          p = mldfi_held(rest * most, 1.0f), v = most;
-    sector = sector >= 6 ? 0 : sector;
-    *red = sector == 0 || sector == 5 ? v : sector == 1 ? q : sector == 4 ? t : p;
-    *green = sector == 1 || sector == 2 ? v : sector == 0 ? t : sector == 3 ? q : p;
-    *blue = sector == 3 || sector == 4 ? v : sector == 2 ? t : sector == 5 ? q : p;
+/* Pixels of 0..1 through hue, saturation, value and back: without branches, so that the compiler can take several at a time. */
+static void turn_block(float *restrict red, float *restrict green, float *restrict blue, size_t n, float turn) {
+    for (size_t k = 0; k < n; k++) {
+        float r = red[k], g = green[k], b = blue[k];
+        float most = r > g ? r : g, least = r > g ? g : r;
+        most = b > most ? b : most;
+        least = b < least ? b : least;
+        float range = most - least;
+        bool flat = range <= 0; /* gray */
+        float s = range / (flat ? 1.0f : most), divisor = flat ? 1.0f : range;
+        float rc = (most - r) / divisor, gc = (most - g) / divisor, bc = (most - b) / divisor;
+        float from_r = bc - gc, from_g = rc + 2.0f - bc, from_b = gc + 4.0f - rc;
+        float h = g >= most ? from_g : from_b;
+        h = r >= most ? from_r : h;
+        h = h * (float)(1.0 / 6.0) + 1.0f; /* 5/6 .. 11/6 */
+        h -= h >= 1.0f ? 1.0f : 0.0f;
+        h += turn; /* -0.5 .. 1.5 */
+        float wrapped = h >= 1.0f ? h - 1.0f : h;
+        h = h < 0.0f ? h + 1.0f : wrapped;
+        float h6 = h * 6.0f, sector = 0.0f;
+        sector += h6 >= 1.0f ? 1.0f : 0.0f;
+        sector += h6 >= 2.0f ? 1.0f : 0.0f;
+        sector += h6 >= 3.0f ? 1.0f : 0.0f;
+        sector += h6 >= 4.0f ? 1.0f : 0.0f;
+        sector += h6 >= 5.0f ? 1.0f : 0.0f;
+        sector += h6 >= 6.0f ? 1.0f : 0.0f;
+        float f = h6 - sector, sf = s * f, rest = 1.0f - s;
+        float q = mldfi_held((1.0f - sf) * most, 1.0f), t = mldfi_held((sf + rest) * most, 1.0f),
+              p = mldfi_held(rest * most, 1.0f), v = most;
+        sector -= sector >= 6.0f ? 6.0f : 0.0f;
+        /*  sector   0  1  2  3  4  5
+         *  red      v  q  p  p  t  v
+         *  green    t  v  v  q  p  p
+         *  blue     p  p  t  v  v  q */
+        float x = sector >= 5.0f ? v : t;
+        x = sector >= 4.0f ? x : p;
+        x = sector >= 2.0f ? x : q;
+        red[k] = sector >= 1.0f ? x : v;
+        x = sector >= 4.0f ? p : q;
+        x = sector >= 3.0f ? x : v;
+        green[k] = sector >= 1.0f ? x : t;
+        x = sector >= 5.0f ? q : v;
+        x = sector >= 3.0f ? x : t;
+        blue[k] = sector >= 2.0f ? x : p;
+    }
 }
 
 void mldfi_turn_hue(const struct pixels *p, double turn) {
@@ -124,8 +147,7 @@ void mldfi_turn_hue(const struct pixels *p, double turn) {
         for (size_t c = 0; whole && c < 3; c++)
             for (size_t k = 0; k < n; k++)
                 color[c][k] /= white;
-        for (size_t k = 0; k < n; k++)
-            turn_pixel(&color[0][k], &color[1][k], &color[2][k], (float)turn);
+        turn_block(color[0], color[1], color[2], n, (float)turn);
         for (size_t c = 0; c < 3; c++) {
             for (size_t k = 0; whole && k < n; k++)
                 color[c][k] = mldfi_held(color[c][k] * back, white);
@@ -136,47 +158,50 @@ void mldfi_turn_hue(const struct pixels *p, double turn) {
 
 /* ---- Sharpness --------------------------------------------------------------------------------------------------------------- */
 
-/* Rows of whole numbers: nine taps as integers, exactly rounded. */
+/* A run of elements of one row: neighbours are `step` apart along the row and `row` between rows. */
 #define SHARPEN(NAME, TYPE, SMOOTH) \
-    static void NAME(const TYPE *in, size_t row, size_t step, size_t n, float keep, float white, TYPE *out) { \
+    static void NAME(const TYPE *restrict m, size_t row, size_t step, size_t n, float keep, float white, \
+                     TYPE *restrict out) { \
+        const TYPE *u = m - row, *d = m + row; \
         for (size_t k = 0; k < n; k++) { \
-            const TYPE *m = in + k * step, *u = m - row, *d = m + row; \
-            float v = (float)*m, smooth = SMOOTH(TYPE); \
-            out[k * step] = (TYPE)mldfi_held(v + (smooth - v) * keep, white); \
+            float v = (float)m[k], smooth = SMOOTH; \
+            out[k] = (TYPE)mldfi_held(v + (smooth - v) * keep, white); \
         } \
     }
-/* A whole number is never half way between two thirteenths, so that this is the nearest. */
-#define WHOLE(TYPE) \
-    (float)((2u * ((uint32_t)u[0 - step] + u[0] + u[step] + m[0 - step] + 5u * m[0] + m[step] + d[0 - step] + d[0] + \
-                   d[step]) + \
-             13u) / \
-            26u)
 #define A13 ((float)(1.0 / 13.0))
 #define B13 ((float)(5.0 / 13.0))
-#define REAL(TYPE) \
-    (u[0 - step] * A13 + u[0] * A13 + u[step] * A13 + m[0 - step] * A13 + m[0] * B13 + m[step] * A13 + \
-     d[0 - step] * A13 + d[0] * A13 + d[step] * A13)
+#define SUM (u[k - step] + u[k] + u[k + step] + m[k - step] + 5 * m[k] + m[k + step] + d[k - step] + d[k] + d[k + step])
+/* The sum is exact, and a thirteenth of it is at least 1/26 away from where rounding turns: far more than the product's error. */
+#define WHOLE (float)(int32_t)((float)SUM * A13 + 0.5f)
+#define REAL \
+    (u[k - step] * A13 + u[k] * A13 + u[k + step] * A13 + m[k - step] * A13 + m[k] * B13 + m[k + step] * A13 + \
+     d[k - step] * A13 + d[k] * A13 + d[k + step] * A13)
 SHARPEN(sharpen_u8, uint8_t, WHOLE)
 SHARPEN(sharpen_u16, uint16_t, WHOLE)
 SHARPEN(sharpen_f32, float, REAL)
 
+static void sharpen_run(const struct pixels *from, size_t at, size_t row, size_t step, size_t n, float keep,
+                        const struct pixels *to) {
+    float white = mldfi_white(from->dtype);
+    if (from->dtype == MLDF_U8)
+        sharpen_u8((const uint8_t *)from->data + at, row, step, n, keep, white, (uint8_t *)to->data + at);
+    else if (from->dtype == MLDF_U16)
+        sharpen_u16((const uint16_t *)from->data + at, row, step, n, keep, white, (uint16_t *)to->data + at);
+    else
+        sharpen_f32((const float *)from->data + at, row, step, n, keep, white, (float *)to->data + at);
+}
+
+/* Interleaved channels go together, alpha too, which is put back in the end. */
 void mldfi_sharpen(const struct pixels *from, size_t width, double factor, const struct pixels *to) {
     size_t height = width ? from->count / width : 0, step = from->step, row = width * step;
-    float keep = (float)(1.0 - factor), white = mldfi_white(from->dtype);
-    for (size_t c = 0; c < from->channels; c++)
-        mldfi_copy_channel(from, c, to, c);
+    size_t planes = from->plane == 1 ? 1 : mldfi_colors(from);
+    float keep = (float)(1.0 - factor);
+    memcpy(to->data, from->data, from->count * from->channels * mldf_dtype_bytes(from->dtype));
     if (height <= 2 || width <= 2)
         return;
-    for (size_t c = 0; c < mldfi_colors(from); c++)
-        for (size_t y = 1; y + 1 < height; y++) {
-            size_t at = c * from->plane + y * row + step;
-            if (from->dtype == MLDF_U8)
-                sharpen_u8((const uint8_t *)from->data + at, row, step, width - 2, keep, white,
-                           (uint8_t *)to->data + at);
-            else if (from->dtype == MLDF_U16)
-                sharpen_u16((const uint16_t *)from->data + at, row, step, width - 2, keep, white,
-                            (uint16_t *)to->data + at);
-            else
-                sharpen_f32((const float *)from->data + at, row, step, width - 2, keep, white, (float *)to->data + at);
-        }
+    for (size_t c = 0; c < planes; c++)
+        for (size_t y = 1; y + 1 < height; y++)
+            sharpen_run(from, c * from->plane + y * row + step, row, step, row - 2 * step, keep, to);
+    if (from->channels % 2 == 0)
+        mldfi_copy_channel(from, from->channels - 1, to, from->channels - 1);
 }

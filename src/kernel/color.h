@@ -29,10 +29,11 @@ static inline size_t mldfi_colors(const struct pixels *p) {
 /* ---- Pixels for themselves (color_tone.c) ----------------------------------------------------------------------------- */
 
 typedef enum tone_kind {
-    TONE_BLEND,    /* v * a + b, held */
-    TONE_STRETCH,  /* (v - a) / b, held */
-    TONE_SOLARIZE, /* v >= a: white - v */
-    TONE_POSTERIZE /* the a highest bits; floats: floor(v * 2^a) / 2^a */
+    TONE_BLEND,     /* v * a + b, held */
+    TONE_STRETCH,   /* (v - a) / b, held */
+    TONE_SOLARIZE,  /* v >= a: white - v */
+    TONE_POSTERIZE, /* the a highest bits; floats: floor(v * 2^a) / 2^a */
+    TONE_GAMMA      /* of 0..1: v^a * b, held; back to integers as floor(v * (white + 0.999)) */
 } tone_kind;
 struct tone {
     tone_kind kind;

@@ -2,6 +2,14 @@
 #include <math.h>
 
 #include "kernel/color_block.h"
+#include "util/math.h"
+
+static float gamma_value(const struct tone *t, mldf_dtype dtype, float v) {
+    float white = mldfi_white(dtype), power = (float)mldfi_pow((double)(v / white), (double)t->a);
+    if (t->b < 1 || t->b > 1)
+        power = mldfi_held(power * t->b, 1.0f);
+    return dtype == MLDF_F32 ? power : mldfi_held(power * (float)((double)white + 1.0 - 1e-3), white);
+}
 
 /* ---- One value ------------------------------------------------------------------------------------------------------------ */
 
@@ -15,6 +23,9 @@ static float tone_value(const struct tone *t, mldf_dtype dtype, float v) {
         return mldfi_held((v - t->a) / t->b, white);
     case TONE_SOLARIZE:
         return v >= t->a ? white - v : v;
+    case TONE_GAMMA:
+        return gamma_value(t, dtype, v);
+    case TONE_POSTERIZE:
     default:
         bits = (uint32_t)t->a;
         if (dtype == MLDF_F32) {

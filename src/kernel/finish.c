@@ -46,6 +46,11 @@ static void through_table(const uint8_t (*table)[256], uint32_t channels, const 
         }
         return;
     }
+    if (channels == 1) {
+        for (size_t i = 0; i < pixels; i++)
+            out[i] = table[0][in[i]];
+        return;
+    }
     for (size_t i = 0; i < pixels; i++)
         for (uint32_t c = 0; c < channels; c++)
             *out++ = table[c][*in++];

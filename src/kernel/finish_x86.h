@@ -55,7 +55,7 @@ static inline __m128i channel_mask(uint32_t channels, uint32_t c, bool backwards
         } \
     }
 
-#define PLANAR(NAME, N, OUT, PUT) \
+#define PLANAR(NAME, N, OUT) \
     static void NAME(const struct finish_row *f, const uint8_t *in, size_t pixels, OUT *dst) { \
         floats a[N], b[N]; \
         for (uint32_t c = 0; c < (N); c++) { \
@@ -75,29 +75,29 @@ static inline __m128i channel_mask(uint32_t channels, uint32_t c, bool backwards
 #define planar_2_f32_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 2, put_f32)
 #define planar_3_f32_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 3, put_f32)
 #define planar_4_f32_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 4, put_f32)
-PLANAR(planar_1_f32, 1, float, put_f32)
-PLANAR(planar_2_f32, 2, float, put_f32)
-PLANAR(planar_3_f32, 3, float, put_f32)
-PLANAR(planar_4_f32, 4, float, put_f32)
+PLANAR(planar_1_f32, 1, float)
+PLANAR(planar_2_f32, 2, float)
+PLANAR(planar_3_f32, 3, float)
+PLANAR(planar_4_f32, 4, float)
 
 #define planar_1_bf16_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 1, put_bf16)
 #define planar_2_bf16_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 2, put_bf16)
 #define planar_3_bf16_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 3, put_bf16)
 #define planar_4_bf16_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 4, put_bf16)
-PLANAR(planar_1_bf16, 1, uint16_t, put_bf16)
-PLANAR(planar_2_bf16, 2, uint16_t, put_bf16)
-PLANAR(planar_3_bf16, 3, uint16_t, put_bf16)
-PLANAR(planar_4_bf16, 4, uint16_t, put_bf16)
+PLANAR(planar_1_bf16, 1, uint16_t)
+PLANAR(planar_2_bf16, 2, uint16_t)
+PLANAR(planar_3_bf16, 3, uint16_t)
+PLANAR(planar_4_bf16, 4, uint16_t)
 
 #if HAVE_F16
 #define planar_1_f16_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 1, put_f16)
 #define planar_2_f16_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 2, put_f16)
 #define planar_3_f16_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 3, put_f16)
 #define planar_4_f16_block(P, M, AT) PLANAR_BLOCK(P, M, AT, 4, put_f16)
-PLANAR(planar_1_f16, 1, uint16_t, put_f16)
-PLANAR(planar_2_f16, 2, uint16_t, put_f16)
-PLANAR(planar_3_f16, 3, uint16_t, put_f16)
-PLANAR(planar_4_f16, 4, uint16_t, put_f16)
+PLANAR(planar_1_f16, 1, uint16_t)
+PLANAR(planar_2_f16, 2, uint16_t)
+PLANAR(planar_3_f16, 3, uint16_t)
+PLANAR(planar_4_f16, 4, uint16_t)
 #endif
 
 /* Interleaved: the run is one row of values whose scales repeat after `channels`, so after three vectors in any case. */
@@ -127,6 +127,22 @@ FLAT(flat_f32, float, put_f32)
 FLAT(flat_bf16, uint16_t, put_bf16)
 #if HAVE_F16
 FLAT(flat_f16, uint16_t, put_f16)
+#endif
+
+/* One channel: the same scale everywhere. */
+#define ONE(NAME, OUT, PUT) \
+    static void NAME(const struct finish_row *f, const uint8_t *in, size_t pixels, OUT *dst) { \
+        const floats a = same(f->scale[0]), b = same(f->shift[0]); \
+        size_t i = 0; \
+        for (; i + LANES <= pixels; i += LANES) \
+            PUT(dst + i, line(widen(in + i), a, b)); \
+        if (i < pixels) \
+            PUT(dst + pixels - LANES, line(widen(in + pixels - LANES), a, b)); \
+    }
+ONE(one_f32, float, put_f32)
+ONE(one_bf16, uint16_t, put_bf16)
+#if HAVE_F16
+ONE(one_f16, uint16_t, put_f16)
 #endif
 
 /* ---- Bytes to planes: sixteen pixels, four chunks, a transposition of 32-bit words. 128 bits do at every width. ------------------ */
@@ -179,7 +195,7 @@ static void planar_u8(const struct finish_row *f, const uint8_t *in, size_t pixe
 /* ---- Choice ----------------------------------------------------------------------------------------------------------------------- */
 
 /* Interleaved and mirrored: pixels in the right order first. */
-static bool turn_round(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst,
+static void turn_round(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst,
                        void (*run)(const struct finish_row *, const uint8_t *, size_t, void *)) {
     enum { STRIP = 512 };
     uint8_t strip[STRIP * 4];
@@ -194,7 +210,6 @@ static bool turn_round(const struct finish_row *f, const uint8_t *in, size_t pix
                 strip[i * n + c] = (p - (i + 1) * n)[c];
         run(&plain, strip, part, (uint8_t *)dst + from * n * element);
     }
-    return true;
 }
 
 static bool run_planar(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst) {
@@ -229,12 +244,12 @@ static void run_flat(const struct finish_row *f, const uint8_t *in, size_t pixel
     if (pixels * f->channels < LANES || (f->dtype == MLDF_F16 && !HAVE_F16))
         mldfi_finish_portable(f, in, pixels, dst);
     else if (f->dtype == MLDF_F32)
-        flat_f32(f, in, pixels, dst);
+        (f->channels == 1 ? one_f32 : flat_f32)(f, in, pixels, dst);
     else if (f->dtype == MLDF_BF16)
-        flat_bf16(f, in, pixels, dst);
+        (f->channels == 1 ? one_bf16 : flat_bf16)(f, in, pixels, dst);
 #if HAVE_F16
     else if (f->dtype == MLDF_F16)
-        flat_f16(f, in, pixels, dst);
+        (f->channels == 1 ? one_f16 : flat_f16)(f, in, pixels, dst);
 #endif
     else if (f->dtype == MLDF_U8)
         memcpy(dst, in, pixels * f->channels);
@@ -249,7 +264,7 @@ static void finish(const struct finish_row *f, const uint8_t *in, size_t pixels,
     else if (!f->planar && !f->mirror)
         run_flat(f, in, pixels, dst);
     else if (!f->planar && f->channels > 1)
-        (void)turn_round(f, in, pixels, dst, run_flat);
+        turn_round(f, in, pixels, dst, run_flat);
     else if (!large || !run_planar(f, in, pixels, dst))
         mldfi_finish_portable(f, in, pixels, dst);
 }

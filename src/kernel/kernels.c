@@ -8,15 +8,21 @@
 
 #include "kernel/variants.h"
 
-static const struct kernels portable = {ISA_PORTABLE, "portable", mldfi_down_portable, mldfi_across_portable,
-                                        mldfi_finish_portable};
-
-#define TABLE(ISA, NUMBER) \
-    static const struct kernels ISA = {NUMBER, #ISA, mldfi_down_##ISA, mldfi_across_##ISA, mldfi_finish_##ISA}
+/* WIDE: whose passes for the other filters. PLANES: those in planes, or NULL twice. */
+#define TABLE(ISA, NUMBER, WIDE, ...) \
+    static const struct kernels ISA = {NUMBER, \
+                                       #ISA, \
+                                       mldfi_down_##ISA, \
+                                       mldfi_across_##ISA, \
+                                       __VA_ARGS__, \
+                                       mldfi_wide_across_##WIDE, \
+                                       mldfi_wide_down_##WIDE, \
+                                       mldfi_finish_##ISA}
+TABLE(portable, ISA_PORTABLE, portable, NULL, NULL);
 #if defined(__x86_64__)
-TABLE(sse4, ISA_SSE4);
-TABLE(avx2, ISA_AVX2);
-TABLE(avx512, ISA_AVX512);
+TABLE(sse4, ISA_SSE4, portable, NULL, NULL);
+TABLE(avx2, ISA_AVX2, avx2, NULL, NULL);
+TABLE(avx512, ISA_AVX512, avx2, mldfi_down_planes_avx512, mldfi_across_planes_avx512);
 
 /* Not every compiler knows "f16c" as a name to ask for. */
 static bool has_f16c(void) {
@@ -24,7 +30,7 @@ static bool has_f16c(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 #elif defined(__aarch64__)
-TABLE(neon, ISA_NEON);
+TABLE(neon, ISA_NEON, portable, NULL, NULL);
 #endif
 
 const struct kernels *mldfi_kernels(enum isa isa) {

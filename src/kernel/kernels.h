@@ -35,11 +35,18 @@ struct tap_table {
     size_t stride;          /* count rounded up to TAP_BLOCK */
     const uint32_t *offset; /* [stride]: values (not pixels) from the row's start to the first tap */
     const int16_t *weights; /* [pairs][stride][2] */
+    uint32_t span; /* the most values from the first tap to the last in a block of TAP_BLOCK pixels, of one channel */
 };
 enum {
     TAP_BLOCK = 16,
-    ROW_SLACK = 64, /* bytes behind a row in the kernels' own memory that may be read and written */
+    ROW_SLACK = 64,   /* bytes behind a row in the kernels' own memory that may be read and written */
+    PLANE_LEAST = 32, /* pixels of a row, and the largest span, for the passes in planes */
+    PLANE_SPAN = 64,
+    PLANE_SLACK = 128 /* bytes behind the last plane */
 };
+
+struct resample_table; /* resample.h */
+struct resample_rows;
 
 struct kernels {
     enum isa isa;
@@ -49,6 +56,17 @@ struct kernels {
                  int16_t *out);
     /* Horizontal pass: clamp((sum of taps * weights + 2^20) >> 21), count * channels bytes. ROW_SLACK behind both rows. */
     void (*across)(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out);
+    /* The same in planes, or NULL: with the channels apart, the taps of sixteen pixels come out of one or two registers. Rows of three
+     * channels with at least PLANE_LEAST pixels; `plane` values from plane to plane, PLANE_SLACK behind them. */
+    void (*down_planes)(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t pixels,
+                        int16_t *out, size_t plane);
+    /* 1 or 3 planes; a table of one channel with a span of PLANE_SPAN at most. Planes of `out` are table->stride bytes apart. */
+    void (*across_planes)(const struct tap_table *table, uint32_t planes, const int16_t *row, size_t plane,
+                          uint8_t *out);
+    /* The passes of resample.h for 8 bits, with ROW_SLACK behind every row. */
+    void (*wide_across)(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
+    void (*wide_down)(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
+                      size_t samples);
     /* dst: the first pixel's element in the first plane. scale and shift are finite. */
     void (*finish)(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst);
 };
@@ -63,6 +81,9 @@ const struct kernels *mldfi_kernels_named(const char *name);
 void mldfi_down_portable(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t values,
                          int16_t *out);
 void mldfi_across_portable(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out);
+void mldfi_wide_across_portable(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
+void mldfi_wide_down_portable(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
+                              size_t samples);
 void mldfi_finish_portable(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst);
 
 /* float32 to the narrow types, rounded to nearest, ties to even. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernel/kernels.h"
 #include "kernel/resample.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -95,6 +96,16 @@ DOWN(down_16, load_16, store_16, 2, int64_t, clip16)
 void mldfi_resample_down(const struct resample_rows *rows, uint32_t bits, const int32_t *weights, uint32_t used,
                          uint8_t *out, size_t samples) {
     (bits == 16 ? down_16 : down_8)(rows, weights, used, out, samples);
+}
+
+void mldfi_wide_across_portable(const struct resample_table *table, uint32_t channels, const uint8_t *in,
+                                uint8_t *out) {
+    mldfi_resample_across(table, channels, 8, in, out);
+}
+
+void mldfi_wide_down_portable(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
+                              size_t samples) {
+    down_8(rows, weights, used, out, samples);
 }
 
 struct resize {

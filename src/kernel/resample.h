@@ -44,10 +44,14 @@ void mldfi_resample_down(const struct resample_rows *rows, uint32_t bits, const 
                          uint8_t *out, size_t samples);
 
 /* resize_axis.c: integer weights of the bilinear kernels (resize.h has the definition) and nearest pixels. */
-/* The most taps that an output can have. */
-uint64_t mldfi_axis_taps(const struct axis *axis);
+struct axis_plan {
+    double pixel, inverse, wide; /* 16 n, its inverse, the half width of the triangle */
+    uint32_t steps;              /* taps to look at; an output's weights need room for one more */
+};
+void mldfi_axis_begin(const struct axis *axis, struct axis_plan *plan);
 /* Weights of output i of the part, in 2^-14, without zeros at the ends; returns how many, at least 1. */
-uint32_t mldfi_axis_bilinear(const struct axis *axis, uint32_t i, uint32_t *first, int16_t *weights);
+uint32_t mldfi_axis_bilinear(const struct axis *axis, const struct axis_plan *plan, uint32_t i, uint32_t *first,
+                             int16_t *weights);
 /* The pixel at floor(centre) of output i of the part. */
 uint32_t mldfi_axis_nearest(const struct axis *axis, uint32_t i);
 

@@ -54,13 +54,10 @@ static void put(const struct run *r, const uint8_t *row, uint32_t y) {
 
 /* ---- Bilinear, 8 bits ------------------------------------------------------------------------------------------------- */
 
-static mldf_status run_bilinear(struct run *r, struct resize_work *work, mldf_error *err) {
+static mldf_status run_bilinear(struct run *r, struct resize_work *work, const struct column_taps *y, mldf_error *err) {
     const struct row_taps *x;
-    const struct column_taps *y;
     const struct picture *in = r->in;
     mldf_status status = mldfi_row_taps(&work->tables, &r->x, in->channels, &x, err);
-    if (status == MLDF_OK)
-        status = mldfi_column_taps(&work->tables, &r->y, &y, err);
     if (status < 0)
         return status;
     size_t values = (size_t)x->pixels * in->channels;
@@ -79,6 +76,57 @@ static mldf_status run_bilinear(struct run *r, struct resize_work *work, mldf_er
         put(r, work->row.data, i);
     }
     return MLDF_OK;
+}
+
+/* The same with the channels apart from the first pass on, each finished as a picture of one channel. */
+static mldf_status run_planes(struct run *r, struct resize_work *work, const struct row_taps *x,
+                              const struct column_taps *y, mldf_error *err) {
+    const struct picture *in = r->in;
+    const uint32_t planes = in->channels, width = r->spec->out_width;
+    size_t plane = (size_t)mldfi_align_up(x->pixels, 32), bytes = planes * plane * sizeof(int16_t);
+    struct finish_row finish[3];
+    mldf_status status = mldfi_buffer_resize(&work->sums, bytes + PLANE_SLACK, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&work->row, x->table.stride * planes + ROW_SLACK, err);
+    if (status < 0)
+        return status;
+    int16_t *sums = (int16_t *)(void *)work->sums.data;
+    memset(work->sums.data, 0, bytes + PLANE_SLACK);
+    for (uint32_t c = 0; c < planes; c++) {
+        finish[c] = r->finish;
+        finish[c].channels = 1;
+        finish[c].planar = false;
+        finish[c].scale[0] = r->finish.scale[c];
+        finish[c].shift[0] = r->finish.shift[c];
+    }
+    const uint8_t *left = in->data + (size_t)x->first * planes;
+    for (uint32_t i = 0; i < r->spec->out_height; i++) {
+        const uint8_t *rows = left + y->first[i] * in->stride;
+        const int16_t *weights = y->weights + (size_t)i * y->taps;
+        if (planes == 3)
+            r->k->down_planes(rows, in->stride, weights, y->used[i], x->pixels, sums, plane);
+        else
+            r->k->down(rows, in->stride, weights, y->used[i], x->pixels, sums);
+        r->k->across_planes(&x->table, planes, sums, plane, work->row.data);
+        for (uint32_t c = 0; c < planes; c++)
+            mldfi_finish_row(r->k, &finish[c], r->table ? r->table + c : NULL, work->row.data + c * x->table.stride,
+                             width, r->dst, c * r->finish.plane + (size_t)i * width);
+    }
+    return MLDF_OK;
+}
+
+static mldf_status choose_bilinear(struct run *r, struct resize_work *work, mldf_error *err) {
+    const struct row_taps *x;
+    const struct column_taps *y;
+    bool planes = r->k->across_planes && (r->in->channels == 1 || (r->in->channels == 3 && r->finish.planar));
+    mldf_status status = mldfi_column_taps(&work->tables, &r->y, &y, err);
+    if (status == MLDF_OK && planes)
+        status = mldfi_row_taps(&work->tables, &r->x, 1, &x, err);
+    if (status < 0)
+        return status;
+    if (planes && x->table.span <= PLANE_SPAN && x->pixels >= PLANE_LEAST)
+        return run_planes(r, work, x, y, err);
+    return run_bilinear(r, work, y, err);
 }
 
 /* ---- Nearest ------------------------------------------------------------------------------------------------------------ */
@@ -131,34 +179,62 @@ static mldf_status run_nearest(struct run *r, struct resize_work *work, mldf_err
 
 /* ---- The others --------------------------------------------------------------------------------------------------------- */
 
+/* One source row into the ring. 8-bit rows go through memory with slack behind it; 16-bit loops read no byte too far. */
+static void filter_row(const struct run *r, const struct resample_table *x, uint32_t row, uint8_t *copy, uint8_t *out) {
+    const struct picture *in = r->in;
+    const uint8_t *from = in->data + row * in->stride;
+    if (in->bits == 16) {
+        mldfi_resample_across(x, in->channels, 16, from, out);
+        return;
+    }
+    memcpy(copy, from, (size_t)in->width * in->channels);
+    r->k->wide_across(x, in->channels, copy, out);
+}
+
+/* The ring of rows, and a copy of a source row behind it. */
+static mldf_status wide_memory(struct run *r, struct resize_work *work, const struct resample_table *y, size_t stride,
+                               uint8_t **copy, mldf_error *err) {
+    size_t source = (size_t)r->in->width * r->in->channels + ROW_SLACK;
+    uint64_t ring;
+    if (!mldfi_mul_u64(stride, y->taps, &ring) || ring > SIZE_MAX / 2 - source)
+        return mldfi_fail(err, MLDF_E_LIMIT, "resizing: %" PRIu32 " rows of %zu bytes at once", y->taps, stride);
+    mldf_status status = mldfi_buffer_resize(&work->sums, (size_t)ring + source, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&work->row, stride, err);
+    if (status < 0)
+        return status;
+    *copy = work->sums.data + (size_t)ring;
+    memset(*copy + source - ROW_SLACK, 0, ROW_SLACK);
+    return MLDF_OK;
+}
+
 /* Rows come in the order of the source, so the ring needs as many as one output row has taps. */
 static mldf_status run_wide(struct run *r, struct resize_work *work, mldf_error *err) {
     const struct resample_table *x, *y;
     const struct picture *in = r->in;
     bool mirror_y = r->y.mirror;
+    uint8_t *copy = NULL;
     r->y.mirror = false;
     mldf_status status = mldfi_wide_taps(&work->tables, &r->x, false, &x, err);
     if (status == MLDF_OK)
         status = mldfi_wide_taps(&work->tables, &r->y, true, &y, err);
     if (status < 0)
         return status;
-    size_t samples = (size_t)r->spec->out_width * in->channels, row = samples * (in->bits / 8);
-    uint64_t ring;
-    if (!mldfi_mul_u64(row, y->taps, &ring) || ring > SIZE_MAX / 2)
-        return mldfi_fail(err, MLDF_E_LIMIT, "resizing: %" PRIu32 " rows of %zu bytes at once", y->taps, row);
-    status = mldfi_buffer_resize(&work->sums, (size_t)ring, err);
-    if (status == MLDF_OK)
-        status = mldfi_buffer_resize(&work->row, row + ROW_SLACK, err);
+    size_t samples = (size_t)r->spec->out_width * in->channels, stride = samples * (in->bits / 8) + ROW_SLACK;
+    status = wide_memory(r, work, y, stride, &copy, err);
     if (status < 0)
         return status;
     uint32_t next = 0; /* source row that is not in the ring yet */
     for (uint32_t i = 0; i < y->count; i++) {
         uint32_t first = y->first[i], end = first + y->used[i];
         for (next = next < first ? first : next; next < end; next++)
-            mldfi_resample_across(x, in->channels, in->bits, in->data + next * in->stride,
-                                  work->sums.data + next % y->taps * row);
-        struct resample_rows rows = {work->sums.data, row, first % y->taps, y->taps};
-        mldfi_resample_down(&rows, in->bits, y->weights + (size_t)i * y->taps, y->used[i], work->row.data, samples);
+            filter_row(r, x, next, copy, work->sums.data + next % y->taps * stride);
+        struct resample_rows rows = {work->sums.data, stride, first % y->taps, y->taps};
+        const int32_t *weights = y->weights + (size_t)i * y->taps;
+        if (in->bits == 16)
+            mldfi_resample_down(&rows, 16, weights, y->used[i], work->row.data, samples);
+        else
+            r->k->wide_down(&rows, weights, y->used[i], work->row.data, samples);
         put(r, work->row.data, mirror_y ? y->count - 1 - i : i);
     }
     return MLDF_OK;
@@ -208,5 +284,5 @@ mldf_status mldfi_resize(const struct kernels *k, const struct picture *in, cons
     mldfi_finish_begin(&r.finish, finish, in->channels, in->bits, false, (size_t)s->out_width * s->out_height);
     if (s->filter == RESIZE_NEAREST)
         return run_nearest(&r, work, err);
-    return s->filter == RESIZE_BILINEAR && in->bits == 8 ? run_bilinear(&r, work, err) : run_wide(&r, work, err);
+    return s->filter == RESIZE_BILINEAR && in->bits == 8 ? choose_bilinear(&r, work, err) : run_wide(&r, work, err);
 }

@@ -41,65 +41,87 @@ static void keep(struct kept_table *t, const struct axis *axis, uint32_t channel
 
 /* ---- Rows --------------------------------------------------------------------------------------------------------------- */
 
-/* Weights of 2^-14 in memory: offset[stride], then pairs of weights [pairs][stride], then one pixel's while it is made. */
-static mldf_status row_memory(struct kept_table *t, const struct axis *axis, uint32_t *pairs, mldf_error *err) {
-    uint64_t taps = mldfi_axis_taps(axis), stride = mldfi_align_up(axis->count, TAP_BLOCK), most = UINT64_C(1) << 31;
-    *pairs = (uint32_t)((taps + 1) / 2);
-    if (*pairs > most / 4 / stride)
+/* In memory: offset[stride], pairs of weights [pairs][stride]; behind them, while the table is made, used[count] and the weights as
+ * they come, [count][taps]. */
+struct row_memory {
+    uint32_t *offset, *used;
+    int16_t *weights, *raw;
+    uint32_t taps;
+};
+
+static mldf_status row_memory(struct kept_table *t, const struct axis *axis, uint32_t steps, struct row_memory *out,
+                              mldf_error *err) {
+    uint64_t taps = (uint64_t)steps + 1, stride = mldfi_align_up(axis->count, TAP_BLOCK), most = UINT64_C(1) << 31;
+    uint64_t pairs = (taps + 1) / 2;
+    if (pairs > most / 8 / stride)
         return too_large(axis, err);
-    mldf_status status = mldfi_buffer_resize(&t->memory, (size_t)(4 * stride * (1 + *pairs) + 2 * taps), err);
+    mldf_status status = mldfi_buffer_resize(&t->memory, (size_t)(4 * stride * (2 + 2 * pairs)), err);
     if (status < 0)
         return status;
-    memset(t->memory.data, 0, t->memory.size);
+    out->offset = (uint32_t *)(void *)t->memory.data;
+    out->weights = (int16_t *)(void *)(out->offset + stride);
+    out->used = out->offset + stride * (1 + pairs);
+    out->raw = (int16_t *)(void *)(out->used + stride);
+    out->taps = (uint32_t)taps;
     t->as.row.table.count = axis->count;
     t->as.row.table.stride = (size_t)stride;
+    t->as.row.table.offset = out->offset;
+    t->as.row.table.weights = out->weights;
     return MLDF_OK;
 }
 
-/* A pixel's taps all lie in the row even where some have no weight: a window that would pass the row's end is moved back. */
-static void place_row(struct row_taps *r, uint32_t *offset, int16_t *weights, int16_t *scratch, const struct axis *axis,
-                      uint32_t channels) {
-    uint32_t begin = UINT32_MAX, end = 0, most = 0, n, first;
+static void weigh_row(struct row_taps *r, const struct row_memory *m, const struct axis *axis,
+                      const struct axis_plan *plan) {
+    uint32_t begin = UINT32_MAX, end = 0, most = 0;
     for (uint32_t i = 0; i < axis->count; i++) {
-        n = mldfi_axis_bilinear(axis, i, &first, scratch);
+        uint32_t first, n = mldfi_axis_bilinear(axis, plan, i, &first, m->raw + (size_t)i * m->taps);
         begin = first < begin ? first : begin;
         end = first + n > end ? first + n : end;
         most = n > most ? n : most;
-        offset[i] = first;
+        m->offset[i] = first;
+        m->used[i] = n;
     }
     r->first = begin;
     r->pixels = end - begin;
     r->table.pairs = (most + 1) / 2;
-    uint32_t window = 2 * r->table.pairs;
-    uint32_t last = r->pixels > window ? r->pixels - window : 0;
-    for (uint32_t i = 0; i < axis->count; i++) {
-        n = mldfi_axis_bilinear(axis, i, &first, scratch);
-        uint32_t at = first - begin, from = at > last ? last : at;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t tap = at - from + k;
-            weights[(tap / 2 * r->table.stride + i) * 2 + tap % 2] = scratch[k];
-        }
-        offset[i] = from * channels;
+}
+
+/* A pixel's taps all lie in the row even where some have no weight: a window that would pass the row's end is moved back. */
+static void place_row(struct row_taps *r, const struct row_memory *m, uint32_t channels) {
+    const size_t stride = r->table.stride;
+    uint32_t window = 2 * r->table.pairs, last = r->pixels > window ? r->pixels - window : 0;
+    memset(m->weights, 0, 4 * stride * r->table.pairs);
+    for (uint32_t i = 0; i < r->table.count; i++) {
+        uint32_t at = m->offset[i] - r->first, from = at > last ? last : at, tap = at - from;
+        const int16_t *raw = m->raw + (size_t)i * m->taps;
+        for (uint32_t k = 0; k < m->used[i]; k++, tap++)
+            m->weights[(tap / 2 * stride + i) * 2 + tap % 2] = raw[k];
+        m->offset[i] = from * channels;
+    }
+    for (size_t i = r->table.count; i < stride; i++) /* pixels without weight, beside the last one */
+        m->offset[i] = m->offset[r->table.count - 1];
+    r->table.span = 0;
+    for (size_t i = 0; i < stride; i += TAP_BLOCK) { /* offsets rise, or fall when mirrored */
+        uint32_t a = m->offset[i], b = m->offset[i + TAP_BLOCK - 1], apart = (a < b ? b - a : a - b) / channels;
+        r->table.span = apart + window > r->table.span ? apart + window : r->table.span;
     }
 }
 
 mldf_status mldfi_row_taps(struct resize_tables *tables, const struct axis *axis, uint32_t channels,
                            const struct row_taps **out, mldf_error *err) {
     bool found;
-    uint32_t pairs;
+    struct row_memory memory = {0};
     struct kept_table *t = look(&tables->row, axis, channels, &found);
     *out = &t->as.row;
     if (found)
         return MLDF_OK;
-    mldf_status status = row_memory(t, axis, &pairs, err);
+    struct axis_plan plan;
+    mldfi_axis_begin(axis, &plan);
+    mldf_status status = row_memory(t, axis, plan.steps, &memory, err);
     if (status < 0)
         return status;
-    struct tap_table *table = &t->as.row.table;
-    uint32_t *offset = (uint32_t *)(void *)t->memory.data;
-    int16_t *weights = (int16_t *)(void *)(offset + table->stride);
-    table->offset = offset;
-    table->weights = weights;
-    place_row(&t->as.row, offset, weights, weights + 2 * table->stride * pairs, axis, channels);
+    weigh_row(&t->as.row, &memory, axis, &plan);
+    place_row(&t->as.row, &memory, channels);
     keep(t, axis, channels);
     return MLDF_OK;
 }
@@ -114,7 +136,9 @@ mldf_status mldfi_column_taps(struct resize_tables *tables, const struct axis *a
     *out = c;
     if (found)
         return MLDF_OK;
-    uint64_t taps = mldfi_axis_taps(axis), most = UINT64_C(1) << 31;
+    struct axis_plan plan;
+    mldfi_axis_begin(axis, &plan);
+    uint64_t taps = (uint64_t)plan.steps + 1, most = UINT64_C(1) << 31;
     if (taps + 4 > most / 2 / axis->count)
         return too_large(axis, err);
     mldf_status status = mldfi_buffer_resize(&t->memory, (size_t)((8 + 2 * taps) * axis->count), err);
@@ -127,7 +151,7 @@ mldf_status mldfi_column_taps(struct resize_tables *tables, const struct axis *a
     c->weights = weights;
     c->taps = (uint32_t)taps;
     for (uint32_t i = 0; i < axis->count; i++)
-        used[i] = mldfi_axis_bilinear(axis, i, &first[i], weights + i * (size_t)taps);
+        used[i] = mldfi_axis_bilinear(axis, &plan, i, &first[i], weights + i * (size_t)taps);
     keep(t, axis, 0);
     return MLDF_OK;
 }

@@ -14,6 +14,13 @@
 KERNEL_VARIANT(sse4);
 KERNEL_VARIANT(avx2);
 KERNEL_VARIANT(avx512);
+void mldfi_down_planes_avx512(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t pixels,
+                              int16_t *out, size_t plane);
+void mldfi_across_planes_avx512(const struct tap_table *table, uint32_t planes, const int16_t *row, size_t plane,
+                                uint8_t *out);
+void mldfi_wide_across_avx2(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
+void mldfi_wide_down_avx2(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
+                          size_t samples);
 #elif defined(__aarch64__)
 KERNEL_VARIANT(neon);
 #endif

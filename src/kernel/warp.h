@@ -1,4 +1,4 @@
-/* Pictures seen through an affine map: each output pixel looks up where it comes from. */
+/* Pictures seen through a map of the plane: each output pixel looks up where it comes from. */
 #ifndef MLDF_KERNEL_WARP_H
 #define MLDF_KERNEL_WARP_H
 
@@ -13,16 +13,21 @@ struct warp_side {
     size_t step, plane; /* elements from a pixel to the next, and from a channel to the next */
 };
 
-/* The output pixel whose centre is (x + 0.5, y + 0.5) shows the input at
- *     u = matrix[0] (x + 0.5) + matrix[1] (y + 0.5) + matrix[2]
- *     v = matrix[3] (x + 0.5) + matrix[4] (y + 0.5) + matrix[5]
- * in the same coordinates: nearest is the pixel (floor u, floor v). Outside there is `fill` (an element for each channel).
- * element: 1, 2, 4 or 8 bytes. */
-void mldfi_warp_nearest(const struct warp_side *in, const double matrix[6], size_t channels, size_t element,
+/* The output pixel whose centre is (x + 0.5, y + 0.5) = (X, Y) shows the input at
+ *     u = (m[0] X + m[1] Y + m[2]) / w
+ *     v = (m[3] X + m[4] Y + m[5]) / w        w = m[6] X + m[7] Y + m[8]
+ * in the same coordinates, which lies outside where w <= 0. w is 1 unless `perspective`. */
+struct warp_map {
+    double m[9];
+    bool perspective;
+};
+
+/* The pixel (floor u, floor v); outside there is `fill` (an element for each channel). element: 1, 2, 4 or 8 bytes. */
+void mldfi_warp_nearest(const struct warp_side *in, const struct warp_map *map, size_t channels, size_t element,
                         const void *fill, const struct warp_side *out);
 /* Between the four nearest centres in f32, pixels outside being `fill`; integers are rounded to the nearest even.
  * element: 1 (u8), 2 (u16), 4 (f32). */
-void mldfi_warp_bilinear(const struct warp_side *in, const double matrix[6], size_t channels, size_t element,
+void mldfi_warp_bilinear(const struct warp_side *in, const struct warp_map *map, size_t channels, size_t element,
                          const float *fill, const struct warp_side *out);
 
 #endif

@@ -202,7 +202,7 @@ static void set_offsets(const struct array_plan *plan, size_t samples, const uin
 
 mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint64_t *lengths, size_t outputs,
                             mldf_batch **out, mldf_error *err) {
-    size_t bytes, at = 0;
+    size_t bytes = 0, at = 0;
     mldf_batch *batch;
     mldf_status status = block_bytes(pool, samples, lengths, outputs, &bytes, err);
     if (status >= 0)

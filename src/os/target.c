@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/target.h"
@@ -48,4 +49,26 @@ bool mldfi_file_is(const struct os_file *file, const char *path) {
 
 void mldfi_file_remove(const char *path) {
     (void)unlink(path);
+}
+
+mldf_status mldfi_file_stamp(const struct os_file *file, struct os_stamp *out, mldf_error *err) {
+    struct stat info;
+    if (fstat(file->fd, &info) != 0)
+        return mldfi_fail_errno(err, errno, "%s cannot be examined", file->path);
+    *out = (struct os_stamp){(uint64_t)info.st_size, info.st_mtim.tv_sec, (uint32_t)info.st_mtim.tv_nsec, 0};
+    return MLDF_OK;
+}
+
+/* Linux stamps files with a clock of 1 to 10 ms; a time without a fraction may come from one of whole seconds, or of two. */
+void mldfi_stamp_settle(const struct os_stamp *stamp) {
+    const int64_t tick = stamp->nanoseconds ? 20000000 : 2000000000;
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || stamp->seconds > now.tv_sec || now.tv_sec - stamp->seconds > 3)
+        return;
+    int64_t age = (now.tv_sec - stamp->seconds) * 1000000000 + now.tv_nsec - (int64_t)stamp->nanoseconds;
+    if (age < 0 || age >= tick)
+        return;
+    struct timespec rest = {(tick - age) / 1000000000, (long)((tick - age) % 1000000000)};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
+        continue;
 }

@@ -15,4 +15,15 @@ bool mldfi_file_is(const struct os_file *file, const char *path);
 /* Removes a name; that it was not there is no error. */
 void mldfi_file_remove(const char *path);
 
+/* What tells one state of a file from the next. */
+struct os_stamp {
+    uint64_t bytes;
+    int64_t seconds; /* of the last change */
+    uint32_t nanoseconds;
+    uint32_t zero; /* so that two can be compared byte by byte */
+};
+mldf_status mldfi_file_stamp(const struct os_file *file, struct os_stamp *out, mldf_error *err);
+/* Waits, two seconds at most, until a change made now would give another stamp: clocks of file systems tick slowly. */
+void mldfi_stamp_settle(const struct os_stamp *stamp);
+
 #endif

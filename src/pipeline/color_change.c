@@ -68,6 +68,11 @@ mldf_status mldfi_color_change(color_change change, double value, const struct t
         tone.kind = TONE_POSTERIZE;
         mldfi_tone(&p, &tone, false);
         break;
+    case CHANGE_GAMMA:
+        tone.kind = TONE_GAMMA;
+        tone.b = 1;
+        mldfi_tone(&p, &tone, false);
+        break;
     case CHANGE_GRAY:
         mldfi_gray(&p, &p);
         break;

@@ -3,6 +3,9 @@
  * not symmetric to the last bit). */
 #include "pipeline/geometry.h"
 
+#include "kernel/convert.h"
+#include "util/error.h"
+
 void mldfi_geometry_begin(struct geometry *g, uint32_t width, uint32_t height) {
     *g = (struct geometry){.width = width,
                            .height = height,
@@ -91,4 +94,55 @@ void mldfi_axis_boxes(const struct axis_draw *d, float *boxes, uint64_t count) {
 void mldfi_axis_points(const struct axis_draw *d, float *points, uint64_t count, uint64_t width) {
     for (uint64_t i = 0; i < count; i++)
         mldfi_axis_point(d, points + i * width, points + i * width + 1);
+}
+
+/* ---- What moves ------------------------------------------------------------------------------------------------------------------- */
+
+mldf_status mldfi_moved_infer(const struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    *out = *in;
+    if (in->role == ROLE_BOXES || in->role == ROLE_POINTS) {
+        bool boxes = in->role == ROLE_BOXES;
+        int64_t last = in->kind == VALUE_ARRAY && in->ndim > 0 ? in->dims[in->ndim - 1] : 0;
+        if (boxes ? last != 4 : last < 2)
+            return mldfi_edge_refuse(op, in, boxes ? "boxes [..., 4]" : "points [..., 2 or more]", err);
+        if (!mldfi_convertible(in->dtype, MLDF_F32))
+            return mldfi_edge_refuse(op, in, "real numbers", err);
+        out->dtype = MLDF_F32;
+        return MLDF_OK;
+    }
+    if (in->kind != VALUE_PICTURE || in->ndim != 3)
+        return mldfi_edge_refuse(op, in, "a picture", err);
+    if (in->dims[in->planar ? 0 : 2] > 4)
+        return mldfi_edge_refuse(op, in, "a picture of at most four channels", err);
+    return MLDF_OK;
+}
+
+void mldfi_moved_sides(struct edge *out, int64_t height, int64_t width) {
+    if (out->kind != VALUE_PICTURE)
+        return;
+    uint32_t y = out->planar ? 1 : 0;
+    out->dims[y] = height;
+    out->dims[y + 1] = width;
+    if (height >= 0)
+        out->most[y] = (uint64_t)height;
+    if (width >= 0)
+        out->most[y + 1] = (uint64_t)width;
+}
+
+mldf_status mldfi_moved_check(const struct op *op, const struct frame *from, const struct tensor *in, mldf_error *err) {
+    if (op->in.kind == VALUE_PICTURE &&
+        (mldfi_tensor_width(in) != from->width || mldfi_tensor_height(in) != from->height))
+        return mldfi_fail(err, MLDF_E_RANGE, "%s: %llu x %llu pixels, and the picture that it moves with has %u x %u",
+                          op->type->name, (unsigned long long)mldfi_tensor_width(in),
+                          (unsigned long long)mldfi_tensor_height(in), from->width, from->height);
+    return MLDF_OK;
+}
+
+bool mldfi_moved_begin(const struct op *op, const struct tensor *in, struct tensor *out, uint64_t *count) {
+    uint64_t elements = mldfi_tensor_count(in), last = in->ndim ? in->dims[in->ndim - 1] : 0;
+    if (op->in.kind == VALUE_PICTURE)
+        return false;
+    mldfi_convert_elements(in->dtype, in->data, MLDF_F32, out->data, (size_t)elements);
+    *count = last ? elements / last : 0;
+    return true;
 }

@@ -155,9 +155,11 @@ struct op_work {
     const struct kernels *kernels;
     mldf_buffer scratch[3];
     struct resize_work *resize;
+    uint64_t epoch, position; /* of the sample; set before run */
 };
 
 struct op;
+struct code_writer;
 struct op_type {
     const char *name;
     const char *help; /* one line */
@@ -178,13 +180,17 @@ struct op_type {
     /* out->data has room for the shape; aligned to 64. in and out do not overlap unless OP_IN_PLACE says that they may be equal. */
     mldf_status (*run)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                        struct op_work *work, mldf_error *err);
-    /* OP_PAIR: both sides, in place; draws of both. Same dims, dtype. */
+    /* OP_PAIR: after `run` on each side: both, in place; draws of both. */
     mldf_status (*run_pair)(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a,
                             struct tensor *b, struct op_work *work, mldf_error *err);
     /* OP_INPUTS: first of its chain. */
     mldf_status (*infer_many)(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err);
     mldf_status (*run_many)(const struct op *op, const struct tensor *in, size_t count, struct tensor *out,
                             mldf_error *err);
+    /* Point-wise steps: C for one element (code.h). MLDF_END: not for this op. NULL: not for any. */
+    mldf_status (*emit)(const struct op *op, struct code_writer *writer, mldf_error *err);
+    /* Arguments that only the operation understands, when the text is read. *at: the byte of the text that is wrong. */
+    mldf_status (*check)(const struct op *op, size_t *at, mldf_error *err);
     /* Appends "name(…)" details for --explain beyond the parameters; NULL: nothing. */
     void (*explain)(const struct op *op, mldf_buffer *out);
 };

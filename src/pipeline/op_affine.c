@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "kernel/convert.h"
+#include "pipeline/code.h"
 #include "pipeline/op_affine.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_point.h"
@@ -62,6 +63,11 @@ static mldf_status affine_run(const struct op *op, const void *draw, const struc
         mldfi_affine(in->dtype, in->data, a->scale, a->shift, a->count, out->data, count);
     }
     return MLDF_OK;
+}
+
+static mldf_status affine_emit(const struct op *op, struct code_writer *w, mldf_error *err) {
+    const struct affine *a = op->state;
+    return a ? mldfi_code_affine(op, a->scale, a->shift, a->count, w, err) : mldfi_code_cast(op, w, err); /* carried */
 }
 
 /* ---- normalize ------------------------------------------------------------------------------------------------------------- */
@@ -154,6 +160,7 @@ const struct op_type mldfi_op_normalize = {
     .params = normalize_params,
     .infer = normalize_infer,
     .run = affine_run,
+    .emit = affine_emit,
 };
 
 /* ---- to_float ------------------------------------------------------------------------------------------------------------------ */
@@ -205,6 +212,7 @@ const struct op_type mldfi_op_to_float = {
     .flags = OP_POINT | OP_GROUP,
     .infer = to_float_infer,
     .run = affine_run,
+    .emit = affine_emit,
 };
 
 /* ---- scale ----------------------------------------------------------------------------------------------------------------------- */
@@ -247,6 +255,7 @@ const struct op_type mldfi_op_scale = {
     .params = scale_params,
     .infer = scale_infer,
     .run = scale_run,
+    .emit = affine_emit,
 };
 
 /* ---- What the planner asks ----------------------------------------------------------------------------------------------------- */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/convert.h"
 #include "kernel/resize.h"
 #include "pipeline/geometry.h"
+#include "pipeline/op_fill.h"
 #include "pipeline/registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -24,7 +24,7 @@ struct axis_state {
     double scale[2], log_ratio[2], ratio[2]; /* random_resized_crop; [0] of ratio: center_resized_crop */
     uint32_t pad[4];                         /* random_crop: left, top, right, bottom */
     bool pad_if_needed;
-    double fill;
+    double fill[FILL_CHANNELS];
     double p;
 };
 
@@ -41,42 +41,18 @@ static mldf_status new_state(struct op *op, struct axis_state **out, mldf_error 
 
 /* Pictures of any layout for what only moves pixels; `resamples`: integer pixels, interleaved. */
 static mldf_status accept(struct op *op, const struct edge *in, bool resamples, struct edge *out, mldf_error *err) {
-    *out = *in;
-    if (in->role == ROLE_BOXES || in->role == ROLE_POINTS) {
-        uint64_t least = in->role == ROLE_BOXES ? 4 : 2;
-        if (in->kind != VALUE_ARRAY || in->ndim == 0 || in->dims[in->ndim - 1] < (int64_t)least ||
-            (in->role == ROLE_BOXES && in->dims[in->ndim - 1] != 4))
-            return mldfi_edge_refuse(op, in, in->role == ROLE_BOXES ? "boxes [..., 4]" : "points [..., 2 or more]",
-                                     err);
-        if (!mldfi_convertible(in->dtype, MLDF_F32))
-            return mldfi_edge_refuse(op, in, "real numbers", err);
-        out->dtype = MLDF_F32;
-        return MLDF_OK;
-    }
-    if (in->kind != VALUE_PICTURE)
-        return mldfi_edge_refuse(op, in, "a picture", err);
-    if (resamples && (in->planar || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16)))
+    mldf_status status = mldfi_moved_infer(op, in, out, err);
+    if (status == MLDF_OK && resamples && in->kind == VALUE_PICTURE &&
+        (in->planar || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16)))
         return mldfi_edge_refuse(op, in, "a picture of 8 or 16 bits, before normalize, to_float and chw", err);
-    return MLDF_OK;
-}
-
-static void set_sides(struct edge *out, int64_t height, int64_t width) {
-    if (out->kind != VALUE_PICTURE)
-        return;
-    uint32_t y = out->planar ? 1 : 0;
-    out->dims[y] = height;
-    out->dims[y + 1] = width;
-    if (height >= 0)
-        out->most[y] = (uint64_t)height;
-    if (width >= 0)
-        out->most[y + 1] = (uint64_t)width;
+    return status;
 }
 
 static bool geometry(const struct op *op, const void *draw, struct geometry *g) {
     const struct axis_state *s = op->state;
     const struct axis_draw *d = draw;
     struct geometry before = *g;
-    if (d->padded)
+    if (d->padded || g->part_width != d->from.width || g->part_height != d->from.height)
         return false;
     bool whole = d->x == 0 && d->y == 0 && d->width == d->from.width && d->height == d->from.height;
     if ((!whole && !mldfi_geometry_crop(g, d->x, d->y, d->width, d->height)) ||
@@ -91,69 +67,80 @@ static bool geometry(const struct op *op, const void *draw, struct geometry *g) 
 static mldf_status shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                          mldf_error *err) {
     const struct axis_draw *d = draw;
-    if (op->in.kind != VALUE_PICTURE)
-        return MLDF_OK;
-    if (mldfi_tensor_width(in) != d->from.width || mldfi_tensor_height(in) != d->from.height)
-        return mldfi_fail(err, MLDF_E_RANGE, "%s: %llu x %llu pixels, and the picture that it moves with has %u x %u",
-                          op->type->name, (unsigned long long)mldfi_tensor_width(in),
-                          (unsigned long long)mldfi_tensor_height(in), d->from.width, d->from.height);
+    mldf_status status = mldfi_moved_check(op, &d->from, in, err);
+    if (status < 0 || op->in.kind != VALUE_PICTURE)
+        return status;
     uint32_t y = in->planar ? 1 : 0;
     out->dims[y] = d->resized ? d->to_height : d->height;
     out->dims[y + 1] = d->resized ? d->to_width : d->width;
     return MLDF_OK;
 }
 
-/* One plane of elements of `size` bytes: pad, crop, mirror. */
-static void move_plane(const struct axis_draw *d, const uint8_t *in, uint8_t *out, size_t size, const uint8_t *fill) {
-    size_t in_row = (size_t)d->from.width * size;
-    for (uint32_t j = 0; j < d->height; j++) {
-        uint32_t row = d->y + (d->mirror_y && !d->resized ? d->height - 1 - j : j);
-        uint8_t *to = out + (size_t)j * d->width * size;
-        bool inside = row >= d->pad_top && row - d->pad_top < d->from.height;
-        const uint8_t *from = inside ? in + (row - d->pad_top) * in_row : NULL;
-        bool mirror = d->mirror_x && !d->resized;
-        if (inside && !d->padded && !mirror) {
-            memcpy(to, from + (size_t)d->x * size, (size_t)d->width * size);
+static void repeat(uint8_t *to, const uint8_t *value, size_t size, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + i * size, value, size);
+}
+
+/* One plane of elements of `size` bytes: the window of the padded picture. */
+static void crop_plane(const struct axis_draw *d, const uint8_t *in, uint8_t *out, size_t size, const uint8_t *fill) {
+    /* Columns of the window that the picture has. */
+    uint64_t first = d->x > d->pad_left ? d->x : d->pad_left, edge = (uint64_t)d->pad_left + d->from.width;
+    uint64_t end = (uint64_t)d->x + d->width < edge ? (uint64_t)d->x + d->width : edge;
+    if (first >= end)
+        first = end = d->x;
+    size_t before = (size_t)(first - d->x), shown = (size_t)(end - first), row = (size_t)d->from.width * size;
+    for (uint32_t j = 0; j < d->height; j++, out += d->width * size) {
+        uint64_t y = (uint64_t)d->y + j;
+        bool inside = shown && y >= d->pad_top && y - d->pad_top < d->from.height;
+        if (!inside) {
+            repeat(out, fill, size, d->width);
             continue;
         }
-        for (uint32_t i = 0; i < d->width; i++, to += size) {
-            uint32_t column = d->x + (mirror ? d->width - 1 - i : i);
-            if (inside && column >= d->pad_left && column - d->pad_left < d->from.width)
-                memcpy(to, from + (size_t)(column - d->pad_left) * size, size);
-            else
-                memcpy(to, fill, size);
-        }
+        repeat(out, fill, size, before);
+        memcpy(out + before * size, in + (size_t)(y - d->pad_top) * row + (size_t)(first - d->pad_left) * size,
+               shown * size);
+        repeat(out + (before + shown) * size, fill, size, d->width - before - shown);
     }
 }
 
-static void fill_value(const struct op *op, uint8_t *fill, size_t channels) {
+/* The same mirrored; without padding. */
+static void mirror_plane(const struct axis_draw *d, const uint8_t *in, uint8_t *out, size_t size) {
+    for (uint32_t j = 0; j < d->height; j++) {
+        uint32_t y = d->y + (d->mirror_y ? d->height - 1 - j : j);
+        const uint8_t *from = in + ((size_t)y * d->from.width + d->x) * size;
+        for (uint32_t i = 0; i < d->width; i++, out += size)
+            memcpy(out, from + (size_t)(d->mirror_x ? d->width - 1 - i : i) * size, size);
+    }
+}
+
+/* Padding and the window, and of steps that do not resize the mirrors too. */
+static void move_pixels(const struct op *op, const struct axis_draw *d, const struct tensor *in, struct op_work *work,
+                        uint8_t *out) {
     const struct axis_state *s = op->state;
-    size_t size = mldf_dtype_bytes(op->in.dtype);
-    for (size_t c = 0; c < channels; c++) {
-        if (op->in.dtype == MLDF_U8) {
-            fill[c] = (uint8_t)s->fill;
-        } else if (op->in.dtype == MLDF_U16) {
-            uint16_t v = (uint16_t)s->fill;
-            memcpy(fill + 2 * c, &v, 2);
-        } else {
-            float v = (float)s->fill;
-            uint16_t h = op->in.dtype == MLDF_F16 ? mldfi_f32_to_f16(v) : mldfi_f32_to_bf16(v);
-            memcpy(fill + size * c, op->in.dtype == MLDF_F32 ? (void *)&v : (void *)&h, size);
-        }
-    }
-}
-
-static void move_pixels(const struct op *op, const struct axis_draw *d, const struct tensor *in, uint8_t *out) {
-    uint8_t fill[4 * 8] = {0};
-    size_t size = mldf_dtype_bytes(in->dtype), channels = (size_t)mldfi_tensor_channels(in);
-    fill_value(op, fill, channels < 4 ? channels : 4);
-    if (!in->planar) {
-        move_plane(d, in->data, out, size * channels, fill);
+    struct fill_pixel fill = mldfi_fill_pixel(in->dtype, s->fill);
+    size_t channels = (size_t)mldfi_tensor_channels(in), together = in->planar ? 1 : channels;
+    size_t size = fill.element * together;
+    size_t from = (size_t)d->from.width * d->from.height * size, to = (size_t)d->width * d->height * size;
+    bool mirror = (d->mirror_x || d->mirror_y) && !d->resized;
+    if (mirror && !in->planar && (in->dtype == MLDF_U8 || in->dtype == MLDF_U16)) {
+        struct finish plain = {.dtype = in->dtype};
+        size_t row = (size_t)d->from.width * size;
+        struct picture window = {(uint8_t *)in->data + d->y * row + d->x * size,
+                                 d->width,
+                                 d->height,
+                                 (uint32_t)channels,
+                                 in->dtype == MLDF_U8 ? 8 : 16,
+                                 row};
+        mldfi_finish(work->kernels, &window, d->mirror_x, d->mirror_y, &plain, out);
         return;
     }
-    size_t from = (size_t)d->from.width * d->from.height * size, to = (size_t)d->width * d->height * size;
-    for (size_t c = 0; c < channels; c++)
-        move_plane(d, (const uint8_t *)in->data + c * from, out + c * to, size, fill);
+    for (size_t c = 0; c < channels / together; c++) {
+        const uint8_t *plane = (const uint8_t *)in->data + c * from;
+        if (mirror)
+            mirror_plane(d, plane, out + c * to, size);
+        else
+            crop_plane(d, plane, out + c * to, size, (const uint8_t *)fill.aligned + c * fill.element);
+    }
 }
 
 static mldf_status resample(const struct op *op, const struct axis_draw *d, const struct tensor *in, struct tensor *out,
@@ -169,7 +156,7 @@ static mldf_status resample(const struct op *op, const struct axis_draw *d, cons
         if (status < 0)
             return status;
         cropped.data = work->scratch[0].data;
-        move_pixels(op, d, in, cropped.data);
+        move_pixels(op, d, in, work, cropped.data);
     }
     picture = (struct picture){
         cropped.data, d->width, d->height, (uint32_t)mldfi_tensor_channels(in), in->dtype == MLDF_U8 ? 8 : 16, 0};
@@ -185,20 +172,17 @@ static mldf_status resample(const struct op *op, const struct axis_draw *d, cons
 static mldf_status run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                        struct op_work *work, mldf_error *err) {
     const struct axis_draw *d = draw;
-    if (op->in.kind == VALUE_PICTURE) {
+    uint64_t count;
+    if (!mldfi_moved_begin(op, in, out, &count)) {
         if (d->resized)
             return resample(op, d, in, out, work, err);
-        move_pixels(op, d, in, out->data);
+        move_pixels(op, d, in, work, out->data);
         return MLDF_OK;
     }
-    uint64_t count = mldfi_tensor_count(in), last = in->dims[in->ndim - 1];
-    mldfi_convert_elements(in->dtype, in->data, MLDF_F32, out->data, (size_t)count);
-    if (last == 0)
-        return MLDF_OK;
     if (op->in.role == ROLE_BOXES)
-        mldfi_axis_boxes(d, out->data, count / 4);
+        mldfi_axis_boxes(d, out->data, count);
     else
-        mldfi_axis_points(d, out->data, count / last, last);
+        mldfi_axis_points(d, out->data, count, in->dims[in->ndim - 1]);
     return MLDF_OK;
 }
 
@@ -207,6 +191,14 @@ static struct axis_draw *begin_draw(void *draw, const struct frame *frame) {
     struct axis_draw *d = draw;
     *d = (struct axis_draw){.from = *frame, .width = frame->width, .height = frame->height};
     return d;
+}
+
+/* An array that serves as a picture may have no pixels; then there is nothing to make larger. */
+static mldf_status check_pixels(const struct op *op, const struct frame *frame, mldf_error *err) {
+    if (frame->width == 0 || frame->height == 0)
+        return mldfi_fail(err, MLDF_E_RANGE, "%s: a picture of %u x %u pixels", op->type->name, frame->width,
+                          frame->height);
+    return MLDF_OK;
 }
 
 static mldf_status end_draw(const struct axis_draw *d, struct frame *next) {
@@ -260,16 +252,16 @@ static mldf_status infer_resize(struct op *op, const struct edge *in, struct edg
     if (op->args[0].count == 2) {
         if (s->max_size)
             return mldfi_fail(err, MLDF_E_ARGUMENT, "resize: max_size goes with one number for size, not with [h, w]");
-        set_sides(out, s->height, s->width);
+        mldfi_moved_sides(out, s->height, s->width);
         return MLDF_OK;
     }
     if (s->max_size && s->max_size < s->width)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "resize: max_size %u is below size %u", s->max_size, s->width);
     s->height = 0;
     if (in->kind == VALUE_PICTURE && in->dims[0] >= 0 && in->dims[0] == in->dims[1]) {
-        set_sides(out, s->width, s->width);
+        mldfi_moved_sides(out, s->width, s->width);
     } else if (in->kind == VALUE_PICTURE) {
-        set_sides(out, DIM_VARIES, DIM_VARIES);
+        mldfi_moved_sides(out, DIM_VARIES, DIM_VARIES);
         out->most[0] = out->most[1] = s->max_size ? s->max_size : SIDE_MAX;
     }
     return MLDF_OK;
@@ -279,10 +271,13 @@ static mldf_status draw_resize(const struct op *op, struct rng *rng, const struc
                                struct frame *next, mldf_error *err) {
     const struct axis_state *s = op->state;
     struct axis_draw *d = begin_draw(draw, frame);
+    mldf_status status = check_pixels(op, frame, err);
     (void)rng;
     d->resized = true;
     d->to_width = s->width;
     d->to_height = s->height;
+    if (status < 0)
+        return status;
     if (s->height == 0) {
         /* torchvision: the longer side is size * long / short, cut to a whole number. */
         uint64_t shorter = frame->width < frame->height ? frame->width : frame->height;
@@ -334,7 +329,7 @@ static mldf_status infer_rrc(struct op *op, const struct edge *in, struct edge *
         s->ratio[i] = op->args[2].list[i];
         s->log_ratio[i] = mldfi_log(s->ratio[i]);
     }
-    set_sides(out, s->height, s->width);
+    mldfi_moved_sides(out, s->height, s->width);
     status = check_range("scale", s->scale, err);
     return status < 0 ? status : check_range("ratio", s->ratio, err);
 }
@@ -345,7 +340,9 @@ static mldf_status draw_rrc(const struct op *op, struct rng *rng, const struct f
     const struct axis_state *s = op->state;
     struct axis_draw *d = begin_draw(draw, frame);
     double width = frame->width, height = frame->height, area = width * height;
-    (void)err;
+    mldf_status status = check_pixels(op, frame, err);
+    if (status < 0)
+        return status;
     d->resized = true;
     d->to_width = s->width;
     d->to_height = s->height;
@@ -392,7 +389,7 @@ static mldf_status infer_crc(struct op *op, const struct edge *in, struct edge *
     take_size(op, s);
     s->ratio[0] = op->args[1].f;
     take_filter(op, 2, s);
-    set_sides(out, s->height, s->width);
+    mldfi_moved_sides(out, s->height, s->width);
     return MLDF_OK;
 }
 
@@ -403,7 +400,10 @@ static mldf_status draw_crc(const struct op *op, struct rng *rng, const struct f
     struct axis_draw *d = begin_draw(draw, frame);
     uint32_t shorter = frame->width < frame->height ? frame->width : frame->height;
     uint32_t side = (uint32_t)(s->ratio[0] * shorter);
-    (void)rng, (void)err;
+    mldf_status status = check_pixels(op, frame, err);
+    (void)rng;
+    if (status < 0)
+        return status;
     side = side ? side : 1;
     d->width = d->height = side;
     d->x = (frame->width - side) / 2;
@@ -416,24 +416,16 @@ static mldf_status draw_crc(const struct op *op, struct rng *rng, const struct f
 
 /* ---- center_crop, random_crop -------------------------------------------------------------------------------------------------------- */
 
-static const struct op_param center_params[] = {
-    SIZE_PARAM("n x n, or [h, w]; a smaller picture is padded with `fill`"),
-    {"fill", PARAM_FLOAT, "0", -1e9, 1e9, NULL, 0, 0, "value of the padding"},
-    END_PARAM};
+static const struct op_param center_params[] = {SIZE_PARAM("n x n, or [h, w]; a smaller picture is padded with `fill`"),
+                                                OP_FILL_PARAM("of the padding: a number, or one for each channel"),
+                                                OP_MASK_FILL_PARAM, END_PARAM};
 static const struct op_param random_crop_params[] = {
     SIZE_PARAM("n x n, or [h, w]"),
     {"padding", PARAM_INTS, "0", 0, SIDE_MAX, NULL, 1, 4, "on all sides, [x, y], or [left, top, right, bottom]"},
     {"pad_if_needed", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "pad pictures that are smaller than the crop"},
-    {"fill", PARAM_FLOAT, "0", -1e9, 1e9, NULL, 0, 0, "value of the padding"},
+    OP_FILL_PARAM("of the padding: a number, or one for each channel"),
+    OP_MASK_FILL_PARAM,
     END_PARAM};
-
-static mldf_status check_fill(struct op *op, const struct axis_state *s, mldf_error *err) {
-    double most = op->in.dtype == MLDF_U8 ? 255 : op->in.dtype == MLDF_U16 ? 65535 : 0;
-    if (op->in.kind == VALUE_PICTURE && most > 0 && (s->fill < 0 || s->fill > most || s->fill != floor(s->fill)))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: fill %g; pixels here are whole numbers from 0 to %g",
-                          op->type->name, s->fill, most);
-    return MLDF_OK;
-}
 
 static mldf_status infer_crop(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
@@ -444,7 +436,6 @@ static mldf_status infer_crop(struct op *op, const struct edge *in, struct edge 
     if (status < 0)
         return status;
     take_size(op, s);
-    s->fill = op->args[random ? 3 : 1].f;
     if (random) {
         const struct arg *pad = &op->args[1];
         for (uint32_t i = 0; i < 4; i++)
@@ -455,8 +446,8 @@ static mldf_status infer_crop(struct op *op, const struct edge *in, struct edge 
     } else {
         s->pad_if_needed = true;
     }
-    set_sides(out, s->height, s->width);
-    return check_fill(op, s, err);
+    mldfi_moved_sides(out, s->height, s->width);
+    return mldfi_fill_take_moved(op, random ? 3 : 1, random ? 4 : 2, s->fill, err);
 }
 
 static mldf_status draw_crop(const struct op *op, struct rng *rng, const struct frame *frame, void *draw,

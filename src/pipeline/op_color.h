@@ -14,6 +14,7 @@ typedef enum color_change {
     CHANGE_SHARPNESS,    /* factor */
     CHANGE_SOLARIZE,     /* threshold in the type's own values */
     CHANGE_POSTERIZE,    /* bits */
+    CHANGE_GAMMA,        /* exponent */
     CHANGE_INVERT,       /* no number */
     CHANGE_GRAY,         /* no number */
     CHANGE_AUTOCONTRAST, /* no number */

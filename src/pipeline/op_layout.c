@@ -1,5 +1,6 @@
 /* cast, chw, hwc: the same values in another type or another order. kernel/convert.h says what a value becomes. */
 #include "kernel/convert.h"
+#include "pipeline/code.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_point.h"
 #include "util/buffer.h"
@@ -49,13 +50,13 @@ const struct op_type mldfi_op_cast = {
     .params = cast_params,
     .infer = cast_infer,
     .run = cast_run,
+    .emit = mldfi_code_cast,
 };
 
 /* ---- chw, hwc ----------------------------------------------------------------------------------------------------------------- */
 
-static const char *const same_word[] = {"same", NULL};
 static const struct op_param layout_params[] = {
-    {"dtype", PARAM_DTYPE, "same", 0, 0, same_word, 0, 0, "also cast to this type; same: keep it"},
+    {"dtype", PARAM_DTYPE, "same", 0, 0, NULL, 0, 0, "also cast to this type; same: keep it"},
     OP_END_OF_PARAMS,
 };
 
@@ -143,6 +144,7 @@ const struct op_type mldfi_op_chw = {
     .infer = chw_infer,
     .shape = layout_shape,
     .run = layout_run,
+    .emit = mldfi_code_cast, /* the loop knows the layouts */
 };
 
 const struct op_type mldfi_op_hwc = {
@@ -153,4 +155,5 @@ const struct op_type mldfi_op_hwc = {
     .infer = hwc_infer,
     .shape = layout_shape,
     .run = layout_run,
+    .emit = mldfi_code_cast, /* the loop knows the layouts */
 };

@@ -75,7 +75,7 @@ static mldf_status choose_part(const struct op *op, const struct edge *in, bool 
 static mldf_status pair_infer(struct op *op, const struct edge *in, struct edge *out, bool triple, bool boxes,
                               mldf_error *err) {
     struct pair_state *state;
-    pair_part part;
+    pair_part part = PART_PICTURE;
     mldf_status s;
     *out = *in;
     if (!(op->args[PAIR_ALPHA].f > 0))
@@ -184,7 +184,7 @@ static mldf_status mixup_pair(const struct op *op, const void *draw_a, const voi
 static const struct op_type mldfi_op_mixup = {
     .name = "mixup",
     .help = "lambda of a sample and 1 - lambda of its partner, pictures and labels alike",
-    .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP,
+    .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP | OP_IN_PLACE, /* a triple is longer than any number */
     .params = pair_params,
     .draw_bytes = sizeof(struct pair_draw),
     .infer = mixup_infer,
@@ -197,7 +197,7 @@ static const struct op_type mldfi_op_mixup = {
 static const struct op_type mldfi_op_label_mixup = {
     .name = "label_mixup",
     .help = "mixup for labels that are whole numbers: they become f32 [label, partner's label, lambda]",
-    .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP,
+    .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP | OP_IN_PLACE, /* a triple is longer than any number */
     .params = alpha_params,
     .draw_bytes = sizeof(struct pair_draw),
     .infer = label_mixup_infer,
@@ -289,7 +289,7 @@ static mldf_status cutmix_pair(const struct op *op, const void *draw_a, const vo
 static const struct op_type mldfi_op_cutmix = {
     .name = "cutmix",
     .help = "a box of the partner's picture (and mask) in the sample's; labels are mixed by what the box leaves",
-    .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP,
+    .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP | OP_IN_PLACE, /* a triple is longer than any number */
     .params = pair_params,
     .draw_bytes = sizeof(struct pair_draw),
     .infer = cutmix_infer,

@@ -1,10 +1,10 @@
-/* The family `point`, and of it what changes each value by itself: brightness, invert, solarize, posterize. */
+/* The family `point`, and of it what changes each value by itself: brightness, gamma, invert, solarize, posterize. */
 #include "pipeline/op_point.h"
 #include "pipeline/op_color.h"
 #include "pipeline/op_help.h"
 #include "util/error.h"
 
-/* ---- brightness, invert --------------------------------------------------------------------------------------------------------- */
+/* ---- brightness, gamma, invert --------------------------------------------------------------------------------------------------------- */
 
 static const struct op_param brightness_params[] = {
     {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is black, 1 the picture itself, 2 twice as bright"},
@@ -21,6 +21,24 @@ const struct op_type mldfi_op_brightness = {
     .flags = OP_POINT | OP_IN_PLACE | OP_GROUP,
     .params = brightness_params,
     .infer = brightness_infer,
+    .run = mldfi_color_run,
+};
+
+static const struct op_param gamma_params[] = {
+    {"gamma", PARAM_FLOAT, NULL, 0, 1000, NULL, 0, 0, "the exponent: above 1 darker, below 1 lighter"},
+    OP_END_OF_PARAMS,
+};
+
+static mldf_status gamma_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    return mldfi_color_state(op, in, out, CHANGE_GAMMA, op->args[0].f, 1, err);
+}
+
+const struct op_type mldfi_op_gamma = {
+    .name = "gamma",
+    .help = "every colour, of 0..1, to a power",
+    .flags = OP_POINT | OP_IN_PLACE | OP_GROUP,
+    .params = gamma_params,
+    .infer = gamma_infer,
     .run = mldfi_color_run,
 };
 
@@ -115,6 +133,7 @@ const struct op_type *const mldfi_ops_point[] = {
     &mldfi_op_color_jitter,
     &mldfi_op_contrast,
     &mldfi_op_equalize,
+    &mldfi_op_gamma,
     &mldfi_op_grayscale,
     &mldfi_op_hue,
     &mldfi_op_hwc,

@@ -19,7 +19,7 @@ static mldf_status parse_one(struct lexer *lexer, struct step *out, mldf_error *
 mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, mldf_error *err) {
     op->in = in[0];
     op->out = in[0];
-    if (op->type->infer_many)
+    if (op->type->infer_many && !op->type->infer)
         return op->type->infer_many(op, in, count, &op->out, err);
     return op->type->infer ? op->type->infer(op, &op->in, &op->out, err) : MLDF_OK;
 }

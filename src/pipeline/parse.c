@@ -140,6 +140,16 @@ static mldf_status take_binding(struct parser *p, struct statement *statement, m
 
 /* ---- Statements ---------------------------------------------------------------------------------------------------------------------------- */
 
+/* What only the operation understands. */
+static mldf_status check_step(const struct parser *p, const struct op *op, mldf_error *err) {
+    mldf_error own;
+    size_t at = op->offset;
+    mldf_status status = op->type->check(op, &at, &own);
+    return status < 0 ? mldfi_pipeline_fail(p->lexer.text, p->lexer.bytes, at, err, status, "%s: %s", op->type->name,
+                                            own.message)
+                      : MLDF_OK;
+}
+
 static mldf_status take_step(struct parser *p, struct statement *statement, mldf_error *err) {
     struct op op;
     if (p->step_count == PIPELINE_MAX_STEPS)
@@ -155,7 +165,11 @@ static mldf_status take_step(struct parser *p, struct statement *statement, mldf
         status = mldfi_bind_parameters(p->pipeline, step, &op, err);
     if (status < 0)
         return status;
+    if (step->type->check)
+        status = check_step(p, &op, err);
     mldfi_free_parameters(&op);
+    if (status < 0)
+        return status;
     statement->step_count++;
     p->step_count++;
     return MLDF_OK;

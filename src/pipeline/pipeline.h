@@ -83,7 +83,7 @@ mldf_status mldfi_op_from_text(const char *text, const struct edge *in, struct o
 void mldfi_op_free(struct op *op);
 /* "name(a=1, b=2)", every parameter by name; appended. */
 mldf_status mldfi_op_write(const struct op *op, mldf_buffer *out, mldf_error *err);
-/* Calls infer, or infer_many where the type has it (count is 1 otherwise); fills op->in and op->out. */
+/* Calls infer, or infer_many where the type has only that; fills op->in and op->out. */
 mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, mldf_error *err);
 /* "u8" → MLDF_U8 ...; NONE when unknown. */
 mldf_dtype mldfi_dtype_word(const char *word, size_t bytes);

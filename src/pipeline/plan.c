@@ -2,6 +2,7 @@
  *
  *   source   decode and the crops, resize and mirrors behind it become one stage: a region decoded, one resampling pass
  *   finish   a run of point-wise steps becomes one pass, and joins the source stage when it follows it directly
+ *   code     other runs of point-wise steps become a C function (code.h)
  *   batch    the last stage writes into the batch (run.c)
  *
  * Every pass is written down for explain. A reference plan has no passes: each operation is a stage, on the portable kernels. */
@@ -71,6 +72,18 @@ static mldf_status plan_source(struct plan *plan, struct chain *chain, struct st
     return status;
 }
 
+/* What neither the affine kernels nor tables do. */
+static mldf_status plan_code(struct plan *plan, struct chain *chain, struct stage *stage, mldf_error *err) {
+    size_t count, first = stage->first;
+    mldf_status status =
+        mldfi_code_add(plan->code, chain->ops + first, chain->op_count - first, &count, &stage->code, err);
+    if (status == MLDF_OK && count) {
+        stage->kind = STAGE_CODE;
+        stage->count = count;
+    }
+    return status;
+}
+
 static mldf_status plan_stage(struct plan *plan, struct chain *chain, size_t first, struct stage *stage,
                               mldf_error *err) {
     const struct op *op = &chain->ops[first];
@@ -90,6 +103,8 @@ static mldf_status plan_stage(struct plan *plan, struct chain *chain, size_t fir
         if (status == MLDF_OK && stage->finish.use && (stage->finish.affine || stage->finish.count > 1)) {
             stage->kind = STAGE_FINISH;
             stage->count = stage->finish.count;
+        } else if (status == MLDF_OK && !plan->options.reference) {
+            status = plan_code(plan, chain, stage, err);
         }
     }
     if (status == MLDF_OK)
@@ -99,6 +114,9 @@ static mldf_status plan_stage(struct plan *plan, struct chain *chain, size_t fir
     if (status == MLDF_OK && stage->kind == STAGE_FINISH)
         status = mldfi_buffer_printf(&plan->log, err, "  finish   %s: %s (%s)\n", chain->name, (const char *)text.data,
                                      stage->finish.affine ? "one pass" : "look-up tables");
+    if (status == MLDF_OK && stage->kind == STAGE_CODE)
+        status = mldfi_buffer_printf(&plan->log, err, "  code     %s: %s (generated C)\n", chain->name,
+                                     (const char *)text.data);
     mldf_buffer_free(&text);
     return status;
 }
@@ -124,16 +142,13 @@ static int compare_sizes(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static mldf_status list_outputs(struct plan *plan, mldf_error *err) {
+static mldf_status list_fields(struct plan *plan, mldf_error *err) {
     size_t n = plan->graph.chain_count;
-    plan->outputs = mldfi_alloc_zero(n + 1, sizeof *plan->outputs, err);
     plan->fields = mldfi_alloc_zero(n + 1, sizeof *plan->fields, err);
-    if (!plan->outputs || !plan->fields)
+    if (!plan->fields)
         return MLDF_E_MEMORY;
     for (size_t i = 0; i < n; i++) {
         const struct chain *c = &plan->graph.chains[i];
-        if (!c->hidden)
-            plan->outputs[plan->output_count++] = i;
         if (c->field != SIZE_MAX)
             plan->fields[plan->field_count++] = c->field;
     }
@@ -184,6 +199,8 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
     if (status == MLDF_OK)
         status = mldfi_graph_new(pipeline, schema, bounds, options, &plan->graph, err);
     if (status == MLDF_OK)
+        status = mldfi_code_new(options, plan->kernels->isa, &plan->code, err);
+    if (status == MLDF_OK)
         status = add_step(plan, NULL, "read", &unused, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_printf(&plan->log, err, "types:\n");
@@ -196,11 +213,12 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
         status = plan_chain(plan, &plan->graph.chains[i], err);
     if (status == MLDF_OK)
-        status = list_outputs(plan, err);
+        status = list_fields(plan, err);
     if (status < 0) {
         mldfi_plan_free(plan);
         return status;
     }
+    mldfi_code_start(plan->code);
     *out = plan;
     return MLDF_OK;
 }
@@ -208,13 +226,13 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
 void mldfi_plan_free(struct plan *plan) {
     if (!plan)
         return;
+    mldfi_code_free(plan->code);
     for (size_t i = 0; i < plan->graph.chain_count; i++)
         free(plan->graph.chains[i].stages);
     mldfi_graph_free(&plan->graph);
     for (size_t i = 0; i < plan->step_count; i++)
         free(plan->step_names[i]);
     free(plan->step_names);
-    free(plan->outputs);
     free(plan->fields);
     mldf_buffer_free(&plan->log);
     free(plan);
@@ -223,6 +241,8 @@ void mldfi_plan_free(struct plan *plan) {
 mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_error *err) {
     mldf_status status = mldf_buffer_append(out, plan->log.data, plan->log.size, err);
     if (status == MLDF_OK)
+        status = mldfi_code_explain(plan->code, out, err);
+    if (status == MLDF_OK)
         status = mldfi_buffer_printf(out, err, "steps:\n");
     for (size_t i = 0; status == MLDF_OK && i < plan->step_count; i++)
         status = mldfi_buffer_printf(out, err, "  %s\n", plan->step_names[i]);
@@ -230,11 +250,11 @@ mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_e
 }
 
 size_t mldfi_plan_output_count(const struct plan *plan) {
-    return plan->output_count;
+    return plan->graph.output_count;
 }
 
 const struct plan_output *mldfi_plan_output(const struct plan *plan, size_t index) {
-    return &plan->graph.chains[plan->outputs[index]].output;
+    return &plan->graph.chains[plan->graph.outputs[index]].output;
 }
 
 bool mldfi_plan_pairs(const struct plan *plan) {

@@ -44,7 +44,7 @@ mldf_status mldf_operation_parameter(size_t operation, size_t index, mldf_parame
     for (size_t i = 0; type && type->params && type->params[i].name; i++)
         if (i == index) {
             const struct op_param *p = &type->params[i];
-            *out = (mldf_parameter_info){p->name, kinds[p->kind], p->fallback, p->help};
+            *out = (mldf_parameter_info){p->name, kinds[p->kind], p->fallback, p->help, p->choices};
             return MLDF_OK;
         }
     return MLDF_END;

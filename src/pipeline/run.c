@@ -162,6 +162,8 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     } else {
         status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     }
+    r->worker->work.epoch = r->epoch;
+    r->worker->work.position = side->position;
     if (status == MLDF_OK)
         status = op->type->run(op, draw, &memory->tensor, &out, &r->worker->work, err);
     if (op->out.kind == VALUE_PICTURE)
@@ -227,6 +229,8 @@ static mldf_status run_stage(const struct run *r, struct side *side, size_t chai
     mldf_status status;
     if (stage->kind == STAGE_FINISH)
         status = mldfi_run_finish_stage(r, side, chain, &stage->finish, dst, dst_bytes, err);
+    else if (stage->kind == STAGE_CODE)
+        status = mldfi_run_code(r, side, chain, stage, dst, dst_bytes, err);
     else if (stage->kind == STAGE_JOIN)
         status = run_join(r, side, chain, op, dst, dst_bytes, err);
     else
@@ -251,6 +255,86 @@ static mldf_status number(const mldf_value *v, mldf_dtype dtype, void *out, mldf
     return MLDF_OK;
 }
 
+/* The leaf of a struct: its elements stand apart by strides. */
+static mldf_status gather_member(const struct chain *c, const mldf_value *v, struct chain_memory *memory,
+                                 mldf_error *err) {
+    const mldf_member *m = c->member;
+    struct tensor *t = &memory->tensor;
+    size_t element = mldf_dtype_bytes(t->dtype), bytes;
+    for (uint32_t i = 0; i < t->ndim; i++)
+        t->dims[i] = (uint64_t)c->source.dims[i];
+    bytes = mldfi_tensor_bytes(t);
+    mldf_status status = mldfi_buffer_resize(&memory->buffers[0], bytes ? bytes : 1, err);
+    if (status < 0)
+        return status;
+    /* A text of n bytes is one item of the leaf and n elements of the tensor. */
+    size_t items = element && m->itemsize ? bytes / m->itemsize : 0;
+    uint8_t *to = memory->buffers[0].data;
+    for (size_t i = 0; i < items; i++, to += m->itemsize) {
+        size_t rest = i, offset = m->offset;
+        for (uint32_t k = m->ndim; k-- > 0; rest /= m->dims[k])
+            offset += rest % m->dims[k] * m->strides[k];
+        if (offset + m->itemsize > v->bytes)
+            return mldfi_fail(err, MLDF_E_CORRUPT, "a record of %" PRIu64 " bytes, too short for its members",
+                              v->bytes);
+        memcpy(to, (const uint8_t *)v->data + offset, m->itemsize);
+    }
+    t->data = memory->buffers[0].data;
+    memory->in = 0;
+    return MLDF_OK;
+}
+
+/* The dims of an array's value; a picture kept as an array of two dimensions has one channel. */
+static mldf_status take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err) {
+    const struct edge *e = &c->source;
+    bool flat = e->kind == VALUE_PICTURE && e->ndim == 3 && v->ndim == 2;
+    if ((v->ndim != t->ndim && !flat) || v->dtype != t->dtype)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "an array of another type than its field has");
+    memcpy(t->dims, v->dims, sizeof t->dims);
+    if (flat)
+        t->dims[2] = 1;
+    for (uint32_t i = 0; i < t->ndim; i++)
+        if (e->dims[i] >= 0 && t->dims[i] != (uint64_t)e->dims[i])
+            return mldfi_fail(err, MLDF_E_CORRUPT,
+                              "dimension %" PRIu32 " is %" PRIu64 ", and the file said %" PRId64 " for all samples", i,
+                              t->dims[i], e->dims[i]);
+    return MLDF_OK;
+}
+
+static mldf_status take_array(const struct run *r, const struct chain *c, const mldf_value *v,
+                              struct chain_memory *memory, mldf_error *err) {
+    struct tensor *t = &memory->tensor;
+    mldf_status status = MLDF_OK;
+    r->worker->bytes += v->bytes;
+    if (c->member)
+        return gather_member(c, v, memory, err);
+    if (v->kind == MLDF_KIND_ARRAY)
+        status = take_dims(c, v, t, err);
+    else
+        t->dims[0] = v->bytes;
+    if (status < 0)
+        return status;
+    t->data = (void *)(uintptr_t)v->data;
+    size_t bytes = mldfi_tensor_bytes(t), align = mldf_dtype_bytes(t->dtype);
+    if (bytes > v->bytes)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes where the shape needs %zu", v->bytes, bytes);
+    if (bytes && align > 1 && (uintptr_t)v->data % (align > 8 ? 8 : align)) {
+        status = mldfi_buffer_resize(&memory->buffers[0], bytes, err);
+        if (status < 0)
+            return status;
+        t->data = memcpy(memory->buffers[0].data, v->data, bytes);
+        memory->in = 0;
+    }
+    return MLDF_OK;
+}
+
+static void take_frame(const struct edge *e, struct chain_memory *memory) {
+    memory->frame = (struct frame){0, 0};
+    if (e->kind == VALUE_PICTURE)
+        memory->frame = (struct frame){(uint32_t)mldfi_tensor_width(&memory->tensor),
+                                       (uint32_t)mldfi_tensor_height(&memory->tensor)};
+}
+
 static mldf_status fetch(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
@@ -264,36 +348,32 @@ static mldf_status fetch(const struct run *r, struct side *side, size_t chain, m
     if (v.kind == MLDF_KIND_NULL)
         return mldfi_fail(err, MLDF_E_NULL, "the value is null");
     memory->in = -1;
-    memory->frame = (struct frame){0, 0};
-    *t = (struct tensor){.dtype = c->source.dtype, .ndim = c->source.ndim};
+    *t = (struct tensor){.dtype = c->source.dtype, .planar = c->source.planar, .ndim = c->source.ndim};
     if (v.kind == MLDF_KIND_INT || v.kind == MLDF_KIND_UINT || v.kind == MLDF_KIND_FLOAT) {
         status = mldfi_buffer_resize(&memory->buffers[0], 8, err);
         if (status < 0)
             return status;
         t->data = memory->buffers[0].data;
         memory->in = 0;
-        return number(&v, t->dtype, t->data, err);
-    }
-    r->worker->bytes += v.bytes;
-    if (v.kind == MLDF_KIND_ARRAY) {
-        if (v.ndim != t->ndim || v.dtype != t->dtype)
-            return mldfi_fail(err, MLDF_E_CORRUPT, "an array of another type than its field has");
-        memcpy(t->dims, v.dims, sizeof t->dims);
+        status = number(&v, t->dtype, t->data, err);
     } else {
-        t->dims[0] = v.bytes;
+        status = take_array(r, c, &v, memory, err);
     }
-    t->data = (void *)(uintptr_t)v.data;
-    size_t bytes = mldfi_tensor_bytes(t);
-    if (bytes > v.bytes)
-        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes where the shape needs %zu", v.bytes, bytes);
-    size_t align = mldf_dtype_bytes(t->dtype);
-    if (bytes && align > 1 && (uintptr_t)v.data % (align > 8 ? 8 : align)) {
-        status = mldfi_buffer_resize(&memory->buffers[0], bytes, err);
-        if (status < 0)
-            return status;
-        t->data = memcpy(memory->buffers[0].data, v.data, bytes);
-        memory->in = 0;
-    }
+    take_frame(&c->source, memory);
+    return status;
+}
+
+/* What a chain begins with: a field's value, or the value of another chain. Decoding and joining begin by themselves. */
+static mldf_status begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    if (c->stage_count && (c->stages[0].kind == STAGE_SOURCE || c->stages[0].kind == STAGE_JOIN))
+        return MLDF_OK;
+    if (c->field != SIZE_MAX)
+        return fetch(r, side, chain, err);
+    memory->tensor = side->chains[c->inputs[0]].tensor;
+    memory->in = -1;
+    take_frame(&c->source, memory);
     return MLDF_OK;
 }
 
@@ -358,8 +438,8 @@ static mldf_status run_chain(const struct run *r, struct side *side, size_t chai
                              const struct plan_target *target, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     mldf_status status = MLDF_OK;
-    if (first == 0 && c->field != SIZE_MAX && (c->stage_count == 0 || c->stages[0].kind != STAGE_SOURCE))
-        status = fetch(r, side, chain, err);
+    if (first == 0)
+        status = begin_chain(r, side, chain, err);
     for (size_t i = first; status == MLDF_OK && i < end; i++) {
         bool last = i + 1 == c->stage_count && target;
         status =
@@ -378,8 +458,8 @@ static void begin_side(const struct plan *plan, struct side *side, uint64_t posi
 }
 
 static const struct plan_target *target_of(const struct plan *plan, const struct plan_target *targets, size_t chain) {
-    for (size_t i = 0; targets && i < plan->output_count; i++)
-        if (plan->outputs[i] == chain)
+    for (size_t i = 0; targets && i < plan->graph.output_count; i++)
+        if (plan->graph.outputs[i] == chain)
             return &targets[i];
     return NULL;
 }
@@ -399,56 +479,48 @@ mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, 
 
 /* ---- Pairs -------------------------------------------------------------------------------------------------------------------------------- */
 
-/* A pair operation works in memory of our own, never in the mapping or the batch. */
-static mldf_status own(struct chain_memory *memory, mldf_error *err) {
-    struct tensor t = memory->tensor;
-    if (memory->in >= 0)
-        return MLDF_OK;
-    mldf_status status = mldfi_stage_room(memory, &t, NULL, 0, &memory->in, err);
-    if (status == MLDF_OK && memory->tensor.data && mldfi_tensor_bytes(&t))
-        memcpy(t.data, memory->tensor.data, mldfi_tensor_bytes(&t));
-    memory->tensor = t;
-    return status;
-}
-
+/* First each side by itself (`run`: into memory of our own, in the type that the operation gives), then both together. */
 static mldf_status run_pair(const struct run *r, size_t chain, const struct stage *stage, mldf_error *err) {
     const struct op *op = &r->plan->graph.chains[chain].ops[stage->first];
     struct plan_worker *w = r->worker;
-    struct chain_memory *a = &w->sides[0].chains[chain], *b = &w->sides[1].chains[chain];
-    const void *draw_a, *draw_b;
+    struct side *a = &w->sides[0], *b = &w->sides[1];
     double start = mldfi_worker_clock(w);
-    mldf_status status = own(a, err);
+    mldf_status status = mldfi_run_op(r, a, chain, op, NULL, 0, err);
     if (status == MLDF_OK)
-        status = own(b, err);
+        status = mldfi_run_op(r, b, chain, op, NULL, 0, err);
     if (status == MLDF_OK)
-        status = mldfi_draw(r, &w->sides[0], op, &a->frame, &draw_a, err);
-    if (status == MLDF_OK)
-        status = mldfi_draw(r, &w->sides[1], op, &b->frame, &draw_b, err);
-    if (status == MLDF_OK && (mldfi_tensor_bytes(&a->tensor) != mldfi_tensor_bytes(&b->tensor)))
-        status = mldfi_fail(err, MLDF_E_RANGE, "a sample and its partner differ in size");
-    if (status == MLDF_OK)
-        status = op->type->run_pair(op, draw_a, draw_b, &a->tensor, &b->tensor, &w->work, err);
+        status = op->type->run_pair(op, a->draws[op->shared], b->draws[op->shared], &a->chains[chain].tensor,
+                                    &b->chains[chain].tensor, &w->work, err);
     w->times[stage->step] += mldfi_worker_clock(w) - start;
     return in_step(op, status, err);
 }
 
-static mldf_status run_both(const struct run *r, size_t chain, bool alone, const struct plan_target *even,
-                            const struct plan_target *odd, mldf_error *err) {
+/* Is the chain's result of use to another one? */
+static bool feeds(const struct plan *plan, size_t chain) {
+    for (size_t i = 0; i < plan->graph.chain_count; i++)
+        for (size_t k = 0; k < plan->graph.chains[i].input_count; k++)
+            if (plan->graph.chains[i].inputs[k] == chain)
+                return true;
+    return false;
+}
+
+/* wanted: the targets of each side's sample, NULL when that sample is only here as the partner of the other. Up to its last pair operation a chain
+ * runs on both sides; what follows, only where its result is of use. */
+static mldf_status run_both(const struct run *r, size_t chain, const struct plan_target *const wanted[2],
+                            mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct plan_worker *w = r->worker;
     mldf_status status = MLDF_OK;
+    bool shared = c->hidden || feeds(r->plan, chain);
     size_t from = 0;
-    (void)alone;
     for (size_t i = 0; status == MLDF_OK && i <= c->stage_count; i++) {
-        bool pair = i < c->stage_count && c->stages[i].kind == STAGE_PAIR;
-        if (i < c->stage_count && !pair)
+        bool tail = i == c->stage_count, pair = !tail && c->stages[i].kind == STAGE_PAIR;
+        if (!tail && !pair)
             continue;
-        /* Behind the last pair operation only what is wanted is computed, unless another chain takes it as an input. */
-        bool tail = i == c->stage_count;
-        if (!tail || even || !c->output.name || from == 0)
-            status = run_chain(r, &w->sides[0], chain, from, i, tail ? even : NULL, err);
-        if (status == MLDF_OK && (!tail || odd || !c->output.name || from == 0))
-            status = run_chain(r, &w->sides[1], chain, from, i, tail ? odd : NULL, err);
+        for (int k = 0; status == MLDF_OK && k < 2; k++)
+            if (pair || wanted[k] || shared)
+                status =
+                    run_chain(r, &w->sides[k], chain, from, i, tail ? target_of(r->plan, wanted[k], chain) : NULL, err);
         if (status == MLDF_OK && pair)
             status = run_pair(r, chain, &c->stages[i], err);
         from = i + 1;
@@ -466,7 +538,7 @@ mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *wor
     begin_side(plan, &worker->sides[0], even);
     begin_side(plan, &worker->sides[1], alone ? even : even + 1);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
-        status = run_both(&r, i, alone, target_of(plan, targets_even, i), target_of(plan, targets_odd, i), err);
+        status = run_both(&r, i, (const struct plan_target *const[2]){targets_even, targets_odd}, err);
     return status;
 }
 
@@ -505,10 +577,10 @@ mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *work
     struct run r = {plan, worker, feed, epoch};
     mldf_status status = MLDF_OK;
     begin_side(plan, &worker->sides[0], position);
-    for (size_t i = 0; status == MLDF_OK && i < plan->output_count; i++) {
+    for (size_t i = 0; status == MLDF_OK && i < plan->graph.output_count; i++) {
         lengths[i] = 0;
-        if (plan->graph.chains[plan->outputs[i]].output.collate != COLLATE_FIXED)
-            status = length_of(&r, &worker->sides[0], plan->outputs[i], &lengths[i], err);
+        if (plan->graph.chains[plan->graph.outputs[i]].output.collate != COLLATE_FIXED)
+            status = length_of(&r, &worker->sides[0], plan->graph.outputs[i], &lengths[i], err);
     }
     return status;
 }

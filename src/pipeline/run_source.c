@@ -56,6 +56,12 @@ static mldf_status fetch(struct source *s, mldf_error *err) {
     bool turned = s->decode->orient && s->info.orientation >= 5;
     s->frame.width = turned ? s->info.height : s->info.width;
     s->frame.height = turned ? s->info.width : s->info.height;
+    const int64_t *said = s->chain->source.dims;
+    if ((said[0] >= 0 && said[0] != (int64_t)s->info.height) || (said[1] >= 0 && said[1] != (int64_t)s->info.width))
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "%" PRIu32 " x %" PRIu32 " pixels, and the file said %" PRId64 " x %" PRId64
+                          " for all samples",
+                          s->info.width, s->info.height, said[1], said[0]);
     return MLDF_OK;
 }
 

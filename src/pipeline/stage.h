@@ -5,6 +5,7 @@
 #include "codec/image.h"
 #include "kernel/finish.h"
 #include "kernel/resize.h"
+#include "pipeline/code.h"
 #include "pipeline/pipeline.h"
 
 /* A run of point-wise steps as one pass over 8-bit pixels (or a mere change of layout of any pixels). */
@@ -21,6 +22,7 @@ struct finish_plan {
 typedef enum stage_kind {
     STAGE_SOURCE, /* decode, the axis steps behind it, and `finish` when all of them can be composed */
     STAGE_FINISH, /* point-wise steps as one pass */
+    STAGE_CODE,   /* point-wise steps as one C function (code.h); one by one until it is there */
     STAGE_OP,     /* one operation as it is */
     STAGE_PAIR,   /* one operation on a sample and its partner */
     STAGE_JOIN    /* inputs become one value */
@@ -30,6 +32,7 @@ struct stage {
     stage_kind kind;
     size_t first, count; /* operations; SOURCE: without those of finish */
     struct finish_plan finish;
+    size_t code; /* CODE: which function */
     size_t step; /* which of the plan's times: SOURCE has two, decode and the rest */
 };
 
@@ -37,11 +40,10 @@ struct plan {
     struct plan_options options;
     const struct kernels *kernels;
     struct graph graph;
-    size_t *outputs; /* chains, in the order of the outputs */
-    size_t output_count;
     size_t *fields;
     size_t field_count;
     bool pairs;
+    struct code *code;
     char **step_names;
     size_t step_count;
     mldf_buffer log; /* for explain: the passes */
@@ -92,6 +94,10 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
                              bool mirror_y, void *dst, mldf_error *err);
 /* The `finish` to hand to a kernel for a table plan that kernels cannot do: none. */
 bool mldfi_finish_is_kernel(const struct finish_plan *plan);
+
+/* run_code.c */
+mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
+                           size_t dst_bytes, mldf_error *err);
 
 /* run.c */
 mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,

@@ -350,6 +350,8 @@ static mldf_status take_options(const mldf_reader_options *given, mldf_reader_op
         memcpy(&options, given, given->struct_bytes < sizeof options ? given->struct_bytes : sizeof options);
     }
     *out = options;
+    if ((unsigned)options.tar_index > MLDF_TAR_INDEX_IGNORE)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "reader options: no such use of an index: %d", (int)options.tar_index);
     if (options.backend != MLDF_BACKEND_MAP && options.backend != MLDF_BACKEND_READ)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "reader options: no such back end: %d", (int)options.backend);
     return MLDF_OK;
@@ -363,6 +365,7 @@ static mldf_reader *new_reader(const mldf_reader_options *options, const char *p
     reader->context = options->context;
     reader->backend = options->backend;
     reader->verify = options->verify;
+    reader->tar_index = options->tar_index;
     reader->path = mldfi_copy_text(path, strlen(path), err);
     reader->verified_sections = mldfi_alloc_zero(1, sizeof *reader->verified_sections, err);
     reader->decompressors = mldfi_alloc_zero(READER_IDLE_DECOMPRESSORS, sizeof *reader->decompressors, err);

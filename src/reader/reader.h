@@ -40,6 +40,7 @@ struct mldf_reader {
     bool mapped; /* map.data holds the file; may be NULL only for an empty one */
     mldf_backend backend;
     bool verify;
+    mldf_tar_index tar_index;
     char *path; /* for messages; "" for memory */
 
     struct header header;    /* the state: from the front or from the footer */

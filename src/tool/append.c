@@ -1,27 +1,63 @@
-/* mldf_append: rows of text sources, or samples of other MLDF files, added to an existing file. What a source is, its first bytes say.
- * See pack.h for the rows and copy.h for the files. */
-#include <fcntl.h>
+/* mldf_append: rows of tables, pictures of folders, samples of tar archives and of dataset files, added to an existing file under its schema. What a
+ * source is, it says itself; kinds may be mixed, and samples come in the order of the sources. Everything goes through the feed of
+ * pack.h, which knows the place of each sample; feed.c does rows, folder_pack.c pictures, pack_tar.c archives, this file the rest. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tool/copy.h"
 #include "tool/pack.h"
+#include "tool/source.h"
 #include "util/error.h"
 #include "util/options.h"
+#include "writer/settle.h"
 
-static bool is_mldf(const char *path) {
-    char magic[9];
-    struct stat st;
-    bool yes = false;
-    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        yes = read(fd, magic, sizeof magic) == (ssize_t)sizeof magic && memcmp(magic, "\x89MLDF\r\n\x1a\n", 9) == 0;
-        close(fd);
+/* ---- Dataset files ------------------------------------------------------------------------------------------------------------ */
+
+static mldf_status copy_sample(struct feed *feed, struct copier *c, const char *path, uint64_t sample,
+                               mldf_error *err) {
+    char place[512];
+    mldf_error why;
+    uint64_t bytes;
+    snprintf(place, sizeof place, "%.400s: sample %" PRIu64, path, sample);
+    mldf_status status = mldfi_copier_load(c, sample, &bytes, &why);
+    feed->watch.now.bytes_done += bytes;
+    if (status < 0)
+        return mldfi_feed_refuse(feed, place, &why, err);
+    memcpy(feed->values, c->values, feed->field_count * sizeof *feed->values);
+    return mldfi_feed_submit_as_is(feed, place, c->key, c->key_bytes, err);
+}
+
+static mldf_status copy_samples(struct feed *feed, const mldf_reader *reader, const char *path, mldf_error *err) {
+    const mldf_schema *schema = mldf_writer_schema(feed->writer);
+    struct copier c;
+    mldf_status status = mldfi_feed_make_values(feed, schema, err);
+    if (status == MLDF_OK)
+        status = mldfi_copier_begin_partial(&c, reader, schema, mldf_reader_has_keys(reader), err);
+    if (status < 0) {
+        mldfi_error_prefix(err, "%s", path);
+        return status;
     }
-    return yes;
+    for (uint64_t i = 0; status == MLDF_OK && i < mldf_reader_sample_count(reader); i++) {
+        status = copy_sample(feed, &c, path, i, err);
+        feed->watch.now.samples_done++;
+        if (status == MLDF_OK && i % 64 == 0)
+            status = mldfi_watch(&feed->watch, false, err);
+    }
+    mldfi_copier_end(&c);
+    return status;
+}
+
+/* The profiles of a file's card belong to its samples. */
+static mldf_status take_profiles(struct feed *feed, const mldf_reader *reader, const char *path, mldf_error *err) {
+    mldf_buffer card = MLDF_BUFFER_INIT;
+    mldf_status status = mldf_reader_card(reader, &card, err);
+    if (status == MLDF_OK)
+        status = mldfi_icc_take_card(&feed->icc, (const char *)card.data, card.size, err);
+    if (status < 0)
+        mldfi_error_prefix(err, "%s", path);
+    mldf_buffer_free(&card);
+    return status < 0 ? status : MLDF_OK;
 }
 
 static mldf_status append_file(struct feed *feed, const char *path, mldf_error *err) {
@@ -33,54 +69,68 @@ static mldf_status append_file(struct feed *feed, const char *path, mldf_error *
     mldf_status status = mldf_reader_open(path, &options, &reader, err);
     if (status < 0)
         return status;
-    mldf_buffer card = MLDF_BUFFER_INIT;
-    status = mldf_reader_card(reader, &card, err);
-    if (status == MLDF_OK) /* its profiles belong to its samples */
-        status = mldfi_icc_take_card(&feed->icc, (const char *)card.data, card.size, err);
-    mldf_buffer_free(&card);
-    if (status >= 0)
-        status = mldfi_copy_samples(reader, feed->writer, mldf_reader_has_keys(reader), &feed->watch, err);
+    status = take_profiles(feed, reader, path, err);
+    if (status == MLDF_OK)
+        status = copy_samples(feed, reader, path, err);
     mldf_reader_close(reader);
-    if (status < 0)
-        mldfi_error_prefix(err, "%s", path);
+    return status;
+}
+
+/* ---- All of them -------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status append_rows(struct feed *feed, size_t source, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    if (!feed->converters)
+        status = mldfi_feed_use_schema(feed, mldf_writer_schema(feed->writer), err);
+    return status == MLDF_OK ? mldfi_feed_source(feed, source, err) : status;
+}
+
+static mldf_status append_sources(struct feed *feed, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    mldf_source_format format = feed->options->format;
+    bool profiles = false; /* the fields that name them are found */
+    for (size_t i = 0, next; status == MLDF_OK && i < feed->source_count; i = next) {
+        source_kind kind = mldfi_source_kind(feed->sources[i], format, true);
+        for (next = i + 1; next < feed->source_count; next++)
+            if (mldfi_source_kind(feed->sources[next], format, true) != kind)
+                break;
+        if (kind != SOURCE_ROWS && feed->options->key_column)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys",
+                              feed->sources[i]);
+        if (kind != SOURCE_FILES && !profiles) {
+            status = mldfi_icc_find_fields(&feed->icc, mldf_writer_schema(feed->writer), err);
+            profiles = true;
+        }
+        if (status < 0)
+            return status;
+        if (kind == SOURCE_FOLDERS)
+            status = mldfi_append_folders(feed, i, next - i, err);
+        else if (kind == SOURCE_ARCHIVES)
+            status = mldfi_append_tars(feed, i, next - i, err);
+        for (; status == MLDF_OK && i < next && (kind == SOURCE_ROWS || kind == SOURCE_FILES); i++)
+            status = kind == SOURCE_ROWS ? append_rows(feed, i, err) : append_file(feed, feed->sources[i], err);
+    }
     return status;
 }
 
 static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_result *result, mldf_error *err) {
     mldf_writer_options writer = feed->options->writer;
-    bool ready = false;
     mldfi_feed_hooks(feed, &writer);
     mldf_status status = mldf_writer_open_append(path, &writer, &feed->writer, err);
     if (status < 0)
         return status;
-    uint64_t before = mldf_writer_sample_count(feed->writer);
-    for (size_t i = 0; status == MLDF_OK && i < feed->source_count; i++) {
-        if (is_mldf(feed->sources[i])) {
-            status = append_file(feed, feed->sources[i], err);
-            continue;
-        }
-        if (!ready)
-            status = mldfi_feed_use_schema(feed, mldf_writer_schema(feed->writer), err);
-        if (status == MLDF_OK && !ready)
-            status = mldfi_icc_find_fields(&feed->icc, mldf_writer_schema(feed->writer), err);
-        ready = true;
-        if (status == MLDF_OK)
-            status = mldfi_feed_source(feed, i, err);
-    }
-    if (status == MLDF_OK)
-        status = mldfi_icc_finish(&feed->icc, feed->writer, err);
-    result->written = mldf_writer_sample_count(feed->writer) - before;
-    if (status < 0) {
-        /* The converters look into the writer's schema, but are not used any more. */
-        mldf_writer_abort(feed->writer);
-        return status;
-    }
-    mldf_write_result written = {0, 0, 0};
-    status = mldf_writer_finish(feed->writer, &written, err);
-    result->written = written.samples; /* without the skipped ones */
-    result->skipped = feed->skipped;
-    result->bytes = written.file_bytes;
-    return status;
+    feed->first_sample = mldfi_writer_origin(feed->writer).samples;
+    /* The converters look into the writer's schema, but are not used once it is gone. */
+    return mldfi_feed_end(feed, append_sources(feed, err), result, err);
+}
+
+static mldf_status check_options(const mldf_pack_options *options, mldf_error *err) {
+    if (options->schema || options->image_arguments || options->compress_count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "fields, and how they are stored, are those of the file");
+    if (options->resume)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "an append cannot be resumed: the file is as it was until it has finished");
+    return MLDF_OK;
 }
 
 mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
@@ -88,6 +138,7 @@ mldf_status mldf_append(const char *path, const char *const *sources, size_t sou
     mldf_pack_options own = MLDF_PACK_OPTIONS_INIT;
     const mldf_pack_options *options = &own;
     mldf_pack_result ignored;
+    struct source_list list;
     struct feed feed;
     if (!result)
         result = &ignored;
@@ -95,14 +146,17 @@ mldf_status mldf_append(const char *path, const char *const *sources, size_t sou
     if (!path || !mldfi_take_options(&own, sizeof own, given) || (source_count && !sources))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "append needs a path, sources, and options from MLDF_PACK_OPTIONS_INIT");
-    if (source_count == 0)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "no source was given");
-    if (options->format > MLDF_SOURCE_JSONL)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "tables and MLDF files can be appended; pack the rest first");
-    mldf_status status = mldfi_feed_begin(&feed, sources, source_count, options, err);
-    feed.watch.now.phase = "append";
-    if (status == MLDF_OK)
-        status = append_all(&feed, path, result, err);
-    mldfi_feed_free(&feed);
+    mldf_status status = check_options(options, err);
+    if (status < 0)
+        return status;
+    status = mldfi_sources_expand(&list, sources, source_count, err);
+    if (status == MLDF_OK) {
+        status = mldfi_feed_begin(&feed, list.paths, list.count, options, err);
+        feed.watch.now.phase = "append";
+        if (status == MLDF_OK)
+            status = append_all(&feed, path, result, err);
+        mldfi_feed_free(&feed);
+    }
+    mldfi_sources_free(&list);
     return status;
 }

@@ -37,8 +37,13 @@ mldf_status mldfi_match_no_other(const mldf_schema *source, const mldf_schema *t
     return MLDF_OK;
 }
 
-mldf_status mldfi_copier_begin(struct copier *c, const mldf_reader *reader, const mldf_schema *target, bool keys,
-                               mldf_error *err) {
+static bool has_field(const mldf_reader *reader, const char *name) {
+    size_t ignored;
+    return mldf_schema_find(mldf_reader_schema(reader), name, &ignored, NULL) == MLDF_OK;
+}
+
+static mldf_status begin(struct copier *c, const mldf_reader *reader, const mldf_schema *target, bool keys,
+                         bool partial, mldf_error *err) {
     memset(c, 0, sizeof *c);
     c->reader = reader;
     c->keys = keys;
@@ -52,8 +57,25 @@ mldf_status mldfi_copier_begin(struct copier *c, const mldf_reader *reader, cons
         const mldf_field *field = mldf_schema_field(target, i);
         c->is_json[i] = field->type_id == MLDF_JSON;
         status = mldfi_match_field(mldf_reader_schema(reader), field, &c->from[i], err);
+        if (status < 0 && partial && (field->flags & MLDF_FIELD_NULLABLE) && !has_field(reader, field->name)) {
+            c->from[i] = SIZE_MAX;
+            status = MLDF_OK;
+        }
     }
     if (status < 0)
+        mldfi_copier_end(c);
+    return status;
+}
+
+mldf_status mldfi_copier_begin(struct copier *c, const mldf_reader *reader, const mldf_schema *target, bool keys,
+                               mldf_error *err) {
+    return begin(c, reader, target, keys, false, err);
+}
+
+mldf_status mldfi_copier_begin_partial(struct copier *c, const mldf_reader *reader, const mldf_schema *target,
+                                       bool keys, mldf_error *err) {
+    mldf_status status = begin(c, reader, target, keys, true, err);
+    if (status >= 0 && (status = mldfi_match_no_other(mldf_reader_schema(reader), target, err)) < 0)
         mldfi_copier_end(c);
     return status;
 }
@@ -84,6 +106,10 @@ mldf_status mldfi_copier_load(struct copier *c, uint64_t sample, uint64_t *bytes
     mldf_status status = MLDF_OK;
     *bytes = 0;
     for (size_t i = 0; status == MLDF_OK && i < c->count; i++) {
+        if (c->from[i] == SIZE_MAX) {
+            memset(&c->values[i], 0, sizeof c->values[i]);
+            continue;
+        }
         const mldf_field *field = mldf_schema_field(schema, c->from[i]);
         status = mldf_reader_get_stored(c->reader, sample, c->from[i], &c->scratch[i], &c->values[i], err);
         if (status < 0)

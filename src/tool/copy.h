@@ -12,7 +12,7 @@ struct copier {
     mldf_writer *writer;
     bool keys;
     size_t count;
-    size_t *from; /* the reader's field for each of the writer's */
+    size_t *from; /* the reader's field for each of the writer's; SIZE_MAX: null */
     bool *is_json;
     mldf_value *values;
     mldf_buffer *scratch; /* one for each field */
@@ -29,6 +29,9 @@ mldf_status mldfi_match_no_other(const mldf_schema *source, const mldf_schema *t
 /* Fields are matched by name: each field of the target must be there with the same type and arguments. keys: they go along. */
 mldf_status mldfi_copier_begin(struct copier *copier, const mldf_reader *reader, const mldf_schema *target, bool keys,
                                mldf_error *err);
+/* The same for a file that lacks nullable fields of the target, which are then null; it must have no field besides. */
+mldf_status mldfi_copier_begin_partial(struct copier *copier, const mldf_reader *reader, const mldf_schema *target,
+                                       bool keys, mldf_error *err);
 /* One sample into copier->values and key; *bytes is what it takes in the file that it comes from: row, payloads and key. */
 mldf_status mldfi_copier_load(struct copier *copier, uint64_t sample, uint64_t *bytes, mldf_error *err);
 /* What was loaded goes into copier->writer. */

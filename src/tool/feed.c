@@ -47,7 +47,7 @@ void mldfi_feed_free(struct feed *feed) {
         for (size_t i = 0; i < feed->source_count; i++)
             mldfi_rows_close(&feed->opened[i]);
     if (feed->converters)
-        for (size_t i = 0; i < feed->field_count; i++)
+        for (size_t i = 0; i < feed->converter_count; i++)
             mldfi_converter_free(&feed->converters[i]);
     mldfi_columns_free(&feed->columns);
     mldfi_files_free(&feed->files);
@@ -99,6 +99,7 @@ static mldf_status check_file_columns(const struct feed *feed, mldf_error *err) 
 static mldf_status make_converters(struct feed *feed, mldf_error *err) {
     size_t count = feed->field_count = mldf_schema_field_count(feed->schema);
     feed->converters = mldfi_alloc_zero(count + 1, sizeof *feed->converters, err);
+    free(feed->values); /* samples that are no rows may have come before */
     feed->values = mldfi_alloc_zero(count + 1, sizeof *feed->values, err);
     feed->field_column = mldfi_alloc_zero(count + 1, sizeof *feed->field_column, err);
     if (!feed->converters || !feed->values || !feed->field_column)
@@ -167,7 +168,7 @@ static void place_of(const struct feed *feed, uint64_t submitted, char out[512])
         return;
     }
     size_t slot = submitted % FEED_RING;
-    if (feed->ring_place) {
+    if (feed->ring_place && feed->ring_place[slot]) {
         snprintf(out, 512, "%.500s", feed->ring_place[slot]);
         return;
     }
@@ -272,6 +273,10 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
     size_t slot = feed->submitted % FEED_RING;
     feed->ring_line[slot] = rows->line;
     feed->ring_source[slot] = (uint32_t)source;
+    if (feed->ring_place) {
+        free(feed->ring_place[slot]);
+        feed->ring_place[slot] = NULL;
+    }
     feed->submitted++;
     status = mldf_writer_append(feed->writer, feed->values, feed->field_count, key, key_bytes, err);
     if (status < 0)

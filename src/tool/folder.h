@@ -45,6 +45,10 @@ void mldfi_folder_free(struct folder_list *list);
 /* Of names, sizes and times: two runs with the same value see the same files. */
 uint64_t mldfi_folder_fingerprint(const struct folder_list *list, uint64_t seed);
 
+/* The label of each class folder in a file whose card has "classes"; *out is the caller's. MLDF_E_SCHEMA names a folder that is none of
+ * them, and them. */
+mldf_status mldfi_folder_labels(const struct folder_list *list, const char *card, size_t card_bytes, uint32_t **out,
+                                mldf_error *err);
 /* The card with the member "classes" added; appended to out. A card that has other classes is MLDF_E_ARGUMENT. */
 mldf_status mldfi_card_with_classes(const char *card, size_t card_bytes, char *const *classes, size_t count,
                                     mldf_buffer *out, mldf_error *err);

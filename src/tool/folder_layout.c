@@ -183,3 +183,60 @@ mldf_status mldfi_card_with_classes(const char *card, size_t card_bytes, char *c
     mldfi_json_free(&json);
     return status;
 }
+
+/* ---- The classes of a file that is there ------------------------------------------------------------------------------------- */
+
+static mldf_status unknown_class(const struct json *json, uint32_t classes, const char *name, mldf_error *err) {
+    mldf_buffer list = MLDF_BUFFER_INIT;
+    mldf_status status = MLDF_OK;
+    uint32_t at = mldfi_json_first(json, classes);
+    for (uint32_t i = 0; i < json->nodes[classes].count && status >= 0; i++, at = json->nodes[at].next) {
+        const struct json_node *node = &json->nodes[at];
+        if (list.size + node->text_bytes > 300) {
+            status = mldfi_buffer_printf(&list, err, "%s... %u in all", i ? ", " : "", json->nodes[classes].count);
+            break;
+        }
+        status = mldfi_buffer_printf(&list, err, "%s%.*s", i ? ", " : "", (int)node->text_bytes, node->text);
+    }
+    if (status >= 0)
+        status = mldf_buffer_append(&list, "", 1, err);
+    if (status >= 0)
+        status = mldfi_fail(err, MLDF_E_SCHEMA, "the folder '%.100s' is none of the file's classes: %s", name,
+                            (const char *)list.data);
+    mldf_buffer_free(&list);
+    return status;
+}
+
+static mldf_status find_labels(const struct folder_list *list, const struct json *json, uint32_t *labels,
+                               mldf_error *err) {
+    uint32_t classes =
+        json->nodes && json->nodes[0].kind == MLDFI_JSON_OBJECT ? mldfi_json_find(json, 0, "classes") : UINT32_MAX;
+    if (classes == UINT32_MAX || json->nodes[classes].kind != MLDFI_JSON_ARRAY)
+        return mldfi_fail(err, MLDF_E_SCHEMA,
+                          "the file's card has no list \"classes\", so no label is known for the folder '%.100s'",
+                          list->class_count ? list->classes[0] : "");
+    for (size_t i = 0; i < list->class_count; i++) {
+        uint32_t at = mldfi_json_first(json, classes), label = 0, count = json->nodes[classes].count;
+        while (label < count && !mldfi_json_is_text(json, at, list->classes[i])) {
+            at = json->nodes[at].next;
+            label++;
+        }
+        if (label == count)
+            return unknown_class(json, classes, list->classes[i], err);
+        labels[i] = label;
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_folder_labels(const struct folder_list *list, const char *card, size_t card_bytes, uint32_t **out,
+                                mldf_error *err) {
+    struct json json = {0};
+    *out = mldfi_alloc_zero(list->class_count + 1, sizeof **out, err);
+    mldf_status status = *out ? MLDF_OK : MLDF_E_MEMORY;
+    if (status == MLDF_OK && card)
+        status = mldfi_json_parse(&json, card, card_bytes, err);
+    if (status == MLDF_OK)
+        status = find_labels(list, &json, *out, err);
+    mldfi_json_free(&json);
+    return status;
+}

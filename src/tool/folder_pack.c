@@ -10,12 +10,17 @@
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/utf8.h"
+#include "writer/settle.h"
 
 struct folder_run {
     struct feed *feed;
+    size_t first, count; /* of the feed's sources */
     struct folder_list list;
-    mldf_buffer file;  /* the picture in hand */
-    const char *place; /* its path */
+    mldf_buffer file;    /* the picture in hand */
+    const char *place;   /* its path */
+    size_t image, label; /* fields */
+    uint32_t *labels;    /* of each class folder; NULL: its number */
+    bool without_keys;   /* as the file that is appended to has none */
 };
 
 /* ---- The list -------------------------------------------------------------------------------------------------------------- */
@@ -36,16 +41,16 @@ static mldf_status on_watch(void *user, mldf_error *err) {
     return mldfi_watch(&((struct feed *)user)->watch, false, err);
 }
 
-static mldf_status make_list(struct folder_run *run, mldf_error *err) {
+static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_error *err) {
     struct feed *feed = run->feed;
     struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, feed};
     mldf_status status = MLDF_OK;
-    for (size_t i = 0; status == MLDF_OK && i < feed->source_count; i++)
-        status = mldfi_folder_add(&run->list, feed->sources[i], feed->source_count > 1, &hooks, err);
+    for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++)
+        status = mldfi_folder_add(&run->list, feed->sources[i], run->count > 1, &hooks, err);
     if (status == MLDF_OK && run->list.count == 0)
-        status = mldfi_fail(err, MLDF_E_TYPE, "%s: there are no pictures in this folder", feed->sources[0]);
+        status = mldfi_fail(err, MLDF_E_TYPE, "%s: there are no pictures in this folder", feed->sources[run->first]);
     if (status == MLDF_OK)
-        status = mldfi_folder_layout(&run->list, feed->options->layout, err);
+        status = mldfi_folder_layout(&run->list, layout, err);
     feed->list_hash = mldfi_folder_fingerprint(&run->list, UINT64_C(0xcbf29ce484222325)) | 1;
     feed->watch.now.samples_total = run->list.count;
     feed->watch.now.bytes_total = run->list.total_bytes;
@@ -80,14 +85,15 @@ static mldf_status pack_entry(struct folder_run *run, const struct folder_entry 
     if (status < 0)
         return mldfi_feed_refuse(feed, entry->path, &why, err);
     memset(feed->values, 0, feed->field_count * sizeof *feed->values);
-    feed->values[0].kind = MLDF_KIND_BYTES;
-    feed->values[0].data = run->file.data;
-    feed->values[0].bytes = run->file.size;
+    feed->values[run->image].kind = MLDF_KIND_BYTES;
+    feed->values[run->image].data = run->file.data;
+    feed->values[run->image].bytes = run->file.size;
     if (run->list.labelled) {
-        feed->values[1].kind = MLDF_KIND_INT;
-        feed->values[1].as.i = entry->label;
+        feed->values[run->label].kind = MLDF_KIND_INT;
+        feed->values[run->label].as.i = run->labels ? run->labels[entry->label] : entry->label;
     }
-    return mldfi_feed_submit(feed, entry->path, entry->path + entry->key, strlen(entry->path + entry->key), err);
+    const char *key = run->without_keys ? NULL : entry->path + entry->key;
+    return mldfi_feed_submit(feed, entry->path, key, key ? strlen(key) : 0, err);
 }
 
 static mldf_status pack_entries(struct folder_run *run, mldf_error *err) {
@@ -120,11 +126,7 @@ static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_e
         status = mldfi_feed_icc(run->feed, *out, err);
     if (status == MLDF_OK)
         status = mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
-    if (status < 0)
-        return status;
-    run->feed->field_count = mldf_schema_field_count(*out);
-    run->feed->values = mldfi_alloc_zero(run->feed->field_count, sizeof *run->feed->values, err);
-    return run->feed->values ? MLDF_OK : MLDF_E_MEMORY;
+    return status < 0 ? status : mldfi_feed_make_values(run->feed, *out, err);
 }
 
 static mldf_status open_writer(struct folder_run *run, const char *out, const mldf_schema *schema, mldf_error *err) {
@@ -144,9 +146,9 @@ static mldf_status open_writer(struct folder_run *run, const char *out, const ml
 }
 
 mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err) {
-    struct folder_run run = {feed, {0}, MLDF_BUFFER_INIT, NULL};
+    struct folder_run run = {.feed = feed, .count = feed->source_count, .label = 1};
     mldf_schema *schema = NULL;
-    mldf_status status = make_list(&run, err);
+    mldf_status status = make_list(&run, feed->options->layout, err);
     if (status == MLDF_OK)
         status = make_fields(&run, &schema, err);
     if (status == MLDF_OK)
@@ -157,7 +159,80 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
         status = pack_entries(&run, err);
     status = mldfi_feed_end(feed, status, result, err);
     mldf_schema_free(schema);
+    feed->schema = NULL;
     mldfi_folder_free(&run.list);
     mldf_buffer_free(&run.file);
+    return status;
+}
+
+/* ---- Into a file that is there ------------------------------------------------------------------------------------------------- */
+
+static bool is_picture(const mldf_field *field) {
+    return field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
+}
+
+/* The field `image`, or the only one that holds pictures. */
+static mldf_status find_image(const mldf_schema *schema, size_t *out, mldf_error *err) {
+    size_t pictures = 0;
+    if (mldf_schema_find(schema, "image", out, NULL) == MLDF_OK && is_picture(mldf_schema_field(schema, *out)))
+        return MLDF_OK;
+    for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
+        if (is_picture(mldf_schema_field(schema, i))) {
+            pictures++;
+            *out = i;
+        }
+    if (pictures == 1)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_SCHEMA, "the file has %zu fields of pictures, and none is named image", pictures);
+}
+
+/* What a folder has no value for must be nullable. */
+static mldf_status check_others(const struct folder_run *run, const mldf_schema *schema, mldf_error *err) {
+    for (size_t i = 0; i < mldf_schema_field_count(schema); i++) {
+        const mldf_field *field = mldf_schema_field(schema, i);
+        if (i == run->image || (run->list.labelled && i == run->label) || (field->flags & MLDF_FIELD_NULLABLE))
+            continue;
+        return mldfi_fail(err, MLDF_E_SCHEMA, "a folder%s has no value for the field %s, and it is not nullable",
+                          i == run->label ? " without class folders" : " of pictures", field->name);
+    }
+    return MLDF_OK;
+}
+
+static mldf_status append_run(struct folder_run *run, mldf_error *err) {
+    struct feed *feed = run->feed;
+    const mldf_schema *schema = mldf_writer_schema(feed->writer);
+    struct writer_origin origin = mldfi_writer_origin(feed->writer);
+    mldf_layout layout = feed->options->layout;
+    mldf_status status = find_image(schema, &run->image, err);
+    if (status < 0)
+        return status;
+    bool labels = mldf_schema_find(schema, "label", &run->label, NULL) == MLDF_OK &&
+                  mldf_schema_field(schema, run->label)->type_id == MLDF_INT;
+    if (!labels && layout == MLDF_LAYOUT_CLASSES)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "the file has no integer field named label for the class folders");
+    if (!labels) {
+        run->label = SIZE_MAX;
+        layout = MLDF_LAYOUT_FLAT;
+    }
+    run->without_keys = origin.without_keys;
+    status = make_list(run, layout, err);
+    feed->watch.now.samples_total = feed->watch.now.bytes_total = MLDF_NONE; /* other sources may follow */
+    if (status == MLDF_OK && run->list.labelled)
+        status = mldfi_folder_labels(&run->list, origin.card, origin.card_bytes, &run->labels, err);
+    if (status == MLDF_OK)
+        status = check_others(run, schema, err);
+    if (status == MLDF_OK)
+        status = mldfi_feed_make_values(feed, schema, err);
+    return status == MLDF_OK ? pack_entries(run, err) : status;
+}
+
+mldf_status mldfi_append_folders(struct feed *feed, size_t first, size_t count, mldf_error *err) {
+    struct folder_run run = {.feed = feed, .first = first, .count = count};
+    mldf_status status = append_run(&run, err);
+    if (status == MLDF_E_SCHEMA)
+        mldfi_error_prefix(err, "%s", feed->sources[first]);
+    mldfi_folder_free(&run.list);
+    mldf_buffer_free(&run.file);
+    free(run.labels);
     return status;
 }

@@ -75,13 +75,19 @@ void mldfi_feed_place(const struct feed *feed, mldf_error *err);
 
 /* ---- Samples that are not rows (sample.c) ---------------------------------------------------------------------------- */
 
-/* feed->values as one sample. place: where it comes from, for messages (copied). */
+/* feed->values as one sample. place: where it comes from, for messages (copied). The fields that name colour profiles are set from the
+ * pictures. */
 mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *key, size_t key_bytes, mldf_error *err);
+/* The same for values that stood in a file: the names are there already. */
+mldf_status mldfi_feed_submit_as_is(struct feed *feed, const char *place, const char *key, size_t key_bytes,
+                                    mldf_error *err);
 /* A sample that cannot be had: reported and left out when the options say so (MLDF_OK), else an error that names the place. */
 mldf_status mldfi_feed_refuse(struct feed *feed, const char *place, const mldf_error *why, mldf_error *err);
 void mldfi_feed_warn(const struct feed *feed, const char *place, const char *message);
 /* After each sample: progress, cancel, checkpoints. `next`: the number of the sample that comes next. */
 mldf_status mldfi_feed_step(struct feed *feed, uint64_t next, mldf_error *err);
+/* After a failure: that of the first bad sample, which may be an earlier one than where `status` (and err) come from. */
+mldf_status mldfi_feed_first_error(struct feed *feed, mldf_status status, mldf_error *err);
 /* The last call: completes or aborts, whatever `status` says. */
 mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_result *result, mldf_error *err);
 mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,
@@ -90,8 +96,15 @@ mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mld
 mldf_status mldfi_add_image_field(mldf_schema *schema, const char *name, const mldf_pack_options *options,
                                   uint16_t flags, mldf_error *err);
 
+/* feed->values for the fields of `schema`. */
+mldf_status mldfi_feed_make_values(struct feed *feed, const mldf_schema *schema, mldf_error *err);
+
 mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err);
 mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err);
+
+/* Sources [first, first + count) of one kind into feed->writer, which appends: its fields, its keys or none, the classes of its card. */
+mldf_status mldfi_append_folders(struct feed *feed, size_t first, size_t count, mldf_error *err);
+mldf_status mldfi_append_tars(struct feed *feed, size_t first, size_t count, mldf_error *err);
 
 /* resume.c: the point that the writer continues from, if any; then now and then a checkpoint. */
 mldf_status mldfi_feed_resume(struct feed *feed, mldf_error *err);

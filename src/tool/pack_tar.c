@@ -14,6 +14,7 @@
 #include "tool/tee.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "writer/settle.h"
 
 struct archive_field {
     char *extension;
@@ -24,6 +25,9 @@ struct archive_field {
 
 struct tar_run {
     struct feed *feed;
+    size_t first, count;     /* of the feed's sources */
+    bool appending;          /* the fields are those of a file that is there */
+    bool without_keys;       /* as that file has none */
     struct tee *tees;        /* one for each source; open only while in use, or when a pipe waits for its second look */
     struct tar_input *input; /* of the archive in hand; the group needs it until the next one has begun */
     struct archive_field *fields;
@@ -115,6 +119,9 @@ static mldf_status sample_values(struct tar_run *run, const struct tar_sample *s
     for (size_t i = 0; i < sample->part_count; i++) {
         const struct tar_part *part = &sample->parts[i];
         size_t at = find_extension(run, part->extension);
+        if (at == run->field_count && run->appending)
+            return mldfi_fail(err, MLDF_E_TYPE, "a part '.%.80s', and the file has no field of that name",
+                              part->extension);
         if (at == run->field_count)
             return mldfi_fail(
                 err, MLDF_E_TYPE,
@@ -193,7 +200,8 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
     if (status < 0)
         status = mldfi_feed_refuse(feed, run->place, &why, err);
     else
-        status = mldfi_feed_submit(feed, run->place, sample->key, sample->key_bytes, err);
+        status = mldfi_feed_submit(feed, run->place, run->without_keys ? NULL : sample->key,
+                                   run->without_keys ? 0 : sample->key_bytes, err);
     return status == MLDF_OK ? mldfi_feed_step(feed, run->done, err) : status;
 }
 
@@ -205,7 +213,7 @@ static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *er
         options.user = run;
     }
     mldf_status status = mldfi_tar_group_new(&group, &options, err);
-    for (size_t i = 0; status == MLDF_OK && i < run->feed->source_count; i++) {
+    for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++) {
         status = each_sample(run, group, i, fn, err);
         if (fn == pack_sample || run->tees[i].seekable) {
             mldfi_tee_close(&run->tees[i]);
@@ -260,19 +268,34 @@ static mldf_status make_fields(struct tar_run *run, mldf_schema **out, mldf_erro
     if (status < 0)
         return status;
     run->bytes_before = 0;
-    feed->schema = *out;
-    feed->field_count = mldf_schema_field_count(*out);
-    feed->values = mldfi_alloc_zero(feed->field_count + 1, sizeof *feed->values, err);
-    return feed->values ? MLDF_OK : MLDF_E_MEMORY;
+    return mldfi_feed_make_values(feed, *out, err);
+}
+
+static mldf_status begin_run(struct tar_run *run, struct feed *feed, size_t first, size_t count, mldf_error *err) {
+    memset(run, 0, sizeof *run);
+    run->feed = feed;
+    run->first = first;
+    run->count = count;
+    run->tees = mldfi_alloc_zero(feed->source_count, sizeof *run->tees, err);
+    return run->tees ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+static void end_run(struct tar_run *run) {
+    for (size_t i = 0; run->tees && i < run->feed->source_count; i++)
+        if (run->tees[i].name)
+            mldfi_tee_close(&run->tees[i]);
+    for (size_t i = 0; i < run->field_count; i++)
+        free(run->fields[i].extension);
+    free(run->fields);
+    free(run->tees);
 }
 
 mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result *result, mldf_error *err) {
     struct tar_run run;
     mldf_schema *schema = NULL;
-    memset(&run, 0, sizeof run);
-    run.feed = feed;
-    run.tees = mldfi_alloc_zero(feed->source_count, sizeof *run.tees, err);
-    mldf_status status = run.tees ? make_fields(&run, &schema, err) : MLDF_E_MEMORY;
+    mldf_status status = begin_run(&run, feed, 0, feed->source_count, err);
+    if (status == MLDF_OK)
+        status = make_fields(&run, &schema, err);
     if (status == MLDF_OK)
         status = mldfi_feed_open_writer(feed, out, schema, &feed->options->writer, err);
     if (status == MLDF_OK)
@@ -280,14 +303,24 @@ mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result
     if (status == MLDF_OK)
         status = all_samples(&run, pack_sample, err);
     status = mldfi_feed_end(feed, status, result, err);
-    for (size_t i = 0; run.tees && i < feed->source_count; i++)
-        if (run.tees[i].name)
-            mldfi_tee_close(&run.tees[i]);
-    for (size_t i = 0; i < run.field_count; i++)
-        free(run.fields[i].extension);
-    free(run.fields);
-    free(run.tees);
+    end_run(&run);
     mldf_schema_free(schema);
     feed->schema = NULL;
+    return status;
+}
+
+mldf_status mldfi_append_tars(struct feed *feed, size_t first, size_t count, mldf_error *err) {
+    const mldf_schema *schema = mldf_writer_schema(feed->writer);
+    struct tar_run run;
+    mldf_status status = begin_run(&run, feed, first, count, err);
+    run.appending = true;
+    run.without_keys = mldfi_writer_origin(feed->writer).without_keys;
+    for (size_t i = 0; status == MLDF_OK && i < mldf_schema_field_count(schema); i++)
+        status = add_extension(&run, mldf_schema_field(schema, i)->name, err);
+    if (status == MLDF_OK)
+        status = mldfi_feed_make_values(feed, schema, err);
+    if (status == MLDF_OK)
+        status = all_samples(&run, pack_sample, err);
+    end_run(&run);
     return status;
 }

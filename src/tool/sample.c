@@ -7,6 +7,7 @@
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "writer/settle.h"
 
 mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,
                                    const mldf_writer_options *options, mldf_error *err) {
@@ -25,6 +26,14 @@ mldf_status mldfi_feed_icc(struct feed *feed, mldf_schema *schema, mldf_error *e
     return status;
 }
 
+mldf_status mldfi_feed_make_values(struct feed *feed, const mldf_schema *schema, mldf_error *err) {
+    free(feed->values);
+    feed->schema = schema;
+    feed->field_count = mldf_schema_field_count(schema);
+    feed->values = mldfi_alloc_zero(feed->field_count + 1, sizeof *feed->values, err);
+    return feed->values ? MLDF_OK : MLDF_E_MEMORY;
+}
+
 static mldf_status remember_place(struct feed *feed, const char *place, mldf_error *err) {
     if (!feed->ring_place) {
         feed->ring_place = mldfi_alloc_zero(FEED_RING, sizeof *feed->ring_place, err);
@@ -37,11 +46,9 @@ static mldf_status remember_place(struct feed *feed, const char *place, mldf_err
     return *slot ? MLDF_OK : MLDF_E_MEMORY;
 }
 
-mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *key, size_t key_bytes,
-                              mldf_error *err) {
+mldf_status mldfi_feed_submit_as_is(struct feed *feed, const char *place, const char *key, size_t key_bytes,
+                                    mldf_error *err) {
     mldf_status status = remember_place(feed, place, err);
-    if (status == MLDF_OK)
-        status = mldfi_icc_take(&feed->icc, feed->values, err);
     if (status < 0)
         return status;
     feed->submitted++;
@@ -49,6 +56,12 @@ mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *
     if (status < 0)
         mldfi_feed_place(feed, err);
     return status;
+}
+
+mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *key, size_t key_bytes,
+                              mldf_error *err) {
+    mldf_status status = mldfi_icc_take(&feed->icc, feed->values, err);
+    return status < 0 ? status : mldfi_feed_submit_as_is(feed, place, key, key_bytes, err);
 }
 
 mldf_status mldfi_feed_refuse(struct feed *feed, const char *place, const mldf_error *why, mldf_error *err) {
@@ -87,11 +100,26 @@ mldf_status mldfi_feed_step(struct feed *feed, uint64_t next, mldf_error *err) {
     return status;
 }
 
+/* A source failed here while samples before it are still on the writer's threads: the first bad one is the one to name. */
+mldf_status mldfi_feed_first_error(struct feed *feed, mldf_status status, mldf_error *err) {
+    mldf_error earlier;
+    if (status == MLDF_E_MEMORY || status == MLDF_E_CANCELLED)
+        return status;
+    mldf_status found = mldfi_writer_settle(feed->writer, &earlier);
+    if (found >= 0)
+        return status;
+    mldfi_feed_place(feed, &earlier);
+    if (err)
+        *err = earlier;
+    return found;
+}
+
 mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_result *result, mldf_error *err) {
     mldf_write_result written = {0, 0, 0};
     if (!feed->writer)
         return status;
     if (status < 0) {
+        status = mldfi_feed_first_error(feed, status, err);
         mldf_writer_abort(feed->writer);
         return status;
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "interop/tar.h"
+#include "interop/tbl.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -42,7 +43,21 @@ static bool holds_tar(const char *path) {
     return got == sizeof block && memcmp(block + 257, "ustar", 5) == 0;
 }
 
-static source_kind kind_of(const char *path, mldf_source_format format) {
+/* A .beton begins with its version, 2, which no text does. */
+static bool holds_dataset(const char *path) {
+    uint8_t first[9] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got = read(fd, first, sizeof first);
+    close(fd);
+    if (got < 4)
+        return false;
+    return memcmp(first, "\x89MLDF\r\n\x1a\n", 9) == 0 || mldfi_tbl_is(first, (uint64_t)got) ||
+           (first[0] == 2 && first[1] == 0);
+}
+
+source_kind mldfi_source_kind(const char *path, mldf_source_format format, bool files) {
     struct stat st;
     bool there = strcmp(path, "-") != 0 && stat(path, &st) == 0;
     if (there && S_ISDIR(st.st_mode))
@@ -53,6 +68,8 @@ static source_kind kind_of(const char *path, mldf_source_format format) {
         return SOURCE_FOLDERS;
     if (format != MLDF_SOURCE_AUTO)
         return SOURCE_ROWS;
+    if (files && there && S_ISREG(st.st_mode) && holds_dataset(path))
+        return SOURCE_FILES;
     return named_tar(path) || (there && S_ISREG(st.st_mode) && holds_tar(path)) ? SOURCE_ARCHIVES : SOURCE_ROWS;
 }
 
@@ -79,9 +96,7 @@ static mldf_status expand(struct source_list *list, const char *pattern, mldf_er
     return status;
 }
 
-mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
-                                mldf_source_format format, mldf_error *err) {
-    static const char *const names[] = {"a table", "a folder", "a tar archive"};
+mldf_status mldfi_sources_expand(struct source_list *list, const char *const *given, size_t count, mldf_error *err) {
     mldf_status status = MLDF_OK;
     struct stat st;
     size_t inputs = 0;
@@ -95,8 +110,15 @@ mldf_status mldfi_sources_begin(struct source_list *list, const char *const *giv
     }
     if (status == MLDF_OK && inputs > 1)
         status = mldfi_fail(err, MLDF_E_ARGUMENT, "standard input was named %zu times", inputs);
+    return status;
+}
+
+mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
+                                mldf_source_format format, mldf_error *err) {
+    static const char *const names[] = {"a table", "a folder", "a tar archive"};
+    mldf_status status = mldfi_sources_expand(list, given, count, err);
     for (size_t i = 0; status == MLDF_OK && i < list->count; i++) {
-        source_kind kind = kind_of(list->paths[i], format);
+        source_kind kind = mldfi_source_kind(list->paths[i], format, false);
         bool table = format == MLDF_SOURCE_CSV || format == MLDF_SOURCE_TSV || format == MLDF_SOURCE_JSONL;
         if (kind == SOURCE_FOLDERS && (table || format == MLDF_SOURCE_TAR))
             return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is a folder, and another format was asked for", list->paths[i]);

@@ -4,7 +4,12 @@
 
 #include "mldf/tool.h"
 
-typedef enum source_kind { SOURCE_ROWS, SOURCE_FOLDERS, SOURCE_ARCHIVES } source_kind;
+typedef enum source_kind {
+    SOURCE_ROWS,
+    SOURCE_FOLDERS,
+    SOURCE_ARCHIVES,
+    SOURCE_FILES /* MLDF, TBL, .beton: only where asked for */
+} source_kind;
 
 struct source_list {
     const char **paths;
@@ -16,6 +21,10 @@ struct source_list {
 /* The given names are borrowed. A name with braces that exists as it is stays as it is. */
 mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
                                 mldf_source_format format, mldf_error *err);
+/* The same, without looking at the kinds: they may differ. */
+mldf_status mldfi_sources_expand(struct source_list *list, const char *const *given, size_t count, mldf_error *err);
+/* Of one source; files: a dataset file is one too. */
+source_kind mldfi_source_kind(const char *path, mldf_source_format format, bool files);
 void mldfi_sources_free(struct source_list *list);
 
 #endif

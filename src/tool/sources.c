@@ -119,12 +119,28 @@ static mldf_status merge_schema(struct sources *s, const mldf_reader *reader, bo
     return status;
 }
 
+static mldf_status take_profiles(struct sources *s, const mldf_reader *reader, mldf_error *err) {
+    mldf_buffer card = MLDF_BUFFER_INIT;
+    mldf_status status = MLDF_END;
+    for (size_t i = 0; i < s->schema->field_count && status == MLDF_END; i++)
+        if (mldfi_icc_in_card(&s->schema->fields[i]))
+            status = MLDF_OK;
+    if (status == MLDF_OK)
+        status = mldf_reader_card(reader, &card, err);
+    if (status == MLDF_OK)
+        status = mldfi_icc_take_card(&s->icc, (const char *)card.data, card.size, err);
+    mldf_buffer_free(&card);
+    return status < 0 ? status : MLDF_OK;
+}
+
 static mldf_status look_at(struct sources *s, size_t i, mldf_error *err) {
     mldf_reader *reader;
     mldf_status status = mldfi_sources_reader(s, i, &reader, err);
     if (status < 0)
         return status;
     status = merge_schema(s, reader, i > 0, err);
+    if (status >= 0)
+        status = take_profiles(s, reader, err);
     if (status < 0) {
         mldfi_error_prefix(err, "%s", s->list[i].path);
         return status;
@@ -166,6 +182,7 @@ void mldfi_sources_close(struct sources *s) {
     free(s->list);
     mldf_schema_free(s->schema);
     mldf_buffer_free(&s->card);
+    mldfi_icc_free(&s->icc);
     mldfi_file_close(&s->spool);
 }
 

@@ -4,6 +4,7 @@
 
 #include "mldf/reader.h"
 #include "os/file.h"
+#include "tool/icc.h"
 #include "tool/input.h"
 
 struct source {
@@ -20,7 +21,8 @@ struct sources {
     uint64_t samples;
     bool keys; /* every one has them */
     mldf_buffer card;
-    bool has_card; /* of the first */
+    bool has_card;      /* of the first */
+    struct icc_set icc; /* the colour profiles of all cards, where pictures have theirs there */
 };
 
 /* Expands patterns and keeps standard input in an unlinked file beside `out`. */

@@ -398,7 +398,7 @@ mldf_status mldfi_submit(mldf_writer *writer, mldf_error *err) {
     if (!job)
         return MLDF_OK;
     mldf_status st = mldfi_check(writer, err);
-    if (st < 0) {
+    if (st < 0 || job->samples == 0) {
         mldfi_job_free(job);
         return st;
     }

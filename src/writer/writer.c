@@ -10,6 +10,7 @@
 #include "util/error.h"
 #include "util/json.h"
 #include "writer/add_field.h"
+#include "writer/settle.h"
 #include "writer/writer.h"
 
 static const mldf_writer_options default_options = MLDF_WRITER_OPTIONS_INIT;
@@ -274,6 +275,19 @@ static mldf_status add_bad_sample(mldf_writer *writer, const mldf_error *why, ml
     return MLDF_OK;
 }
 
+struct writer_origin mldfi_writer_origin(const mldf_writer *writer) {
+    return (struct writer_origin){writer->old_samples, writer->card, writer->card_bytes,
+                                  writer->tables.keys == KEYS_ALL, writer->tables.keys == KEYS_NONE};
+}
+
+mldf_status mldfi_writer_settle(mldf_writer *writer, mldf_error *err) {
+    mldf_error why;
+    mldf_status st = mldfi_check(writer, err);
+    if (st >= 0 && (st = mldfi_drain(writer, &why)) < 0)
+        return fail_writer(writer, st, &why, err);
+    return st;
+}
+
 mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count, const char *key,
                                size_t key_bytes, mldf_error *err) {
     mldf_error why;
@@ -293,8 +307,11 @@ mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, si
         why.sample = writer->old_samples + writer->submitted;
     if (st < 0 && writer->options.skip_bad_samples && st != MLDF_E_MEMORY)
         st = add_bad_sample(writer, &why, &why);
-    if (st < 0)
-        return fail_writer(writer, st, &why, err);
+    if (st < 0) {
+        /* A sample before this one may be bad too, and a thread has yet to find out: the first one counts. */
+        mldf_status earlier = st == MLDF_E_MEMORY ? MLDF_OK : mldfi_writer_settle(writer, err);
+        return earlier < 0 ? earlier : fail_writer(writer, st, &why, err);
+    }
     writer->submitted++;
     return mldfi_job_full(writer, writer->filling) ? mldfi_submit(writer, err) : MLDF_OK;
 }

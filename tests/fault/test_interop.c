@@ -168,14 +168,16 @@ static mldf_status beton_read(mldf_error *err) {
     return status;
 }
 
-static mldf_status tar_written(mldf_error *err) {
+static mldf_status tar_written_as(tar_compression kind, mldf_error *err) {
     struct tar_writer *w;
     char long_key[400];
     snprintf(long_key, sizeof long_key, "%0300d", 1);
     mldf_status status = mldfi_tar_writer_open(&w, target, true, err);
     if (status < 0)
         return status;
-    status = mldfi_tar_writer_part(w, "k", "bin", big, BIG, err);
+    status = mldfi_tar_writer_compress(w, kind, err);
+    if (status >= 0)
+        status = mldfi_tar_writer_part(w, "k", "bin", big, BIG, err);
     if (status >= 0)
         status = mldfi_tar_writer_part(w, "k", "txt", "text", 4, err);
     if (status >= 0)
@@ -184,6 +186,18 @@ static mldf_status tar_written(mldf_error *err) {
         status = mldfi_tar_writer_finish(w, err);
     mldfi_tar_writer_free(w);
     return status;
+}
+
+static mldf_status tar_written(mldf_error *err) {
+    return tar_written_as(TAR_PLAIN, err);
+}
+
+static mldf_status tar_gz_written(mldf_error *err) {
+    return tar_written_as(TAR_GZIP, err);
+}
+
+static mldf_status tar_zst_written(mldf_error *err) {
+    return tar_written_as(TAR_ZSTD, err);
 }
 
 struct drip {
@@ -298,6 +312,8 @@ static void beton_writing_survives_every_failure(void) {
 
 static void tar_writing_survives_every_failure(void) {
     writing_survives(tar_written);
+    writing_survives(tar_gz_written);
+    writing_survives(tar_zst_written);
 }
 
 static void reading_survives_every_failure(void) {

@@ -37,7 +37,8 @@ static void every_allocation_fails_once(mldf_status (*work)(mldf_error *err), ml
         bool reached = atomic_load(&countdown) == 0;
         atomic_store(&countdown, 0);
         if (status != want && status != MLDF_E_MEMORY)
-            check_fail(__FILE__, __LINE__, "%s: allocation %ld: %s: %s", text, n, mldf_status_name(status), err.message);
+            check_fail(__FILE__, __LINE__, "%s: allocation %ld: %s: %s", text, n, mldf_status_name(status),
+                       err.message);
         if (!reached)
             break;
     }

@@ -620,6 +620,59 @@ static void custom_fields_survive_the_way_through_mldf(void) {
     free(data);
 }
 
+static uint8_t *convert_many(const char *from, const char *to, int threads, size_t *bytes) {
+    const char *sources[30];
+    mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
+    mldf_error err;
+    for (size_t i = 0; i < 30; i++)
+        sources[i] = from;
+    options.writer.overwrite = true;
+    options.writer.threads = threads;
+    CHECK_OK(mldf_convert(sources, 30, to, &options, NULL, &err), &err);
+    return check_read_file(to, bytes);
+}
+
+/* More samples than are under way at once: what is written for one must not be another's. */
+static void custom_fields_are_the_same_on_any_number_of_threads(void) {
+    char from[400], to[400];
+    size_t bytes, want_bytes, got_bytes;
+    uint8_t *data = golden("img_bytes", &bytes), first[13], other[13];
+    data[24] = data[24 + 1041] = BETON_CUSTOM;
+    snprintf(from, sizeof from, "%s/threads.beton", check_tmpdir());
+    snprintf(to, sizeof to, "%s/many.beton", check_tmpdir());
+    REQUIRE(check_write_file(from, data, bytes));
+    uint8_t *want = convert_many(from, to, 0, &want_bytes);
+    REQUIRE(want != NULL);
+    struct beton *a = open_bytes(data, bytes), *b = open_bytes(want, want_bytes);
+    REQUIRE(a != NULL && b != NULL);
+    uint64_t samples = mldfi_beton_info(a)->count;
+    REQUIRE_EQ_U64(30 * samples, mldfi_beton_info(b)->count);
+    for (uint64_t i = 0; i < 30 * samples; i++) {
+        struct beton_value v, w;
+        mldf_error err;
+        CHECK_EQ_U64(BETON_CUSTOM, mldfi_beton_field(b, 0)->type);
+        CHECK_OK(mldfi_beton_value(a, i % samples, 0, &v, &err), &err);
+        CHECK_OK(mldfi_beton_value(b, i, 0, &w, &err), &err);
+        CHECK_BYTES_EQ(v.data, (size_t)v.bytes, w.data, (size_t)w.bytes);
+        memcpy(first, v.record, 13);
+        memcpy(other, w.record, 13);
+        memset(first + mldfi_beton_field(a, 0)->ptr_at, 0, 8);
+        memset(other + mldfi_beton_field(b, 0)->ptr_at, 0, 8);
+        CHECK_MEM_EQ(first, other, 13);
+    }
+    const int threads[] = {1, 2, 7};
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t *got = convert_many(from, to, threads[i], &got_bytes);
+        CHECK(got != NULL);
+        CHECK_BYTES_EQ(want, want_bytes, got, got_bytes);
+        free(got);
+    }
+    mldfi_beton_close(a);
+    mldfi_beton_close(b);
+    free(want);
+    free(data);
+}
+
 /* An unsorted table, and an empty blob at the place of the next one. */
 static void tables_in_any_order_and_shared_places_read(void) {
     const char *path = check_tmp("order.beton");
@@ -709,6 +762,7 @@ int main(int argc, char **argv) {
     RUN(rows_that_lie_give_errors_with_their_place);
     RUN(custom_widths_are_found_or_taken_from_the_caller);
     RUN(custom_fields_survive_the_way_through_mldf);
+    RUN(custom_fields_are_the_same_on_any_number_of_threads);
     RUN(tables_in_any_order_and_shared_places_read);
     RUN(damaged_files_are_read_without_harm);
     return check_end();

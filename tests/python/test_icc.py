@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,99 @@ def test_append_and_merge_bring_profiles_along(tmp_path):
         assert set(card(tmp_path / "x.mldf")["icc"]) == both
         assert [f["image_icc"] for f in lines(tmp_path / "x.mldf")] == [name(SRGB), name(OTHER)]
         mldf("verify", "--deep", tmp_path / "x.mldf")
+
+
+def samples(path):
+    return {d["key"]: d["fields"] for d in map(json.loads, mldf("cat", path, "--json").splitlines())}
+
+
+def stored(path, key):
+    return subprocess.run([COMMAND, "cat", "--raw", "image", "--keys", key, path], capture_output=True, check=True).stdout
+
+
+@needs_command
+@pytest.mark.parametrize("encode", ["keep", "jpeg"])
+def test_append_folders(tmp_path, encode):
+    folder(tmp_path / "d", [("jpg", SRGB), ("png", None)])
+    more = folder(tmp_path / "more", [("jpg", OTHER), ("png", SRGB), ("webp", LONG), ("jpg", None)])
+    for i in range(4):
+        one = next(more.glob(f"{i}.*"))
+        one.rename(more / f"m{one.name}")
+    mldf("pack", tmp_path / "d", "-o", tmp_path / "a.mldf", "--icc", "card", "--encode", encode)
+    before = (tmp_path / "a.mldf").read_bytes()
+    for threads in (0, 1, 7):
+        (tmp_path / f"{threads}.mldf").write_bytes(before)
+        mldf("append", tmp_path / f"{threads}.mldf", more, "-j", threads)
+        assert (tmp_path / "0.mldf").read_bytes() == (tmp_path / f"{threads}.mldf").read_bytes()
+    assert {k: f["image_icc"] for k, f in samples(tmp_path / "0.mldf").items()} == {
+        "0.jpg": name(SRGB), "1.png": None, "m0.jpg": name(OTHER), "m1.png": name(SRGB), "m2.webp": name(LONG), "m3.jpg": None}
+    assert {k: base64.b64decode(v, validate=True) for k, v in card(tmp_path / "0.mldf")["icc"].items()} == {
+        name(p): p for p in (SRGB, OTHER, LONG)}
+    if encode == "jpeg":
+        assert all(profile_of(stored(tmp_path / "0.mldf", k)) == b"" for k in ("m0.jpg", "m1.png", "m2.webp"))
+    mldf("verify", "--deep", tmp_path / "0.mldf")
+
+
+@needs_command
+def test_append_class_folders(tmp_path):
+    for i, (where, profile) in enumerate([("d/cat", SRGB), ("d/dog", None), ("more/dog", OTHER), ("more/cat", SRGB)]):
+        (tmp_path / where).mkdir(parents=True)
+        (tmp_path / where / f"{i}.jpg").write_bytes(picture("jpg", profile))
+    mldf("pack", tmp_path / "d", "-o", tmp_path / "a.mldf", "--icc", "card")
+    mldf("append", tmp_path / "a.mldf", tmp_path / "more")
+    assert {k: (f["label"], f["image_icc"]) for k, f in samples(tmp_path / "a.mldf").items()} == {
+        "cat/0.jpg": (0, name(SRGB)), "dog/1.jpg": (1, None), "cat/3.jpg": (0, name(SRGB)), "dog/2.jpg": (1, name(OTHER))}
+    assert card(tmp_path / "a.mldf")["classes"] == ["cat", "dog"]
+    assert set(card(tmp_path / "a.mldf")["icc"]) == {name(SRGB), name(OTHER)}
+    # Profiles that cannot be put there leave the file as it was.
+    before = (tmp_path / "a.mldf").read_bytes()
+    (tmp_path / "more" / "cat" / "4.jpg").write_bytes(b"")
+    mldf("append", tmp_path / "a.mldf", tmp_path / "more", code=1)
+    assert (tmp_path / "a.mldf").read_bytes() == before
+
+
+@needs_command
+def test_append_mixes_files_and_pictures(tmp_path):
+    """Samples of a file keep the names that they have, whatever comes before or after them."""
+    for one, profile in (("a", SRGB), ("b", OTHER), ("c", LONG)):
+        folder(tmp_path / one, [("jpg", profile)])
+        (tmp_path / one / "0.jpg").rename(tmp_path / one / f"{one}.jpg")
+        mldf("pack", tmp_path / one, "-o", tmp_path / f"{one}.mldf", "--icc", "card", "--encode", "jpeg")
+    for sources in (["b", "c.mldf"], ["c.mldf", "b"]):
+        (tmp_path / "x.mldf").write_bytes((tmp_path / "a.mldf").read_bytes())
+        mldf("append", tmp_path / "x.mldf", *(tmp_path / s for s in sources))
+        assert {k: f["image_icc"] for k, f in samples(tmp_path / "x.mldf").items()} == {
+            "a.jpg": name(SRGB), "b.jpg": name(OTHER), "c.jpg": name(LONG)}
+        assert set(card(tmp_path / "x.mldf")["icc"]) == {name(SRGB), name(OTHER), name(LONG)}
+        mldf("verify", "--deep", tmp_path / "x.mldf")
+
+
+@needs_command
+def test_append_archives(tmp_path):
+    for one, profile in (("a", SRGB), ("b", OTHER)):
+        with tarfile.open(tmp_path / f"{one}.tar", "w") as tar:
+            for part, data in (("jpg", picture("jpg", profile)), ("cls", b"3")):
+                info = tarfile.TarInfo(f"{one}.{part}")
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+    mldf("pack", tmp_path / "a.tar", "-o", tmp_path / "a.mldf", "--icc", "card")
+    mldf("append", tmp_path / "a.mldf", tmp_path / "b.tar")
+    assert {k: f["jpg_icc"] for k, f in samples(tmp_path / "a.mldf").items()} == {"a": name(SRGB), "b": name(OTHER)}
+    assert set(card(tmp_path / "a.mldf")["icc"]) == {name(SRGB), name(OTHER)}
+
+
+@needs_command
+def test_convert_brings_profiles_along(tmp_path):
+    for one, form, profile in (("a", "jpg", SRGB), ("b", "png", OTHER)):
+        mldf("pack", folder(tmp_path / one, [(form, profile)]), "-o", tmp_path / f"{one}.mldf", "--icc", "card")
+    own = tmp_path / "card.json"
+    own.write_text('{"title": "t"}')
+    for more in ([], ["--card", own]):
+        mldf("convert", tmp_path / "a.mldf", tmp_path / "b.mldf", "-o", tmp_path / "x.mldf", "-f", *more)
+        got = card(tmp_path / "x.mldf")
+        assert got.get("title") == ("t" if more else None)
+        assert {k: base64.b64decode(v, validate=True) for k, v in got["icc"].items()} == {name(SRGB): SRGB, name(OTHER): OTHER}
+        assert [f["image_icc"] for f in lines(tmp_path / "x.mldf")] == [name(SRGB), name(OTHER)]
 
 
 @needs_command

@@ -87,6 +87,15 @@ def brightness(picture, factor):
 
 
 @with_alpha
+def gamma(picture, exponent):
+    white = F(WHITE[picture.dtype])
+    power = np.power((picture.astype(F) / white).astype(np.float64), float(F(exponent))).astype(F)
+    if picture.dtype == np.float32:
+        return power
+    return np.minimum(power * F(float(white) + 1 - 1e-3), white).astype(picture.dtype)
+
+
+@with_alpha
 def contrast(picture, factor):
     gray = gray_of(picture, picture.dtype != np.float32)
     mean = F(gray.astype(np.float64).sum() / gray.size)
@@ -218,6 +227,11 @@ def test_factors(factor):
     check(f"brightness({factor})", brightness, factor)
     check(f"contrast({factor})", contrast, factor)
     check(f"saturation({factor})", saturation, factor)
+
+
+@pytest.mark.parametrize("exponent", [0, 0.5, 1, 2.2])
+def test_gamma(exponent):
+    check(f"gamma({exponent})", gamma, exponent)
 
 
 @pytest.mark.parametrize("factor", [0, 0.5, 1, 2.5])

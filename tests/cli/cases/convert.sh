@@ -138,6 +138,34 @@ expect_error 1 'cut.tar' mldf convert cut.tar -o x.mldf
 expect_error 3 '' mldf convert samples.tar -o nofolder/x.tbl
 check [ -z "$(find . -name 'x.*' -o -name '.*.tmp')" ]
 
+# ---- Compressed archives: other programs unpack them, and we do --------------------------------------------------------------
+for to in tar.gz tgz tar.zst tzst; do
+    mldf convert samples.mldf -o packed.$to --json -q >said
+    check test "$(python3 -c 'import json; print(json.load(open("said"))["bytes"])')" = "$(stat -c %s packed.$to)"
+    expect 0 mldf diff samples.tar packed.$to <<'END'
+END
+    mldf convert packed.$to -o packed.tar -q -f
+    check cmp back.tar packed.tar
+done
+check cmp back.tar <(gzip -dc packed.tar.gz)
+check cmp <(tar tf back.tar) <(tar tzf packed.tar.gz)
+check cmp packed.tar.gz packed.tgz
+check cmp packed.tar.zst packed.tzst
+if command -v zstd >/dev/null; then
+    check cmp back.tar <(zstd -dcq packed.tar.zst)
+    check cmp <(tar tf back.tar) <(tar --zstd -tf packed.tar.zst)
+fi
+check python3 - <<'END'
+import tarfile
+with tarfile.open("back.tar") as plain, tarfile.open("packed.tar.gz", "r:gz") as packed:
+    a, b = ([(m.name, m.size, t.extractfile(m).read()) for m in t] for t in (plain, packed))
+    assert a == b and len(a) > 10, (a, b)
+END
+for to in tar.gz tar.zst; do
+    mldf convert samples.mldf -o - --to $to -q | cmp - packed.$to || complain "$to to a pipe"
+done
+expect_error 3 'exists' mldf convert samples.mldf -o packed.tgz
+
 # ---- tar_to_tbl -------------------------------------------------------------------------------------------------------------
 tar_to_tbl() { "$(dirname "$MLDF")/tar_to_tbl" "$@"; }
 tar_to_tbl samples.tar historic.tbl --workers 2 >said 2>/dev/null || complain "tar_to_tbl"

@@ -82,3 +82,28 @@ printf '{"x": ' >bad.json
 tar cf bad.tar bad.json
 expect_error 1 '' mldf verify --deep bad.tar
 mldf verify --deep --json bad.tar | json 'd["problems"][0]["sample"] == 0 and d["problems"][0]["field"] == "json" and d["good_samples"] == 0'
+
+# The index of a plain tar, kept on request alone, used when it is the archive's.
+mkdir kept
+for n in 1 2 3; do echo $n >kept/s$n.cls; done
+tar cf kept.tar -C kept s1.cls s2.cls s3.cls
+mldf cat --json kept.tar >walked.jsonl
+check test ! -e kept.tar.mldfidx
+mldf info --json --keep-index kept.tar | json 'd["format"] == "tar" and d["num_samples"] == 3'
+check test -e kept.tar.mldfidx
+expect 0 mldf cat --json kept.tar <walked.jsonl
+echo 9 >kept/s2.cls
+tar cf kept.tar -C kept s1.cls s2.cls s3.cls
+mldf cat --json kept.tar >got.jsonl 2>warned
+check grep -qF 'kept.tar.mldfidx is not used: the archive has changed since its index was kept' warned
+check test "$(grep -c '"cls":9' got.jsonl)" = 1
+mldf info -q --keep-index kept.tar >said 2>&1
+check test "$(mldf cat --json kept.tar 2>&1)" = "$(cat got.jsonl)"
+printf 'x' >kept.tar.mldfidx
+expect_error 3 'is no index: it is not replaced' mldf info --keep-index kept.tar
+rm kept.tar.mldfidx
+gzip -k kept.tar
+expect_error 2 'there is no index to keep' mldf info --keep-index kept.tar.gz
+mldf convert kept.tar -o kept.mldf -q
+expect_error 2 'only a plain tar archive has an index to keep' mldf info --keep-index kept.mldf
+check test -z "$(find . -name '*.mldfidx')"

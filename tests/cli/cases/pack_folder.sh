@@ -167,3 +167,13 @@ cp "$source_dir/tests/data/images/truncated.jpg" "$source_dir/tests/data/images/
 mldf pack deep -o deep.mldf -q 2>/dev/null
 expect_error 0 '' mldf verify deep.mldf
 mldf verify --deep --json deep.mldf | json 'd["ok"] is False and d["good_samples"] == 1 and d["problems"][0]["sample"] == 1 and d["problems"][0]["field"] == "image"'
+
+# Two bad files: the first in order is named, though the second is found at once and the first by a thread.
+mkdir order
+for n in 10 11 12 13 14 15; do cp "$images/rgb.jpg" order/$n.jpg; done
+cp "$images/truncated.jpg" order/11.jpg
+: >order/14.jpg
+for threads in 0 1 2 7; do
+    expect_error 1 'order/11.jpg: ' mldf pack order -o order.mldf --check -j $threads
+    check test ! -e order.mldf
+done

@@ -134,7 +134,7 @@ static void the_last_batch_is_kept_dropped_or_filled(void) {
 
 static void kept_batches_stay_as_they_are(void) {
     mldf_loader_options o = basic("image: chw(u8)\ntokens: pad");
-    mldf_batch *kept[21];
+    mldf_batch *kept[22];
     uint8_t before[21][16], after[16];
     o.threads = 2;
     mldf_loader *loader = files_loader(reader, &o);

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/resize.h"
 #include "pipeline/pipeline.h"
 
 enum { STEPS = 16, INPUTS = 16 };
@@ -238,6 +239,8 @@ int main(int argc, char **argv) {
     r.epoch = strtoull(argv[at + 4], NULL, 10);
     r.position = strtoull(argv[at + 5], NULL, 10);
     r.work.kernels = mldfi_kernels_best();
+    if (mldfi_resize_work_new(&r.work.resize, NULL))
+        die("no memory", NULL);
     read_values(&r);
     if (!array && !r.framed) {
         r.frame.width = (uint32_t)mldfi_tensor_width(&r.value[0]);
@@ -251,5 +254,6 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; i < 3; i++)
         mldf_buffer_free(&r.work.scratch[i]);
+    mldfi_resize_work_free(r.work.resize);
     return 0;
 }

@@ -5,6 +5,7 @@
 
 static const char *const texts[] = {
     "brightness(1.4)",
+    "gamma(0.7)",
     "contrast(0.6)",
     "saturation(1.8)",
     "hue(0.2)",
@@ -101,9 +102,10 @@ static void alpha_stays(void) {
 
 /* The planner makes a table of what comes out for 256 values: that must be what the operation does to a picture. */
 static void point_operations_are_tables(void) {
-    static const char *const point[] = {
-        "brightness(0.7)",     "invert",   "random_invert(p=1)",  "solarize(77, p=1)", "posterize(2, p=1)",
-        "replace_label(7, 9)", "to_float", "normalize(imagenet)", "scale(0.5, 3)",     "cast(f16)"};
+    static const char *const point[] = {"brightness(0.7)",     "gamma(2.2)",        "invert",
+                                        "random_invert(p=1)",  "solarize(77, p=1)", "posterize(2, p=1)",
+                                        "replace_label(7, 9)", "to_float",          "normalize(imagenet)",
+                                        "scale(0.5, 3)",       "cast(f16)"};
     for (size_t t = 0; t < sizeof point / sizeof point[0]; t++) {
         struct value table, in, table_out, out;
         mldf_error err;

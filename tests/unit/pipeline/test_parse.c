@@ -27,7 +27,7 @@ static void good_texts_have_one_canonical_form(void) {
         const char *text, *want;
     } cases[] = {
         {"image: resize(256) | center_crop(224)",
-         "image: resize(size=256, filter=bilinear, antialias=true, max_size=0) | center_crop(size=224, fill=0.0)"},
+         "image: resize(size=256, filter=bilinear, antialias=true, max_size=0) | center_crop(size=224, fill=0.0, mask_fill=0.0)"},
         {"image: random_resized_crop(224) | hflip | normalize(imagenet) | chw(f32)",
          "image: random_resized_crop(size=224, scale=[0.08, 1.0], ratio=[0.75, 1.3333333333333333], filter=bilinear, antialias=true) | hflip(p=0.5) | normalize(mean=imagenet, std=preset, unit=1) | chw(dtype=f32)"},
         {"small = image: resize(64); image, seg as mask, box as boxes: hflip",

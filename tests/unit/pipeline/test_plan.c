@@ -32,6 +32,14 @@ static const char *const pipelines[] = {
     "a = image: random_resized_crop(24) | hflip\nb = image: random_resized_crop(24) | normalize(half) | chw(f32)",
 };
 
+/* With a sample's partner. */
+static const char *const paired[] = {
+    "image: random_resized_crop(24) | mixup(0.4)\nlabel: drop",
+    "image: random_resized_crop(24) | hflip | normalize(imagenet) | chw\nlabel: one_hot(10)\nimage, label: mixup(0.4)",
+    "image: random_resized_crop(24)\nimage, label: label_mixup(0.3)\nimage: normalize(half) | chw(f16)",
+    "image: random_resized_crop(24)\nlabel: one_hot(10)\nimage, label: cutmix(1.0)\nimage: hflip | to_float | chw",
+};
+
 struct outcome {
     mldf_buffer bytes;
     char message[200];
@@ -82,6 +90,77 @@ static void run_all(struct pictures *all, const char *text, bool reference, cons
     mldf_pipeline_free(pipeline);
 }
 
+/* How the two samples of a pair are asked for. */
+enum { BOTH, ONE_BY_ONE };
+
+/* Twelve pairs and a last sample without partner, each sample's outputs in order. */
+static void run_pairs(struct pictures *all, const char *text, bool reference, int how, struct outcome *out) {
+    struct plan_options options = {.reference = reference, .seed = 5};
+    struct plan_feed feed = {all, pictures_get};
+    mldf_pipeline *pipeline = NULL;
+    struct plan *plan = NULL;
+    struct plan_worker *worker = NULL;
+    mldf_error err = {0};
+    out->bytes.size = 0;
+    out->message[0] = 0;
+    mldf_status status = mldf_pipeline_parse(NULL, text, strlen(text), &pipeline, &err);
+    if (status == MLDF_OK)
+        status = mldfi_plan_new(pipeline, all->schema, all->bounds, &options, &plan, &err);
+    if (status == MLDF_OK)
+        status = mldfi_worker_new(plan, &worker, &err);
+    CHECK(status < 0 || mldfi_plan_pairs(plan));
+    for (uint64_t p = 0; status == MLDF_OK && p < 25; p += 2) {
+        struct plan_target targets[2][4];
+        size_t count = mldfi_plan_output_count(plan), bytes[4];
+        bool alone = p == 24;
+        for (size_t o = 0; o < count; o++) {
+            const struct edge *e = &mldfi_plan_output(plan, o)->edge;
+            bytes[o] = mldf_dtype_bytes(e->dtype);
+            for (uint32_t k = 0; k < e->ndim; k++)
+                bytes[o] *= (size_t)e->dims[k];
+            for (int side = 0; side < 2; side++)
+                targets[side][o] = (struct plan_target){aligned_alloc(64, (bytes[o] + 127) / 64 * 64), 0};
+        }
+        if (how == BOTH || alone) {
+            status = mldfi_plan_run_pair(plan, worker, &feed, 1, p, alone, targets[0], alone ? NULL : targets[1], &err);
+        } else {
+            status = mldfi_plan_run_pair(plan, worker, &feed, 1, p, false, NULL, targets[1], &err);
+            if (status == MLDF_OK)
+                status = mldfi_plan_run_pair(plan, worker, &feed, 1, p, false, targets[0], NULL, &err);
+        }
+        for (int side = 0; side < 2; side++)
+            for (size_t o = 0; o < count; o++) {
+                if (status == MLDF_OK && !(alone && side))
+                    CHECK(mldf_buffer_append(&out->bytes, targets[side][o].data, bytes[o], NULL) == MLDF_OK);
+                free(targets[side][o].data);
+            }
+    }
+    if (status < 0)
+        snprintf(out->message, sizeof out->message, "%s", err.message);
+    mldfi_worker_free(worker);
+    mldfi_plan_free(plan);
+    mldf_pipeline_free(pipeline);
+}
+
+static void a_sample_is_mixed_the_same_with_and_without_its_partner_at_hand(void) {
+    struct pictures all;
+    REQUIRE(pictures_begin(&all, 3, false));
+    for (size_t i = 0; i < sizeof paired / sizeof *paired; i++) {
+        struct outcome both = {0}, one = {0}, plain = {0};
+        run_pairs(&all, paired[i], false, BOTH, &both);
+        run_pairs(&all, paired[i], false, ONE_BY_ONE, &one);
+        run_pairs(&all, paired[i], true, BOTH, &plain);
+        CHECK_EQ_STR("", both.message);
+        CHECK(both.bytes.size > 0);
+        CHECK_BYTES_EQ(both.bytes.data, both.bytes.size, one.bytes.data, one.bytes.size);
+        CHECK_BYTES_EQ(both.bytes.data, both.bytes.size, plain.bytes.data, plain.bytes.size);
+        mldf_buffer_free(&both.bytes);
+        mldf_buffer_free(&one.bytes);
+        mldf_buffer_free(&plain.bytes);
+    }
+    pictures_end(&all);
+}
+
 static void compare_all(uint32_t channels, bool raw_only) {
     static const char *const isas[] = {"portable", "sse4", "avx2", "avx512", "neon", NULL};
     struct pictures all;
@@ -97,9 +176,11 @@ static void compare_all(uint32_t channels, bool raw_only) {
             if (!mldfi_kernels_named(isas[k]))
                 continue;
             run_all(&all, pipelines[i], false, isas[k], &got);
-            bool same = got.bytes.size == want.bytes.size && memcmp(got.bytes.data, want.bytes.data, want.bytes.size) == 0;
+            bool same =
+                got.bytes.size == want.bytes.size && memcmp(got.bytes.data, want.bytes.data, want.bytes.size) == 0;
             if (!same)
-                check_fail(__FILE__, __LINE__, "%s: the fused plan on %s differs: %s", pipelines[i], isas[k], got.message);
+                check_fail(__FILE__, __LINE__, "%s: the fused plan on %s differs: %s", pipelines[i], isas[k],
+                           got.message);
         }
         mldf_buffer_free(&want.bytes);
         mldf_buffer_free(&got.bytes);
@@ -144,6 +225,7 @@ int main(int argc, char **argv) {
     RUN(rewriting_keeps_the_bytes_of_rgb_jpeg_and_raw);
     RUN(rewriting_keeps_the_bytes_of_raw_rgb);
     RUN(rewriting_keeps_the_bytes_of_gray);
+    RUN(a_sample_is_mixed_the_same_with_and_without_its_partner_at_hand);
     RUN(reduced_decoding_is_close_to_exact_decoding);
     return check_end();
 }

@@ -78,6 +78,26 @@ static void a_bad_payload_surfaces_with_its_place_for_any_number_of_threads(void
     }
 }
 
+/* Bad JSON is found on a thread, a bad label in the call: whichever is found first, the first in the file is named. */
+static void the_first_of_two_bad_samples_is_named_for_any_number_of_threads(void) {
+    static const int threads[] = {0, 1, 4};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t gap = 1; gap < 10000; gap = gap * 5 + 1) {
+            mldf_schema *schema = make_schema();
+            mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
+            mldf_error err;
+            mldf_writer *w;
+            options.threads = threads[i];
+            mldf_status st = mldf_writer_open(path_of("order.mldf"), schema, &options, &w, &err);
+            for (size_t n = 0; st >= 0 && n < 20000; n++)
+                st = put(w, n == 37 + gap ? 700 : 1, n == 37 ? "{" : "{}", NULL, &err);
+            CHECK_STATUS(MLDF_E_SYNTAX, st, &err);
+            CHECK_EQ_U64(37, err.sample);
+            mldf_writer_abort(w);
+            mldf_schema_free(schema);
+        }
+}
+
 static void a_missing_value_of_a_plain_field_is_refused(void) {
     mldf_error err;
     mldf_schema *schema = make_schema();
@@ -272,6 +292,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_value_out_of_range_is_refused_at_once_with_its_place);
     RUN(a_bad_payload_surfaces_with_its_place_for_any_number_of_threads);
+    RUN(the_first_of_two_bad_samples_is_named_for_any_number_of_threads);
     RUN(a_missing_value_of_a_plain_field_is_refused);
     RUN(skipped_samples_are_told_of_in_order);
     RUN(keys_are_all_or_none_and_unique);

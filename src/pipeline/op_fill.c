@@ -1,0 +1,77 @@
+/* op_fill.h: fills are checked once, when types are inferred, and painted row by row. */
+#include "pipeline/op_fill.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernel/convert.h"
+#include "pipeline/op_help.h"
+#include "util/error.h"
+
+static mldf_status check(const struct op *op, uint32_t param, double value, mldf_error *err) {
+    double most = op->in.dtype == MLDF_U8 ? 255 : op->in.dtype == MLDF_U16 ? 65535 : 0;
+    if (most > 0 && (value < 0 || value > most || value != floor(value)))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %s %g; pixels here are whole numbers from 0 to %g", op->type->name,
+                          op->type->params[param].name, value, most);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_fill_take(const struct op *op, uint32_t param, double fill[FILL_CHANNELS], mldf_error *err) {
+    const struct arg *numbers = &op->args[param];
+    mldf_status status = MLDF_OK;
+    memset(fill, 0, FILL_CHANNELS * sizeof *fill);
+    if (op->in.kind != VALUE_PICTURE)
+        return MLDF_OK;
+    if (numbers->count > 1 && (int64_t)numbers->count != mldfi_edge_channels(&op->in))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %s has %u numbers, the picture %lld channels", op->type->name,
+                          op->type->params[param].name, numbers->count, (long long)mldfi_edge_channels(&op->in));
+    for (uint32_t c = 0; c < FILL_CHANNELS && status == MLDF_OK; c++) {
+        fill[c] = numbers->list[c < numbers->count ? c : 0];
+        status = check(op, param, fill[c], err);
+    }
+    return status;
+}
+
+mldf_status mldfi_fill_take_moved(const struct op *op, uint32_t param, uint32_t mask_param, double fill[FILL_CHANNELS],
+                                  mldf_error *err) {
+    if (op->in.role != ROLE_MASK)
+        return mldfi_fill_take(op, param, fill, err);
+    for (uint32_t c = 0; c < FILL_CHANNELS; c++)
+        fill[c] = op->args[mask_param].f;
+    return check(op, mask_param, fill[0], err);
+}
+
+struct fill_pixel mldfi_fill_pixel(mldf_dtype dtype, const double fill[FILL_CHANNELS]) {
+    struct fill_pixel p = {{0}, mldf_dtype_bytes(dtype)};
+    mldfi_convert_elements(MLDF_F64, fill, dtype, p.aligned, FILL_CHANNELS);
+    return p;
+}
+
+/* `rows` rows of `count` times the same `size` bytes, `stride` apart: the first by repetition, the others as copies of it. */
+static void paint(uint8_t *to, const uint8_t *value, size_t size, size_t count, size_t rows, size_t stride) {
+    size_t bytes = count * size, same = 1;
+    while (same < size && value[same] == value[0])
+        same++;
+    if (bytes == 0)
+        return;
+    if (same == size) {
+        for (size_t j = 0; j < rows; j++)
+            memset(to + j * stride, value[0], bytes);
+        return;
+    }
+    for (size_t i = 0; rows && i < count; i++)
+        memcpy(to + i * size, value, size);
+    for (size_t j = 1; j < rows; j++)
+        memcpy(to + j * stride, to, bytes);
+}
+
+void mldfi_fill_paint(const struct tensor *picture, const struct fill_pixel *pixel, uint64_t x, uint64_t y,
+                      uint64_t width, uint64_t height) {
+    size_t channels = (size_t)mldfi_tensor_channels(picture), size = pixel->element;
+    size_t together = picture->planar ? 1 : channels, row = (size_t)mldfi_tensor_width(picture) * together * size;
+    uint8_t *to = (uint8_t *)picture->data + (size_t)y * row + (size_t)x * together * size;
+    const uint8_t *value = (const uint8_t *)pixel->aligned;
+    for (size_t plane = 0; together && plane < channels / together; plane++)
+        paint(to + plane * row * (size_t)mldfi_tensor_height(picture), value + plane * size, together * size,
+              (size_t)width, (size_t)height, row);
+}

@@ -1,0 +1,43 @@
+/* A run of point-wise steps: by its C function when that is there, else one step after the other. */
+#include <string.h>
+
+#include "pipeline/op_help.h"
+#include "pipeline/stage.h"
+
+static mldf_status run_steps(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
+                             size_t dst_bytes, mldf_error *err) {
+    const struct op *ops = r->plan->graph.chains[chain].ops + stage->first;
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i < stage->count && status == MLDF_OK; i++) {
+        bool last = i + 1 == stage->count;
+        status = mldfi_run_op(r, side, chain, &ops[i], last ? dst : NULL, last ? dst_bytes : 0, err);
+    }
+    return status;
+}
+
+mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
+                           size_t dst_bytes, mldf_error *err) {
+    code_function function = mldfi_code_get(r->plan->code, stage->code);
+    if (!function)
+        return run_steps(r, side, chain, stage, dst, dst_bytes, err);
+    struct chain_memory *memory = &side->chains[chain];
+    const struct op *first = &r->plan->graph.chains[chain].ops[stage->first], *last = first + stage->count - 1;
+    const struct tensor *in = &memory->tensor;
+    struct tensor out = {.dtype = last->out.dtype, .planar = last->out.planar, .ndim = in->ndim};
+    uint64_t count = mldfi_tensor_count(in), period = in->ndim ? in->dims[in->ndim - 1] : 1;
+    int where;
+    memcpy(out.dims, in->dims, sizeof out.dims);
+    if (first->in.kind == VALUE_PICTURE) {
+        uint64_t h = mldfi_tensor_height(in), w = mldfi_tensor_width(in), c = mldfi_tensor_channels(in);
+        out.dims[0] = out.planar ? c : h;
+        out.dims[1] = out.planar ? h : w;
+        out.dims[2] = out.planar ? w : c;
+        period = c;
+    }
+    mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &where, err);
+    if (status == MLDF_OK && count)
+        function(in->data, out.data, count / period, period, &mldfi_code_functions);
+    memory->tensor = out;
+    memory->in = where;
+    return status;
+}

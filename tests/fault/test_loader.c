@@ -1,0 +1,394 @@
+/* A loader whose disk is slow or broken, whose memory runs out, whose user cancels, leaves early or forks. Also what the thread sanitizer
+ * runs: many short epochs on few samples. mldf_reader_get is replaced, so that any sample may be slow or fail. */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "failing_alloc.h"
+#include "loader_files.h"
+
+enum { SAMPLES = 64 };
+static const struct files_shape shape = {.samples = SAMPLES, .jpeg = true, .tokens = true};
+static mldf_reader *reader;
+
+#define PICTURES "image: resize([8, 8]) | chw(u8)\ntokens: drop"
+#define LISTS "image: random_resized_crop(8) | chw(u8)\ntokens: pad(mask=true)\nends = tokens: ragged"
+
+/* ---- What is replaced ----------------------------------------------------------------------------------------------------------------- */
+
+static atomic_ullong slow_sample, slow_us;   /* this sample takes so many microseconds */
+static atomic_ullong broken_every;           /* every so many-th sample: the disk fails */
+static atomic_long reads, together, at_once; /* calls; running now; the most at a time */
+
+mldf_status __real_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                   mldf_value *out, mldf_error *err);
+mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                   mldf_value *out, mldf_error *err);
+mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                   mldf_value *out, mldf_error *err) {
+    atomic_fetch_add(&reads, 1);
+    if (slow_us && (slow_sample == MLDF_NONE || slow_sample == sample)) {
+        long now = atomic_fetch_add(&together, 1) + 1;
+        if (now > at_once)
+            at_once = now;
+        usleep((useconds_t)slow_us);
+        atomic_fetch_sub(&together, 1);
+    }
+    if (broken_every && sample % broken_every == broken_every - 1) {
+        if (err) {
+            memset(err, 0, sizeof *err);
+            err->status = MLDF_E_IO;
+            err->sys_errno = EIO;
+            err->sample = sample;
+            err->offset = MLDF_NONE;
+            snprintf(err->message, sizeof err->message, "the disk is broken");
+        }
+        return MLDF_E_IO;
+    }
+    return __real_mldf_reader_get(r, sample, field, scratch, out, err);
+}
+
+void *__real_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset) {
+    return fails() ? (errno = ENOMEM, MAP_FAILED) : __real_mmap(where, bytes, protection, flags, fd, offset);
+}
+
+static void calm(void) {
+    slow_us = broken_every = 0;
+    at_once = reads = 0;
+    slow_sample = MLDF_NONE;
+}
+
+static mldf_loader_options basic(const char *pipeline) {
+    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+    o.pipeline = pipeline;
+    o.batch_size = 8;
+    o.order = MLDF_ORDER_RANDOM;
+    o.threads = 3;
+    o.want_index = true;
+    return o;
+}
+
+/* ---- Slow ----------------------------------------------------------------------------------------------------------------------------------- */
+
+/* While one sample sleeps for 0.4 s, the others go on: when it is done, all batches behind it that are in flight are done too. */
+static void a_slow_sample_idles_nobody(void) {
+    mldf_loader_options o = basic(PICTURES);
+    mldf_batch *batch;
+    mldf_error err;
+    calm();
+    o.order = MLDF_ORDER_SEQUENTIAL;
+    o.in_flight = 5;
+    slow_sample = 3;
+    slow_us = 200000; /* for each of its two fields */
+    mldf_loader *loader = files_loader(reader, &o);
+    CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
+    mldf_batch_release(batch);
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(mldf_loader_next(loader, 0, &batch, &err), &err); /* at once */
+        mldf_batch_release(batch);
+    }
+    mldf_loader_free(loader);
+    calm();
+}
+
+static void a_time_limit_passes_and_nothing_is_lost(void) {
+    for (int threads = 0; threads < 3; threads++) {
+        mldf_loader_options o = basic(PICTURES);
+        struct hashes want, got = {0};
+        mldf_batch *batch;
+        size_t agains = 0;
+        calm();
+        o.threads = threads;
+        files_epoch(reader, &o, 0, &want);
+        slow_us = 3000;
+        mldf_loader *loader = files_loader(reader, &o);
+        for (;;) {
+            mldf_status status = mldf_loader_next(loader, 2, &batch, &got.last);
+            if (status == MLDF_AGAIN) {
+                agains++;
+                continue;
+            }
+            if (status == MLDF_END)
+                break;
+            CHECK_STATUS(MLDF_OK, status, &got.last);
+            mldf_batch_hash(batch, got.digest[got.count++]);
+            got.samples += mldf_batch_sample_count(batch);
+            mldf_batch_release(batch);
+        }
+        CHECK(agains > 0);
+        files_check_same(&want, &got, "with time limits");
+        mldf_loader_free(loader);
+    }
+    calm();
+}
+
+/* ---- Broken ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static void a_broken_disk_is_never_a_bad_sample(void) {
+    for (int policy = MLDF_BAD_RAISE; policy <= MLDF_BAD_SUBSTITUTE; policy++)
+        for (int way = 0; way < 4; way++) {
+            mldf_loader_options o = basic(way & 1 ? LISTS : PICTURES);
+            mldf_batch *batch;
+            mldf_error err;
+            calm();
+            o.bad = (mldf_bad)policy;
+            o.order = MLDF_ORDER_SEQUENTIAL;
+            o.threads = way & 2 ? 3 : 0;
+            mldf_loader *loader = files_loader(reader, &o);
+            broken_every = 16; /* 15, 31, 47, 63: every second batch */
+            for (int i = 0; i < 8; i++) {
+                mldf_status status = mldf_loader_next(loader, -1, &batch, &err);
+                CHECK_STATUS(i % 2 ? MLDF_E_IO : MLDF_OK, status, &err);
+                if (status == MLDF_OK)
+                    mldf_batch_release(batch);
+                else
+                    CHECK_EQ_U64((uint64_t)i * 8 + 7, err.sample);
+            }
+            CHECK_EQ_INT(MLDF_END, mldf_loader_next(loader, -1, &batch, &err));
+            CHECK_EQ_U64(0, mldf_loader_bad_count(loader));
+            mldf_loader_free(loader);
+        }
+    calm();
+}
+
+static void buckets_meet_a_broken_disk_while_they_are_measured(void) {
+    mldf_loader_options o = basic(LISTS);
+    mldf_batch *batch;
+    mldf_error err;
+    struct hashes want, got;
+    calm();
+    o.bucket_window = 32;
+    files_epoch(reader, &o, 0, &want);
+    mldf_loader *loader = files_loader(reader, &o);
+    broken_every = 4;
+    CHECK_STATUS(MLDF_E_IO, mldf_loader_next(loader, -1, &batch, &err), &err);
+    CHECK_STATUS(MLDF_E_IO, mldf_loader_next(loader, -1, &batch, &err), &err);
+    CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+    calm(); /* mended: the epoch can be had */
+    mldf_status status = MLDF_E_IO;
+    while (status == MLDF_E_IO) /* one failure may still be on its way */
+        status = mldf_loader_next(loader, -1, &batch, &err);
+    CHECK_STATUS(MLDF_OK, status, &err);
+    if (status == MLDF_OK)
+        mldf_batch_release(batch);
+    CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+    files_run(loader, &got);
+    files_check_same(&want, &got, "after the disk was mended");
+    mldf_loader_free(loader);
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The n-th allocation fails, for every n: an error or a whole epoch, never a crash or a leak; and the loader goes on afterwards. */
+static void every_allocation_may_fail(void) {
+    for (int way = 0; way < 4; way++) {
+        mldf_loader_options o = basic(way & 1 ? LISTS : PICTURES);
+        struct hashes want, got;
+        bool reached = true;
+        calm();
+        o.threads = way & 2 ? 2 : 0;
+        o.bucket_window = way == 3 ? 30 : 0;
+        files_epoch(reader, &o, 0, &want);
+        long n = 0;
+        for (n = 1; reached && n < 5000; n += n < 200 || way < 2 ? 1 : 7) {
+            mldf_loader *loader = NULL;
+            mldf_error err;
+            atomic_store(&countdown, n);
+            mldf_status status = mldf_loader_new((const mldf_reader *const *)&reader, 1, &o, &loader, &err);
+            if (status < 0) {
+                CHECK_STATUS(MLDF_E_MEMORY, status, &err);
+            } else {
+                files_run(loader, &got);
+                if (got.errors) {
+                    CHECK_STATUS(MLDF_E_MEMORY, got.last.status, &got.last);
+                    CHECK(got.count + got.errors >= want.count);
+                } else {
+                    files_check_same(&want, &got, "with little memory");
+                }
+            }
+            reached = atomic_exchange(&countdown, 0) <= 0;
+            if (loader) {
+                CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+                files_run(loader, &got);
+                files_check_same(&want, &got, "when there is memory again");
+            }
+            mldf_loader_free(loader);
+        }
+        CHECK(n > 40);
+        CHECK(!reached);
+    }
+}
+
+/* ---- Cancel, begin, free ------------------------------------------------------------------------------------------------------------------- */
+
+static void *cancel_soon(void *argument) {
+    usleep(20000);
+    mldf_loader_cancel(argument);
+    return NULL;
+}
+
+static void cancel_from_another_thread_ends_the_wait(void) {
+    for (int threads = 0; threads < 3; threads++) {
+        mldf_loader_options o = basic(PICTURES);
+        mldf_batch *batch;
+        mldf_error err;
+        pthread_t thread;
+        struct hashes want, got;
+        calm();
+        o.threads = threads;
+        files_epoch(reader, &o, 0, &want);
+        mldf_loader *loader = files_loader(reader, &o);
+        slow_us = 30000;
+        CHECK_EQ_INT(0, pthread_create(&thread, NULL, cancel_soon, loader));
+        mldf_status status = MLDF_OK;
+        while ((status = mldf_loader_next(loader, -1, &batch, &err)) == MLDF_OK)
+            mldf_batch_release(batch);
+        CHECK_STATUS(MLDF_E_CANCELLED, status, &err);
+        CHECK_STATUS(MLDF_E_CANCELLED, mldf_loader_next(loader, -1, &batch, &err), &err);
+        pthread_join(thread, NULL);
+        calm();
+        CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+        files_run(loader, &got);
+        files_check_same(&want, &got, "after a cancel");
+        mldf_loader_free(loader);
+    }
+}
+
+/* Short epochs, left at random places, with slow samples, kept batches and cancels in between. */
+static void many_short_epochs_end_anywhere(void) {
+    uint64_t dice = check_seed();
+    mldf_batch *kept[4] = {NULL};
+    for (int round = 0; round < 60; round++) {
+        mldf_loader_options o = basic(check_rand_below(&dice, 2) ? LISTS : PICTURES);
+        mldf_batch *batch;
+        mldf_error err;
+        calm();
+        o.threads = (int)check_rand_below(&dice, 5);
+        o.batch_size = 1 + check_rand_below(&dice, 20);
+        o.in_flight = (uint32_t)check_rand_below(&dice, 6);
+        o.bad = (mldf_bad)check_rand_below(&dice, 3);
+        o.forget_behind = check_rand_below(&dice, 4) == 0;
+        slow_sample = check_rand_below(&dice, 2) ? MLDF_NONE : check_rand_below(&dice, SAMPLES);
+        slow_us = check_rand_below(&dice, 3) == 0 ? 300 : 0;
+        mldf_loader *loader = files_loader(reader, &o);
+        for (uint64_t epoch = 0; epoch < 4; epoch++) {
+            uint64_t batches = check_rand_below(&dice, 12);
+            if (check_rand_below(&dice, 3))
+                CHECK_OK(mldf_loader_begin(loader, epoch, check_rand_below(&dice, SAMPLES), &err), &err);
+            for (uint64_t i = 0; i < batches; i++) {
+                mldf_status status = mldf_loader_next(loader, check_rand_below(&dice, 4) ? -1 : 1, &batch, &err);
+                if (status == MLDF_E_CANCELLED)
+                    CHECK_OK(mldf_loader_begin(loader, epoch, 0, &err), &err);
+                if (status != MLDF_OK)
+                    continue;
+                size_t seat = check_rand_below(&dice, 4);
+                mldf_batch_release(kept[seat]);
+                kept[seat] = batch;
+                if (check_rand_below(&dice, 30) == 0)
+                    mldf_loader_cancel(loader);
+            }
+            mldf_loader_stats stats;
+            CHECK_OK(mldf_loader_get_stats(loader, &stats, &err), &err);
+        }
+        mldf_loader_free(loader);
+    }
+    for (size_t i = 0; i < 4; i++)
+        mldf_batch_release(kept[i]);
+    calm();
+}
+
+static void *release_later(void *argument) {
+    usleep(100);
+    mldf_batch_release(argument);
+    return NULL;
+}
+
+static void batches_are_released_on_other_threads(void) {
+    mldf_loader_options o = basic(PICTURES);
+    calm();
+    o.batch_size = 4;
+    mldf_loader *loader = files_loader(reader, &o);
+    pthread_t threads[48];
+    size_t count = 0;
+    mldf_batch *batch;
+    mldf_error err;
+    for (int epoch = 0; epoch < 3; epoch++)
+        while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK)
+            CHECK_EQ_INT(0, pthread_create(&threads[count++], NULL, release_later, batch));
+    mldf_loader_free(loader);
+    CHECK_EQ_U64(48, count);
+    for (size_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- Fork -------------------------------------------------------------------------------------------------------------------------------------- */
+
+static int child(mldf_loader *loader, mldf_batch *batch, const uint8_t digest[16]) {
+    mldf_error err;
+    mldf_batch *other;
+    mldf_loader_stats stats;
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    uint8_t own[16];
+    int wrong = 0;
+    wrong += mldf_loader_next(loader, -1, &other, &err) != MLDF_E_STATE;
+    wrong += mldf_loader_begin(loader, 0, 0, &err) != MLDF_E_STATE;
+    wrong += mldf_loader_state(loader, &text, &err) != MLDF_E_STATE;
+    wrong += mldf_loader_restore(loader, "{}", 2, &err) != MLDF_E_STATE;
+    wrong += mldf_loader_get_stats(loader, &stats, &err) != MLDF_E_STATE;
+    wrong += strstr(err.message, "fork") == NULL;
+    mldf_loader_cancel(loader);
+    mldf_batch_hash(batch, own);
+    wrong += memcmp(own, digest, 16) != 0;
+    mldf_batch_release(batch);
+    mldf_loader_free(loader);
+    return wrong;
+}
+
+static void a_child_of_fork_gets_an_error_not_a_hang(void) {
+    mldf_loader_options o = basic(PICTURES);
+    struct hashes want, got;
+    mldf_batch *batch;
+    mldf_error err;
+    uint8_t digest[16];
+    calm();
+    files_epoch(reader, &o, 0, &want);
+    mldf_loader *loader = files_loader(reader, &o);
+    CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
+    mldf_batch_hash(batch, digest);
+    for (int i = 0; i < 5; i++) {
+        pid_t process = fork();
+        if (process == 0)
+            _exit(child(loader, batch, digest));
+        int status = -1;
+        CHECK(waitpid(process, &status, 0) == process);
+        CHECK(WIFEXITED(status));
+        CHECK_EQ_INT(0, WEXITSTATUS(status));
+    }
+    mldf_batch_release(batch);
+    CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+    files_run(loader, &got);
+    files_check_same(&want, &got, "the parent after forking");
+    mldf_loader_free(loader);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    const char *path = check_tmp("loader.mldf");
+    calm();
+    files_write(path, &shape);
+    reader = files_open(path, MLDF_BACKEND_MAP);
+    RUN(a_slow_sample_idles_nobody);
+    RUN(a_time_limit_passes_and_nothing_is_lost);
+    RUN(a_broken_disk_is_never_a_bad_sample);
+    RUN(buckets_meet_a_broken_disk_while_they_are_measured);
+    RUN(every_allocation_may_fail);
+    RUN(cancel_from_another_thread_ends_the_wait);
+    RUN(many_short_epochs_end_anywhere);
+    RUN(batches_are_released_on_other_threads);
+    RUN(a_child_of_fork_gets_an_error_not_a_hang);
+    mldf_reader_close(reader);
+    return check_end();
+}
