@@ -229,12 +229,14 @@ static PyObject *reader_info(PyObject *object, PyObject *ignored) {
     PyObject *sections = sections_object(handle->reader), *out = NULL;
     if (sections)
         out = Py_BuildValue(
-            "{s:s,s:i,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:I,s:O,s:O,s:O,s:O,s:N}", "format",
+            "{s:s,s:i,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:I,s:O,s:O,s:O,s:O,s:N}", "format",
             mldf_reader_format(handle->reader), "version_major", i.version_major, "version_minor", i.version_minor,
             "flags", i.flags, "num_samples", (unsigned long long)i.num_samples, "page_size",
             (unsigned long long)i.page_size, "file_bytes", (unsigned long long)i.file_bytes, "ignored_bytes",
             (unsigned long long)i.ignored_bytes, "data_ptr", (unsigned long long)i.data_ptr, "metadata_ptr",
-            (unsigned long long)i.metadata_ptr, "generation", i.generation, "row_bytes",
+            (unsigned long long)i.metadata_ptr, "allocation_ptr", (unsigned long long)i.allocation_ptr,
+            "descriptor_ptr", (unsigned long long)i.descriptor_ptr, "directory_ptr",
+            (unsigned long long)i.directory_ptr, "generation", i.generation, "row_bytes",
             mldf_schema_row_bytes(mldf_reader_schema(handle->reader)), "authenticated",
             i.authenticated ? Py_True : Py_False, "header_recovered", i.header_recovered ? Py_True : Py_False,
             "is_mapped", mldf_reader_is_mapped(handle->reader) ? Py_True : Py_False, "has_keys",
@@ -316,6 +318,10 @@ static PyObject *reader_statistics(PyObject *object, PyObject *number) {
     }
     if (!dims)
         return NULL;
+    if (s.ndim == 0) {
+        Py_DECREF(dims);
+        dims = Py_NewRef(Py_None);
+    }
     return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:N,s:N,s:N,s:N}", "present", (unsigned long long)s.present, "nulls",
                          (unsigned long long)s.nulls, "stored_bytes", (unsigned long long)s.stored_bytes,
                          "stored_bytes_max", (unsigned long long)s.stored_bytes_max, "value_bytes_max",
@@ -338,10 +344,10 @@ static PyObject *reader_key(PyObject *object, PyObject *number) {
     if (!handle)
         return NULL;
     if (!PyErr_Occurred()) {
-        if (mldf_reader_key(handle->reader, sample, &scratch, &key, &bytes, &err) < 0)
-            raise_error(state_of_self(object), &err);
-        else
-            out = PyUnicode_DecodeUTF8(key, (Py_ssize_t)bytes, "surrogateescape");
+        mldf_status status;
+        Py_BEGIN_ALLOW_THREADS status = mldf_reader_key(handle->reader, sample, &scratch, &key, &bytes, &err);
+        Py_END_ALLOW_THREADS if (status < 0) raise_error(state_of_self(object), &err);
+        else out = PyUnicode_DecodeUTF8(key, (Py_ssize_t)bytes, "surrogateescape");
     }
     mldf_buffer_free(&scratch);
     memory_release(&handle->memory);
@@ -353,11 +359,14 @@ static PyObject *reader_find_key(PyObject *object, PyObject *key) {
     PyObject *text = handle ? PyUnicode_AsEncodedString(key, "utf-8", "surrogateescape") : NULL, *out = NULL;
     uint64_t sample;
     mldf_error err;
-    if (text &&
-        mldf_reader_find_key(handle->reader, PyBytes_AsString(text), (size_t)PyBytes_Size(text), &sample, &err) < 0)
-        raise_error(state_of_self(object), &err);
-    else if (text)
-        out = PyLong_FromUnsignedLongLong(sample);
+    mldf_status status;
+    if (text) {
+        const char *bytes = PyBytes_AsString(text);
+        size_t length = (size_t)PyBytes_Size(text);
+        Py_BEGIN_ALLOW_THREADS status = mldf_reader_find_key(handle->reader, bytes, length, &sample, &err);
+        Py_END_ALLOW_THREADS out =
+            status < 0 ? raise_error(state_of_self(object), &err) : PyLong_FromUnsignedLongLong(sample);
+    }
     Py_XDECREF(text);
     if (handle)
         memory_release(&handle->memory);

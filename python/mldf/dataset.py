@@ -37,6 +37,7 @@ from .schema import INT, FieldInfo, Schema, rows_dtype
 __all__ = ["Dataset", "Keys", "open"]
 
 Index = npt.NDArray[np.uint64]
+_CHUNK = 1024  # samples of one call where a column is long: between two calls Ctrl-C is heard
 
 
 def open(
@@ -104,6 +105,9 @@ class Dataset(Sequence[Sample]):
         self._count = files.count if index is None else len(index)
         self._starts = files.starts if len(files.readers) > 1 else None
         self._reader, self._plan = files.readers[0], view.plans[0]
+        # The short way of ds[i] and ds[i, name], for a whole file.
+        self._whole = self._count if index is None and self._starts is None else 0
+        self._sample, self._field = self._reader.sample, self._reader.field
 
     # ---- samples ----
 
@@ -129,16 +133,21 @@ class Dataset(Sequence[Sample]):
     def __getitem__(self, index: tuple[Any, str]) -> Any: ...
 
     def __getitem__(self, index: Any) -> Any:
+        if type(index) is int and 0 <= index < self._whole:
+            return self._sample(self._plan, index)
+        if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
+            rows, name = index
+            if type(rows) is int and 0 <= rows < self._whole:
+                return self._field(self._plan, self._view.slot(name), rows)
+            return self._values(rows, name)
         if hasattr(index, "__index__") and getattr(index, "ndim", 0) == 0:
             n = self._locate(index)
             if self._starts is None:
-                return self._reader.sample(self._plan, n)
+                return self._sample(self._plan, n)
             part = bisect.bisect_right(self._starts, n) - 1
             return self._view.files.readers[part].sample(self._view.plans[part], n - self._starts[part])
         if isinstance(index, str):
             return self.column(index)
-        if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
-            return self._values(index[0], index[1])
         return self.subset(index)
 
     def _values(self, rows: Any, name: str) -> Any:
@@ -257,11 +266,12 @@ class Dataset(Sequence[Sample]):
         slot = self._view.slot(name)
         out: list[Any] = [None] * self._count
         for part, places, local in self._by_part(self._numbers(None)):
-            found = self._view.files.readers[part].field_many(self._view.plans[part], slot, local)
-            for place, value in zip(
-                range(*places.indices(self._count)) if isinstance(places, slice) else places, found
-            ):
-                out[place] = value
+            reader, plan = self._view.files.readers[part], self._view.plans[part]
+            where = range(self._count) if isinstance(places, slice) else places
+            for first in range(0, len(local), _CHUNK):
+                found = reader.field_many(plan, slot, local[first : first + _CHUNK])
+                for place, value in zip(where[first : first + _CHUNK], found):
+                    out[place] = value
         return out
 
     @property

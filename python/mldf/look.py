@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from . import _mldf
 from .dataset import Dataset
 from .dataset import open as open_dataset
@@ -15,6 +17,7 @@ from .fields import registered_types, schema_json
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .results import Difference, DiffResult, Problem, VerifyResult
+from .schema import Schema, rows_dtype
 
 __all__ = ["diff", "info", "plan", "stats", "verify"]
 
@@ -51,24 +54,52 @@ def info(path: Path, *, key: bytes | None = None, passphrase: str | bytes | None
         fields.append(
             {**{k: raw[k] for k in keep}, "arguments": json.loads(raw["arguments"]), "statistics": reader.statistics(i)}
         )
-    known = all(f["statistics"] is not None for f in fields)
-    data_bytes = sum(f["statistics"]["stored_bytes"] for f in fields) if known else reader.payload_bytes()
+    data_bytes = _data_bytes(reader, about, fields)
     card = reader.card() if not about["flags"] & 8 or about["authenticated"] else None
     foreign = about["format"] != "mldf"
     reader.close()
+    major, minor = about["version_major"], about["version_minor"]
     return {
         "format": about["format"],
-        "version": f"{about['version_major']}.{about['version_minor']}",
+        "version": (str(major) if major else None) if foreign else f"{major}.{minor}",
         "num_samples": about["num_samples"],
         "file_bytes": about["file_bytes"],
         "data_bytes": data_bytes,
+        "padding_bytes": None if foreign or data_bytes is None else _padding(about, data_bytes),
         "page_size": about["page_size"] or None,
         "flags": [] if foreign else [name for bit, name in enumerate(_FLAGS) if about["flags"] >> bit & 1],
-        "has_keys": about["has_keys"],
         "fields": fields,
         "sections": about["sections"],
         "card": json.loads(card) if card else None,
+        **{k: about[k] for k in ("has_keys", "generation", "authenticated", "ignored_bytes", "header_recovered")},
     }
+
+
+def _data_bytes(reader: _mldf.Reader, about: dict[str, Any], fields: list[dict[str, Any]]) -> int | None:
+    """Stored bytes of all payloads: from the statistics, the other format's index, or the rows."""
+    if about["format"] != "mldf":
+        return reader.payload_bytes()
+    if all(f["statistics"] is not None for f in fields):
+        return sum(int(f["statistics"]["stored_bytes"]) for f in fields)
+    if not about["is_mapped"]:
+        return None
+    schema = Schema.from_reader(reader.fields())
+    rows: np.ndarray[Any, Any] = np.ndarray(about["num_samples"], rows_dtype(schema, about["row_bytes"]), reader.rows())
+    with_payload = [name for name in schema if "size" in (rows.dtype[name].names or ()) and not schema[name].in_row]
+    return sum(int(rows[name]["size"].sum(dtype=np.uint64)) for name in with_payload)
+
+
+def _padding(about: dict[str, Any], data_bytes: int) -> int | None:
+    """The data region ends where the next thing begins; what is no payload in it is padding."""
+    places = [about[k] for k in ("metadata_ptr", "allocation_ptr", "descriptor_ptr", "directory_ptr")]
+    places += [section["ptr"] for section in about["sections"]] + [about["file_bytes"]]
+    end = (
+        min(p for p in places if p >= about["data_ptr"])
+        if about["data_ptr"] < about["file_bytes"]
+        else about["data_ptr"]
+    )
+    region = int(end - about["data_ptr"])
+    return region - data_bytes if region >= data_bytes else None
 
 
 def verify(

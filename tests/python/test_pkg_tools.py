@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import mldf
 import numpy as np
@@ -150,6 +151,32 @@ def test_stats_info_and_plan(path):
     assert regions["magic"]["begin"] == 0 and all(r["end"] is not None for r in regions.values())
     with pytest.raises(ValueError):
         mldf.plan({"x": "bytes"}, 100, payload_bytes={"y": 16})
+
+
+@pytest.mark.filterwarnings("ignore:the sample keys are left out")
+@pytest.mark.parametrize("name", ["a.mldf", "a.tar", "a.beton", "a.tbl", "empty.mldf", "encrypted.mldf", "draft"])
+def test_info_is_what_the_command_prints(path, tmp_path, name):
+    command = os.environ.get("MLDF") or str(pkg.ROOT / "build/dev/bin/mldf")
+    file = tmp_path / name
+    if name == "draft":
+        file = next((pkg.ROOT / "tests/golden/draft").glob("**/*.mldf"))
+    elif name == "empty.mldf":
+        pkg.make(file, 0)
+    elif name == "encrypted.mldf":
+        pkg.make(file, 3, passphrase="x")
+    elif name != "a.mldf":
+        mldf.convert(path, file, fields=["image"] if name == "a.tbl" else ["image", "label"])
+    done = subprocess.run([command, "info", "--json", file], capture_output=True, text=True, check=True)
+    assert mldf.info(file) == json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", ["a.mldf", "a.tar"])
+def test_stats_are_what_the_command_prints(path, tmp_path, name):
+    command = os.environ.get("MLDF") or str(pkg.ROOT / "build/dev/bin/mldf")
+    if name != "a.mldf":
+        mldf.convert(path, tmp_path / name, fields=["image", "label", "text"])
+    done = subprocess.run([command, "stats", "--json", tmp_path / name], capture_output=True, text=True, check=True)
+    assert mldf.stats(tmp_path / name) == json.loads(done.stdout)["fields"]
 
 
 def test_repack(path):
