@@ -69,6 +69,8 @@ def default(text, kind):
     """The default of a parameter as Python writes it."""
     if text is None:
         return None
+    if text == "" and kind in ("ints", "floats"):
+        return "()"  # none given
     if text in ("true", "false"):
         return text.capitalize()
     try:
@@ -89,21 +91,22 @@ def write_class(name, help_text, random, parameters):
     doc[1:] = ["    " + line for line in doc[1:]]
     if parameters:
         doc.append("")
-        for parameter, kind, _, help_line in parameters:
+        for parameter, kind, _, help_line, choices in parameters:
             shown = f"    {KEYWORDS.get(parameter, parameter):{width}}  "
-            doc += textwrap.wrap(shown + (help_line or kind), 116, subsequent_indent=" " * len(shown))
+            words = f" ({', '.join(choices)})" if choices else ""
+            doc += textwrap.wrap(shown + (help_line or kind) + words, 116, subsequent_indent=" " * len(shown))
         doc.append('    """')
     else:
         doc[-1] += '"""'
     lines += [line.replace("\\", "\\\\") for line in doc]
-    rows = ", ".join(f'("{p}", "{k}", {default(d, k) or "..."})' for p, k, d, _ in parameters)
+    rows = ", ".join(f'("{p}", "{k}", {default(d, k) or "..."})' for p, k, d, _, _ in parameters)
     lines.append("")
     lines.append(f'    name: ClassVar[str] = "{name}"')
     if parameters:
         comma = "," if len(parameters) == 1 else ""
         lines.append(f"    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = ({rows}{comma})")
         arguments, passed = [], []
-        for parameter, kind, fallback, _ in parameters:
+        for parameter, kind, fallback, _, _ in parameters:
             safe = KEYWORDS.get(parameter, parameter)
             value = default(fallback, kind)
             note = TYPES[kind]

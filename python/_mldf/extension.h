@@ -8,7 +8,7 @@
  *     call.c     GIL, signals, progress       context.c warnings, user-defined types
  *     reader.c   files, their description     access.c  samples      value.c  a value -> a Python object
  *     writer.c   writing                      feed.c    a Python object -> a value
- *     loader.c   batches                      batch.c   a batch -> arrays    order.c  orders   operation.c  operations
+ *     loader.c   batches                      batch.c   a batch -> arrays    order.c  orders   operation.c, own.c  operations
  *     options.c  dicts -> option structs      tool*.c   whole-file operations     image.c  pictures
  *
  * The limited API of Python 3.11 (buffers came in then), so one binary serves every later version. NumPy is called, never compiled
@@ -121,6 +121,7 @@ struct context;
 struct context *context_new(struct module_state *state, PyObject *types);
 void context_free(struct context *context);
 const mldf_context *context_get(const struct context *context);
+mldf_context *context_edit(struct context *context);
 /* Warns of what came up; false when a warning became an exception. */
 bool context_warn(struct context *context);
 
@@ -254,5 +255,11 @@ PyObject *batch_object(struct module_state *state, const struct batch_form *form
 /* ("subset", numbers) | ("weighted", weights, draws) | ("mixture", [(numbers or count, ratio), ...], count), over options as in
  * mldf_loader_options. Numbers and weights are buffers of uint64 and float64. */
 mldf_order *order_from(struct module_state *state, PyObject *description, const mldf_order_options *options);
+
+/* Operations of the user's own, [(name, C source or None, address, dtype or None, shape or None)], registered with the context, which must
+ * end before what is returned is freed. NULL with an exception. */
+struct own_operations;
+struct own_operations *own_operations_new(struct module_state *state, mldf_context *context, PyObject *list);
+void own_operations_free(struct own_operations *own);
 
 #endif

@@ -16,6 +16,7 @@ struct loader {
     PyObject_HEAD mldf_loader *loader; /* NULL when closed */
     mldf_order *order;                 /* own, or NULL */
     struct context *context;
+    struct own_operations *own; /* outlives the context, which calls them */
     struct handle **handles;
     size_t handle_count;
     struct batch_form form;
@@ -45,6 +46,8 @@ static void free_all(struct loader *self) {
     self->handles = NULL;
     context_free(self->context);
     self->context = NULL;
+    own_operations_free(self->own);
+    self->own = NULL;
 }
 
 static bool enter(struct loader *self) {
@@ -153,19 +156,35 @@ static bool make_loader(struct module_state *state, struct loader *self, const m
     return status >= 0;
 }
 
-/* new_loader(readers, options, order, types) */
+/* The compiler for generated code and C source, and the user's own operations. */
+static bool prepare_context(struct module_state *state, struct loader *self, PyObject *dict, PyObject *own) {
+    const char *compiler = NULL, *cache = NULL;
+    mldf_error err;
+    if (!option_text(dict, "compiler", &compiler) || !option_text(dict, "cache", &cache))
+        return false;
+    if (compiler && mldf_context_set_compiler(context_edit(self->context), cache, compiler, &err) < 0) {
+        raise_error(state, &err);
+        return false;
+    }
+    self->own = own_operations_new(state, context_edit(self->context), own);
+    return self->own != NULL;
+}
+
+/* new_loader(readers, options, order, types, own) */
 static PyObject *new_loader(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
     mldf_loader_options options = MLDF_LOADER_OPTIONS_INIT;
-    PyObject *readers, *dict, *order, *types;
-    if (!PyArg_ParseTuple(args, "O!O!OO", &PyTuple_Type, &readers, &PyDict_Type, &dict, &order, &types) ||
+    PyObject *readers, *dict, *order, *types, *own;
+    if (!PyArg_ParseTuple(args, "O!O!OOO!", &PyTuple_Type, &readers, &PyDict_Type, &dict, &order, &types, &PyList_Type,
+                          &own) ||
         !read_options(dict, &options))
         return NULL;
     struct loader *self = PyObject_New(struct loader, state->loader_type);
     if (!self)
         return NULL;
     memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
-    bool made = (self->context = context_new(state, types)) && hold_readers(state, self, readers);
+    bool made = (self->context = context_new(state, types)) && prepare_context(state, self, dict, own) &&
+                hold_readers(state, self, readers);
     if (made && order != Py_None) {
         mldf_order_options how = MLDF_ORDER_OPTIONS_INIT;
         how.kind = options.order;
@@ -485,6 +504,6 @@ PyType_Spec loader_spec = {"mldf._mldf.Loader", sizeof(struct loader), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 PyMethodDef loader_functions[] = {
-    {"new_loader", new_loader, METH_VARARGS, "new_loader(readers, options, order, types): a Loader"},
+    {"new_loader", new_loader, METH_VARARGS, "new_loader(readers, options, order, types, own): a Loader"},
     {NULL, NULL, 0, NULL},
 };

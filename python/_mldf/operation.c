@@ -5,7 +5,15 @@ static PyObject *parameters_of(size_t operation) {
     PyObject *list = PyList_New(0);
     mldf_parameter_info p;
     for (size_t i = 0; list && mldf_operation_parameter(operation, i, &p) == MLDF_OK; i++) {
-        PyObject *item = Py_BuildValue("(sszs)", p.name, p.type, p.fallback, p.help ? p.help : "");
+        PyObject *choices = PyList_New(0), *item = NULL;
+        for (size_t k = 0; choices && p.choices && p.choices[k]; k++) {
+            PyObject *word = PyUnicode_FromString(p.choices[k]);
+            if (!word || PyList_Append(choices, word) < 0)
+                Py_CLEAR(choices);
+            Py_XDECREF(word);
+        }
+        if (choices)
+            item = Py_BuildValue("(sszsN)", p.name, p.type, p.fallback, p.help ? p.help : "", choices);
         if (!item || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
         Py_XDECREF(item);
@@ -13,7 +21,7 @@ static PyObject *parameters_of(size_t operation) {
     return list;
 }
 
-/* operations(): [(name, help, random, [(name, type, default or None, help)])] */
+/* operations(): [(name, help, random, [(name, type, default or None, help, choices)])] */
 static PyObject *operations(PyObject *module, PyObject *ignored) {
     PyObject *list = PyList_New(0);
     mldf_operation_info o;

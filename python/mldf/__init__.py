@@ -45,7 +45,7 @@ from .loader import Loader
 from .loader_stats import LoaderStats
 from .look import diff, info, plan, stats, verify
 from .ops import *  # noqa: F403  # a class for every operation
-from .pipeline import Operation
+from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
 from .results import Difference, DiffResult, Part, Problem, Result, Skip, VerifyResult
 from .sample import Sample
@@ -56,6 +56,8 @@ from .writer import Writer, WriteResult, write
 __all__ = [
     "Batch",
     "Bytes",
+    "CFunction",
+    "CSource",
     "CustomField",
     "Dataset",
     "DiffResult",

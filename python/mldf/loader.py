@@ -32,7 +32,7 @@ from .dataset import open as open_dataset
 from .errors import ArgumentError, Error, NoFieldError, StateError, WrongTypeError
 from .fields import registered_types
 from .loader_stats import LoaderStats
-from .pipeline import Pipelines, compile_pipelines, mentioned, quoted, without_place
+from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
 from .ranks import find_rank
 from .sampling import describe
 from .schema import bfloat16
@@ -86,7 +86,9 @@ class Loader:
     bucket            an output: samples of like length go into the same batch, inside windows of bucket_window (4,096)
                       samples; budget: batches of at most so many elements instead of batch_size samples
     batches_ahead     how many batches are worked on or wait; forget_behind, direct: for files larger than memory
-    exact             never decode a JPEG at a reduced size; isa, reference, codegen: see mldf/loader.h
+    exact             never decode a JPEG at a reduced size; isa, reference: see mldf/loader.h
+    codegen           "auto": fused steps are compiled in the background with `compiler`, once, and kept in cache_dir
+                      ($XDG_CACHE_HOME/mldf or ~/.cache/mldf); "wait" for it; "off"
 
     Each ``iter()`` begins the next epoch. Batches depend on files, pipeline, order, seed, epoch, batch size and rank
     alone, never on threads. A loader is used by one thread at a time; it is closed by ``close``, by ``with``, or when
@@ -138,6 +140,8 @@ class Loader:
         reference: bool = False,
         isa: str | None = None,
         codegen: str = "auto",
+        compiler: str | None = "cc",
+        cache_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         given = {k: v for k, v in locals().items() if k not in ("self", "source") and not k.startswith("__")}
         self._core: _mldf.Loader | None = None
@@ -183,6 +187,8 @@ class Loader:
             "reference": reference,
             "isa": isa,
             "codegen": choice("codegen", codegen, CODEGENS),
+            "compiler": compiler,
+            "cache": _cache(cache_dir),
         }
         if budget and bucket is None:
             raise ArgumentError("budget goes with bucket, the output whose length counts")
@@ -211,45 +217,44 @@ class Loader:
             raise ArgumentError(f"device={device!r} goes with output='torch' or 'jax'")
         return None  # pin_memory: NumPy has none
 
-    def _text(self, pipelines: Pipelines | None) -> tuple[str, dict[str, list[Callable[[Any], Any]]], list[str]]:
-        """The whole pipeline's text, with what is not wanted dropped; callables; fields wanted as they are."""
+    def _compile(self, pipelines: Pipelines | None) -> Compiled:
+        """With what is not wanted dropped, and what is wanted there."""
         schema = self._dataset._view.files.schema
-        statements, calls, plain = compile_pipelines(pipelines, schema)
-        text = "\n".join(statements)
-        named = mentioned(text) if text else set()
-        for name in dict.fromkeys([*plain, *(self._fields or ())]):
-            if name in named:
+        found = compile_pipelines(pipelines, schema)
+        for name in dict.fromkeys([*found.plain, *(self._fields or ())]):
+            if name in found.named:
                 continue
             if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
-                statements.append(f"{quoted(name)}: decode")
+                found.statements.append(f"{quoted(name)}: decode")
             elif name not in schema or not schema[name].is_fixed:
-                self._complain(name, [*schema, *named])
-        named |= set(plain)
+                self._complain(name, [*schema, *found.named])
+        named = found.named | set(found.plain)
         for name, field in schema.items():
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
             struct = field.dtype is not None and field.dtype.names is not None  # never an output, and no input of drop
             if not wanted and name not in named and not struct:
-                statements.append(f"{quoted(name)}: drop")
-        return "\n".join(statements), calls, plain
+                found.statements.append(f"{quoted(name)}: drop")
+        return found
 
     def _make(self, pipelines: Pipelines | None) -> tuple[_mldf.Loader, Convert | None]:
         files = self._dataset._view.files
         try:
-            text, calls, plain = self._text(pipelines)
-            options = {**self._options, "pipeline": text}
-            core = _mldf.new_loader(tuple(files.readers), options, self._order, registered_types())
+            found = self._compile(pipelines)
+            options = {**self._options, "pipeline": "\n".join(found.statements)}
+            own = [o.describe() for o in found.own.values()]
+            core = _mldf.new_loader(tuple(files.readers), options, self._order, registered_types(), own)
         except Error as error:
             if not isinstance(pipelines, str):  # lines and columns are of a text that nobody wrote
                 error.args = (without_place(str(error)),)
             raise
         outputs = core.outputs()
-        picked = self._pick(outputs, plain)
+        picked = self._pick(outputs, found.plain)
         names = tuple(outputs[i][0] for i in picked)
         kinds = tuple(None if self._convert else _numpy_dtype(outputs[i][1]) for i in picked)
         core.form(batch_type(names), tuple(picked), kinds)
         self._shapes = [(outputs[i][0], outputs[i][1], outputs[i][2]) for i in picked]
-        for name in calls:
+        for name in found.calls:
             if name not in names:
                 raise NoFieldError(f"pipelines: there is no output {name!r}{near(name, names)}", field=name)
         self._left_out = [n for n in files.schema if n not in names and (self._fields is None or n in self._fields)]
@@ -259,7 +264,7 @@ class Loader:
                 "Give them pipelines, or say which fields= you want.",
                 stacklevel=3,
             )
-        return core, self._finisher(names, calls)
+        return core, self._finisher(names, found.calls)
 
     def _pick(self, outputs: list[tuple[str, str, tuple[int | None, ...]]], plain: list[str]) -> list[int]:
         """Which outputs, in the order of the fields; those of another name behind them."""
@@ -596,6 +601,17 @@ def _size(name: str, value: Any) -> int:
     if value < 1:
         raise ArgumentError(f"{name}={value!r}: it is at least 1")
     return int(value.__index__())
+
+
+def _cache(folder: Any) -> str | None:
+    """The same folder as the command's."""
+    if folder is not None:
+        return str(os.path.abspath(folder))
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):
+        return os.path.join(base, "mldf")
+    home = os.environ.get("HOME", "")
+    return os.path.join(home, ".cache", "mldf") if os.path.isabs(home) else None
 
 
 def _field_names(dataset: Dataset, fields: Sequence[str] | None) -> list[str] | None:

@@ -15,6 +15,7 @@ Ints = Union[int, Sequence[int]]
 Floats = Union[float, str, Sequence[float]]
 
 __all__ = [
+    "Affine",
     "AutoContrast",
     "Brightness",
     "CHW",
@@ -25,11 +26,16 @@ __all__ = [
     "Concat",
     "Contrast",
     "CutMix",
+    "Cutout",
     "Decode",
     "Drop",
     "Equalize",
+    "Erasing",
+    "Expr",
     "Flatten",
+    "Gamma",
     "Gather",
+    "GaussianBlur",
     "Grayscale",
     "HWC",
     "HorizontalFlip",
@@ -41,6 +47,7 @@ __all__ = [
     "Normalize",
     "OneHot",
     "Pad",
+    "Perspective",
     "Posterize",
     "Ragged",
     "RandAugment",
@@ -48,9 +55,11 @@ __all__ = [
     "RandomGrayscale",
     "RandomInvert",
     "RandomResizedCrop",
+    "RandomTranslate",
     "ReplaceLabel",
     "Reshape",
     "Resize",
+    "Rotate",
     "Saturation",
     "Scale",
     "Sharpness",
@@ -62,6 +71,45 @@ __all__ = [
     "Truncate",
     "VerticalFlip",
 ]
+
+
+class Affine(Operation):
+    """Turns, moves, scales and shears the picture at random.
+
+    degrees    with the clock: x: from -x to x; [a, b]: from a to b
+    translate  greatest shift, as a share of [width, height]; whole pixels
+    scale      how many times larger things become, between these
+    shear      degrees: x: along x from -x to x; [a, b]: along x from a to b; [a, b, c, d]: and along y from c to d
+    filter     between pixels; masks always take the nearest (nearest, bilinear)
+    center     what stays in its place: [x, y] in pixels, or (middle)
+    fill       what lies outside the picture: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "affine"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("degrees", "floats", ...),
+        ("translate", "floats", 0),
+        ("scale", "floats", (1, 1)),
+        ("shear", "floats", 0),
+        ("filter", "choice", "nearest"),
+        ("center", "floats", "middle"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(
+        self,
+        degrees: Floats,
+        translate: Floats = 0,
+        scale: Floats = (1, 1),
+        shear: Floats = 0,
+        filter: str = "nearest",
+        center: Floats = "middle",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
+        super().__init__(degrees, translate, scale, shear, filter, center, fill, mask_fill)
 
 
 class AutoContrast(Operation):
@@ -120,15 +168,20 @@ class Cast(Operation):
 class CenterCrop(Operation):
     """The middle of the picture.
 
-    size  n x n, or [h, w]; a smaller picture is padded with `fill`
-    fill  value of the padding
+    size       n x n, or [h, w]; a smaller picture is padded with `fill`
+    fill       of the padding: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
     """
 
     name: ClassVar[str] = "center_crop"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("size", "ints", ...), ("fill", "float", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
 
-    def __init__(self, size: Ints, fill: float = 0) -> None:
-        super().__init__(size, fill)
+    def __init__(self, size: Ints, fill: Floats = 0, mask_fill: float = 0) -> None:
+        super().__init__(size, fill, mask_fill)
 
 
 class CenterResizedCrop(Operation):
@@ -136,7 +189,8 @@ class CenterResizedCrop(Operation):
 
     size       the result: n x n, or [h, w]
     ratio      side of the central square crop, as a share of the shorter side
-    filter     how pixels are weighed; masks always take the nearest
+    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
+               lanczos)
     antialias  widen the filter when shrinking, as Pillow does
     """
 
@@ -208,7 +262,7 @@ class CutMix(Operation):
 
     alpha   lambda is drawn from Beta(alpha, alpha); above 0
     labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
-            label, lambda]
+            label, lambda] (vector, triple)
     """
 
     name: ClassVar[str] = "cutmix"
@@ -216,6 +270,20 @@ class CutMix(Operation):
 
     def __init__(self, alpha: float = 1, labels: str = "vector") -> None:
         super().__init__(alpha, labels)
+
+
+class Cutout(Operation):
+    """Paints a square at a random place.
+
+    size  side of the square, pixels; at most the picture's
+    fill  its colour: a number, or one for each channel
+    """
+
+    name: ClassVar[str] = "cutout"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("size", "int", ...), ("fill", "floats", 0))
+
+    def __init__(self, size: int, fill: Floats = 0) -> None:
+        super().__init__(size, fill)
 
 
 class Decode(Operation):
@@ -261,6 +329,44 @@ class Equalize(Operation):
         super().__init__(p)
 
 
+class Erasing(Operation):
+    """Paints a rectangle of random size at a random place, with a probability.
+
+    p      probability
+    scale  share of the picture's area, between these
+    ratio  height / width, between these
+    value  a number, or one for each channel; random: noise, normal for f32, all values alike for integers (random)
+    """
+
+    name: ClassVar[str] = "erasing"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("p", "float", 0.5),
+        ("scale", "floats", (0.02, 0.33)),
+        ("ratio", "floats", (0.3, 3.3)),
+        ("value", "floats", 0),
+    )
+
+    def __init__(
+        self, p: float = 0.5, scale: Floats = (0.02, 0.33), ratio: Floats = (0.3, 3.3), value: Floats = 0
+    ) -> None:
+        super().__init__(p, scale, ratio, value)
+
+
+class Expr(Operation):
+    """An arithmetic expression over each element, in f32: expr("clamp(x * 2 - 1, 0, 1)").
+
+    text  over x, the element, and c, a picture's channel: + - * / < <= == && || ! ?: if min max clamp abs sqrt
+          floor ceil round exp log log2 log10 sin cos tan tanh pow atan2 pi
+    p     numbers that the text calls p0, p1 ...
+    """
+
+    name: ClassVar[str] = "expr"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("text", "text", ...), ("p", "floats", ()))
+
+    def __init__(self, text: str, p: Floats = ()) -> None:
+        super().__init__(text, p)
+
+
 class Flatten(Operation):
     """All elements in one dimension."""
 
@@ -268,6 +374,19 @@ class Flatten(Operation):
 
     def __init__(self) -> None:
         super().__init__()
+
+
+class Gamma(Operation):
+    """Every colour, of 0..1, to a power.
+
+    gamma  the exponent: above 1 darker, below 1 lighter
+    """
+
+    name: ClassVar[str] = "gamma"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("gamma", "float", ...),)
+
+    def __init__(self, gamma: float) -> None:
+        super().__init__(gamma)
 
 
 class Gather(Operation):
@@ -281,6 +400,25 @@ class Gather(Operation):
 
     def __init__(self, indices: Ints) -> None:
         super().__init__(indices)
+
+
+class GaussianBlur(Operation):
+    """Gaussian blur of random strength.
+
+    kernel_size  taps, odd: n both ways, or [across, down]
+    sigma        standard deviation in pixels, or between [from, to]
+    p            probability
+    """
+
+    name: ClassVar[str] = "gaussian_blur"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("kernel_size", "ints", ...),
+        ("sigma", "floats", (0.1, 2.0)),
+        ("p", "float", 1),
+    )
+
+    def __init__(self, kernel_size: Ints, sigma: Floats = (0.1, 2.0), p: float = 1) -> None:
+        super().__init__(kernel_size, sigma, p)
 
 
 class Grayscale(Operation):
@@ -376,7 +514,7 @@ class MixUp(Operation):
 
     alpha   lambda is drawn from Beta(alpha, alpha); above 0
     labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
-            label, lambda]
+            label, lambda] (vector, triple)
     """
 
     name: ClassVar[str] = "mixup"
@@ -390,8 +528,8 @@ class Normalize(Operation):
     """(x - mean) / std for each channel, u8 and u16 scaled to 0..1 first; gives f32.
 
     mean  mean of each channel, or one for all; the words stand for mean and std of that data set (half: 0.5 and
-          0.5)
-    std   standard deviation of each channel, or one for all; preset: the one that belongs to mean's word
+          0.5) (imagenet, cifar10, half)
+    std   standard deviation of each channel, or one for all; preset: the one that belongs to mean's word (preset)
     unit  what mean and std are given in: 1 when white is 1.0, 255 when white is 255; f32 values are taken as they
           are
     """
@@ -440,6 +578,36 @@ class Pad(Operation):
         super().__init__(length, value, mask)
 
 
+class Perspective(Operation):
+    """Looks at the picture from a random side, with a probability.
+
+    distortion_scale  how far corners move inwards, as a share of half the sides
+    p                 probability
+    filter            between pixels; masks always take the nearest (nearest, bilinear)
+    fill              what lies outside the picture: a number, or one for each channel
+    mask_fill         the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "perspective"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("distortion_scale", "float", 0.5),
+        ("p", "float", 0.5),
+        ("filter", "choice", "bilinear"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        filter: str = "bilinear",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
+        super().__init__(distortion_scale, p, filter, fill, mask_fill)
+
+
 class Posterize(Operation):
     """Fewer levels of each colour, with a probability.
 
@@ -469,7 +637,7 @@ class RandAugment(Operation):
     num_ops        how many changes, one after the other
     magnitude      how strong they are: 0 to bins - 1
     bins           how many magnitudes there are
-    interpolation  for the moves: nearest or bilinear
+    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
     fill           what lies outside the picture: a number, or one for each channel
     """
 
@@ -494,7 +662,8 @@ class RandomCrop(Operation):
     size           n x n, or [h, w]
     padding        on all sides, [x, y], or [left, top, right, bottom]
     pad_if_needed  pad pictures that are smaller than the crop
-    fill           value of the padding
+    fill           of the padding: a number, or one for each channel
+    mask_fill      the same for masks: their class of what was not there
     """
 
     name: ClassVar[str] = "random_crop"
@@ -502,11 +671,14 @@ class RandomCrop(Operation):
         ("size", "ints", ...),
         ("padding", "ints", 0),
         ("pad_if_needed", "bool", False),
-        ("fill", "float", 0),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
     )
 
-    def __init__(self, size: Ints, padding: Ints = 0, pad_if_needed: bool = False, fill: float = 0) -> None:
-        super().__init__(size, padding, pad_if_needed, fill)
+    def __init__(
+        self, size: Ints, padding: Ints = 0, pad_if_needed: bool = False, fill: Floats = 0, mask_fill: float = 0
+    ) -> None:
+        super().__init__(size, padding, pad_if_needed, fill, mask_fill)
 
 
 class RandomGrayscale(Operation):
@@ -541,7 +713,8 @@ class RandomResizedCrop(Operation):
     size       the result: n x n, or [h, w]
     scale      share of the picture's area, between these
     ratio      width / height of the crop, between these
-    filter     how pixels are weighed; masks always take the nearest
+    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
+               lanczos)
     antialias  widen the filter when shrinking, as Pillow does
     """
 
@@ -563,6 +736,25 @@ class RandomResizedCrop(Operation):
         antialias: bool = True,
     ) -> None:
         super().__init__(size, scale, ratio, filter, antialias)
+
+
+class RandomTranslate(Operation):
+    """Moves the picture by up to `padding` pixels each way; its size stays.
+
+    padding    pixels: the greatest shift in each direction
+    fill       what comes in at the sides: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "random_translate"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("padding", "int", ...),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(self, padding: int, fill: Floats = 0, mask_fill: float = 0) -> None:
+        super().__init__(padding, fill, mask_fill)
 
 
 class ReplaceLabel(Operation):
@@ -596,7 +788,8 @@ class Resize(Operation):
     """Changes the size; antialiased.
 
     size       n: the shorter side becomes n; [h, w]: exactly that
-    filter     how pixels are weighed; masks always take the nearest
+    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
+               lanczos)
     antialias  widen the filter when shrinking, as Pillow does
     max_size   with one n: the longer side is at most this; 0: any
     """
@@ -611,6 +804,39 @@ class Resize(Operation):
 
     def __init__(self, size: Ints, filter: str = "bilinear", antialias: bool = True, max_size: int = 0) -> None:
         super().__init__(size, filter, antialias, max_size)
+
+
+class Rotate(Operation):
+    """Turns the picture by a random angle.
+
+    degrees    against the clock: x: from -x to x; [a, b]: from a to b
+    filter     between pixels; masks always take the nearest (nearest, bilinear)
+    expand     the result is as large as the turned picture
+    center     what stays in its place: [x, y] in pixels, or (middle)
+    fill       what lies outside the picture: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "rotate"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("degrees", "floats", ...),
+        ("filter", "choice", "nearest"),
+        ("expand", "bool", False),
+        ("center", "floats", "middle"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(
+        self,
+        degrees: Floats,
+        filter: str = "nearest",
+        expand: bool = False,
+        center: Floats = "middle",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
+        super().__init__(degrees, filter, expand, center, fill, mask_fill)
 
 
 class Saturation(Operation):
@@ -703,7 +929,7 @@ class TrivialAugment(Operation):
     """TrivialAugment (wide): one of fourteen changes of colour and place, of random magnitude.
 
     bins           how many magnitudes there are
-    interpolation  for the moves: nearest or bilinear
+    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
     fill           what lies outside the picture: a number, or one for each channel
     """
 
@@ -722,7 +948,7 @@ class Truncate(Operation):
     """At most so much of an array's first dimension.
 
     length  how much of the first dimension may remain
-    side    right: the end is cut off; left: the beginning
+    side    right: the end is cut off; left: the beginning (right, left)
     """
 
     name: ClassVar[str] = "truncate"

@@ -14,14 +14,18 @@ mldf.errors.ArgumentError: RandomResizedCrop('large'): size: wants a number or a
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Union
+
+import numpy as np
 
 from . import _mldf
 from .errors import ArgumentError, SyntaxMistakeError, WrongTypeError
 
-__all__ = ["Operation", "Pipeline", "Pipelines", "Step", "canonical"]
+__all__ = ["CFunction", "CSource", "Operation", "Pipeline", "Pipelines", "Step", "canonical"]
 
 Step = Union["Operation", str, Callable[[Any], Any]]
 """An operation, its text, or (last in the list) a callable on the whole batch's array."""
@@ -132,6 +136,112 @@ def _same(value: Any, default: Any) -> bool:
     return isinstance(value, (int, float, str)) and type(value) is type(default) and bool(value == default)
 
 
+class OwnOperation(Operation):
+    """An operation of one's own, which runs for each sample on the loader's threads: :class:`CSource`,
+    :class:`CFunction`.
+    """
+
+    def __init__(self, what: Any, arguments: Sequence[float], dtype: Any, shape: Sequence[int] | None) -> None:
+        self.dtype = None if dtype is None else _own_dtype(dtype)
+        self.shape = None if shape is None else tuple(int(d) for d in shape)
+        self.arguments = tuple(float(a) for a in arguments)
+        identity = f"{what!r} {self.dtype} {self.shape}"
+        self.own_name = "own_" + hashlib.sha256(identity.encode()).hexdigest()[:16]
+        """As the pipeline's text has it."""
+        self.text = self.own_name + (f"({', '.join(map(repr, self.arguments))})" if arguments else "")
+
+    def describe(self) -> tuple[str, str | None, int, str | None, tuple[int, ...] | None]:
+        """(name, C source, address, dtype, shape) for the extension module."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        more = [f"dtype={self.dtype!r}"] * (self.dtype is not None) + [f"shape={self.shape}"] * (self.shape is not None)
+        return f"{type(self).__name__}({', '.join(['...', *map(repr, self.arguments), *more])})"
+
+
+def _own_dtype(dtype: Any) -> str:
+    word = dtype_word(dtype)
+    if word == "bf16":
+        return "bfloat16"
+    names = {"f": "float", "i": "int", "u": "uint"}
+    kind = f"{names[word[0]]}{word[1:]}" if word[:1] in names and word[1:].isdigit() else word
+    try:
+        return np.dtype(kind).str
+    except TypeError:
+        raise WrongTypeError(f"dtype={dtype!r}: it is no element type") from None
+
+
+class CSource(OwnOperation):
+    """An operation as C source, compiled once and kept in the cache. It defines::
+
+        int mldf_run(const void *in, void *out, const unsigned long long *dims, const double *arguments,
+                     const unsigned long long *random);
+
+    source     the text; no headers are included
+    arguments  numbers for `arguments`
+    dtype      element type of the result; None: as the input's
+    shape      of the result; None: as the input's
+
+    dims are the input's, four random numbers depend on (seed, epoch, position, operation) alone; 0 is success, anything
+    else a bad sample. It is called from several threads at once.
+    """
+
+    def __init__(self, source: str, *arguments: float, dtype: Any = None, shape: Sequence[int] | None = None) -> None:
+        if "mldf_run" not in source:
+            raise ArgumentError("CSource: the source does not define mldf_run")
+        self.source = source
+        super().__init__(source, arguments, dtype, shape)
+
+    def describe(self) -> tuple[str, str | None, int, str | None, tuple[int, ...] | None]:
+        """For the extension module."""
+        return self.own_name, self.source, 0, self.dtype, self.shape
+
+
+class CFunction(OwnOperation):
+    """An operation as a compiled function, with the signature that :class:`CSource` has: a Numba ``cfunc``, a ctypes
+    function, or an address. The object is kept as long as the operation.
+
+    With Numba::
+
+        @numba.cfunc("int32(CPointer(uint8), CPointer(float32), CPointer(uint64), CPointer(float64), CPointer(uint64))")
+        def mean(inp, out, dims, arguments, random): ...
+
+    It must not need the interpreter: no objects, no printing, no exceptions.
+    """
+
+    def __init__(self, function: Any, *arguments: float, dtype: Any = None, shape: Sequence[int] | None = None) -> None:
+        self.function = function
+        self.address = _address(function)
+        super().__init__(self.address, arguments, dtype, shape)
+
+    def describe(self) -> tuple[str, str | None, int, str | None, tuple[int, ...] | None]:
+        """For the extension module."""
+        return self.own_name, None, self.address, self.dtype, self.shape
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise WrongTypeError("a CFunction is an address of this process; it cannot be pickled")
+
+
+def _address(function: Any) -> int:
+    if isinstance(function, int) and not isinstance(function, bool):
+        address = function
+    elif isinstance(getattr(function, "address", None), int):  # Numba
+        address = function.address
+    else:
+        import ctypes
+
+        try:
+            address = ctypes.cast(function, ctypes.c_void_p).value or 0
+        except (ctypes.ArgumentError, TypeError):
+            raise WrongTypeError(
+                f"CFunction: {function!r} is no Numba cfunc, no ctypes function and no address; plain Python callables "
+                "go last into the list by themselves"
+            ) from None
+    if address <= 0:
+        raise ArgumentError("CFunction: the address is 0")
+    return address
+
+
 def canonical(text: str) -> str:
     """A pipeline's text in one form: every parameter by name, without comments.
 
@@ -144,7 +254,24 @@ def canonical(text: str) -> str:
 # ---- from the loader's argument to text and callables ----
 
 
-def _steps(output: str, pipeline: Pipeline) -> tuple[list[str], list[Callable[[Any], Any]]]:
+@dataclass
+class Compiled:
+    """What a loader needs of its pipelines."""
+
+    statements: list[str] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
+    """Fields and outputs that the statements name."""
+    calls: dict[str, list[Callable[[Any], Any]]] = field(default_factory=dict)
+    """Python callables by output."""
+    plain: list[str] = field(default_factory=list)
+    """Fields that are wanted as they are."""
+    own: dict[str, OwnOperation] = field(default_factory=dict)
+    """The user's own operations by name."""
+
+
+def _steps(
+    output: str, pipeline: Pipeline, own: dict[str, OwnOperation]
+) -> tuple[list[str], list[Callable[[Any], Any]]]:
     items: Sequence[Any] = (
         [pipeline] if isinstance(pipeline, (Operation, str)) or callable(pipeline) else pipeline or []
     )
@@ -164,6 +291,8 @@ def _steps(output: str, pipeline: Pipeline) -> tuple[list[str], list[Callable[[A
                     "whole batch when all else is done, so they come last"
                 )
             texts.append(step.text if isinstance(step, Operation) else step)
+            if isinstance(step, OwnOperation):
+                own[step.own_name] = step
         elif callable(step):
             calls.append(step)
         else:
@@ -190,9 +319,13 @@ def mentioned(text: str) -> set[str]:
     """
     out: set[str] = set()
     for line in canonical(text).splitlines():
-        left = re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0]
-        out |= {a or b for a, b in _NAMES.findall(left)}
+        out |= left_names(re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0])
     return out
+
+
+def left_names(left: str) -> set[str]:
+    """All names in what stands in front of a colon."""
+    return {a or b for a, b in _NAMES.findall(left)}
 
 
 def output_names(key: str) -> list[str]:
@@ -205,36 +338,36 @@ def output_names(key: str) -> list[str]:
     return [part.split(" as ")[0].strip() for part in left.split(",")]
 
 
-def compile_pipelines(
-    pipelines: Pipelines | None, fields: Collection[str]
-) -> tuple[list[str], dict[str, list[Callable[[Any], Any]]], list[str]]:
-    """Statements of the text, callables by output, and fields that are wanted as they are."""
+def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> Compiled:
+    """The text of pipelines, and what it cannot say."""
+    out = Compiled()
     if pipelines is None:
-        return [], {}, []
+        return out
     if isinstance(pipelines, str):
-        return [pipelines], {}, []
+        out.statements.append(pipelines)
+        out.named = mentioned(pipelines)
+        return out
     if not isinstance(pipelines, Mapping):
         raise WrongTypeError(
             f"pipelines: a dict of output to steps, or the pipeline's text, is needed, not {type(pipelines).__name__}"
         )
-    statements: list[str] = []
-    calls: dict[str, list[Callable[[Any], Any]]] = {}
-    plain: list[str] = []
     for key, pipeline in pipelines.items():
         if not isinstance(key, str):
             raise WrongTypeError(f"pipelines: {key!r}: names of outputs are text")
         names = [key] if key in fields else output_names(key)
         left = quoted(key) if key in fields else key
         if pipeline is None:
-            statements.append(f"{left}: drop")
+            out.statements.append(f"{left}: drop")
+            out.named.add(key)
             continue
-        texts, callables = _steps(key, pipeline)
+        texts, callables = _steps(key, pipeline, out.own)
         if texts:
-            statements.append(f"{left}: {' | '.join(texts)}")
+            out.statements.append(f"{left}: {' | '.join(texts)}")
+            out.named |= {key} if key in fields else left_names(left)
         elif key == names[0]:
-            plain.append(key)
+            out.plain.append(key)
         else:
             raise ArgumentError(f"pipelines[{key!r}]: it has no steps")
         if callables:
-            calls[names[0]] = callables
-    return statements, calls, plain
+            out.calls[names[0]] = callables
+    return out

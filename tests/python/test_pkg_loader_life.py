@@ -2,6 +2,7 @@
 
 import gc
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -44,7 +45,11 @@ def load(path, size=8, **options):
 
 def run_python(code, *arguments, **options):
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *arguments], capture_output=True, text=True, timeout=120, **options
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
     )
 
 
@@ -237,7 +242,7 @@ def test_worker_threads_block_all_signals(path):
     mine = set(os.listdir("/proc/self/task")) - before
     assert len(mine) == 3
     for thread in mine:
-        status = open(f"/proc/self/task/{thread}/status").read()
+        status = pathlib.Path(f"/proc/self/task/{thread}/status").read_text()
         blocked = int(status.split("SigBlk:")[1].split()[0], 16)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM):
             assert blocked >> (number - 1) & 1

@@ -1,4 +1,4 @@
-"""The loader with PyTorch: tensors over the loader's memory, devices, torch's own workers, ranks by torch.distributed."""
+"""The loader with PyTorch: tensors over its memory, devices, torch's own workers, ranks by torch.distributed."""
 
 import gc
 import os
@@ -81,7 +81,9 @@ def test_pinning_and_devices_without_cuda(path):
 
 def test_modules_and_functions_come_last(path):
     layer = torch.nn.Flatten()
-    batch = next(iter(load(path, layer, lambda t: t + 1, output="torch", transform=lambda b: b._replace(label=b.label.long()))))
+    batch = next(
+        iter(load(path, layer, lambda t: t + 1, output="torch", transform=lambda b: b._replace(label=b.label.long())))
+    )
     assert batch.image.shape == (8, 192) and batch.label.dtype == torch.int64
 
 

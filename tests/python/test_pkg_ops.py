@@ -38,7 +38,7 @@ def test_classes_say_what_the_library_says(operation):
     assert " ".join(help_text.split()).rstrip(".").lower() in doc.lower()
     signature = list(inspect.signature(kind).parameters.values())
     assert [p.name.rstrip("_") for p in signature] == [p[0] for p in parameters]
-    for (_, _, fallback, text), found in zip(parameters, signature):
+    for (_, _, fallback, text, _), found in zip(parameters, signature):
         assert (fallback is None) == (found.default is inspect.Parameter.empty)
         assert " ".join(text.split()) in doc
 
@@ -50,7 +50,7 @@ def test_defaults_are_the_librarys(operation):
     required = [p for p in parameters if p[2] is None]
     for candidates in ((3, 0.25, (3, 4), (0.25, 0.5), "f32", "imagenet", "a"),):
         values = {}
-        for parameter, kind, _, _ in required:
+        for parameter, kind, _, _, _ in required:
             for value in (SAMPLES.get(kind), *candidates):
                 try:
                     _mldf.check_pipeline(f"x: {name}({parameter}={pipeline.literal(value, kind)})")
@@ -61,7 +61,7 @@ def test_defaults_are_the_librarys(operation):
                 break
     given = {make_operations.KEYWORDS.get(k, k): v for k, v in values.items()}
     op = cls(name)(**given)
-    every = [f"{p}={pipeline.literal(v, k)}" for (p, k, _), v in zip(op.parameters, op._values)]
+    every = [f"{p}={pipeline.literal(v, k)}" for (p, k, _), v in zip(op.parameters, op._values) if v != ()]
     full = f"{name}({', '.join(every)})" if every else name
     assert pipeline.canonical("x: " + full) == pipeline.canonical("x: " + op.text)
 
@@ -81,7 +81,14 @@ def test_text_and_repr():
 
 @pytest.mark.parametrize(
     ("dtype", "word"),
-    [(np.float32, "f32"), ("float16", "f16"), (np.dtype("u1"), "u8"), ("bfloat16", "bf16"), (bool, "bool"), (int, "i64")],
+    [
+        (np.float32, "f32"),
+        ("float16", "f16"),
+        (np.dtype("u1"), "u8"),
+        ("bfloat16", "bf16"),
+        (bool, "bool"),
+        (int, "i64"),
+    ],
 )
 def test_element_types(dtype, word):
     assert mldf.Cast(dtype).text == f"cast({word})"
@@ -105,4 +112,4 @@ def test_wrong_parameters_fail_when_the_operation_is_made(make, words):
 
 def test_text_cannot_be_smuggled_in():
     with pytest.raises(mldf.Error):
-        mldf.Resize(8, 'bilinear) | chw(f32')
+        mldf.Resize(8, "bilinear) | chw(f32")
