@@ -13,7 +13,7 @@ struct array {
     mldf_dtype dtype;
     int ndim;
     Py_ssize_t itemsize, bytes;
-    Py_ssize_t shape[MLDF_MAX_DIMS], strides[MLDF_MAX_DIMS];
+    Py_ssize_t shape[ARRAY_MAX_DIMS], strides[ARRAY_MAX_DIMS];
     bool readonly;
 };
 
@@ -147,7 +147,7 @@ struct exported {
         struct dl_versioned versioned;
     } as;
     struct memory *memory;
-    int64_t shape[MLDF_MAX_DIMS], strides[MLDF_MAX_DIMS];
+    int64_t shape[ARRAY_MAX_DIMS], strides[ARRAY_MAX_DIMS];
 };
 
 static void delete_exported(struct exported *exported) {

@@ -115,6 +115,10 @@ const mldf_context *context_get(const struct context *context) {
     return context->context;
 }
 
+mldf_context *context_edit(struct context *context) {
+    return context->context;
+}
+
 bool context_warn(struct context *context) {
     char *taken[WARNINGS_MAX];
     pthread_mutex_lock(&context->lock);

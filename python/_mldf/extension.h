@@ -9,6 +9,7 @@
  *     call.c     GIL, signals, progress       context.c warnings, user-defined types
  *     reader.c   files, their description     access.c  samples      value.c  a value -> a Python object
  *     writer.c   writing                      feed.c    a Python object -> a value
+ *     loader.c   batches                      batch.c   a batch -> arrays    order.c  orders   operation.c, own.c  operations
  *     options.c  dicts -> option structs      tool*.c   whole-file operations     image.c  pictures
  *
  * The limited API of Python 3.11 (buffers came in then), so one binary serves every later version. NumPy is called,
@@ -36,7 +37,7 @@ enum { EXCEPTION_COUNT = 32 };
 /* Everything that would be global. */
 struct module_state {
     PyObject *exceptions[EXCEPTION_COUNT]; /* classes of mldf.errors, in the order of error.c's table */
-    PyTypeObject *array_type, *reader_type, *plan_type, *writer_type;
+    PyTypeObject *array_type, *reader_type, *plan_type, *writer_type, *loader_type;
     PyObject *ndarray;   /* numpy.ndarray */
     PyObject *tuple_new; /* tuple.__new__ */
     PyObject *dtype_u8, *dtype_u16;
@@ -47,7 +48,8 @@ struct module_state *state_of(PyObject *module);
 struct module_state *state_of_self(PyObject *self);
 
 /* Method tables of the files, joined by module.c. */
-extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], image_functions[];
+extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], image_functions[],
+    loader_functions[], operation_functions[];
 
 /* ---- error.c ----------------------------------------------------------------------------------------------------- */
 
@@ -74,11 +76,13 @@ struct memory *memory_from_buffer(mldf_buffer *buffer);
 
 /* ---- array.c ----------------------------------------------------------------------------------------------------- */
 
+enum { ARRAY_MAX_DIMS = MLDF_MAX_DIMS + 1 }; /* a batch has one more than its samples */
+
 /* n-dimensional, C order. */
 struct shape {
     mldf_dtype dtype; /* NONE: bytes */
     uint32_t ndim;
-    uint64_t dims[MLDF_MAX_DIMS];
+    uint64_t dims[ARRAY_MAX_DIMS];
 };
 extern PyType_Spec array_spec;
 /* An object with the buffer protocol and __dlpack__ over `data`, which lives as long as `memory`; that reference is
@@ -119,6 +123,7 @@ struct context;
 struct context *context_new(struct module_state *state, PyObject *types);
 void context_free(struct context *context);
 const mldf_context *context_get(const struct context *context);
+mldf_context *context_edit(struct context *context);
 /* Warns of what came up; false when a warning became an exception. */
 bool context_warn(struct context *context);
 
@@ -233,5 +238,32 @@ void feed_release(struct fed *fed, size_t count);
 /* ---- writer.c ---------------------------------------------------------------------------------------------------- */
 
 extern PyType_Spec writer_spec;
+
+/* ---- loader.c, batch.c, order.c --------------------------------------------------------------------------------------- */
+
+extern PyType_Spec loader_spec;
+
+/* How batches become Python objects. */
+struct batch_form {
+    PyObject *type;    /* a subclass of tuple */
+    size_t *picks;     /* which arrays of a batch, in the tuple's order */
+    PyObject **dtypes; /* NumPy's, for each pick; NULL: an Array, for DLPack */
+    size_t count;
+};
+/* (type, picks, dtypes): a class, a tuple of numbers below `arrays`, a tuple of dtypes or None. */
+bool batch_form_set(struct batch_form *form, PyObject *args, size_t arrays);
+void batch_form_clear(struct batch_form *form);
+/* Takes over the batch, also on failure. */
+PyObject *batch_object(struct module_state *state, const struct batch_form *form, mldf_batch *batch);
+
+/* ("subset", numbers) | ("weighted", weights, draws) | ("mixture", [(numbers or count, ratio), ...], count), over options as in
+ * mldf_loader_options. Numbers and weights are buffers of uint64 and float64. */
+mldf_order *order_from(struct module_state *state, PyObject *description, const mldf_order_options *options);
+
+/* Operations of the user's own, [(name, C source or None, address, dtype or None, shape or None)], registered with the context, which must
+ * end before what is returned is freed. NULL with an exception. */
+struct own_operations;
+struct own_operations *own_operations_new(struct module_state *state, mldf_context *context, PyObject *list);
+void own_operations_free(struct own_operations *own);
 
 #endif

@@ -21,9 +21,10 @@ PyTorch and Pillow are used when their objects are given.
 
 from __future__ import annotations
 
-from . import errors, images
+from . import errors, images, ops
 from ._mldf import features as _features
 from ._mldf import version as __version__
+from .batch import Batch
 from .dataset import Dataset, Keys, open
 from .errors import Error
 from .fields import (
@@ -40,7 +41,11 @@ from .fields import (
     register_field,
     schema_json,
 )
+from .loader import Loader
+from .loader_stats import LoaderStats
 from .look import diff, info, plan, stats, verify
+from .ops import *  # noqa: F403  # a class for every operation
+from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
 from .results import Difference, DiffResult, Part, Problem, Result, Skip, VerifyResult
 from .sample import Sample
@@ -49,7 +54,10 @@ from .tools import add_field, append, convert, extract, merge, pack, repack, rep
 from .writer import Writer, WriteResult, write
 
 __all__ = [
+    "Batch",
     "Bytes",
+    "CFunction",
+    "CSource",
     "CustomField",
     "Dataset",
     "DiffResult",
@@ -62,7 +70,10 @@ __all__ = [
     "Int",
     "Json",
     "Keys",
+    "Loader",
+    "LoaderStats",
     "NDArray",
+    "Operation",
     "Part",
     "Problem",
     "Progress",
@@ -87,6 +98,7 @@ __all__ = [
     "info",
     "merge",
     "open",
+    "ops",
     "pack",
     "plan",
     "register_field",
@@ -99,6 +111,7 @@ __all__ = [
     "verify",
     "write",
 ]
+__all__ += ops.__all__
 
 features: tuple[str, ...] = tuple(_features.split())
 """The optional parts of this build: "zstd", "sodium", "webp" ..."""

@@ -1,0 +1,110 @@
+"""Batches: named tuples of arrays, for NumPy, torch or JAX.
+
+>>> Batch = batch_type(("image", "label"))
+>>> b = Batch("images", "labels")
+>>> b.image, b["label"], b[1]
+('images', 'labels', 'labels')
+>>> images, labels = b
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+from .errors import ArgumentError, NoFieldError
+from .sample import Sample, brief
+
+__all__ = ["Batch", "batch_type"]
+
+
+class Batch(Sample):
+    """One batch: a tuple of arrays, the samples along the first dimension, with the outputs' names.
+
+    ``b.label``, ``b["label"]`` and ``b[1]`` are the same; ``images, labels = b`` unpacks. The arrays are memory of
+    their own that may be written, and stay valid for as long as they are kept, also when the loader is closed.
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str) and key not in self.names:
+            raise NoFieldError(f"no output {key!r} in this batch; it has {', '.join(self.names)}", field=key)
+        return super().__getitem__(key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.names, tuple(self))
+
+    def __repr__(self) -> str:
+        return "Batch(" + ", ".join(f"{n}={brief(v)}" for n, v in zip(self.names, self)) + ")"
+
+
+@functools.lru_cache(maxsize=256)
+def batch_type(names: tuple[str, ...]) -> type[Batch]:
+    """The class of batches with these outputs; the same class for the same names."""
+    template: Any = namedtuple("Batch", list(names), rename=True)  # type: ignore[misc]
+    members: dict[str, Any] = {"__slots__": (), "names": names, "_fields": template._fields, "__doc__": Batch.__doc__}
+    for name in names:
+        # As in any named tuple, `index` and `count` go before the methods of that name.
+        if name in template._fields and (name in ("index", "count") or not hasattr(Batch, name)):
+            members[name] = getattr(template, name)
+    return type("Batch", (Batch,), members)
+
+
+def _rebuild(names: tuple[str, ...], values: tuple[Any, ...]) -> Batch:
+    made: Any = batch_type(names)(*values)
+    assert isinstance(made, Batch)
+    return made
+
+
+# ---- torch and JAX ----
+
+Convert = Callable[[Any], Any]
+
+
+def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Convert:
+    """From memory of the library to a tensor: no copy on the CPU.
+
+    Pinned memory is torch's own, whose allocator knows when a copy to the device is done; memory of ours would be
+    used again too early.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise ArgumentError("output='torch': PyTorch is not installed") from None
+    where = torch.device("cpu" if device is None else device)
+    cuda = torch.cuda.is_available()
+    if where.type == "cuda" and not cuda:
+        raise ArgumentError(f"device={device!r}: this PyTorch sees no CUDA device")
+    pin = cuda and (where.type == "cuda" if pin_memory is None else pin_memory)
+    from_dlpack, uint64, int64 = torch.from_dlpack, torch.uint64, torch.int64
+
+    def convert(array: Any) -> Any:
+        tensor = from_dlpack(array)
+        if tensor.dtype is uint64:  # numbers of samples; torch can do nothing with uint64
+            tensor = tensor.view(int64)
+        if pin:
+            tensor = tensor.pin_memory()
+        return tensor if where.type == "cpu" else tensor.to(where, non_blocking=non_blocking)
+
+    return convert
+
+
+def to_jax(device: Any, copy: bool | None) -> Convert:
+    """From memory of the library to a JAX array: a copy, unless copy=False asks for the memory itself."""
+    try:
+        import jax
+    except ImportError:
+        raise ArgumentError("output='jax': JAX is not installed") from None
+    import numpy as np
+
+    def convert(array: Any) -> Any:
+        if copy is False:
+            out = jax.dlpack.from_dlpack(array)
+            return out if device is None else jax.device_put(out, device)
+        # device_put may look at the memory of a NumPy array for as long as the result lives: it gets one of its own.
+        return jax.device_put(np.array(array), device)
+
+    return convert

@@ -1,0 +1,61 @@
+"""Where a loader's time went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["LoaderStats"]
+
+
+@dataclass(frozen=True)
+class LoaderStats:
+    """What a loader did since it was made. ``print(loader.stats())`` shows it as a table."""
+
+    samples: int
+    batches: int
+    bad_samples: int
+    bytes_read: int
+    """Of the samples' stored values."""
+    seconds: float
+    """Since the first batch was asked for, without the time between epochs."""
+    wait_loader: float
+    """Seconds that next() waited for a batch."""
+    wait_consumer: float
+    """Seconds, of all threads together, that there was nothing to do because nobody took batches."""
+    threads: int
+    verdict: str
+    """In one line, what holds things up."""
+    steps: dict[str, float] = field(default_factory=dict)
+    """Seconds of each step, of all threads together."""
+
+    @classmethod
+    def from_raw(cls, raw: dict[str, Any]) -> LoaderStats:
+        """From what the extension module says."""
+        return cls(**{**raw, "steps": dict(raw["steps"])})
+
+    @property
+    def samples_per_second(self) -> float:
+        """0 before the first batch."""
+        return self.samples / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Stored bytes."""
+        return self.bytes_read / self.seconds if self.seconds > 0 else 0.0
+
+    def __str__(self) -> str:
+        work = sum(self.steps.values())
+        rate, stored = self.samples_per_second, self.bytes_per_second / 1e6
+        lines = [
+            f"{self.samples:,} samples, {self.batches:,} batches, {self.seconds:.2f} s: "
+            f"{rate:,.0f} samples/s, {stored:,.1f} MB/s, {self.threads} threads",
+            self.verdict,
+        ]
+        if self.bad_samples:
+            lines.append(f"{self.bad_samples} bad samples; see bad_samples()")
+        width = max((len(name) for name in self.steps), default=0)
+        for name, seconds in self.steps.items():
+            lines.append(f"  {name:{width}}  {seconds:8.3f} s  {100 * seconds / work if work else 0:5.1f} %")
+        lines.append(f"  next() waited {self.wait_loader:.3f} s; threads waited {self.wait_consumer:.3f} s for room")
+        return "\n".join(lines)

@@ -1,0 +1,971 @@
+"""Every operation of the library as a class. Written by tools/make_operations.py from what the library says of itself.
+
+Each is also a name of :mod:`mldf` itself: ``mldf.RandomResizedCrop(224)``. Mistakes in the parameters are reported when
+the object is made; whether the operation fits the field, when the loader is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Union
+
+from .pipeline import Operation
+
+Ints = Union[int, Sequence[int]]
+Floats = Union[float, str, Sequence[float]]
+
+__all__ = [
+    "Affine",
+    "AutoContrast",
+    "Brightness",
+    "CHW",
+    "Cast",
+    "CenterCrop",
+    "CenterResizedCrop",
+    "ColorJitter",
+    "Concat",
+    "Contrast",
+    "CutMix",
+    "Cutout",
+    "Decode",
+    "Drop",
+    "Equalize",
+    "Erasing",
+    "Expr",
+    "Flatten",
+    "Gamma",
+    "Gather",
+    "GaussianBlur",
+    "Grayscale",
+    "HWC",
+    "HorizontalFlip",
+    "Hue",
+    "Invert",
+    "LabelMixUp",
+    "LabelSmoothing",
+    "MixUp",
+    "Normalize",
+    "OneHot",
+    "Pad",
+    "Perspective",
+    "Posterize",
+    "Ragged",
+    "RandAugment",
+    "RandomCrop",
+    "RandomGrayscale",
+    "RandomInvert",
+    "RandomResizedCrop",
+    "RandomTranslate",
+    "ReplaceLabel",
+    "Reshape",
+    "Resize",
+    "Rotate",
+    "Saturation",
+    "Scale",
+    "Sharpness",
+    "Solarize",
+    "Squeeze",
+    "Stack",
+    "ToFloat",
+    "TrivialAugment",
+    "Truncate",
+    "VerticalFlip",
+]
+
+
+class Affine(Operation):
+    """Turns, moves, scales and shears the picture at random.
+
+    degrees    with the clock: x: from -x to x; [a, b]: from a to b
+    translate  greatest shift, as a share of [width, height]; whole pixels
+    scale      how many times larger things become, between these
+    shear      degrees: x: along x from -x to x; [a, b]: along x from a to b; [a, b, c, d]: and along y from c to d
+    filter     between pixels; masks always take the nearest (nearest, bilinear)
+    center     what stays in its place: [x, y] in pixels, or (middle)
+    fill       what lies outside the picture: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "affine"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("degrees", "floats", ...),
+        ("translate", "floats", 0),
+        ("scale", "floats", (1, 1)),
+        ("shear", "floats", 0),
+        ("filter", "choice", "nearest"),
+        ("center", "floats", "middle"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(
+        self,
+        degrees: Floats,
+        translate: Floats = 0,
+        scale: Floats = (1, 1),
+        shear: Floats = 0,
+        filter: str = "nearest",
+        center: Floats = "middle",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
+        super().__init__(degrees, translate, scale, shear, filter, center, fill, mask_fill)
+
+
+class AutoContrast(Operation):
+    """Stretches each colour to the whole range, with a probability.
+
+    p  probability
+    """
+
+    name: ClassVar[str] = "autocontrast"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.5),)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)
+
+
+class Brightness(Operation):
+    """Every colour times a factor.
+
+    factor  0 is black, 1 the picture itself, 2 twice as bright
+    """
+
+    name: ClassVar[str] = "brightness"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("factor", "float", ...),)
+
+    def __init__(self, factor: float) -> None:
+        super().__init__(factor)
+
+
+class CHW(Operation):
+    """A picture as channels x height x width.
+
+    dtype  also cast to this type; same: keep it
+    """
+
+    name: ClassVar[str] = "chw"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("dtype", "dtype", "same"),)
+
+    def __init__(self, dtype: Any = "same") -> None:
+        super().__init__(dtype)
+
+
+class Cast(Operation):
+    """The same values in another element type.
+
+    dtype  the new type: bool, u8, i64, f16, bf16, f32 ...; float to integer rounds to the nearest even and stops at
+           the type's ends, integer to integer wraps
+    """
+
+    name: ClassVar[str] = "cast"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("dtype", "dtype", ...),)
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__(dtype)
+
+
+class CenterCrop(Operation):
+    """The middle of the picture.
+
+    size       n x n, or [h, w]; a smaller picture is padded with `fill`
+    fill       of the padding: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "center_crop"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(self, size: Ints, fill: Floats = 0, mask_fill: float = 0) -> None:
+        super().__init__(size, fill, mask_fill)
+
+
+class CenterResizedCrop(Operation):
+    """A square of `ratio` times the shorter side from the middle, resized.
+
+    size       the result: n x n, or [h, w]
+    ratio      side of the central square crop, as a share of the shorter side
+    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
+               lanczos)
+    antialias  widen the filter when shrinking, as Pillow does
+    """
+
+    name: ClassVar[str] = "center_resized_crop"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("ratio", "float", 0.875),
+        ("filter", "choice", "bilinear"),
+        ("antialias", "bool", True),
+    )
+
+    def __init__(self, size: Ints, ratio: float = 0.875, filter: str = "bilinear", antialias: bool = True) -> None:
+        super().__init__(size, ratio, filter, antialias)
+
+
+class ColorJitter(Operation):
+    """Random brightness, contrast, saturation and hue, in random order.
+
+    brightness  x: a factor from max(0, 1 - x) to 1 + x; or [from, to]
+    contrast    as brightness
+    saturation  as brightness
+    hue         x: a turn from -x to x of the circle; or [from, to]
+    p           probability
+    """
+
+    name: ClassVar[str] = "color_jitter"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("brightness", "floats", 0),
+        ("contrast", "floats", 0),
+        ("saturation", "floats", 0),
+        ("hue", "floats", 0),
+        ("p", "float", 1),
+    )
+
+    def __init__(
+        self, brightness: Floats = 0, contrast: Floats = 0, saturation: Floats = 0, hue: Floats = 0, p: float = 1
+    ) -> None:
+        super().__init__(brightness, contrast, saturation, hue, p)
+
+
+class Concat(Operation):
+    """Several inputs one behind the other along a dimension; numbers make a list.
+
+    axis  which dimension; -1 is the last
+    """
+
+    name: ClassVar[str] = "concat"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("axis", "int", 0),)
+
+    def __init__(self, axis: int = 0) -> None:
+        super().__init__(axis)
+
+
+class Contrast(Operation):
+    """Blends with the picture's mean gray.
+
+    factor  0 is the picture's mean gray, 1 the picture itself
+    """
+
+    name: ClassVar[str] = "contrast"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("factor", "float", ...),)
+
+    def __init__(self, factor: float) -> None:
+        super().__init__(factor)
+
+
+class CutMix(Operation):
+    """A box of the partner's picture (and mask) in the sample's; labels are mixed by what the box leaves.
+
+    alpha   lambda is drawn from Beta(alpha, alpha); above 0
+    labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
+            label, lambda] (vector, triple)
+    """
+
+    name: ClassVar[str] = "cutmix"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1), ("labels", "choice", "vector"))
+
+    def __init__(self, alpha: float = 1, labels: str = "vector") -> None:
+        super().__init__(alpha, labels)
+
+
+class Cutout(Operation):
+    """Paints a square at a random place.
+
+    size  side of the square, pixels; at most the picture's
+    fill  its colour: a number, or one for each channel
+    """
+
+    name: ClassVar[str] = "cutout"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("size", "int", ...), ("fill", "floats", 0))
+
+    def __init__(self, size: int, fill: Floats = 0) -> None:
+        super().__init__(size, fill)
+
+
+class Decode(Operation):
+    """A stored picture becomes pixels.
+
+    exact     never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize
+    channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3
+    orient    turn and mirror as the EXIF orientation says
+    bits      8 or 16; 0: as stored when all are alike, else 8
+    """
+
+    name: ClassVar[str] = "decode"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("exact", "bool", False),
+        ("channels", "int", 0),
+        ("orient", "bool", False),
+        ("bits", "int", 0),
+    )
+
+    def __init__(self, exact: bool = False, channels: int = 0, orient: bool = False, bits: int = 0) -> None:
+        super().__init__(exact, channels, orient, bits)
+
+
+class Drop(Operation):
+    """No output; what it was may still be an input of others."""
+
+    name: ClassVar[str] = "drop"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class Equalize(Operation):
+    """Spreads each colour's histogram evenly, with a probability.
+
+    p  probability
+    """
+
+    name: ClassVar[str] = "equalize"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.5),)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)
+
+
+class Erasing(Operation):
+    """Paints a rectangle of random size at a random place, with a probability.
+
+    p      probability
+    scale  share of the picture's area, between these
+    ratio  height / width, between these
+    value  a number, or one for each channel; random: noise, normal for f32, all values alike for integers (random)
+    """
+
+    name: ClassVar[str] = "erasing"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("p", "float", 0.5),
+        ("scale", "floats", (0.02, 0.33)),
+        ("ratio", "floats", (0.3, 3.3)),
+        ("value", "floats", 0),
+    )
+
+    def __init__(
+        self, p: float = 0.5, scale: Floats = (0.02, 0.33), ratio: Floats = (0.3, 3.3), value: Floats = 0
+    ) -> None:
+        super().__init__(p, scale, ratio, value)
+
+
+class Expr(Operation):
+    """An arithmetic expression over each element, in f32: expr("clamp(x * 2 - 1, 0, 1)").
+
+    text  over x, the element, and c, a picture's channel: + - * / < <= == && || ! ?: if min max clamp abs sqrt
+          floor ceil round exp log log2 log10 sin cos tan tanh pow atan2 pi
+    p     numbers that the text calls p0, p1 ...
+    """
+
+    name: ClassVar[str] = "expr"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("text", "text", ...), ("p", "floats", ()))
+
+    def __init__(self, text: str, p: Floats = ()) -> None:
+        super().__init__(text, p)
+
+
+class Flatten(Operation):
+    """All elements in one dimension."""
+
+    name: ClassVar[str] = "flatten"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class Gamma(Operation):
+    """Every colour, of 0..1, to a power.
+
+    gamma  the exponent: above 1 darker, below 1 lighter
+    """
+
+    name: ClassVar[str] = "gamma"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("gamma", "float", ...),)
+
+    def __init__(self, gamma: float) -> None:
+        super().__init__(gamma)
+
+
+class Gather(Operation):
+    """Some places of an array's first dimension.
+
+    indices  which places of the first dimension, in this order
+    """
+
+    name: ClassVar[str] = "gather"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("indices", "ints", ...),)
+
+    def __init__(self, indices: Ints) -> None:
+        super().__init__(indices)
+
+
+class GaussianBlur(Operation):
+    """Gaussian blur of random strength.
+
+    kernel_size  taps, odd: n both ways, or [across, down]
+    sigma        standard deviation in pixels, or between [from, to]
+    p            probability
+    """
+
+    name: ClassVar[str] = "gaussian_blur"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("kernel_size", "ints", ...),
+        ("sigma", "floats", (0.1, 2.0)),
+        ("p", "float", 1),
+    )
+
+    def __init__(self, kernel_size: Ints, sigma: Floats = (0.1, 2.0), p: float = 1) -> None:
+        super().__init__(kernel_size, sigma, p)
+
+
+class Grayscale(Operation):
+    """0.2989 r + 0.587 g + 0.114 b; always (random_grayscale: sometimes).
+
+    channels  colours of the output, 1 or 3; alpha comes on top when the input has it
+    """
+
+    name: ClassVar[str] = "grayscale"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("channels", "int", 1),)
+
+    def __init__(self, channels: int = 1) -> None:
+        super().__init__(channels)
+
+
+class HWC(Operation):
+    """A picture as height x width x channels, which it is unless chw stands before.
+
+    dtype  also cast to this type; same: keep it
+    """
+
+    name: ClassVar[str] = "hwc"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("dtype", "dtype", "same"),)
+
+    def __init__(self, dtype: Any = "same") -> None:
+        super().__init__(dtype)
+
+
+class HorizontalFlip(Operation):
+    """Mirrors left and right with probability p.
+
+    p  probability
+    """
+
+    name: ClassVar[str] = "hflip"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.5),)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)
+
+
+class Hue(Operation):
+    """Turns all hues by the same angle.
+
+    factor  part of the circle of hues; 0.5 gives the opposite hues
+    """
+
+    name: ClassVar[str] = "hue"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("factor", "float", ...),)
+
+    def __init__(self, factor: float) -> None:
+        super().__init__(factor)
+
+
+class Invert(Operation):
+    """White minus the value; always (random_invert: sometimes)."""
+
+    name: ClassVar[str] = "invert"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class LabelMixUp(Operation):
+    """Mixup for labels that are whole numbers: they become f32 [label, partner's label, lambda].
+
+    alpha  lambda is drawn from Beta(alpha, alpha); above 0
+    """
+
+    name: ClassVar[str] = "label_mixup"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1),)
+
+    def __init__(self, alpha: float = 1) -> None:
+        super().__init__(alpha)
+
+
+class LabelSmoothing(Operation):
+    """Y * (1 - eps) + eps / classes, of a label or of a vector such as one_hot and mixup give; f32.
+
+    eps      the part that all classes share
+    classes  for labels that are whole numbers: how many classes there are; a vector knows
+    """
+
+    name: ClassVar[str] = "label_smoothing"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("eps", "float", 0.1), ("classes", "int", 0))
+
+    def __init__(self, eps: float = 0.1, classes: int = 0) -> None:
+        super().__init__(eps, classes)
+
+
+class MixUp(Operation):
+    """Lambda of a sample and 1 - lambda of its partner, pictures and labels alike.
+
+    alpha   lambda is drawn from Beta(alpha, alpha); above 0
+    labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
+            label, lambda] (vector, triple)
+    """
+
+    name: ClassVar[str] = "mixup"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1), ("labels", "choice", "vector"))
+
+    def __init__(self, alpha: float = 1, labels: str = "vector") -> None:
+        super().__init__(alpha, labels)
+
+
+class Normalize(Operation):
+    """(x - mean) / std for each channel, u8 and u16 scaled to 0..1 first; gives f32.
+
+    mean  mean of each channel, or one for all; the words stand for mean and std of that data set (half: 0.5 and
+          0.5) (imagenet, cifar10, half)
+    std   standard deviation of each channel, or one for all; preset: the one that belongs to mean's word (preset)
+    unit  what mean and std are given in: 1 when white is 1.0, 255 when white is 255; f32 values are taken as they
+          are
+    """
+
+    name: ClassVar[str] = "normalize"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("mean", "floats", ...),
+        ("std", "floats", "preset"),
+        ("unit", "int", 1),
+    )
+
+    def __init__(self, mean: Floats, std: Floats = "preset", unit: int = 1) -> None:
+        super().__init__(mean, std, unit)
+
+
+class OneHot(Operation):
+    """A label as an f32 vector: 1 at its place, 0 elsewhere.
+
+    classes  length of the vector; labels are 0 to classes - 1
+    """
+
+    name: ClassVar[str] = "one_hot"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("classes", "int", ...),)
+
+    def __init__(self, classes: int) -> None:
+        super().__init__(classes)
+
+
+class Pad(Operation):
+    """A batch of values of different lengths as one array, filled up at their ends; last step of an output.
+
+    length  what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the
+            batch
+    value   what is filled in
+    mask    one more output NAME_mask: true where there is data
+    """
+
+    name: ClassVar[str] = "pad"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("length", "int", 0),
+        ("value", "float", 0),
+        ("mask", "bool", False),
+    )
+
+    def __init__(self, length: int = 0, value: float = 0, mask: bool = False) -> None:
+        super().__init__(length, value, mask)
+
+
+class Perspective(Operation):
+    """Looks at the picture from a random side, with a probability.
+
+    distortion_scale  how far corners move inwards, as a share of half the sides
+    p                 probability
+    filter            between pixels; masks always take the nearest (nearest, bilinear)
+    fill              what lies outside the picture: a number, or one for each channel
+    mask_fill         the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "perspective"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("distortion_scale", "float", 0.5),
+        ("p", "float", 0.5),
+        ("filter", "choice", "bilinear"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        filter: str = "bilinear",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
+        super().__init__(distortion_scale, p, filter, fill, mask_fill)
+
+
+class Posterize(Operation):
+    """Fewer levels of each colour, with a probability.
+
+    bits  how many of the highest bits remain
+    p     probability
+    """
+
+    name: ClassVar[str] = "posterize"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("bits", "int", ...), ("p", "float", 0.5))
+
+    def __init__(self, bits: int, p: float = 0.5) -> None:
+        super().__init__(bits, p)
+
+
+class Ragged(Operation):
+    """A batch of values of different lengths one behind the other, and where each begins; last step of an output."""
+
+    name: ClassVar[str] = "ragged"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class RandAugment(Operation):
+    """RandAugment: num_ops of fourteen changes of colour and place, by chance, all of one magnitude.
+
+    num_ops        how many changes, one after the other
+    magnitude      how strong they are: 0 to bins - 1
+    bins           how many magnitudes there are
+    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
+    fill           what lies outside the picture: a number, or one for each channel
+    """
+
+    name: ClassVar[str] = "randaugment"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("num_ops", "int", 2),
+        ("magnitude", "int", 9),
+        ("bins", "int", 31),
+        ("interpolation", "choice", "nearest"),
+        ("fill", "floats", 0),
+    )
+
+    def __init__(
+        self, num_ops: int = 2, magnitude: int = 9, bins: int = 31, interpolation: str = "nearest", fill: Floats = 0
+    ) -> None:
+        super().__init__(num_ops, magnitude, bins, interpolation, fill)
+
+
+class RandomCrop(Operation):
+    """A window at a random place, optionally of the padded picture.
+
+    size           n x n, or [h, w]
+    padding        on all sides, [x, y], or [left, top, right, bottom]
+    pad_if_needed  pad pictures that are smaller than the crop
+    fill           of the padding: a number, or one for each channel
+    mask_fill      the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "random_crop"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("padding", "ints", 0),
+        ("pad_if_needed", "bool", False),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(
+        self, size: Ints, padding: Ints = 0, pad_if_needed: bool = False, fill: Floats = 0, mask_fill: float = 0
+    ) -> None:
+        super().__init__(size, padding, pad_if_needed, fill, mask_fill)
+
+
+class RandomGrayscale(Operation):
+    """Gray in all three colours, with a probability.
+
+    p  probability
+    """
+
+    name: ClassVar[str] = "random_grayscale"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.1),)
+
+    def __init__(self, p: float = 0.1) -> None:
+        super().__init__(p)
+
+
+class RandomInvert(Operation):
+    """White minus the value, with a probability.
+
+    p  probability
+    """
+
+    name: ClassVar[str] = "random_invert"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.5),)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)
+
+
+class RandomResizedCrop(Operation):
+    """A random window of random size and ratio, resized.
+
+    size       the result: n x n, or [h, w]
+    scale      share of the picture's area, between these
+    ratio      width / height of the crop, between these
+    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
+               lanczos)
+    antialias  widen the filter when shrinking, as Pillow does
+    """
+
+    name: ClassVar[str] = "random_resized_crop"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("scale", "floats", (0.08, 1.0)),
+        ("ratio", "floats", (0.75, 1.3333333333333333)),
+        ("filter", "choice", "bilinear"),
+        ("antialias", "bool", True),
+    )
+
+    def __init__(
+        self,
+        size: Ints,
+        scale: Floats = (0.08, 1.0),
+        ratio: Floats = (0.75, 1.3333333333333333),
+        filter: str = "bilinear",
+        antialias: bool = True,
+    ) -> None:
+        super().__init__(size, scale, ratio, filter, antialias)
+
+
+class RandomTranslate(Operation):
+    """Moves the picture by up to `padding` pixels each way; its size stays.
+
+    padding    pixels: the greatest shift in each direction
+    fill       what comes in at the sides: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "random_translate"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("padding", "int", ...),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(self, padding: int, fill: Floats = 0, mask_fill: float = 0) -> None:
+        super().__init__(padding, fill, mask_fill)
+
+
+class ReplaceLabel(Operation):
+    """Other whole numbers for some: labels, or the classes of a mask.
+
+    from_  the label, or labels, that are replaced
+    to     what they become
+    """
+
+    name: ClassVar[str] = "replace_label"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("from", "ints", ...), ("to", "int", ...))
+
+    def __init__(self, from_: Ints, to: int) -> None:
+        super().__init__(from_, to)
+
+
+class Reshape(Operation):
+    """The same elements in other dimensions.
+
+    shape  the new dimensions; one may be -1: what is left
+    """
+
+    name: ClassVar[str] = "reshape"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("shape", "ints", ...),)
+
+    def __init__(self, shape: Ints) -> None:
+        super().__init__(shape)
+
+
+class Resize(Operation):
+    """Changes the size; antialiased.
+
+    size       n: the shorter side becomes n; [h, w]: exactly that
+    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
+               lanczos)
+    antialias  widen the filter when shrinking, as Pillow does
+    max_size   with one n: the longer side is at most this; 0: any
+    """
+
+    name: ClassVar[str] = "resize"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("filter", "choice", "bilinear"),
+        ("antialias", "bool", True),
+        ("max_size", "int", 0),
+    )
+
+    def __init__(self, size: Ints, filter: str = "bilinear", antialias: bool = True, max_size: int = 0) -> None:
+        super().__init__(size, filter, antialias, max_size)
+
+
+class Rotate(Operation):
+    """Turns the picture by a random angle.
+
+    degrees    against the clock: x: from -x to x; [a, b]: from a to b
+    filter     between pixels; masks always take the nearest (nearest, bilinear)
+    expand     the result is as large as the turned picture
+    center     what stays in its place: [x, y] in pixels, or (middle)
+    fill       what lies outside the picture: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "rotate"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("degrees", "floats", ...),
+        ("filter", "choice", "nearest"),
+        ("expand", "bool", False),
+        ("center", "floats", "middle"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(
+        self,
+        degrees: Floats,
+        filter: str = "nearest",
+        expand: bool = False,
+        center: Floats = "middle",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
+        super().__init__(degrees, filter, expand, center, fill, mask_fill)
+
+
+class Saturation(Operation):
+    """Blends with the gray picture.
+
+    factor  0 is the gray picture, 1 the picture itself
+    """
+
+    name: ClassVar[str] = "saturation"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("factor", "float", ...),)
+
+    def __init__(self, factor: float) -> None:
+        super().__init__(factor)
+
+
+class Scale(Operation):
+    """X * factor + offset in f32, for pictures and any array of numbers.
+
+    factor  what each element is multiplied by
+    offset  what is added then
+    """
+
+    name: ClassVar[str] = "scale"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("factor", "float", ...), ("offset", "float", 0))
+
+    def __init__(self, factor: float, offset: float = 0) -> None:
+        super().__init__(factor, offset)
+
+
+class Sharpness(Operation):
+    """Blends with the smoothed picture, with a probability.
+
+    factor  0 is smooth, 1 the picture itself, 2 sharper
+    p       probability
+    """
+
+    name: ClassVar[str] = "sharpness"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("factor", "float", ...), ("p", "float", 0.5))
+
+    def __init__(self, factor: float, p: float = 0.5) -> None:
+        super().__init__(factor, p)
+
+
+class Solarize(Operation):
+    """Inverts what is as bright as a threshold, with a probability.
+
+    threshold  values from here on are inverted; in the type's own values (u16: default 32768, f32: 0.5)
+    p          probability
+    """
+
+    name: ClassVar[str] = "solarize"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("threshold", "float", 128), ("p", "float", 0.5))
+
+    def __init__(self, threshold: float = 128, p: float = 0.5) -> None:
+        super().__init__(threshold, p)
+
+
+class Squeeze(Operation):
+    """Without the dimensions that are always 1."""
+
+    name: ClassVar[str] = "squeeze"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class Stack(Operation):
+    """Several inputs of one shape along a new dimension.
+
+    axis  which dimension; -1 is the last
+    """
+
+    name: ClassVar[str] = "stack"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("axis", "int", 0),)
+
+    def __init__(self, axis: int = 0) -> None:
+        super().__init__(axis)
+
+
+class ToFloat(Operation):
+    """F32 in 0..1: u8 times 1/255, u16 times 1/65535, signed types by their largest value; floats keep their value."""
+
+    name: ClassVar[str] = "to_float"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class TrivialAugment(Operation):
+    """TrivialAugment (wide): one of fourteen changes of colour and place, of random magnitude.
+
+    bins           how many magnitudes there are
+    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
+    fill           what lies outside the picture: a number, or one for each channel
+    """
+
+    name: ClassVar[str] = "trivialaugment"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("bins", "int", 31),
+        ("interpolation", "choice", "nearest"),
+        ("fill", "floats", 0),
+    )
+
+    def __init__(self, bins: int = 31, interpolation: str = "nearest", fill: Floats = 0) -> None:
+        super().__init__(bins, interpolation, fill)
+
+
+class Truncate(Operation):
+    """At most so much of an array's first dimension.
+
+    length  how much of the first dimension may remain
+    side    right: the end is cut off; left: the beginning (right, left)
+    """
+
+    name: ClassVar[str] = "truncate"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("length", "int", ...), ("side", "choice", "right"))
+
+    def __init__(self, length: int, side: str = "right") -> None:
+        super().__init__(length, side)
+
+
+class VerticalFlip(Operation):
+    """Mirrors top and bottom with probability p.
+
+    p  probability
+    """
+
+    name: ClassVar[str] = "vflip"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.5),)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)

@@ -1,0 +1,373 @@
+"""Pipelines: what is done with each sample on its way into the batch.
+
+A pipeline is text (``docs/python-loader.md`` says how it reads), the same in C, on the command line and here. Operation
+objects write it:
+
+>>> import mldf
+>>> op = mldf.RandomResizedCrop(224, scale=(0.35, 1))
+>>> op, op.text
+(RandomResizedCrop(224, scale=(0.35, 1)), 'random_resized_crop(224, scale=[0.35, 1])')
+>>> mldf.RandomResizedCrop("large")
+Traceback (most recent call last):
+mldf.errors.ArgumentError: RandomResizedCrop('large'): size: wants a number or a [list]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Union
+
+import numpy as np
+
+from . import _mldf
+from .errors import ArgumentError, SyntaxMistakeError, WrongTypeError
+
+__all__ = ["CFunction", "CSource", "Operation", "Pipeline", "Pipelines", "Step", "canonical"]
+
+Step = Union["Operation", str, Callable[[Any], Any]]
+"""An operation, its text, or (last in the list) a callable on the whole batch's array."""
+Pipeline = Union[Sequence[Step], "Operation", str, None]
+Pipelines = Union[Mapping[str, Pipeline], str]
+
+_WORDS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "half": "f16", "double": "f64"}
+_WORDS.update({f"{kind}int{bits}": f"{kind or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)})
+_WORDS["float"] = "f32"
+_PLACE = re.compile(r"^line \d+, column \d+: ")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def dtype_word(value: Any) -> str:
+    """The language's name of an element type: of NumPy's, torch's, or a name.
+
+    >>> import numpy as np
+    >>> dtype_word(np.float16), dtype_word("uint8"), dtype_word("f32")
+    ('f16', 'u8', 'f32')
+    """
+    if isinstance(value, type) and value in (bool, int, float):
+        return {bool: "bool", int: "i64", float: "f32"}[value]
+    name = value if isinstance(value, str) else str(getattr(value, "__name__", value))
+    name = name.removeprefix("torch.")
+    return _WORDS.get(name, name)
+
+
+def literal(value: Any, kind: str) -> str:
+    """A parameter's value as text."""
+    if kind == "dtype":
+        return dtype_word(value)
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return "true" if value else "false"
+    if isinstance(value, str):
+        if kind != "text" and _WORD.fullmatch(value):
+            return value
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if hasattr(value, "tolist"):  # NumPy's and torch's numbers and arrays
+        value = value.tolist()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if hasattr(value, "__index__"):
+        return repr(value.__index__())
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(literal(v, kind) for v in value) + "]"
+    if hasattr(value, "value") and isinstance(value.value, str):  # an enum, such as torchvision's InterpolationMode
+        return literal(value.value, kind)
+    raise WrongTypeError(f"a number, a list of numbers or text is needed, not {type(value).__name__}")
+
+
+def without_place(message: str) -> str:
+    """Without the line and column of a text that the user never saw."""
+    return _PLACE.sub("", message)
+
+
+class Operation:
+    """One step of a pipeline. :mod:`mldf.ops` has a class for every operation of the library."""
+
+    name: ClassVar[str] = ""
+    """As the pipeline's text has it."""
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = ()
+    """(name, type, default) of each, in order; a default of `...` must be given."""
+
+    def __init__(self, *values: Any) -> None:
+        self._values = values
+        self.text: str = self._write()
+        """The step as the pipeline's text has it."""
+        try:
+            _mldf.check_pipeline("x: " + self.text)
+        except (ArgumentError, SyntaxMistakeError) as error:
+            message = without_place(str(error)).removeprefix(f"{self.name}, ")
+            raise type(error)(f"{self!r}: {message}") from None
+
+    def _given(self) -> list[tuple[int, str, str, Any]]:
+        """(place, name, type, value) of those that are not the default."""
+        out = []
+        for i, ((name, kind, default), value) in enumerate(zip(self.parameters, self._values)):
+            if default is ... or (value is not default and not _same(value, default)):
+                out.append((i, name, kind, value))
+        return out
+
+    def _write(self) -> str:
+        parts: list[str] = []
+        for i, name, kind, value in self._given():
+            try:
+                text = literal(value, kind)
+            except WrongTypeError as error:
+                raise WrongTypeError(f"{self!r}: {name}: {error}") from None
+            parts.append(text if i == len(parts) else f"{name}={text}")
+        return f"{self.name}({', '.join(parts)})" if parts else self.name
+
+    def __repr__(self) -> str:
+        parts: list[str] = []
+        for i, name, _, value in self._given():
+            parts.append(repr(value) if i == len(parts) else f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Operation) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, (list, tuple)) and isinstance(default, (list, tuple)):
+        return list(value) == list(default)
+    return isinstance(value, (int, float, str)) and type(value) is type(default) and bool(value == default)
+
+
+class OwnOperation(Operation):
+    """An operation of one's own, which runs for each sample on the loader's threads: :class:`CSource`,
+    :class:`CFunction`.
+    """
+
+    def __init__(self, what: Any, arguments: Sequence[float], dtype: Any, shape: Sequence[int] | None) -> None:
+        self.dtype = None if dtype is None else _own_dtype(dtype)
+        self.shape = None if shape is None else tuple(int(d) for d in shape)
+        self.arguments = tuple(float(a) for a in arguments)
+        identity = f"{what!r} {self.dtype} {self.shape}"
+        self.own_name = "own_" + hashlib.sha256(identity.encode()).hexdigest()[:16]
+        """As the pipeline's text has it."""
+        self.text = self.own_name + (f"({', '.join(map(repr, self.arguments))})" if arguments else "")
+
+    def describe(self) -> tuple[str, str | None, int, str | None, tuple[int, ...] | None]:
+        """(name, C source, address, dtype, shape) for the extension module."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        more = [f"dtype={self.dtype!r}"] * (self.dtype is not None) + [f"shape={self.shape}"] * (self.shape is not None)
+        return f"{type(self).__name__}({', '.join(['...', *map(repr, self.arguments), *more])})"
+
+
+def _own_dtype(dtype: Any) -> str:
+    word = dtype_word(dtype)
+    if word == "bf16":
+        return "bfloat16"
+    names = {"f": "float", "i": "int", "u": "uint"}
+    kind = f"{names[word[0]]}{word[1:]}" if word[:1] in names and word[1:].isdigit() else word
+    try:
+        return np.dtype(kind).str
+    except TypeError:
+        raise WrongTypeError(f"dtype={dtype!r}: it is no element type") from None
+
+
+class CSource(OwnOperation):
+    """An operation as C source, compiled once and kept in the cache. It defines::
+
+        int mldf_run(const void *in, void *out, const unsigned long long *dims, const double *arguments,
+                     const unsigned long long *random);
+
+    source     the text; no headers are included
+    arguments  numbers for `arguments`
+    dtype      element type of the result; None: as the input's
+    shape      of the result; None: as the input's
+
+    dims are the input's, four random numbers depend on (seed, epoch, position, operation) alone; 0 is success, anything
+    else a bad sample. It is called from several threads at once.
+    """
+
+    def __init__(self, source: str, *arguments: float, dtype: Any = None, shape: Sequence[int] | None = None) -> None:
+        if "mldf_run" not in source:
+            raise ArgumentError("CSource: the source does not define mldf_run")
+        self.source = source
+        super().__init__(source, arguments, dtype, shape)
+
+    def describe(self) -> tuple[str, str | None, int, str | None, tuple[int, ...] | None]:
+        """For the extension module."""
+        return self.own_name, self.source, 0, self.dtype, self.shape
+
+
+class CFunction(OwnOperation):
+    """An operation as a compiled function, with the signature that :class:`CSource` has: a Numba ``cfunc``, a ctypes
+    function, or an address. The object is kept as long as the operation.
+
+    With Numba::
+
+        @numba.cfunc("int32(CPointer(uint8), CPointer(float32), CPointer(uint64), CPointer(float64), CPointer(uint64))")
+        def mean(inp, out, dims, arguments, random): ...
+
+    It must not need the interpreter: no objects, no printing, no exceptions.
+    """
+
+    def __init__(self, function: Any, *arguments: float, dtype: Any = None, shape: Sequence[int] | None = None) -> None:
+        self.function = function
+        self.address = _address(function)
+        super().__init__(self.address, arguments, dtype, shape)
+
+    def describe(self) -> tuple[str, str | None, int, str | None, tuple[int, ...] | None]:
+        """For the extension module."""
+        return self.own_name, None, self.address, self.dtype, self.shape
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise WrongTypeError("a CFunction is an address of this process; it cannot be pickled")
+
+
+def _address(function: Any) -> int:
+    if isinstance(function, int) and not isinstance(function, bool):
+        address = function
+    elif isinstance(getattr(function, "address", None), int):  # Numba
+        address = function.address
+    else:
+        import ctypes
+
+        try:
+            address = ctypes.cast(function, ctypes.c_void_p).value or 0
+        except (ctypes.ArgumentError, TypeError):
+            raise WrongTypeError(
+                f"CFunction: {function!r} is no Numba cfunc, no ctypes function and no address; plain Python callables "
+                "go last into the list by themselves"
+            ) from None
+    if address <= 0:
+        raise ArgumentError("CFunction: the address is 0")
+    return address
+
+
+def canonical(text: str) -> str:
+    """A pipeline's text in one form: every parameter by name, without comments.
+
+    >>> canonical("image: hflip")
+    'image: hflip(p=0.5)\\n'
+    """
+    return _mldf.check_pipeline(text)
+
+
+# ---- from the loader's argument to text and callables ----
+
+
+@dataclass
+class Compiled:
+    """What a loader needs of its pipelines."""
+
+    statements: list[str] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
+    """Fields and outputs that the statements name."""
+    calls: dict[str, list[Callable[[Any], Any]]] = field(default_factory=dict)
+    """Python callables by output."""
+    plain: list[str] = field(default_factory=list)
+    """Fields that are wanted as they are."""
+    own: dict[str, OwnOperation] = field(default_factory=dict)
+    """The user's own operations by name."""
+
+
+def _steps(
+    output: str, pipeline: Pipeline, own: dict[str, OwnOperation]
+) -> tuple[list[str], list[Callable[[Any], Any]]]:
+    items: Sequence[Any] = (
+        [pipeline] if isinstance(pipeline, (Operation, str)) or callable(pipeline) else pipeline or []
+    )
+    if not isinstance(items, Sequence):
+        raise WrongTypeError(f"pipelines[{output!r}]: a list of steps is needed, not {type(items).__name__}")
+    texts: list[str] = []
+    calls: list[Callable[[Any], Any]] = []
+    for i, step in enumerate(items):
+        if isinstance(step, type) and issubclass(step, Operation):
+            raise WrongTypeError(
+                f"pipelines[{output!r}], step {i + 1}: the class {step.__name__}; write {step.__name__}(...)"
+            )
+        if isinstance(step, (Operation, str)):
+            if calls:
+                raise ArgumentError(
+                    f"pipelines[{output!r}], step {i + 1}: {step!r} stands behind a Python callable; callables see the "
+                    "whole batch when all else is done, so they come last"
+                )
+            texts.append(step.text if isinstance(step, Operation) else step)
+            if isinstance(step, OwnOperation):
+                own[step.own_name] = step
+        elif callable(step):
+            calls.append(step)
+        else:
+            raise WrongTypeError(
+                f"pipelines[{output!r}], step {i + 1}: {step!r} is no operation of mldf, no text and no callable"
+            )
+    return texts, calls
+
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
+_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)")
+
+
+def quoted(name: str) -> str:
+    """A field's name as the language has it: in backquotes where it is no plain word."""
+    return name if _BARE.fullmatch(name) else "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def mentioned(text: str) -> set[str]:
+    """All names in front of the colons of a pipeline's text.
+
+    >>> sorted(mentioned("small = image: resize(8) | hflip; x: drop"))
+    ['image', 'small', 'x']
+    """
+    out: set[str] = set()
+    for line in canonical(text).splitlines():
+        out |= left_names(re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0])
+    return out
+
+
+def left_names(left: str) -> set[str]:
+    """All names in what stands in front of a colon."""
+    return {a or b for a, b in _NAMES.findall(left)}
+
+
+def output_names(key: str) -> list[str]:
+    """The outputs that the left side of a statement names.
+
+    >>> output_names("image"), output_names("small = image"), output_names("image, seg as mask")
+    (['image'], ['small'], ['image', 'seg'])
+    """
+    left = key.split("=", 1)[0]
+    return [part.split(" as ")[0].strip() for part in left.split(",")]
+
+
+def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> Compiled:
+    """The text of pipelines, and what it cannot say."""
+    out = Compiled()
+    if pipelines is None:
+        return out
+    if isinstance(pipelines, str):
+        out.statements.append(pipelines)
+        out.named = mentioned(pipelines)
+        return out
+    if not isinstance(pipelines, Mapping):
+        raise WrongTypeError(
+            f"pipelines: a dict of output to steps, or the pipeline's text, is needed, not {type(pipelines).__name__}"
+        )
+    for key, pipeline in pipelines.items():
+        if not isinstance(key, str):
+            raise WrongTypeError(f"pipelines: {key!r}: names of outputs are text")
+        names = [key] if key in fields else output_names(key)
+        left = quoted(key) if key in fields else key
+        if pipeline is None:
+            out.statements.append(f"{left}: drop")
+            out.named.add(key)
+            continue
+        texts, callables = _steps(key, pipeline, out.own)
+        if texts:
+            out.statements.append(f"{left}: {' | '.join(texts)}")
+            out.named |= {key} if key in fields else left_names(left)
+        elif key == names[0]:
+            out.plain.append(key)
+        else:
+            raise ArgumentError(f"pipelines[{key!r}]: it has no steps")
+        if callables:
+            out.calls[names[0]] = callables
+    return out

@@ -1,0 +1,40 @@
+"""Which rank this process is, of how many."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .errors import ArgumentError
+
+__all__ = ["find_rank"]
+
+
+def find_rank(rank: int | None = None, world_size: int | None = None) -> tuple[int, int, str]:
+    """(rank, world_size, where it was found): what is given, torch.distributed, or RANK and WORLD_SIZE of the
+    environment, as torchrun and its kin set them; else 0 of 1.
+
+    >>> find_rank(1, 4)
+    (1, 4, 'given')
+    """
+    if (rank is None) != (world_size is None):
+        raise ArgumentError("rank and world_size are given together, or neither")
+    if rank is not None and world_size is not None:
+        if not 0 <= rank < world_size:
+            raise ArgumentError(f"rank={rank} of world_size={world_size}: it is 0 to {world_size - 1}")
+        return rank, world_size, "given"
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)  # imported already, or not used at all
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_rank()), int(distributed.get_world_size()), "torch.distributed"
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        try:
+            found = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        except ValueError:
+            raise ArgumentError(
+                f"RANK={os.environ['RANK']!r} and WORLD_SIZE={os.environ['WORLD_SIZE']!r} of the environment are no "
+                "numbers; give rank and world_size"
+            ) from None
+        if not 0 <= found[0] < found[1]:
+            raise ArgumentError(f"RANK={found[0]} of WORLD_SIZE={found[1]} in the environment makes no sense")
+        return (*found, "environment")
+    return 0, 1, "alone"

@@ -1,0 +1,92 @@
+"""Which samples an epoch has, and how often: subsets, weights, mixtures, for the loader's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .dataset import Dataset
+from .errors import ArgumentError, UnsupportedError
+
+__all__ = ["describe"]
+
+Numbers = npt.NDArray[np.uint64]
+
+
+def _ascending(numbers: Numbers, shuffled: bool) -> Numbers:
+    """The subset as the library takes it. The order that numbers were given in is lost in a shuffle anyway."""
+    if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
+        return np.ascontiguousarray(numbers)
+    out = np.sort(numbers)
+    twice = out[1:] == out[:-1]
+    if twice.any():
+        n = int(out[1:][twice][0])
+        raise ArgumentError(f"subset: sample {n} is there twice; weights= draws samples more than once")
+    if not shuffled:
+        raise ArgumentError(
+            "subset: its samples are not in ascending order, and the order is sequential; sort them, or shuffle"
+        )
+    return out
+
+
+def _numbers(dataset: Dataset) -> Numbers | None:
+    """Of a subset, among all samples of the files; None: all of them."""
+    index = dataset._index
+    if isinstance(index, range):
+        return np.arange(index.start, index.stop, index.step, dtype=np.int64).astype(np.uint64)
+    return index
+
+
+def _weighted(dataset: Dataset, weights: Any, draws: int | None) -> tuple[Any, ...]:
+    values = np.ascontiguousarray(weights, np.float64)
+    if values.shape != (len(dataset),):
+        raise ArgumentError(f"weights: an array of shape {values.shape} for {len(dataset)} samples")
+    numbers = _numbers(dataset)
+    if numbers is not None:
+        spread = np.zeros(dataset._view.files.count)
+        np.add.at(spread, numbers, values)
+        values = spread
+    return ("weighted", values, len(dataset) if draws is None else draws)
+
+
+def _balanced(dataset: Dataset, name: str, draws: int | None) -> tuple[Any, ...]:
+    if len(dataset.paths) > 1:
+        raise UnsupportedError("balance: of one file alone; weights= does nearly the same for several")
+    classes = dataset._classes(name)
+    numbers = dataset._numbers(None)
+    parts = [(np.sort(numbers[classes == c]), 1) for c in np.unique(classes)]
+    return ("mixture", parts, draws or 0)
+
+
+def _mixed(dataset: Dataset, ratios: Any, draws: int | None) -> tuple[Any, ...]:
+    infos = dataset._view.files.infos
+    if dataset._index is not None:
+        raise UnsupportedError("ratios: of whole files, not of a subset")
+    if len(ratios) != len(infos) or len(infos) < 2:
+        raise ArgumentError(f"ratios: {len(ratios)} of them for {len(infos)} files; one for each, two at least")
+    if any(int(r) != r or r <= 0 for r in ratios):
+        raise ArgumentError(f"ratios={list(ratios)}: they are whole numbers above 0")
+    return ("mixture", [(i["num_samples"], int(r)) for i, r in zip(infos, ratios)], draws or 0)
+
+
+def describe(
+    dataset: Dataset, shuffled: bool, weights: Any, balance: str | None, ratios: Any, draws: int | None
+) -> tuple[Any, ...] | None:
+    """What the extension module makes an order of; None: all samples, by the loader's own options."""
+    chosen = [
+        name for name, value in (("weights", weights), ("balance", balance), ("ratios", ratios)) if value is not None
+    ]
+    if len(chosen) > 1:
+        raise ArgumentError(f"{' and '.join(chosen)}: one of them at a time")
+    if weights is not None:
+        return _weighted(dataset, weights, draws)
+    if balance is not None:
+        return _balanced(dataset, balance, draws)
+    if ratios is not None:
+        return _mixed(dataset, ratios, draws)
+    if draws is not None:
+        raise ArgumentError("samples_per_epoch goes with weights, balance or ratios")
+    numbers = _numbers(dataset)
+    return None if numbers is None else ("subset", _ascending(numbers, shuffled))

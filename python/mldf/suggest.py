@@ -1,0 +1,33 @@
+"""Near misses: what somebody who mistyped a name most likely meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from .errors import ArgumentError
+
+__all__ = ["choice", "near"]
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """ "; did you mean ...?", or what there is.
+
+    >>> near("iamge", ["image", "label"])
+    "; did you mean 'image'?"
+    """
+    known = list(dict.fromkeys(names))
+    found = difflib.get_close_matches(name, known, 1)
+    if found:
+        return f"; did you mean {found[0]!r}?"
+    return f"; there is {', '.join(map(repr, known[:20]))}" if known else ""
+
+
+def choice(argument: str, value: Any, choices: tuple[str, ...]) -> int:
+    """The place of a word among the choices; what else is given is reported."""
+    if isinstance(value, str) and value in choices:
+        return choices.index(value)
+    hint = near(value, choices) if isinstance(value, str) and difflib.get_close_matches(value, choices, 1) else ""
+    shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
+    raise ArgumentError(f"{argument}={value!r}: it is {shown}{hint}")

@@ -1,0 +1,403 @@
+"""The loader's life: threads, signals, fork, leaks, memory that outlives it, the end of the interpreter."""
+
+import gc
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import mldf
+import numpy as np
+import pkg
+import pytest
+
+COUNT = 60
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return str(pkg.make(tmp_path_factory.mktemp("life") / "a.mldf", count=COUNT))
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory):
+    """Pictures that take a while each."""
+    path = tmp_path_factory.mktemp("slow") / "slow.mldf"
+    rng = np.random.default_rng(0)
+    data = mldf.images.encode(rng.integers(0, 256, (1500, 2000, 3), np.uint8), "png")
+    with mldf.Writer(path, {"image": mldf.Image(), "n": mldf.Int()}) as w:
+        for i in range(64):
+            w.append({"image": data, "n": i})
+    return str(path)
+
+
+PICTURES = {"image": [mldf.RandomResizedCrop(8), mldf.CHW("f32")]}
+
+
+def load(path, size=8, **options):
+    return mldf.Loader(path, size, pipelines=PICTURES, fields=["image", "label"], **options)
+
+
+def run_python(code, *arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+# ---- nothing is left behind ----
+
+
+def test_a_hundred_epochs_of_early_break_leave_nothing_behind(path):
+    def epochs(loader, count):
+        for _ in range(count):
+            for i, _ in enumerate(loader):
+                if i == 2:
+                    break
+
+    loader = load(path, shuffle=True, threads=3)
+    epochs(loader, 20)
+    files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
+    epochs(loader, 100)
+    assert (pkg.open_files(), pkg.threads()) == (files, threads)
+    assert pkg.resident() - memory < 8 << 20
+    assert loader.epoch == 119
+
+
+def test_loaders_that_are_closed_or_forgotten_leave_nothing_behind(path):
+    def use(how):
+        loader = load(path, threads=2, batches_ahead=6)
+        it = iter(loader)
+        next(it)
+        if how == 1:
+            loader.close()
+        elif how == 2:
+            with loader:
+                next(it)
+        elif how == 3:
+            with pytest.raises(ValueError, match="mine"), loader:
+                raise ValueError("mine")
+
+    for i in range(8):
+        use(i % 4)
+    gc.collect()
+    files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
+    for i in range(80):
+        use(i % 4)
+    gc.collect()
+    deadline = time.monotonic() + 5
+    while pkg.threads() > threads and time.monotonic() < deadline:
+        time.sleep(0.01)  # a joined thread leaves /proc a moment later
+    assert (pkg.open_files(), pkg.threads()) == (files, threads)
+    assert pkg.resident() - memory < 16 << 20
+
+
+def test_exceptions_in_user_code_leak_nothing(path):
+    def fail(batch):
+        raise ZeroDivisionError
+
+    loader = load(path, threads=2, transform=fail)
+
+    def epoch():
+        it, failed = iter(loader), 0
+        while True:
+            try:
+                next(it)
+            except ZeroDivisionError:
+                failed += 1
+            except StopIteration:
+                return failed
+
+    assert epoch() == 8
+    memory, threads = pkg.resident(), pkg.threads()
+    for _ in range(100):
+        assert epoch() == 8
+    assert pkg.resident() - memory < 8 << 20 and pkg.threads() == threads
+
+
+def test_a_loader_that_cannot_be_made_leaves_nothing_behind(path):
+    def fail():
+        with pytest.raises(mldf.Error):
+            mldf.Loader(path, pipelines={"image": [mldf.Resize(3), "chw"]})
+
+    fail()
+    gc.collect()
+    before = pkg.open_files(), pkg.threads()
+    for _ in range(20):
+        fail()
+    gc.collect()
+    assert (pkg.open_files(), pkg.threads()) == before
+
+
+# ---- memory ----
+
+
+def test_kept_batches_stay_valid_and_differ(path):
+    loader = load(path, threads=2)
+    copies, kept = [], []
+    for batch in loader:
+        kept.append(batch)
+        copies.append([np.array(a) for a in batch])
+    list(loader)
+    loader.close()
+    del loader
+    gc.collect()
+    for batch, copy in zip(kept, copies):
+        for array, want in zip(batch, copy):
+            assert np.array_equal(array, want)
+            array[...] = 1  # memory of its own: nobody else's changes
+    assert all((a == 1).all() for b in kept for a in b)
+    one = kept[3].image
+    part = one[2:4, 0]
+    del kept, batch, array, one
+    gc.collect()
+    assert (part == 1).all()
+
+
+def test_the_memory_of_forgotten_batches_is_used_again(path):
+    loader = load(path, threads=1, batches_ahead=3)
+    places = {b.image.ctypes.data for _ in range(5) for b in loader}
+    assert len(places) <= 8
+
+
+def test_dlpack_gives_the_same_memory(path):
+    loader = load(path)
+    loader._core.form(mldf.batch.batch_type(("image", "label")), (0, 1), (None, None))
+    loader._core.begin(0)
+    raw = loader._core.next()
+    array = raw[0]
+    assert array.__dlpack_device__() == (1, 0)
+    a, b = np.from_dlpack(array), np.asarray(array)
+    assert a.ctypes.data == b.ctypes.data and np.array_equal(a, b) and a.shape == (8, 3, 8, 8) and a.dtype == np.float32
+    assert '"dltensor_versioned"' in repr(array.__dlpack__(max_version=(1, 0)))
+    assert '"dltensor"' in repr(array.__dlpack__())
+    loader._core.pending = None
+    loader.close()
+    del raw, array, b
+    gc.collect()
+    assert np.isfinite(a).all() and a.max() > 0
+
+
+# ---- threads ----
+
+
+def test_next_gives_up_the_lock_of_the_interpreter(slow):
+    loader = mldf.Loader(slow, 16, pipelines=PICTURES, threads=2)
+    ticks, done = [], threading.Event()
+
+    def count():
+        while not done.is_set():
+            ticks.append(None)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = len(ticks)
+    next(iter(loader))
+    seen = len(ticks) - before
+    done.set()
+    thread.join()
+    assert seen > 5
+    loader.close()
+
+
+def test_a_second_thread_is_refused_and_close_ends_a_waiting_next(slow):
+    loader = mldf.Loader(slow, 64, pipelines=PICTURES, threads=1)
+    it = iter(loader)
+    errors = []
+
+    def wait():
+        try:
+            next(it)
+        except mldf.errors.StateError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.15)
+    with pytest.raises(mldf.errors.StateError, match="another thread"):
+        next(it)
+    assert loader.stats().threads == 1  # may be asked all the time
+    loader.close()
+    thread.join(10)
+    assert not thread.is_alive() and errors == ["this loader was closed while it was waited for"]
+    with pytest.raises(mldf.errors.StateError, match="closed"):
+        iter(loader)
+    assert repr(loader) == "Loader(slow.mldf, closed)"
+    loader.close()
+
+
+def test_worker_threads_block_all_signals(path):
+    before = set(os.listdir("/proc/self/task"))
+    loader = load(path, threads=3)
+    next(iter(loader))
+    mine = set(os.listdir("/proc/self/task")) - before
+    assert len(mine) == 3
+    for thread in mine:
+        status = pathlib.Path(f"/proc/self/task/{thread}/status").read_text()
+        blocked = int(status.split("SigBlk:")[1].split()[0], 16)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM):
+            assert blocked >> (number - 1) & 1
+
+
+# ---- signals ----
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_ctrl_c_interrupts_next_and_loses_no_batch(slow, threads):
+    loader = mldf.Loader(slow, 16, pipelines=PICTURES, fields=["image", "n"], threads=threads)
+    seen, interrupts = [], 0
+    it = iter(loader)
+    main = threading.get_ident()
+    while True:
+        timer = threading.Timer(0.12, signal.pthread_kill, (main, signal.SIGINT)) if interrupts < 3 else None
+        start = time.monotonic()
+        try:
+            if timer:
+                timer.start()
+            batch = next(it)
+            if timer:
+                timer.cancel()
+        except KeyboardInterrupt:
+            interrupts += 1
+            assert time.monotonic() - start < 5
+            state = loader.state_dict()
+            assert state["consumed"] == len(seen)
+            continue
+        except StopIteration:
+            break
+        finally:
+            if timer:
+                timer.join()
+        seen += batch.n.tolist()
+    assert interrupts == 3 and seen == list(range(64))
+    loader.close()
+
+
+def test_an_interrupt_between_the_loader_and_the_user_loses_no_batch(path):
+    calls = []
+
+    def transform(batch):
+        calls.append(batch)
+        if len(calls) in (2, 5):
+            raise KeyboardInterrupt
+        return batch
+
+    loader = load(path, transform=transform, threads=2)
+    it, got = iter(loader), []
+    while True:
+        try:
+            got += next(it).label.tolist()
+        except KeyboardInterrupt:
+            assert loader.state_dict()["consumed"] == len(got)
+            other = load(path)
+            other.load_state_dict(loader.state_dict())
+            assert [i for b in other for i in b.label.tolist()] == list(range(len(got), COUNT))
+        except StopIteration:
+            break
+    assert got == list(range(COUNT)) and len(calls) == 8 + 2
+
+
+# ---- fork ----
+
+
+def in_child(function):
+    """What the function gives in a forked child."""
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads
+        child = os.fork()
+    if child == 0:
+        try:
+            os.close(read)
+            os.write(write, function().encode())
+        except BaseException as error:
+            os.write(write, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return text
+
+
+def test_a_forked_child_gets_a_clear_error_and_the_parent_goes_on(path):
+    loader = load(path, shuffle=True, threads=2)
+    it = iter(loader)
+    first = next(it)
+
+    def child():
+        texts = []
+        for attempt in (lambda: next(it), lambda: iter(loader), loader.state_dict, loader.stats, loader.close):
+            try:
+                attempt()
+                texts.append("fine")
+            except mldf.Error as error:
+                texts.append(f"{error.status}: {error}")
+        own = sum(len(b.label) for b in load(path, threads=2))  # a new one works
+        return "\n".join([*texts, str(own), str(first.label.tolist())])
+
+    for _ in range(5):
+        lines = in_child(child).splitlines()
+        assert all(line.startswith("state: ") and "fork" in line for line in lines[:4]), lines
+        assert lines[4:] == ["fine", str(COUNT), str(first.label.tolist())], lines
+    rest = [b.label.tolist() for b in it]
+    want = [b.label.tolist() for b in load(path, shuffle=True)]
+    assert [first.label.tolist(), *rest] == want
+
+
+def test_children_that_end_normally_do_not_hang(path):
+    code = """
+        import os, sys, mldf
+        loader = mldf.Loader(sys.argv[1], 8, fields=["label"], threads=3)
+        it = iter(loader)
+        kept = next(it)
+        child = os.fork()
+        if child == 0:
+            del it
+            kept = None
+            sys.exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        print(sum(len(b.label) for b in it))
+    """
+    done = run_python(code, path)
+    assert done.stdout.strip() == str(COUNT - 8), done.stderr
+
+
+# ---- the end of the interpreter ----
+
+
+@pytest.mark.parametrize("end", ["", "del loader", "sys.exit(0)", "1 / 0", "os.kill(os.getpid(), signal.SIGINT)"])
+def test_the_interpreter_ends_at_once_with_live_loaders_and_batches(path, end):
+    code = f"""
+        import os, signal, sys, mldf
+        import numpy as np
+        loader = mldf.Loader(sys.argv[1], 8, fields=["label"], threads=3)
+        it = iter(loader)
+        keep = np.asarray(next(it).label)
+        class Later:
+            def __del__(self):
+                keep.sum()
+        later = Later()
+        {end}
+    """
+    start = time.monotonic()
+    done = run_python(code, path)
+    assert time.monotonic() - start < 20
+    want = {"1 / 0": 1, "os.kill(os.getpid(), signal.SIGINT)": -signal.SIGINT}.get(end, 0)
+    assert done.returncode == want, done.stderr
+    assert "mldf" not in done.stderr
+
+
+def test_import_is_quick_and_needs_no_torch():
+    done = run_python("import sys, mldf; print('torch' in sys.modules, 'jax' in sys.modules, 'PIL' in sys.modules)")
+    assert done.stdout.split() == ["False"] * 3, done.stderr
