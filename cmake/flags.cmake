@@ -63,7 +63,7 @@ function(mldf_isa_flags)
                 list(APPEND flags -mavx512f -mavx512bw -mavx512dq -mavx512vl)
                 # gcc keeps 64-byte vectors on a stack that the address sanitizer's stand-in aligns to 32 bytes only.
                 if(mldf_sanitize MATCHES "address" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-                    list(APPEND flags "SHELL:--param asan-use-after-return=0")
+                    list(APPEND flags --param=asan-use-after-return=0)
                 endif()
             endif()
         elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
