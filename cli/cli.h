@@ -35,7 +35,7 @@ struct command {
 };
 extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
     command_pack, command_append, command_merge, command_split, command_select, command_extract, command_stats,
-    command_add_field, command_repack, command_repair, command_convert, command_tar_to_tbl;
+    command_add_field, command_repack, command_repair, command_convert, command_bench, command_tar_to_tbl;
 extern const struct command *const commands[]; /* NULL at the end */
 
 struct option_use {
@@ -76,6 +76,11 @@ int report_error(const struct invocation *invocation, const char *file, const ml
 int exit_code_of(mldf_status status);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
 void print_warning(void *user, const char *message);
+
+/* ---- Compiled pipelines (compiler.c) ----------------------------------------------------------------------------------- */
+
+/* The system's cc, with its results in $XDG_CACHE_HOME/mldf or ~/.cache/mldf. Call it before the context is used. */
+mldf_status compiler_begin(mldf_context *context, mldf_error *err);
 
 /* ---- Values of options (values.c, secret.c) -------------------------------------------------------------------------- */
 

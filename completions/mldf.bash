@@ -25,12 +25,17 @@ _mldf_options() { # command
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
     convert) echo "$common $writing --to --fields --drop-fields --on-error= --lz4 --dataset-version --created" ;;
+    bench)
+        echo "$common -p --pipeline --batch-size --order --seed --block --window --epochs --last --bucket-window --budget -j" \
+            "--threads --in-flight --backend --direct --no-prefetch --forget-behind --on-error= --isa --exact --reference" \
+            "--hash --explain"
+        ;;
     tar_to_tbl) echo "$common --v1 --v2 --lz4 --dataset-version --created -f -j --workers" ;;
     esac
 }
 
 _mldf() {
-    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field repack repair"
+    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field repack repair bench"
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" word i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -51,7 +56,16 @@ _mldf() {
     fi
     case $previous in
     --on-error)
-        mapfile -t COMPREPLY < <(compgen -W "stop skip" -- "$current")
+        [[ $command == bench ]] && word="substitute" || word=""
+        mapfile -t COMPREPLY < <(compgen -W "stop skip $word" -- "$current")
+        return
+        ;;
+    --order)
+        mapfile -t COMPREPLY < <(compgen -W "sequential random quasi-random" -- "$current")
+        return
+        ;;
+    --backend)
+        mapfile -t COMPREPLY < <(compgen -W "map read" -- "$current")
         return
         ;;
     --format)

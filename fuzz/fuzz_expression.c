@@ -9,7 +9,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const double numbers[3] = {0.7, -3.25, 1e30};
-static const float values[] = {0.0f, -0.0f, 1.0f, -1.5f, 2.5f, 255.0f, 1e38f, -1e-40f, INFINITY, -INFINITY, NAN, 8388607.5f};
+static const float values[] = {0.0f,  -0.0f,   1.0f,     -1.5f,     2.5f, 255.0f,
+                               1e38f, -1e-40f, INFINITY, -INFINITY, NAN,  8388607.5f};
 enum { VALUES = sizeof values / sizeof *values };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

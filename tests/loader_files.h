@@ -7,10 +7,10 @@
 
 struct files_shape {
     uint64_t samples;
-    bool jpeg;           /* else raw pixels */
-    uint32_t width;      /* 0: each picture has its own */
-    bool tokens;         /* a field `tokens`, u16, of 1 to 40 elements */
-    uint64_t bad_every;  /* > 0: every so many-th picture is damaged JPEG, beginning with sample bad_every / 2 */
+    bool jpeg;          /* else raw pixels */
+    uint32_t width;     /* 0: each picture has its own */
+    bool tokens;        /* a field `tokens`, u16, of 1 to 40 elements */
+    uint64_t bad_every; /* > 0: every so many-th picture is damaged JPEG, beginning with sample bad_every / 2 */
 };
 
 /* Pixels that follow from the sample's number. */
@@ -53,12 +53,8 @@ CHECK_UNUSED static void files_sample(const struct files_shape *shape, uint64_t 
     uint64_t count = files_tokens(i);
     for (uint64_t k = 0; k < count; k++)
         tokens[k] = (uint16_t)(i * 100 + k);
-    values[2] = (mldf_value){.kind = MLDF_KIND_ARRAY,
-                             .dtype = MLDF_U16,
-                             .data = tokens,
-                             .bytes = count * 2,
-                             .ndim = 1,
-                             .dims = {count}};
+    values[2] = (mldf_value){
+        .kind = MLDF_KIND_ARRAY, .dtype = MLDF_U16, .data = tokens, .bytes = count * 2, .ndim = 1, .dims = {count}};
     CHECK_OK(mldf_writer_append(writer, values, shape->tokens ? 3 : 2, NULL, 0, &err), &err);
     mldf_buffer_free(&jpeg);
 }

@@ -2,9 +2,10 @@
  *
  * What can go wrong first:
  *   - A loader is one thread's at a time, except mldf_loader_cancel, and batches, which may be released anywhere.
- *   - After fork() a loader must not be used in the child: every call gives MLDF_E_STATE there, and free does nothing but give back
- *     memory. Make a new one in the child.
- *   - The readers, the order and the context must outlive the loader; batches outlive it.
+ *   - After fork() a loader must not be used in the child: every call gives MLDF_E_STATE there, and releasing and freeing do nothing (what
+ *     they would give back goes with the child). Batches can still be read there. Make a new loader in the child.
+ *   - The readers, the order and the context must outlive the loader. Batches outlive it; so must a memory hook's functions.
+ *   - Batches that are kept cost memory: the loader makes new ones instead of waiting.
  *
  *     mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
  *     mldf_loader *loader;
@@ -17,7 +18,7 @@
  *         mldf_loader_begin(loader, epoch, 0, &err);
  *         while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
  *             mldf_array images;
- *             mldf_batch_array(batch, 0, &images, &err);          // images.data: 256 x 3 x 224 x 224 float
+ *             mldf_batch_array(batch, 0, &images);          // images.data: 256 x 3 x 224 x 224 float
  *             ...
  *             mldf_batch_release(batch);
  *         }
@@ -40,10 +41,11 @@ extern "C" {
 typedef struct mldf_loader mldf_loader;
 typedef struct mldf_batch mldf_batch;
 
-/* What to do with a sample that cannot be decoded. Errors of the disk are never "bad samples": they are raised. */
+/* What to do with a sample that cannot be decoded. Errors of the disk, of memory and of keys are never "bad samples": they are raised. A
+ * pair operation (mixup) takes a sample whose partner was skipped as its own partner. */
 typedef enum mldf_bad {
     MLDF_BAD_RAISE = 0,
-    MLDF_BAD_SKIP = 1,      /* its batch becomes shorter; later samples keep their places */
+    MLDF_BAD_SKIP = 1,      /* its batch becomes shorter, down to 0 samples; later samples keep their batches */
     MLDF_BAD_SUBSTITUTE = 2 /* another sample, chosen by (seed, epoch, position); at most 8 tries, then raised */
 } mldf_bad;
 
@@ -70,24 +72,28 @@ typedef struct mldf_loader_options {
     mldf_order_kind order;
     uint64_t seed, block, window;
 
-    uint64_t batch_size;        /* of this rank; 0 with global_batch_size */
-    uint64_t global_batch_size; /* instead: of all ranks */
+    uint64_t batch_size;        /* of this rank */
+    uint64_t global_batch_size; /* when not 0, instead: of all ranks */
     uint32_t rank, world_size;
     mldf_last last;
 
-    int threads;        /* -1: the CPUs this process may use; 0: all on the caller's thread in next */
-    uint32_t in_flight; /* batches worked on or waiting at a time; 0: threads + 2, at least 3 */
+    int threads; /* -1: the CPUs this process may use; 0: all on the caller's thread in next */
+    uint32_t
+        in_flight; /* batches worked on or waiting at a time; 0: 3, and more when batches are small for the threads */
     mldf_bad bad;
 
     /* batches of samples of like length: windows of `bucket_window` positions (0: no buckets), sorted by the length of output
-     * `bucket_output`, cut into global batches of batch_size samples, or, with budget > 0, of at most `budget` elements after padding */
+     * `bucket_output` (NULL: the first that is padded or ragged), cut into batches of batch_size samples, or, with budget > 0, of at most
+     * `budget` elements of this rank after padding (but at least one sample). The turn of a window's batches is shuffled; what fills no
+     * batch comes last, as `last` says */
     uint64_t bucket_window;
     const char *bucket_output;
     uint64_t budget;
 
-    bool prefetch;      /* tell the system what comes next (on by default) */
+    bool prefetch; /* tell the system what comes next (on by default); nothing is said of files that are in memory */
     bool forget_behind; /* and what is not needed again: for files larger than memory */
-    bool direct;        /* READ back end: O_DIRECT, past the page cache */
+    bool
+        direct; /* READ back end: values of 16 KiB and more past the page cache (O_DIRECT); a warning where that cannot be */
 
     bool want_index, want_valid; /* outputs `index` (u64) and `valid` (bool), behind all others */
     const mldf_memory_hook *memory;
@@ -119,22 +125,23 @@ typedef struct mldf_output {
     int64_t dims[MLDF_MAX_DIMS]; /* -1 where batches differ */
 } mldf_output;
 MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
-/* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64); a ragged one by `x_offset` (i64, one more than samples). */
+/* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
+ * samples lie end to end in one array, by `x_offset` (i64, one more than samples). Then come `index` and `valid`. */
 MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
 /* What the compiler did, pass by pass, appended as text. */
 MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 
 /* ---- Batches --------------------------------------------------------------------------------------------------------------- */
 
-/* Begins an epoch at a consumed position (0: its beginning); what was in flight is dropped. Without this call the first next begins epoch
- * 0; after the end of an epoch it begins the following one. */
+/* Begins an epoch at a consumed position (0: its beginning; else one that mldf_batch_place gave with the same options, or use restore);
+ * what was in flight is dropped. Without this call the first next begins epoch 0; after the end of an epoch it begins the following one. */
 MLDF_API mldf_status mldf_loader_begin(mldf_loader *loader, uint64_t epoch, uint64_t consumed, mldf_error *err);
 /* Batches of one epoch for this rank, from its beginning; with buckets by budget an upper bound. */
 MLDF_API uint64_t mldf_loader_batch_count(const mldf_loader *loader);
 /* The next batch, to be released by the caller. MLDF_END once at the end of the epoch. timeout_ms >= 0: MLDF_AGAIN when it has passed;
  * nothing is lost. After an error (a bad sample, raised) the next call goes on with the next batch. */
 MLDF_API mldf_status mldf_loader_next(mldf_loader *loader, int timeout_ms, mldf_batch **out, mldf_error *err);
-/* From any thread: next returns MLDF_E_CANCELLED, now and from now on, until begin. */
+/* From any thread (but not from a signal handler): next returns MLDF_E_CANCELLED, now and from now on, until begin. */
 MLDF_API void mldf_loader_cancel(mldf_loader *loader);
 
 typedef struct mldf_array {
@@ -142,7 +149,7 @@ typedef struct mldf_array {
     void *data; /* 64-byte aligned, writable */
     mldf_dtype dtype;
     uint32_t ndim;
-    uint64_t dims[MLDF_MAX_DIMS + 1]; /* [0] is the number of samples */
+    uint64_t dims[MLDF_MAX_DIMS + 1]; /* [0] is the number of samples; of a ragged output the sum of their lengths */
     size_t bytes;
 } mldf_array;
 MLDF_API size_t mldf_batch_sample_count(const mldf_batch *batch);
@@ -161,15 +168,16 @@ MLDF_API void mldf_batch_release(mldf_batch *batch);
 
 /* The consumed position (of batches that next handed out) as JSON, below 1 kB, equal on all ranks. Appended. */
 MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
-/* Goes on where the state was taken: also with other threads, ranks, batch sizes. MLDF_E_STATE with the reason when the order is another;
- * a different version of a codec library is a warning. */
+/* Goes on where the state was taken: also with other threads, ranks, batch sizes. A window of buckets that was begun is finished as it was
+ * planned, split among the ranks of now; another batch size or budget counts from the next window on. MLDF_E_STATE with the reason when the
+ * order or the seed is another; a different version of a codec library is a warning. */
 MLDF_API mldf_status mldf_loader_restore(mldf_loader *loader, const char *json, size_t json_bytes, mldf_error *err);
 
 /* ---- What happened ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct mldf_step_time {
     const char *name; /* "read", "image: decode", "image: resize + hflip + normalize" ... */
-    double seconds;   /* of all threads together */
+    double seconds;   /* of all threads together; reckoned from one run of samples in eight */
 } mldf_step_time;
 typedef struct mldf_loader_stats {
     uint64_t samples, batches, bad_samples;
@@ -187,8 +195,8 @@ MLDF_API mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stat
 typedef struct mldf_bad_sample {
     uint32_t reader;
     uint64_t sample, epoch, position;
-    uint64_t substitute; /* or MLDF_NONE */
-    mldf_error error;
+    uint64_t substitute; /* which sample stands in for it, all readers counted through; or MLDF_NONE */
+    mldf_error error;    /* file, sample, field, byte */
 } mldf_bad_sample;
 MLDF_API size_t mldf_loader_bad_count(const mldf_loader *loader);
 MLDF_API mldf_status mldf_loader_bad_sample(const mldf_loader *loader, size_t index, mldf_bad_sample *out,

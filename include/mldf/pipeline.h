@@ -79,16 +79,19 @@ typedef struct mldf_operation {
     size_t struct_bytes;
     const char *name; /* [a-z_][a-z0-9_]*, none of the built-in ones; copied */
     void *user;
-    /* Types: *out comes as a copy of *in; dims are -1 (UINT64_MAX) where samples differ. NULL: the type stays. */
+    /* Types: *out comes as a copy of *in; dims are -1 (UINT64_MAX) where samples differ, data is NULL. Asked again, from any thread, with
+     * the dims of a sample: the answer must fit the first one and leave none open. NULL: the type stays. */
     mldf_status (*infer)(void *user, const double *arguments, size_t argument_count, const mldf_tensor *in,
                          mldf_tensor *out, mldf_error *err);
-    /* Called from several threads at once. out->data has room for the inferred shape. */
+    /* Called from several threads at once. out->data has room for the inferred shape; in->data must not be changed. In a statement of several
+     * outputs all get the same random numbers. */
     mldf_status (*run)(void *user, const mldf_operation_call *call, const mldf_tensor *in, mldf_tensor *out,
                        mldf_error *err);
     /* Instead of run: C source that defines
      *     int mldf_run(const void *in, void *out, const unsigned long long *dims, const double *arguments,
      *                  const unsigned long long *random);
-     * It is compiled with the context's compiler when a pipeline that names it meets a file; 0 is success. No headers are included. */
+     * dims are the input's. It is compiled with the context's compiler when a pipeline that names it meets a file (MLDF_E_UNSUPPORTED, with
+     * the compiler's words, when that fails); 0 is success. No headers are included. */
     const char *source;
 } mldf_operation;
 #define MLDF_OPERATION_INIT \
@@ -96,7 +99,10 @@ typedef struct mldf_operation {
 MLDF_API mldf_status mldf_context_register_operation(mldf_context *context, const mldf_operation *operation,
                                                      mldf_error *err);
 /* Where generated code is kept (made with mode 0700 when missing; NULL: nowhere), and the C compiler (a path, or a name that is looked for
- * in /usr/bin and /usr/local/bin; NULL: none, the built-in kernels do everything). Copied. */
+ * in /usr/bin and /usr/local/bin; NULL: none, the built-in kernels do everything). Copied. The folder is not used when it belongs to
+ * another user, when others may write to it, when it is a link, when its file system forbids programs or when the process runs with
+ * another user's rights; it holds at most 64 MiB. A compiler that fails or takes more than 30 s is one warning of the context, which then
+ * comes from a thread of the library; results never depend on it. */
 MLDF_API mldf_status mldf_context_set_compiler(mldf_context *context, const char *cache_folder, const char *compiler,
                                                mldf_error *err);
 

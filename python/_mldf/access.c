@@ -1,5 +1,5 @@
-/* Samples of a Reader, one or many in a call. Where nothing can block (rows and raw payloads of a mapped file) the GIL stays, since giving
- * it up costs more than the access; else it is given up once for the whole call. */
+/* Samples of a Reader, one or many in a call. Where nothing can block (rows and raw payloads of a mapped file) the
+ * GIL stays, since giving it up costs more than the access; else it is given up once for the whole call. */
 #include "extension.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { MANY = 8, FEW = 16 }; /* from MANY cheap samples on, a call may take 10 µs */
 
-/* ---- Arguments ------------------------------------------------------------------------------------------------------------ */
+/* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
 static bool wants(Py_ssize_t count, Py_ssize_t wanted) {
     if (count == wanted)
@@ -49,7 +49,7 @@ static bool indices_from(PyObject *object, Py_buffer *view) {
     return false;
 }
 
-/* ---- One sample ------------------------------------------------------------------------------------------------------------ */
+/* ---- One sample -------------------------------------------------------------------------------------------------- */
 
 /* A run of cells, for `slot_count` slots of each of `count` samples. *failed: how many were loaded before the error. */
 static mldf_status load(const mldf_reader *reader, const struct plan *plan, const struct slot *slots, size_t slot_count,
@@ -121,8 +121,9 @@ static bool job_load(struct job *job) {
         status = load(job->handle->reader, job->plan, job->slots, job->slot_count, job->samples, job->count, job->copy,
                       workspace, job->cells, &job->loaded, &err);
     } else {
-        Py_BEGIN_ALLOW_THREADS status = load(job->handle->reader, job->plan, job->slots, job->slot_count, job->samples,
-                                             job->count, job->copy, workspace, job->cells, &job->loaded, &err);
+        Py_BEGIN_ALLOW_THREADS
+        status = load(job->handle->reader, job->plan, job->slots, job->slot_count, job->samples, job->count, job->copy,
+                      workspace, job->cells, &job->loaded, &err);
         Py_END_ALLOW_THREADS
     }
     workspace_give(job->self, workspace);
@@ -187,7 +188,7 @@ PyObject *reader_field(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     return out;
 }
 
-/* ---- Many samples ------------------------------------------------------------------------------------------------------------ */
+/* ---- Many samples ------------------------------------------------------------------------------------------------ */
 
 static PyObject *make_list(struct job *job, bool whole) {
     PyObject *list = PyList_New((Py_ssize_t)job->count);
@@ -236,7 +237,7 @@ PyObject *reader_field_many(PyObject *self, PyObject *const *args, Py_ssize_t co
     return slot ? many(self, plan, slot, args[2], false) : NULL;
 }
 
-/* ---- Bytes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 
 PyObject *reader_raw(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     struct module_state *state = state_of_self(self);
@@ -251,14 +252,14 @@ PyObject *reader_raw(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     struct handle *handle = reader_borrow((struct reader *)self);
     if (!handle)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = mldf_reader_get_stored(handle->reader, sample, field, &cell.own, &cell.value, &err);
-    Py_END_ALLOW_THREADS if (status < 0) {
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_reader_get_stored(handle->reader, sample, field, &cell.own, &cell.value, &err);
+    Py_END_ALLOW_THREADS
+    if (status < 0) {
         raise_error(state, &err);
-    }
-    else if (cell.value.kind == MLDF_KIND_NULL) {
+    } else if (cell.value.kind == MLDF_KIND_NULL) {
         out = Py_NewRef(Py_None);
-    }
-    else {
+    } else {
         uintptr_t base = (uintptr_t)cell.own.data, at = (uintptr_t)cell.value.data;
         bool owned = base && at >= base && at - base < cell.own.capacity;
         struct shape shape = {MLDF_U8, 1, {cell.value.bytes}};
@@ -299,13 +300,14 @@ static PyObject *filled(PyObject *self, size_t field, PyObject *indices, size_t 
     if (item_bytes && count > SIZE_MAX / item_bytes) {
         PyErr_NoMemory();
     } else {
-        Py_BEGIN_ALLOW_THREADS status = mldf_buffer_reserve(&buffer, count * item_bytes + 1, &err);
+        Py_BEGIN_ALLOW_THREADS
+        status = mldf_buffer_reserve(&buffer, count * item_bytes + 1, &err);
         if (status >= 0)
             status = fill(handle->reader, view.buf, count, field, buffer.data, item_bytes, &err);
-        Py_END_ALLOW_THREADS if (status < 0) {
+        Py_END_ALLOW_THREADS
+        if (status < 0) {
             raise_error(state, &err);
-        }
-        else {
+        } else {
             struct shape shape = {MLDF_U8, 1, {count * item_bytes}};
             void *data = buffer.data;
             struct memory *memory = memory_from_buffer(&buffer);

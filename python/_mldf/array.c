@@ -1,12 +1,14 @@
-/* Array: counted memory as a buffer (PEP 3118) and as a DLPack tensor. NumPy's arrays are made over it (array_to_numpy); torch and
- * JAX take it by __dlpack__. A DLPack tensor holds the memory itself, not this object, and its deleter is plain C. */
+/* Array: counted memory as a buffer (PEP 3118) and as a DLPack tensor. NumPy's arrays are made over it
+ * (array_to_numpy); torch and JAX take it by __dlpack__. A DLPack tensor holds the memory itself, not this object,
+ * and its deleter is plain C. */
 #include "extension.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct array {
-    PyObject_HEAD struct memory *memory;
+    PyObject_HEAD
+    struct memory *memory;
     uint8_t *data;
     mldf_dtype dtype;
     int ndim;
@@ -15,7 +17,7 @@ struct array {
     bool readonly;
 };
 
-/* ---- DLPack's structs, as its version 1.0 lays them out ------------------------------------------------------------------ */
+/* ---- DLPack's structs, as its version 1.0 lays them out ---------------------------------------------------------- */
 
 struct dl_device {
     int32_t type, id;
@@ -61,7 +63,7 @@ static const struct {
     [MLDF_C64] = {"Zf", {DL_COMPLEX, 64, 1}},   [MLDF_C128] = {"Zd", {DL_COMPLEX, 128, 1}},
 };
 
-/* ---- Making one ------------------------------------------------------------------------------------------------------------ */
+/* ---- Making one -------------------------------------------------------------------------------------------------- */
 
 static uint8_t nothing[64]; /* what an array without elements points to; never written */
 
@@ -111,7 +113,7 @@ static void array_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* ---- The buffer protocol ------------------------------------------------------------------------------------------------- */
+/* ---- The buffer protocol ----------------------------------------------------------------------------------------- */
 
 static int array_getbuffer(PyObject *object, Py_buffer *view, int flags) {
     struct array *self = (struct array *)object;
@@ -136,7 +138,7 @@ static int array_getbuffer(PyObject *object, Py_buffer *view, int flags) {
     return 0;
 }
 
-/* ---- DLPack --------------------------------------------------------------------------------------------------------------- */
+/* ---- DLPack ------------------------------------------------------------------------------------------------------ */
 
 /* A tensor in either form, with its sizes behind it: one allocation, freed by the deleter. */
 struct exported {

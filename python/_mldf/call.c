@@ -1,5 +1,6 @@
-/* Calls that may take long: the GIL is given up, and hooks take it back for a moment. Ctrl-C works because the library asks
- * call_progress, on the calling thread, whether to go on; the exception then goes before the status MLDF_E_CANCELLED. */
+/* Calls that may take long: the GIL is given up, and hooks take it back for a moment. Ctrl-C works because the
+ * library asks call_progress, on the calling thread, whether to go on; the exception then goes before the status
+ * MLDF_E_CANCELLED. */
 #include "extension.h"
 
 #include <string.h>

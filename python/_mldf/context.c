@@ -1,6 +1,6 @@
-/* What the library calls an mldf_context: a warning hook and the user-defined types. Types of Python are stored as the bytes that their
- * encode() made when the sample was appended; here they are bytes in and bytes out, so no worker ever needs the interpreter. Warnings
- * may come from any thread: they wait in a list until the call is over. */
+/* What the library calls an mldf_context: a warning hook and the user-defined types. Types of Python are stored as
+ * the bytes that their encode() made when the sample was appended; here they are bytes in and bytes out, so no
+ * worker ever needs the interpreter. Warnings may come from any thread: they wait in a list until the call is over. */
 #include "extension.h"
 
 #include <pthread.h>

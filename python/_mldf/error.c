@@ -1,5 +1,5 @@
-/* From a status to an exception: one table. The classes are Python's (python/mldf/errors.py), so that they have documentation, types and
- * the bases that a Python programmer catches (FileNotFoundError, IndexError ...). */
+/* From a status to an exception: one table. The classes are Python's (python/mldf/errors.py), so that they have
+ * documentation, types and the bases that a Python programmer catches (FileNotFoundError, IndexError ...). */
 #include "extension.h"
 
 static const struct {

@@ -1,7 +1,8 @@
 /* extension.h: what the files of the extension module share.
  *
- * The module is thin: it turns Python values into the structs of include/mldf and back, releases the GIL around the library, and knows
- * nothing that the C interface does not say. What a user sees (Dataset, Writer ...) is written in Python, in python/mldf.
+ * The module is thin: it turns Python values into the structs of include/mldf and back, releases the GIL around the
+ * library, and knows nothing that the C interface does not say. What a user sees (Dataset, Writer ...) is written in
+ * Python, in python/mldf.
  *
  *     module.c   the module, its state        error.c   status -> exception
  *     memory.c   memory behind views          array.c   that memory as buffer and DLPack
@@ -11,9 +12,8 @@
  *     loader.c   batches                      batch.c   a batch -> arrays    order.c  orders   operation.c, own.c  operations
  *     options.c  dicts -> option structs      tool*.c   whole-file operations     image.c  pictures
  *
- * The limited API of Python 3.11 (buffers came in then), so one binary serves every later version. NumPy is called, never compiled
- * against: its arrays look at our memory through the buffer protocol.
- */
+ * The limited API of Python 3.11 (buffers came in then), so one binary serves every later version. NumPy is called,
+ * never compiled against: its arrays look at our memory through the buffer protocol. */
 #ifndef MLDF_PYTHON_EXTENSION_H
 #define MLDF_PYTHON_EXTENSION_H
 
@@ -30,7 +30,7 @@
 /* A slot's text: the struct has no const. */
 #define DOC(TEXT) ((void *)(uintptr_t)(TEXT))
 
-/* ---- module.c ------------------------------------------------------------------------------------------------------ */
+/* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
 enum { EXCEPTION_COUNT = 32 };
 
@@ -51,7 +51,7 @@ struct module_state *state_of_self(PyObject *self);
 extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], image_functions[],
     loader_functions[], operation_functions[];
 
-/* ---- error.c ------------------------------------------------------------------------------------------------------- */
+/* ---- error.c ----------------------------------------------------------------------------------------------------- */
 
 bool load_exceptions(struct module_state *state);
 /* Sets the exception of err->status, with status, offset, sample and field as attributes. Returns NULL. */
@@ -60,9 +60,10 @@ PyObject *raise_status(struct module_state *state, mldf_status status, const cha
 /* n, or None for MLDF_NONE. */
 PyObject *number_or_none(uint64_t n);
 
-/* ---- memory.c ------------------------------------------------------------------------------------------------------ */
+/* ---- memory.c ---------------------------------------------------------------------------------------------------- */
 
-/* Memory with a count of those who look at it. No Python object: views may end on any thread and after the interpreter. */
+/* Memory with a count of those who look at it. No Python object: views may end on any thread and after the
+ * interpreter. */
 struct memory {
     atomic_size_t references;
     void (*release)(struct memory *memory); /* at zero */
@@ -73,7 +74,7 @@ void memory_release(struct memory *memory); /* NULL is fine */
 /* Takes over a buffer, which is left empty. NULL with MemoryError. */
 struct memory *memory_from_buffer(mldf_buffer *buffer);
 
-/* ---- array.c ------------------------------------------------------------------------------------------------------- */
+/* ---- array.c ----------------------------------------------------------------------------------------------------- */
 
 enum { ARRAY_MAX_DIMS = MLDF_MAX_DIMS + 1 }; /* a batch has one more than its samples */
 
@@ -84,16 +85,17 @@ struct shape {
     uint64_t dims[ARRAY_MAX_DIMS];
 };
 extern PyType_Spec array_spec;
-/* An object with the buffer protocol and __dlpack__ over `data`, which lives as long as `memory`; that reference is taken over, also on
- * failure. */
+/* An object with the buffer protocol and __dlpack__ over `data`, which lives as long as `memory`; that reference is
+ * taken over, also on failure. */
 PyObject *array_new(struct module_state *state, struct memory *memory, const void *data, const struct shape *shape,
                     uint64_t bytes, bool readonly);
 /* numpy.ndarray(shape, dtype, array); steals array. */
 PyObject *array_to_numpy(struct module_state *state, PyObject *array, const struct shape *shape, PyObject *dtype);
 
-/* ---- call.c -------------------------------------------------------------------------------------------------------- */
+/* ---- call.c ------------------------------------------------------------------------------------------------------ */
 
-/* A call of the library without the GIL, whose hooks take it for a moment: to look for signals, and to tell the user. */
+/* A call of the library without the GIL, whose hooks take it for a moment: to look for signals, and to tell the
+ * user. */
 struct call {
     PyThreadState *thread;
     PyObject *progress; /* callable, or NULL; borrowed */
@@ -113,7 +115,7 @@ void call_append(struct call *call, PyObject *item);
 /* After call_end: the hook's exception goes before the status that it caused. True: all is well. */
 bool call_check(struct call *call, struct module_state *state, mldf_status status, const mldf_error *err);
 
-/* ---- context.c ------------------------------------------------------------------------------------------------------- */
+/* ---- context.c --------------------------------------------------------------------------------------------------- */
 
 /* An mldf_context with the user-defined types of Python; warnings are kept until Python can hear them. */
 struct context;
@@ -125,7 +127,7 @@ mldf_context *context_edit(struct context *context);
 /* Warns of what came up; false when a warning became an exception. */
 bool context_warn(struct context *context);
 
-/* ---- options.c ------------------------------------------------------------------------------------------------------- */
+/* ---- options.c --------------------------------------------------------------------------------------------------- */
 
 /* Members of a dict that python/mldf filled; a missing one or None leaves *out alone. False with an exception. */
 bool option_bool(PyObject *dict, const char *name, bool *out);
@@ -133,7 +135,7 @@ bool option_int(PyObject *dict, const char *name, int *out);
 bool option_u64(PyObject *dict, const char *name, uint64_t *out);
 bool option_text(PyObject *dict, const char *name, const char **out);
 bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes);
-/* keys NAME_key and NAME_passphrase; with name "" just key and passphrase. */
+/* The names of the members that hold a key and a passphrase. */
 bool option_secret(PyObject *dict, const char *key, const char *passphrase, mldf_secret *out);
 bool option_writer(PyObject *dict, mldf_writer_options *out);
 /* A list of strings or bytes; the array is freed with PyMem_Free, the texts are the list's. */
@@ -142,7 +144,7 @@ bool texts_from(PyObject *list, const char *const **out, size_t *count);
 bool option_schema(PyObject *dict, const char *name, struct module_state *state, const mldf_context *context,
                    mldf_schema **out);
 
-/* ---- reader.c --------------------------------------------------------------------------------------------------------- */
+/* ---- reader.c ---------------------------------------------------------------------------------------------------- */
 
 /* An open file; views hold it, so it outlives the Python object. */
 struct handle {
@@ -159,9 +161,10 @@ struct workspace {
 };
 
 struct reader {
-    PyObject_HEAD struct handle *handle; /* NULL when closed */
-    struct workspace *idle;              /* under the GIL */
-    bool slow;                           /* every access may block: positional reads or checksums */
+    PyObject_HEAD
+    struct handle *handle;  /* NULL when closed */
+    struct workspace *idle; /* under the GIL */
+    bool slow;              /* every access may block: positional reads or checksums */
 };
 extern PyType_Spec reader_spec;
 /* NULL with an exception when self is closed; the reference must be given back with memory_release. */
@@ -184,7 +187,7 @@ PyObject *reader_gather(PyObject *self, PyObject *const *args, Py_ssize_t count)
 PyObject *reader_valid(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *reader_rows(PyObject *self, PyObject *ignored);
 
-/* ---- value.c ----------------------------------------------------------------------------------------------------------- */
+/* ---- value.c ----------------------------------------------------------------------------------------------------- */
 
 enum how { HOW_PLAIN, HOW_IMAGE, HOW_ABSENT };
 
@@ -199,7 +202,8 @@ struct slot {
 
 /* Which fields of a reader, and how. */
 struct plan {
-    PyObject_HEAD struct slot *slots;
+    PyObject_HEAD
+    struct slot *slots;
     size_t slot_count;
     PyObject *sample_type; /* a subclass of tuple */
     mldf_image_options image;
@@ -220,7 +224,7 @@ mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const 
 void cell_free(struct cell *cell);
 PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell);
 
-/* ---- feed.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- feed.c ------------------------------------------------------------------------------------------------------ */
 
 /* Python objects as values of a writer. The views keep their objects' memory in place until they are released. */
 struct fed {
@@ -231,7 +235,7 @@ struct fed {
 bool feed_value(const mldf_field *field, PyObject *object, struct fed *out);
 void feed_release(struct fed *fed, size_t count);
 
-/* ---- writer.c ----------------------------------------------------------------------------------------------------------- */
+/* ---- writer.c ---------------------------------------------------------------------------------------------------- */
 
 extern PyType_Spec writer_spec;
 

@@ -1,5 +1,6 @@
-/* From a Python object to a value for the writer. python/mldf/values.py has brought it into one of few forms: None, int, float, str,
- * bytes, or an object with a C-contiguous buffer. The library copies what it needs, so an object's memory is held for the call only. */
+/* From a Python object to a value for the writer. python/mldf/values.py has brought it into one of few forms: None,
+ * int, float, str, bytes, or an object with a C-contiguous buffer. The library copies what it needs, so an object's
+ * memory is held for the call only. */
 #include "extension.h"
 
 #include <string.h>

@@ -51,12 +51,14 @@ static PyObject *decode_image(PyObject *module, PyObject *args) {
         PyBuffer_Release(&data);
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status = mldf_image_decoded_shape(data.buf, (size_t)data.len, &options, &shape, &err);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_image_decoded_shape(data.buf, (size_t)data.len, &options, &shape, &err);
     if (status >= 0)
         status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, &err);
     if (status >= 0)
         status = mldf_image_decode(NULL, data.buf, (size_t)data.len, &options, pixels.data, (size_t)shape.bytes, &err);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&data);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&data);
     if (status < 0)
         raise_error(state, &err);
     else
@@ -95,9 +97,11 @@ static PyObject *encode_image(PyObject *module, PyObject *args) {
         !pixels_from(object, &view, &pixels))
         return NULL;
     jpeg.subsampling = subsampling == 444 ? MLDF_IMAGE_444 : subsampling == 422 ? MLDF_IMAGE_422 : MLDF_IMAGE_420;
-    Py_BEGIN_ALLOW_THREADS status =
+    Py_BEGIN_ALLOW_THREADS
+    status =
         png ? mldf_image_encode_png(&pixels, -1, &file, &err) : mldf_image_encode_jpeg(&pixels, &jpeg, &file, &err);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&view);
     if (status < 0)
         raise_error(state_of(module), &err);
     else
@@ -121,11 +125,13 @@ static PyObject *resize_image(PyObject *module, PyObject *args) {
         return NULL;
     mldf_image_shape shape = {width, height, source.channels, source.bits,
                               (uint64_t)width * height * source.channels * (source.bits / 8)};
-    Py_BEGIN_ALLOW_THREADS status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, &err);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, &err);
     if (status >= 0)
         status = mldf_image_resize(&source, width, height, (mldf_image_filter)filter, NULL, pixels.data,
                                    (size_t)shape.bytes, &err);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&view);
     if (status < 0)
         raise_error(state, &err);
     else

@@ -1,5 +1,5 @@
-/* Memory that NumPy arrays, torch tensors and the like look at. Plain C, counted atomically: the last view may go on a thread that
- * has no interpreter, or after there is one no longer. */
+/* Memory that NumPy arrays, torch tensors and the like look at. Plain C, counted atomically: the last view may go on
+ * a thread that has no interpreter, or after there is one no longer. */
 #include "extension.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The module mldf._mldf: its types, functions and state. Multi-phase initialisation and heap types: nothing is static but tables, so each
- * interpreter has its own module. */
+/* The module mldf._mldf: its types, functions and state. Multi-phase initialisation and heap types: nothing is
+ * static but tables, so each interpreter has its own module. */
 #include "extension.h"
 
 struct module_state *state_of(PyObject *module) {

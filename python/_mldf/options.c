@@ -1,5 +1,5 @@
-/* Option structs from dicts. python/mldf has checked names and filled in defaults; here each member is looked up by the name that the C
- * struct has. Texts are borrowed from the dict, which outlives the call. */
+/* Option structs from dicts. python/mldf has checked names and filled in defaults; here each member is looked up by
+ * the name that the C struct has. Texts are borrowed from the dict, which outlives the call. */
 #include "extension.h"
 
 #include <limits.h>

@@ -1,11 +1,12 @@
-/* Reader: an open file of any format, and what it says of itself. Samples are in access.c. The library's reader is immutable and shared
- * by threads; it lives in a counted handle, because arrays that look into the mapping may outlive this object. */
+/* Reader: an open file of any format, and what it says of itself. Samples are in access.c. The library's reader is
+ * immutable and shared by threads; it lives in a counted handle, because arrays that look into the mapping may
+ * outlive this object. */
 #include "extension.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Handles and workspaces ------------------------------------------------------------------------------------------------ */
+/* ---- Handles and workspaces -------------------------------------------------------------------------------------- */
 
 static void release_handle(struct memory *memory) {
     struct handle *handle = (struct handle *)memory;
@@ -63,7 +64,7 @@ static void free_workspaces(struct reader *self) {
     }
 }
 
-/* ---- Opening and closing ----------------------------------------------------------------------------------------------------- */
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 static struct reader *wrap(struct module_state *state, mldf_reader *reader, struct context *context, bool slow) {
     struct reader *self = PyObject_New(struct reader, state->reader_type);
@@ -107,8 +108,10 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
         return NULL;
     options.context = context_get(context);
     options.backend = backend ? MLDF_BACKEND_READ : MLDF_BACKEND_MAP;
-    Py_BEGIN_ALLOW_THREADS status = mldf_reader_open(path, &options, &reader, &err);
-    Py_END_ALLOW_THREADS if (status < 0) {
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_reader_open(path, &options, &reader, &err);
+    Py_END_ALLOW_THREADS
+    if (status < 0) {
         context_free(context);
         return raise_error(state, &err);
     }
@@ -139,7 +142,7 @@ static void reader_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* ---- The schema --------------------------------------------------------------------------------------------------------------- */
+/* ---- The schema -------------------------------------------------------------------------------------------------- */
 
 static PyObject *shape_object(const mldf_field *field) {
     bool has = field->ndim || (field->dtype != MLDF_DTYPE_NONE && field->type_id != MLDF_INT);
@@ -202,7 +205,7 @@ static PyObject *reader_find(PyObject *object, PyObject *name) {
     return out;
 }
 
-/* ---- The file ------------------------------------------------------------------------------------------------------------------- */
+/* ---- The file ---------------------------------------------------------------------------------------------------- */
 
 static PyObject *sections_object(const mldf_reader *reader) {
     PyObject *list = PyList_New(0);
@@ -255,10 +258,15 @@ static PyObject *reader_card(PyObject *object, PyObject *ignored) {
     (void)ignored;
     if (!handle)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = mldf_reader_card(handle->reader, &text, &err);
-    Py_END_ALLOW_THREADS if (status == MLDF_END) out = Py_NewRef(Py_None);
-    else if (status < 0) raise_error(state_of_self(object), &err);
-    else out = PyUnicode_DecodeUTF8((const char *)text.data, (Py_ssize_t)text.size, NULL);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_reader_card(handle->reader, &text, &err);
+    Py_END_ALLOW_THREADS
+    if (status == MLDF_END)
+        out = Py_NewRef(Py_None);
+    else if (status < 0)
+        raise_error(state_of_self(object), &err);
+    else
+        out = PyUnicode_DecodeUTF8((const char *)text.data, (Py_ssize_t)text.size, NULL);
     mldf_buffer_free(&text);
     memory_release(&handle->memory);
     return out;
@@ -273,8 +281,10 @@ static PyObject *reader_payload_bytes(PyObject *object, PyObject *ignored) {
     (void)ignored;
     if (!handle)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = mldf_reader_payload_bytes(handle->reader, &bytes, &err);
-    Py_END_ALLOW_THREADS memory_release(&handle->memory);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_reader_payload_bytes(handle->reader, &bytes, &err);
+    Py_END_ALLOW_THREADS
+    memory_release(&handle->memory);
     if (status < 0)
         return raise_error(state_of_self(object), &err);
     return number_or_none(status == MLDF_END ? MLDF_NONE : bytes);
@@ -331,7 +341,7 @@ static PyObject *reader_statistics(PyObject *object, PyObject *number) {
                          s.number_kind ? PyFloat_FromDouble(s.mean) : Py_NewRef(Py_None), "dims_max", dims);
 }
 
-/* ---- Keys ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
 static PyObject *reader_key(PyObject *object, PyObject *number) {
     struct handle *handle = reader_borrow((struct reader *)object);
@@ -345,9 +355,13 @@ static PyObject *reader_key(PyObject *object, PyObject *number) {
         return NULL;
     if (!PyErr_Occurred()) {
         mldf_status status;
-        Py_BEGIN_ALLOW_THREADS status = mldf_reader_key(handle->reader, sample, &scratch, &key, &bytes, &err);
-        Py_END_ALLOW_THREADS if (status < 0) raise_error(state_of_self(object), &err);
-        else out = PyUnicode_DecodeUTF8(key, (Py_ssize_t)bytes, "surrogateescape");
+        Py_BEGIN_ALLOW_THREADS
+        status = mldf_reader_key(handle->reader, sample, &scratch, &key, &bytes, &err);
+        Py_END_ALLOW_THREADS
+        if (status < 0)
+            raise_error(state_of_self(object), &err);
+        else
+            out = PyUnicode_DecodeUTF8(key, (Py_ssize_t)bytes, "surrogateescape");
     }
     mldf_buffer_free(&scratch);
     memory_release(&handle->memory);
@@ -363,9 +377,10 @@ static PyObject *reader_find_key(PyObject *object, PyObject *key) {
     if (text) {
         const char *bytes = PyBytes_AsString(text);
         size_t length = (size_t)PyBytes_Size(text);
-        Py_BEGIN_ALLOW_THREADS status = mldf_reader_find_key(handle->reader, bytes, length, &sample, &err);
-        Py_END_ALLOW_THREADS out =
-            status < 0 ? raise_error(state_of_self(object), &err) : PyLong_FromUnsignedLongLong(sample);
+        Py_BEGIN_ALLOW_THREADS
+        status = mldf_reader_find_key(handle->reader, bytes, length, &sample, &err);
+        Py_END_ALLOW_THREADS
+        out = status < 0 ? raise_error(state_of_self(object), &err) : PyLong_FromUnsignedLongLong(sample);
     }
     Py_XDECREF(text);
     if (handle)
@@ -373,7 +388,7 @@ static PyObject *reader_find_key(PyObject *object, PyObject *key) {
     return out;
 }
 
-/* ---- The type --------------------------------------------------------------------------------------------------------------------- */
+/* ---- The type ---------------------------------------------------------------------------------------------------- */
 
 #define FAST(FUNCTION) ((PyCFunction)(void (*)(void))(FUNCTION)), METH_FASTCALL
 

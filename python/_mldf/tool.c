@@ -1,10 +1,10 @@
-/* Whole-file operations that only read: verify, diff, stats, plan. Each makes plain dicts and lists; python/mldf/tools.py gives them their
- * shape. tool_write.c has those that write. */
+/* Whole-file operations that only read: verify, diff, stats, plan. Each makes plain dicts and lists;
+ * python/mldf/tools.py gives them their shape. tool_write.c has those that write. */
 #include "extension.h"
 
 #include <string.h>
 
-/* ---- verify ----------------------------------------------------------------------------------------------------------------- */
+/* ---- verify ------------------------------------------------------------------------------------------------------ */
 
 static void on_problem(void *user, const mldf_error *p) {
     struct call *call = user;
@@ -59,7 +59,7 @@ static PyObject *verify(PyObject *module, PyObject *args) {
                          "problems", problems);
 }
 
-/* ---- diff -------------------------------------------------------------------------------------------------------------------- */
+/* ---- diff -------------------------------------------------------------------------------------------------------- */
 
 struct diff_call {
     struct call call; /* first */
@@ -105,7 +105,7 @@ static PyObject *diff(PyObject *module, PyObject *args) {
     return list;
 }
 
-/* ---- stats ------------------------------------------------------------------------------------------------------------------- */
+/* ---- stats ------------------------------------------------------------------------------------------------------- */
 
 static PyObject *number_object(const mldf_value *v) {
     switch (v->kind) {
@@ -216,7 +216,7 @@ static PyObject *stats(PyObject *module, PyObject *args) {
     return list;
 }
 
-/* ---- plan -------------------------------------------------------------------------------------------------------------------- */
+/* ---- plan -------------------------------------------------------------------------------------------------------- */
 
 static bool payload_bytes_from(PyObject *list, uint64_t *out, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -1,8 +1,10 @@
-/* Whole-file operations that write: pack, append, convert, merge, repack, repair, select, split, extract, add_field. All have one shape:
+/* Whole-file operations that write: pack, append, convert, merge, repack, repair, select, split, extract, add_field.
+ * All have one shape:
  *
  *     operation(paths..., options, types, progress) -> (written, skipped, bytes, reports)
  *
- * An empty out means "in place". reports lists what the operation told on its way: (kind, source, message), parts as ("part", path, samples, bytes). */
+ * An empty out means "in place". reports lists what the operation told on its way: (kind, source, message), parts as
+ * ("part", path, samples, bytes). */
 #include "extension.h"
 
 #include <string.h>
@@ -65,7 +67,7 @@ static PyObject *operation_end(struct operation *op, bool called, mldf_status st
     return out;
 }
 
-/* ---- Reports ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 static void report(struct call *call, const char *kind, const mldf_skip *skip) {
     if (call_resume(call)) {
@@ -101,7 +103,7 @@ static void on_part(void *user, const mldf_part *part) {
     call_pause(call);
 }
 
-/* ---- pack and append --------------------------------------------------------------------------------------------------------- */
+/* ---- pack and append --------------------------------------------------------------------------------------------- */
 
 static bool fill_pack(struct operation *op, mldf_pack_options *o) {
     int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO;
@@ -149,7 +151,7 @@ static PyObject *pack(PyObject *module, PyObject *args) {
     return operation_end(&op, ready, status);
 }
 
-/* ---- convert, merge ----------------------------------------------------------------------------------------------------------- */
+/* ---- convert, merge ---------------------------------------------------------------------------------------------- */
 
 static bool fill_convert(struct operation *op, mldf_convert_options *o) {
     o->skip = on_skip;
@@ -203,7 +205,7 @@ static PyObject *merge(PyObject *module, PyObject *args) {
     return operation_end(&op, ready, status);
 }
 
-/* ---- repack, repair ------------------------------------------------------------------------------------------------------------ */
+/* ---- repack, repair ---------------------------------------------------------------------------------------------- */
 
 /* repack(path, out, options, types, progress) */
 static PyObject *repack(PyObject *module, PyObject *args) {
@@ -264,7 +266,7 @@ static PyObject *repair(PyObject *module, PyObject *args) {
     return operation_end(&op, ready, status);
 }
 
-/* ---- select, split, extract: of an open reader ------------------------------------------------------------------------------------- */
+/* ---- select, split, extract: of an open reader ------------------------------------------------------------------- */
 
 /* A list of (begin, end). */
 static bool ranges_from(PyObject *dict, mldf_sample_range **out, size_t *count) {
@@ -389,7 +391,7 @@ static PyObject *extract(PyObject *module, PyObject *args) {
     return result;
 }
 
-/* ---- add_field ------------------------------------------------------------------------------------------------------------------- */
+/* ---- add_field --------------------------------------------------------------------------------------------------- */
 
 /* add_field(path, name, source, options, types, progress) */
 static PyObject *add_field(PyObject *module, PyObject *args) {

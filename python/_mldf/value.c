@@ -1,5 +1,6 @@
-/* From a value of the library to a Python object, in two steps: cell_load finds it, decodes pictures and copies what must not point
- * into the file, all without the interpreter; cell_object makes the object. A plan says how, field by field. */
+/* From a value of the library to a Python object, in two steps: cell_load finds it, decodes pictures and copies what
+ * must not point into the file, all without the interpreter; cell_object makes the object. A plan says how, field by
+ * field. */
 #include "extension.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 enum { LARGE_COPY = 32 * 1024 }; /* bytes; copying more takes longer than giving up the GIL */
 
-/* ---- Loading ------------------------------------------------------------------------------------------------------------- */
+/* ---- Loading ----------------------------------------------------------------------------------------------------- */
 
 static bool lies_in(const mldf_buffer *buffer, const void *data) {
     uintptr_t base = (uintptr_t)buffer->data, at = (uintptr_t)data;
@@ -101,7 +102,7 @@ void cell_free(struct cell *cell) {
     mldf_buffer_free(&cell->own);
 }
 
-/* ---- Objects ------------------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 static PyObject *bytes_object(const void *data, uint64_t bytes) {
     PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
@@ -113,8 +114,9 @@ static PyObject *bytes_object(const void *data, uint64_t bytes) {
         return out;
     }
     Py_BEGIN_ALLOW_THREADS /* pages of the file may have to come from disk; nobody else knows `out` yet */
-        memcpy(to, data, (size_t)bytes);
-    Py_END_ALLOW_THREADS return out;
+    memcpy(to, data, (size_t)bytes);
+    Py_END_ALLOW_THREADS
+    return out;
 }
 
 static PyObject *array_object(struct module_state *state, struct handle *handle, const struct slot *slot,
@@ -180,7 +182,7 @@ PyObject *cell_object(struct module_state *state, struct handle *handle, const s
     return out;
 }
 
-/* ---- Plans ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Plans ------------------------------------------------------------------------------------------------------- */
 
 static int plan_traverse(PyObject *object, visitproc visit, void *arg) {
     struct plan *self = (struct plan *)object;
@@ -242,7 +244,8 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     return true;
 }
 
-/* plan(reader, slots, sample_type, channels, orient): slots are (field, pixels, dtype, decode); field -1 is None in every sample */
+/* plan(reader, slots, sample_type, channels, orient): slots are (field, pixels, dtype, decode); field -1 is None in
+ * every sample */
 PyObject *plan_new(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
     PyObject *reader_object, *slots, *sample_type;

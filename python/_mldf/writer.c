@@ -1,5 +1,6 @@
-/* Writer: one file being written. Encoding runs on the library's threads; append waits without the GIL when they are behind. A writer is one
- * thread's at a time, and one process's: a forked child must neither finish nor remove its parent's file. */
+/* Writer: one file being written. Encoding runs on the library's threads; append waits without the GIL when they are
+ * behind. A writer is one thread's at a time, and one process's: a forked child must neither finish nor remove its
+ * parent's file. */
 #include "extension.h"
 
 #include <stdlib.h>
@@ -7,7 +8,8 @@
 #include <unistd.h>
 
 struct writer {
-    PyObject_HEAD mldf_writer *writer; /* NULL: finished, aborted or failed */
+    PyObject_HEAD
+    mldf_writer *writer; /* NULL: finished, aborted or failed */
     struct context *context;
     struct call call; /* progress_user of the library's writer */
     PyObject *progress;
@@ -18,7 +20,7 @@ struct writer {
     bool busy; /* inside the library, maybe without the GIL */
 };
 
-/* ---- Hooks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Hooks ------------------------------------------------------------------------------------------------------- */
 
 static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
     struct writer *self = user;
@@ -27,7 +29,7 @@ static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
     call_pause(&self->call);
 }
 
-/* ---- Opening ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 static struct writer *writer_new(struct module_state *state, PyObject *types, PyObject *progress) {
     struct writer *self = PyObject_GC_New(struct writer, state->writer_type);
@@ -88,7 +90,7 @@ static PyObject *open_writer(PyObject *module, PyObject *args) {
     return (PyObject *)self;
 }
 
-/* ---- Using --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Using ------------------------------------------------------------------------------------------------------- */
 
 static bool writer_usable(struct writer *self) {
     struct module_state *state = state_of_self((PyObject *)self);
@@ -227,7 +229,7 @@ static PyObject *writer_skipped(PyObject *object, PyObject *ignored) {
     return Py_NewRef(((struct writer *)object)->skipped);
 }
 
-/* ---- The type --------------------------------------------------------------------------------------------------------------------- */
+/* ---- The type ---------------------------------------------------------------------------------------------------- */
 
 static int writer_traverse(PyObject *object, visitproc visit, void *arg) {
     struct writer *self = (struct writer *)object;

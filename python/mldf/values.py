@@ -65,12 +65,12 @@ def _int(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
         if value is None or type(value) is int:
             return value
+        if isinstance(value, np.bool_):
+            return bool(value)
         try:
             return operator.index(value)
         except TypeError:
-            if isinstance(value, np.bool_) or (
-                _is_tensor(value) and value.numel() == 1 and not value.is_floating_point()
-            ):
+            if _is_tensor(value) and value.numel() == 1 and not value.is_floating_point():
                 return int(value)
             raise _wrong(field, value, "an integer") from None
 

@@ -157,7 +157,9 @@ class Writer:
         self._names = self._schema.names
         self._known = frozenset(self._names)
         self._converters = [converter(field) for field in self._schema.values()]
-        self._count = 0
+        self._calls = 0
+        self._skip = bool(options["skip_bad_samples"])
+        self._refused: list[tuple[int, str]] = []  # here, before they reached the library
         _live.add(self)
 
     @property
@@ -167,7 +169,7 @@ class Writer:
 
     def __len__(self) -> int:
         """Samples appended by this writer."""
-        return self._count
+        return self._calls - len(self._refused)
 
     def append(self, sample: Mapping[str, Any] | Sequence[Any], key: str | bytes | None = None) -> None:
         """One sample: a dict of name to value, or a sequence of values in the fields' order.
@@ -176,9 +178,15 @@ class Writer:
         and paths of files for pictures and bytes. What a dict lacks is a null. key: the sample's name; all samples
         have one or none.
         """
-        values = tuple([convert(value) for convert, value in zip(self._converters, self._ordered(sample))])
-        self._writer.append(values, key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key)
-        self._count += 1
+        try:
+            values = tuple([convert(value) for convert, value in zip(self._converters, self._ordered(sample))])
+        except (Error, OSError) as error:
+            if not self._skip:
+                raise
+            self._refused.append((self._calls, str(error)))
+        else:
+            self._writer.append(values, key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key)
+        self._calls += 1
 
     def _ordered(self, sample: Any) -> Sequence[Any]:
         if isinstance(sample, Mapping):
@@ -213,8 +221,18 @@ class Writer:
         """Completes the file, durably. ``with`` does it."""
         samples, _, size = self._writer.finish()
         self._reporting.__exit__()
-        self.result = WriteResult(samples, size, [(n, message) for n, message, _ in self._writer.skipped()])
+        self.result = WriteResult(samples, size, self._skipped())
         return self.result
+
+    def _skipped(self) -> list[tuple[int, str]]:
+        """What was left out here and by the library, which counts only the samples that it was given."""
+        out, refused = list(self._refused), [n for n, _ in self._refused]
+        before = 0
+        for submitted, message, _ in self._writer.skipped():
+            while before < len(refused) and refused[before] <= submitted + before:
+                before += 1
+            out.append((submitted + before, message))
+        return sorted(out)
 
     def abort(self) -> None:
         """Gives up: nothing is left behind."""
@@ -233,7 +251,7 @@ class Writer:
             self.finish()
 
     def __repr__(self) -> str:
-        state = "finished" if self.result else f"{self._count:,} samples so far"
+        state = "finished" if self.result else f"{len(self):,} samples so far"
         return f"Writer({self.path!r}, {state}, {self._schema!r})"
 
 

@@ -95,8 +95,8 @@ static mldf_status tar_payload_bytes(void *state, uint64_t *out, mldf_error *err
     return MLDF_OK;
 }
 
-static const struct foreign_ops ops = {"tar",        tar_close, tar_get,           tar_key,
-                                       tar_find_key, NULL,      tar_payload_bytes, false, NULL};
+static const struct foreign_ops ops = {"tar", tar_close,         tar_get, tar_key, tar_find_key,
+                                       NULL,  tar_payload_bytes, false,   NULL};
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 

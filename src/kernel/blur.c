@@ -67,19 +67,20 @@ static void widen(const struct blur *b, size_t y, uint8_t *wide) {
     memcpy(wide + radius * pixel, in, row);
 }
 
-/* TYPE: of pixels; MIDDLE: between the passes; SUM: of a pass. ACROSS and DOWN make the one of a sum, and the other. */
-#define BLUR(NAME, TYPE, MIDDLE, SUM_ACROSS, SUM_DOWN, WEIGHT, ACROSS, DOWN) \
+/* TYPE: of pixels; MIDDLE: between the passes; WEIGHT: of the taps; SUM_*: of a pass. TAP_* is a weight times the sum of two values, ACROSS and
+ * DOWN make MIDDLE and TYPE of a sum. Products of 16 by 16 bits are what every instruction set has. */
+#define BLUR(NAME, TYPE, MIDDLE, WEIGHTS, WEIGHT, SUM_ACROSS, SUM_DOWN, TAP_ACROSS, TAP_DOWN, ACROSS, DOWN) \
     static void across_##NAME(const struct blur *b, const TYPE *wide, SUM_ACROSS *restrict sums, \
                               MIDDLE *restrict to) { \
         size_t n = b->width * b->channels; \
         const TYPE *v = wide + b->across->radius * b->channels; \
         for (size_t i = 0; i < n; i++) \
-            sums[i] = (SUM_ACROSS)b->across->WEIGHT[0] * (SUM_ACROSS)v[i]; \
+            sums[i] = (SUM_ACROSS)b->across->WEIGHTS[0] * (SUM_ACROSS)v[i]; \
         for (size_t k = 1; k <= b->across->radius; k++) { \
-            SUM_ACROSS w = (SUM_ACROSS)b->across->WEIGHT[k]; \
+            WEIGHT w = (WEIGHT)b->across->WEIGHTS[k]; \
             const TYPE *before = v - k * b->channels, *behind = v + k * b->channels; \
             for (size_t i = 0; i < n; i++) \
-                sums[i] += w * ((SUM_ACROSS)before[i] + (SUM_ACROSS)behind[i]); \
+                sums[i] += TAP_ACROSS(w, before[i], behind[i]); \
         } \
         for (size_t i = 0; i < n; i++) \
             to[i] = (MIDDLE)(ACROSS(sums[i])); \
@@ -89,13 +90,13 @@ static void widen(const struct blur *b, size_t y, uint8_t *wide) {
         size_t n = b->width * b->channels; \
         const MIDDLE *v = rows + y * n; \
         for (size_t i = 0; i < n; i++) \
-            sums[i] = (SUM_DOWN)b->down->WEIGHT[0] * (SUM_DOWN)v[i]; \
+            sums[i] = (SUM_DOWN)b->down->WEIGHTS[0] * (SUM_DOWN)v[i]; \
         for (size_t k = 1; k <= b->down->radius; k++) { \
-            SUM_DOWN w = (SUM_DOWN)b->down->WEIGHT[k]; \
+            WEIGHT w = (WEIGHT)b->down->WEIGHTS[k]; \
             const MIDDLE *above = rows + mirrored((ptrdiff_t)y - (ptrdiff_t)k, b->height) * n; \
             const MIDDLE *below = rows + mirrored((ptrdiff_t)(y + k), b->height) * n; \
             for (size_t i = 0; i < n; i++) \
-                sums[i] += w * ((SUM_DOWN)above[i] + (SUM_DOWN)below[i]); \
+                sums[i] += TAP_DOWN(w, above[i], below[i]); \
         } \
         for (size_t i = 0; i < n; i++) \
             to[i] = (TYPE)(DOWN(sums[i])); \
@@ -111,14 +112,19 @@ static void widen(const struct blur *b, size_t y, uint8_t *wide) {
         for (size_t y = 0; y < b->height; y++) \
             down_##NAME(b, rows, y, (SUM_DOWN *)(void *)sums, (TYPE *)b->out + y * n); \
     }
+#define TAP_U8(w, a, b) ((uint32_t)(w) * (uint16_t)((a) + (b)))
+#define TAP_U16(w, a, b) ((uint32_t)(w) * (a) + (uint32_t)(w) * (b))
+#define TAP_U32(w, a, b) ((uint64_t)(w) * ((uint64_t)(a) + (b)))
+#define TAP_F32(w, a, b) ((w) * ((a) + (b)))
 #define AS_IT_IS(v) (v)
 #define ROUND_8(v) (((v) + (1u << 7)) >> 8)
 #define ROUND_24(v) (((v) + (1u << 23)) >> 24)
 #define ROUND_32(v) (((v) + (UINT64_C(1) << 31)) >> 32)
-/* No sum passes its type: the weights add up to 2^16, and 255 * 2^16 >> 8 times 2^16 and the half is below 2^32. */
-BLUR(u8, uint8_t, uint16_t, uint32_t, uint32_t, whole, ROUND_8, ROUND_24)
-BLUR(u16, uint16_t, uint32_t, uint32_t, uint64_t, whole, AS_IT_IS, ROUND_32)
-BLUR(f32, float, float, float, float, real, AS_IT_IS, AS_IT_IS)
+/* No sum passes its type: the weights add up to 2^16, and 255 * 2^16 >> 8 times 2^16 and the half is below 2^32. Weights beside the middle
+ * are at most 2^15. */
+BLUR(u8, uint8_t, uint16_t, whole, uint16_t, uint32_t, uint32_t, TAP_U8, TAP_U16, ROUND_8, ROUND_24)
+BLUR(u16, uint16_t, uint32_t, whole, uint16_t, uint32_t, uint64_t, TAP_U16, TAP_U32, AS_IT_IS, ROUND_32)
+BLUR(f32, float, float, real, float, float, float, TAP_F32, TAP_F32, AS_IT_IS, AS_IT_IS)
 
 void mldfi_blur(const struct blur *b, void *scratch) {
     if (b->width == 0 || b->height == 0)

@@ -194,6 +194,24 @@ static void planar_u8(const struct finish_row *f, const uint8_t *in, size_t pixe
 
 /* ---- Choice ----------------------------------------------------------------------------------------------------------------------- */
 
+/* Pixels of 2, 3 or 4 bytes, the last one first. 16 bytes at a time: as many whole pixels as they hold, at their end. */
+static void backwards(const uint8_t *in, size_t pixels, size_t n, uint8_t *out) {
+    static const uint8_t orders[3][16] = {{14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1},
+                                          {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0},
+                                          {12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3}};
+    static const uint8_t held[3] = {8, 5, 4};
+    size_t at_once = held[n - 2], over = n == 3, i = 0;
+    const __m128i mask = _mm_loadu_si128((const __m128i *)(const void *)orders[n - 2]);
+    for (; i + at_once + over <= pixels; i += at_once) {
+        const uint8_t *p = in + (pixels - i - at_once) * n - over;
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        _mm_storeu_si128((__m128i *)(void *)(out + i * n), _mm_shuffle_epi8(v, mask));
+    }
+    for (; i < pixels; i++)
+        for (size_t c = 0; c < n; c++)
+            out[i * n + c] = in[(pixels - 1 - i) * n + c];
+}
+
 /* Interleaved and mirrored: pixels in the right order first. */
 static void turn_round(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst,
                        void (*run)(const struct finish_row *, const uint8_t *, size_t, void *)) {
@@ -202,12 +220,14 @@ static void turn_round(const struct finish_row *f, const uint8_t *in, size_t pix
     struct finish_row plain = *f;
     size_t n = f->channels, element = f->dtype == MLDF_F32 ? 4 : f->dtype == MLDF_U8 ? 1 : 2;
     plain.mirror = false;
+    if (f->dtype == MLDF_U8) {
+        backwards(in, pixels, n, dst);
+        return;
+    }
     for (size_t from = 0; from < pixels; from += STRIP) {
         size_t part = pixels - from < STRIP ? pixels - from : STRIP;
         const uint8_t *p = in + (pixels - from) * n;
-        for (size_t i = 0; i < part; i++)
-            for (size_t c = 0; c < n; c++)
-                strip[i * n + c] = (p - (i + 1) * n)[c];
+        backwards(p - part * n, part, n, strip);
         run(&plain, strip, part, (uint8_t *)dst + from * n * element);
     }
 }

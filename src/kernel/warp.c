@@ -1,8 +1,6 @@
 /* warp.h, plainly: every coordinate is computed from x and y alone, so that no error grows along a row. */
 #include "kernel/warp.h"
 
-#include <math.h>
-
 enum { BLOCK = 128 }; /* pixels of a row whose places are worked out together */
 
 struct places {
@@ -45,18 +43,25 @@ static void each_block(struct block *b, const struct warp_map *map, void (*run)(
 /* ---- Nearest -------------------------------------------------------------------------------------------------------------- */
 
 #define NEAREST(NAME, TYPE) \
-    static void NAME(const struct block *b) { \
+    static inline void some_##NAME(const struct block *b, size_t channels) { \
         const TYPE *from = b->in->data, *fill = b->fill; \
         TYPE *o = (TYPE *)b->out->data + b->first * b->out->step; \
         double width = (double)b->in->width, height = (double)b->in->height; \
+        ptrdiff_t row = (ptrdiff_t)b->in->width; /* signed: so a conversion from double is one instruction */ \
         for (size_t k = 0; k < b->count; k++, o += b->out->step) { \
             double u = b->at.u[k], v = b->at.v[k]; \
             bool inside = u >= 0 && u < width && v >= 0 && v < height; \
-            const TYPE *i = inside ? from + ((size_t)v * b->in->width + (size_t)u) * b->in->step : fill; \
+            const TYPE *i = inside ? from + (size_t)((ptrdiff_t)v * row + (ptrdiff_t)u) * b->in->step : fill; \
             size_t plane = inside ? b->in->plane : 1; \
-            for (size_t c = 0; c < b->channels; c++) \
+            for (size_t c = 0; c < channels; c++) \
                 o[c * b->out->plane] = i[c * plane]; \
         } \
+    } \
+    static void NAME(const struct block *b) { \
+        if (b->channels == 3) \
+            some_##NAME(b, 3); \
+        else \
+            some_##NAME(b, b->channels); \
     }
 NEAREST(nearest_1, uint8_t)
 NEAREST(nearest_2, uint16_t)
@@ -76,41 +81,77 @@ static inline float between(float a, float b, float d, float e, float fx, float 
     return above + (below - above) * fy;
 }
 
-#define WHOLE(TYPE, v) (TYPE) rintf(v)
+/* The pixel whose centre lies at or before a place, and how far the place is behind it. */
+struct spot {
+    ptrdiff_t x, y;
+    float fx, fy;
+    bool near, inside; /* some of the four pixels around it are in the picture; all are */
+};
+
+/* floor, of what is above -2^62; libm's is a call on old processors. */
+static inline ptrdiff_t whole_below(double v) {
+    ptrdiff_t i = (ptrdiff_t)v;
+    return i - ((double)i > v);
+}
+
+static inline struct spot find_spot(const struct warp_side *in, double u, double v) {
+    struct spot s = {.near = u > -1 && u < (double)in->width && v > -1 && v < (double)in->height};
+    if (!s.near)
+        return s;
+    s.x = whole_below(u);
+    s.y = whole_below(v);
+    s.fx = (float)(u - (double)s.x);
+    s.fy = (float)(v - (double)s.y);
+    s.inside = s.x >= 0 && s.y >= 0 && (size_t)s.x + 1 < in->width && (size_t)s.y + 1 < in->height;
+    return s;
+}
+
+/* Below 2^22 adding and taking away this leaves a whole number, rounded to the nearest even. */
+#define WHOLE(TYPE, v) (TYPE)(int32_t)(((v) + 0x1.8p23f) - 0x1.8p23f)
 #define REAL(TYPE, v) (v)
-/* i, j: the pixel whose centre lies at or before the place; -1 is outside. tap_NAME is for pixels that may lie there. */
+/* tap_NAME is for pixels that may lie outside; some_NAME has the number of channels as a constant where it is a usual one. */
 #define BILINEAR(NAME, TYPE, STORE) \
     static float tap_##NAME(const struct warp_side *in, const TYPE *from, ptrdiff_t x, ptrdiff_t y, float fill) { \
         if (x < 0 || y < 0 || (size_t)x >= in->width || (size_t)y >= in->height) \
             return fill; \
         return (float)from[((size_t)y * in->width + (size_t)x) * in->step]; \
     } \
-    static void NAME(const struct block *b) { \
+    static void edge_##NAME(const struct block *b, const struct spot *s, TYPE *o) { \
+        const float *fill = b->fill; \
+        for (size_t c = 0; c < b->channels; c++) { \
+            const TYPE *p = (const TYPE *)b->in->data + c * b->in->plane; \
+            float left = tap_##NAME(b->in, p, s->x, s->y, fill[c]); \
+            float right = tap_##NAME(b->in, p, s->x + 1, s->y, fill[c]); \
+            float low_left = tap_##NAME(b->in, p, s->x, s->y + 1, fill[c]); \
+            float low_right = tap_##NAME(b->in, p, s->x + 1, s->y + 1, fill[c]); \
+            o[c * b->out->plane] = STORE(TYPE, between(left, right, low_left, low_right, s->fx, s->fy)); \
+        } \
+    } \
+    static inline void some_##NAME(const struct block *b, size_t channels) { \
         const struct warp_side *in = b->in; \
         const float *fill = b->fill; \
-        size_t right = in->step, down = in->width * in->step; \
+        size_t right = in->step, down = in->width * in->step, plane = b->out->plane; \
         TYPE *o = (TYPE *)b->out->data + b->first * b->out->step; \
         for (size_t k = 0; k < b->count; k++, o += b->out->step) { \
-            double u = b->at.u[k] - 0.5, v = b->at.v[k] - 0.5; \
-            bool near = u > -1 && u < (double)in->width && v > -1 && v < (double)in->height; \
-            double left = near ? floor(u) : -2, top = near ? floor(v) : -2; \
-            float fx = near ? (float)(u - left) : 0, fy = near ? (float)(v - top) : 0; \
-            ptrdiff_t i = (ptrdiff_t)left, j = (ptrdiff_t)top; \
-            bool inside = i >= 0 && j >= 0 && (size_t)i + 1 < in->width && (size_t)j + 1 < in->height; \
-            for (size_t c = 0; c < b->channels; c++) { \
-                const TYPE *s = (const TYPE *)in->data + c * in->plane; \
-                float value; \
-                if (inside) { \
-                    s += (size_t)j * down + (size_t)i * right; \
-                    value = between((float)s[0], (float)s[right], (float)s[down], (float)s[down + right], fx, fy); \
-                } else { \
-                    value = between(tap_##NAME(in, s, i, j, fill[c]), tap_##NAME(in, s, i + 1, j, fill[c]), \
-                                    tap_##NAME(in, s, i, j + 1, fill[c]), tap_##NAME(in, s, i + 1, j + 1, fill[c]), \
-                                    fx, fy); \
-                } \
-                o[c * b->out->plane] = STORE(TYPE, value); \
+            struct spot s = find_spot(in, b->at.u[k] - 0.5, b->at.v[k] - 0.5); \
+            if (s.inside) { \
+                const TYPE *p = (const TYPE *)in->data + (size_t)s.y * down + (size_t)s.x * right; \
+                for (size_t c = 0; c < channels; c++, p += in->plane) \
+                    o[c * plane] = STORE(TYPE, between((float)p[0], (float)p[right], (float)p[down], \
+                                                       (float)p[down + right], s.fx, s.fy)); \
+            } else if (s.near) { \
+                edge_##NAME(b, &s, o); \
+            } else { \
+                for (size_t c = 0; c < channels; c++) \
+                    o[c * plane] = STORE(TYPE, fill[c]); \
             } \
         } \
+    } \
+    static void NAME(const struct block *b) { \
+        if (b->channels == 3) \
+            some_##NAME(b, 3); \
+        else \
+            some_##NAME(b, b->channels); \
     }
 BILINEAR(bilinear_u8, uint8_t, WHOLE)
 BILINEAR(bilinear_u16, uint16_t, WHOLE)

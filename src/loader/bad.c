@@ -48,8 +48,7 @@ mldf_status mldfi_bad_note(mldf_loader *loader, struct job *job, const struct sl
     event.bad.substitute = MLDF_NONE;
     event.bad.error = *error;
     pthread_mutex_lock(&loader->lock);
-    mldf_status status =
-        mldfi_array_reserve(&job->bad, &job->bad_capacity, job->bad_count + 1, sizeof *job->bad, err);
+    mldf_status status = mldfi_array_reserve(&job->bad, &job->bad_capacity, job->bad_count + 1, sizeof *job->bad, err);
     if (status >= 0)
         job->bad[job->bad_count++] = event;
     pthread_mutex_unlock(&loader->lock);

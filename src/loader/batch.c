@@ -40,10 +40,11 @@ static mldf_status take_dims(struct array_plan *array, const struct edge *edge, 
     array->ndim = edge->ndim - from;
     for (uint32_t i = from; i < edge->ndim; i++) {
         if (edge->dims[i] < 0)
-            return mldfi_fail(err, MLDF_E_TYPE,
-                              "output %s: dimension %u differs from sample to sample; resize, crop, pad or ragged make a "
-                              "batch of it",
-                              array->name, i);
+            return mldfi_fail(
+                err, MLDF_E_TYPE,
+                "output %s: dimension %u differs from sample to sample; resize, crop, pad or ragged make a "
+                "batch of it",
+                array->name, i);
         array->dims[i - from] = (uint64_t)edge->dims[i];
         if (!mldfi_mul_u64(array->inner, (uint64_t)edge->dims[i], &array->inner))
             return mldfi_fail(err, MLDF_E_LIMIT, "output %s is too large", array->name);
@@ -96,7 +97,8 @@ static mldf_status check_names(const struct batch_pool *pool, mldf_error *err) {
     for (size_t i = 0; i < pool->array_count; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(pool->arrays[i].name, pool->arrays[k].name) == 0)
-                return mldfi_fail(err, MLDF_E_ARGUMENT, "two outputs would have the name %s: rename one (new = %s: ...)",
+                return mldfi_fail(err, MLDF_E_ARGUMENT,
+                                  "two outputs would have the name %s: rename one (new = %s: ...)",
                                   pool->arrays[i].name, pool->arrays[i].name);
     return MLDF_OK;
 }

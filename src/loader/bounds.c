@@ -54,8 +54,7 @@ static mldf_status see_value(struct gathering *g, const mldf_reader *reader, uin
     if (picture) {
         if (mldf_image_record(&value, &info, NULL) < 0)
             return MLDF_OK;
-        if ((info.width == 0 || info.height == 0) &&
-            mldf_image_probe(value.data, (size_t)value.bytes, &info, NULL) < 0)
+        if ((info.width == 0 || info.height == 0) && mldf_image_probe(value.data, (size_t)value.bytes, &info, NULL) < 0)
             return MLDF_OK;
         see_picture(g, &info);
         return MLDF_OK;

@@ -323,8 +323,8 @@ mldf_status mldfi_crew_new(mldf_loader *loader, mldf_error *err) {
     int wanted = loader->options.threads < 0 ? mldfi_cpu_count() : loader->options.threads;
     if (wanted > LOADER_MAX_THREADS)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads; at most %d are possible", wanted, LOADER_MAX_THREADS);
-    loader->in_flight = loader->options.in_flight ? loader->options.in_flight
-                                                  : default_in_flight(&loader->options, (size_t)wanted);
+    loader->in_flight =
+        loader->options.in_flight ? loader->options.in_flight : default_in_flight(&loader->options, (size_t)wanted);
     if (loader->in_flight > LOADER_MAX_IN_FLIGHT)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%zu batches in flight; at most %d are possible", loader->in_flight,
                           LOADER_MAX_IN_FLIGHT);
@@ -332,8 +332,7 @@ mldf_status mldfi_crew_new(mldf_loader *loader, mldf_error *err) {
     loader->worker_count = wanted ? (size_t)wanted : 1;
     loader->jobs = mldfi_alloc_zero(loader->job_count, sizeof *loader->jobs, err);
     loader->workers = mldfi_alloc_zero(loader->worker_count, sizeof *loader->workers, err);
-    loader->tally.steps =
-        mldfi_alloc_zero(mldfi_plan_step_count(loader->plan) + 1, sizeof *loader->tally.steps, err);
+    loader->tally.steps = mldfi_alloc_zero(mldfi_plan_step_count(loader->plan) + 1, sizeof *loader->tally.steps, err);
     loader->halt = true; /* until the first epoch begins */
     loader->pool->idle_most = loader->in_flight + 2;
     if (!loader->jobs || !loader->workers || !loader->tally.steps)

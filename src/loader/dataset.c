@@ -10,7 +10,7 @@
 #include "util/error.h"
 
 mldf_status mldfi_dataset_begin(struct dataset *dataset, const mldf_reader *const *readers, size_t count,
-                               mldf_error *err) {
+                                mldf_error *err) {
     if (!readers || count == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a loader needs a reader");
     if (count > UINT32_MAX)
@@ -92,15 +92,16 @@ mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size
 mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order, bool own, mldf_error *err) {
     dataset->by_part = own && dataset->count > 1 && order->form == ORDER_MIXTURE;
     if (dataset->by_part && order->part_count != dataset->count)
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "the order is a mixture of %zu parts and there are %zu readers: with several readers a part is a "
-                          "reader",
-                          order->part_count, dataset->count);
+        return mldfi_fail(
+            err, MLDF_E_ARGUMENT,
+            "the order is a mixture of %zu parts and there are %zu readers: with several readers a part is a "
+            "reader",
+            order->part_count, dataset->count);
     return MLDF_OK;
 }
 
 mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position, const mldf_place *place,
-                              struct seat *out, mldf_error *err) {
+                               struct seat *out, mldf_error *err) {
     size_t reader = 0;
     uint64_t sample = place->sample;
     if (dataset->by_part) {

@@ -16,9 +16,9 @@ mldf_status mldfi_loader_check(const mldf_loader *loader, const char *what, mldf
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s without a loader", what);
     if (mldfi_fork_guard_is_ours(&loader->pool->guard))
         return MLDF_OK;
-    return mldfi_fail(err, MLDF_E_STATE,
-                      "%s: this loader belongs to the process that was forked: its threads are not here; make a new one",
-                      what);
+    return mldfi_fail(
+        err, MLDF_E_STATE,
+        "%s: this loader belongs to the process that was forked: its threads are not here; make a new one", what);
 }
 
 /* ---- Options ------------------------------------------------------------------------------------------------------------------------- */
@@ -145,8 +145,7 @@ static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
 
 /* ---- New and free ---------------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers, size_t reader_count,
-                         mldf_error *err) {
+static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers, size_t reader_count, mldf_error *err) {
     const mldf_loader_options *o = &loader->options;
     mldf_status status = mldfi_dataset_begin(&loader->dataset, readers, reader_count, err);
     if (status >= 0)

@@ -31,10 +31,10 @@
 #include "reader/reader.h"
 
 enum {
-    LOADER_AHEAD = 2,       /* jobs planned beyond those that are opened */
-    LOADER_TRIES = 8,       /* substitutes for one bad sample */
-    LOADER_LEDGER = 1000,   /* bad samples that are kept */
-    LOADER_TIME_EVERY = 16, /* one unit of so many is timed step by step */
+    LOADER_AHEAD = 2,      /* jobs planned beyond those that are opened */
+    LOADER_TRIES = 8,      /* substitutes for one bad sample */
+    LOADER_LEDGER = 1000,  /* bad samples that are kept */
+    LOADER_TIME_EVERY = 8, /* one unit of so many is timed step by step */
     LOADER_MAX_THREADS = 1024,
     LOADER_MAX_IN_FLIGHT = 4096
 };
@@ -67,14 +67,14 @@ struct dataset {
     bool by_part; /* the order is a mixture whose part is the reader */
 };
 mldf_status mldfi_dataset_begin(struct dataset *dataset, const mldf_reader *const *readers, size_t count,
-                               mldf_error *err);
+                                mldf_error *err);
 void mldfi_dataset_free(struct dataset *dataset);
 /* Finds the plan's fields in every reader; those that it reads must be of the same type everywhere. */
 mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size_t used_count, mldf_error *err);
 /* Mixtures of several readers. */
 mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order, bool own, mldf_error *err);
 mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position, const mldf_place *place,
-                              struct seat *out, mldf_error *err);
+                               struct seat *out, mldf_error *err);
 
 /* What is known of each field of the first reader's schema (bounds.c); `names`: fields that the pipeline names. */
 mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct plan_bounds *out,
@@ -115,8 +115,8 @@ struct batch_pool {
     pthread_mutex_t lock;
     mldf_batch *idle; /* guarded by lock from here on */
     size_t idle_count, idle_most;
-    size_t live;     /* batches that somebody holds */
-    bool closed;     /* the loader is gone */
+    size_t live; /* batches that somebody holds */
+    bool closed; /* the loader is gone */
 };
 
 struct mldf_batch {
@@ -132,8 +132,9 @@ struct mldf_batch {
 };
 
 /* The arrays that a plan's outputs make. */
-mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool want_valid, const mldf_memory_hook *hook,
-                           size_t idle_most, struct batch_pool **out, mldf_error *err);
+mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool want_valid,
+                                 const mldf_memory_hook *hook, size_t idle_most, struct batch_pool **out,
+                                 mldf_error *err);
 /* The loader's share; batches go on. */
 void mldfi_batch_pool_close(struct batch_pool *pool);
 /* A batch with memory for at least `bytes`, held once. */
@@ -154,7 +155,7 @@ void mldfi_batch_compact(mldf_batch *batch, const bool *keep);
 struct slot {
     struct seat seat;
     uint32_t ordinal; /* its place in the batch before anything was left out */
-    uint8_t tries; /* substitutes so far */
+    uint8_t tries;    /* substitutes so far */
     bool valid, skipped;
 };
 
@@ -183,7 +184,7 @@ struct job {
     struct bucket_span span; /* that the batch belongs to */
     struct slot *slots;
     size_t count, capacity;
-    uint64_t *lengths; /* [slot * outputs + output] */
+    uint64_t *lengths;               /* [slot * outputs + output] */
     size_t claimed, finished, limit; /* of the present phase; limit: claiming ends here */
     bool again;
     size_t failed_slot; /* SIZE_MAX: none */
@@ -200,10 +201,10 @@ struct job {
 struct bucket {
     uint64_t window; /* 0: none */
     size_t output;
-    uint64_t inner;  /* elements for one of length */
+    uint64_t inner; /* elements for one of length */
     struct bucket_span span;
-    uint64_t *positions; /* of the window, batch after batch */
-    size_t *cuts; /* batch i is positions[cuts[i] .. cuts[i + 1]) */
+    uint64_t *positions;            /* of the window, batch after batch */
+    size_t *cuts;                   /* batch i is positions[cuts[i] .. cuts[i + 1]) */
     size_t batch_count, next, full; /* batches below `full` are not leftovers */
     size_t capacity, cut_capacity;
 };
@@ -239,7 +240,7 @@ struct worker {
     mldf_buffer probe; /* memory for a sample that nobody wants */
     uint64_t units;
     bool timing;
-    double *times;       /* the plan's, as they were before the unit */
+    double *times; /* the plan's, as they were before the unit */
     pthread_t thread;
 };
 mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, mldf_error *err);
@@ -271,6 +272,7 @@ void mldfi_bad_keep(mldf_loader *loader, struct job *job);
 struct prefetch {
     bool on;
     bool resident;      /* all that was looked at is in memory: hints would cost and give nothing */
+    bool fits;          /* the files are small against memory: the system's own read-ahead fills it soonest */
     uint64_t countdown; /* jobs until the next look */
     uint64_t dice;
 };
@@ -322,7 +324,7 @@ struct mldf_loader {
     size_t job_count, in_flight;
     uint64_t taken, opened, planned;
     bool planning, plan_failed, stop, halt, cancelled;
-    size_t active; /* workers at work outside the lock */
+    size_t active;  /* workers at work outside the lock */
     size_t waiting; /* workers asleep */
     double cost[2]; /* seconds a sample takes to measure, to run: moving means */
     struct tally tally;

@@ -3,7 +3,9 @@
  * before it is opened, so the reads are on their way while the jobs before it are worked on.
  *
  * A hint costs about as much as a small sample takes to load. So for mapped files a few pages are looked at now and then: when all of them
- * are in memory, there are no hints. */
+ * are in memory, there are no hints. Where the files will fit into memory, small ranges are left to the system, which reads more around each
+ * fault and so has everything in memory sooner (50,000 samples of 3 KiB in random order: 0.2 s instead of 1.3 s); where they will not, what is
+ * read around is wasted, so faults are told to read nothing but their page. */
 #include <stdlib.h>
 
 #include "loader/loader.h"
@@ -14,7 +16,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-enum { LOOK_PAGES = 64, LOOK_EVERY = 64, GAP_BYTES = 16 << 10 };
+enum { LOOK_PAGES = 64, LOOK_EVERY = 64, GAP_BYTES = 16 << 10, SMALL_RANGE = 32 << 10 };
 
 /* ---- Is it in memory? ---------------------------------------------------------------------------------------------------------------- */
 
@@ -22,48 +24,6 @@ static uint64_t roll(struct prefetch *p) {
     p->dice = p->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
     return p->dice >> 16;
 }
-
-static bool look(struct prefetch *p, const struct dataset *dataset) {
-    for (size_t i = 0; i < LOOK_PAGES; i++) {
-        const mldf_reader *reader = dataset->readers[roll(p) % dataset->count];
-        if (!reader->mapped)
-            return false;
-        if (reader->file.fd >= 0 && reader->map.bytes &&
-            !mldfi_map_is_resident(&reader->map, roll(p) % reader->map.bytes))
-            return false;
-    }
-    return true;
-}
-
-static void set_patterns(const mldf_loader *loader, bool hinted) {
-    for (size_t i = 0; i < loader->dataset.count; i++) {
-        const mldf_reader *reader = loader->dataset.readers[i];
-        bool in_order = !loader->options.own_order && loader->order->kind == MLDF_ORDER_SEQUENTIAL;
-        if (reader->mapped && reader->file.fd >= 0)
-            mldfi_map_pattern(&reader->map, !hinted    ? OS_PATTERN_NORMAL
-                                            : in_order ? OS_PATTERN_SEQUENTIAL
-                                                       : OS_PATTERN_RANDOM);
-    }
-}
-
-void mldfi_prefetch_begin(mldf_loader *loader) {
-    struct prefetch *p = &loader->prefetch;
-    if (!loader->options.prefetch)
-        return;
-    bool before = p->on && !p->resident;
-    p->on = true;
-    p->resident = look(p, &loader->dataset);
-    p->countdown = LOOK_EVERY;
-    if (before == p->resident)
-        set_patterns(loader, !p->resident);
-}
-
-void mldfi_prefetch_end(mldf_loader *loader) {
-    if (loader->prefetch.on && !loader->prefetch.resident)
-        set_patterns(loader, false);
-}
-
-/* ---- Ranges of a job ------------------------------------------------------------------------------------------------------------------- */
 
 static bool range_of(const mldf_reader *reader, uint64_t sample, size_t field, struct range *out) {
     uint8_t record[16];
@@ -78,6 +38,69 @@ static bool range_of(const mldf_reader *reader, uint64_t sample, size_t field, s
     mldfi_record_payload(f, record, &out->offset, &out->bytes);
     return out->bytes && mldfi_range_inside(out->offset, out->bytes, reader->end);
 }
+
+/* Where values are, not anywhere in the file: padding is never read, so it need not be in memory. */
+static bool look(const mldf_loader *loader, struct prefetch *p) {
+    const struct dataset *dataset = &loader->dataset;
+    size_t fields;
+    const size_t *used = mldfi_plan_fields(loader->plan, &fields);
+    for (size_t i = 0; i < LOOK_PAGES && fields; i++) {
+        size_t index = roll(p) % dataset->count;
+        const mldf_reader *reader = dataset->readers[index];
+        uint64_t samples = mldf_reader_sample_count(reader);
+        struct range range = {0, 0, 0};
+        if (!reader->mapped)
+            return false;
+        if (reader->file.fd >= 0 && samples &&
+            range_of(reader, roll(p) % samples, dataset->fields[index * dataset->field_count + used[roll(p) % fields]],
+                     &range) &&
+            !mldfi_map_is_resident(&reader->map, range.offset))
+            return false;
+    }
+    return true;
+}
+
+static void set_patterns(const mldf_loader *loader, bool hinted) {
+    for (size_t i = 0; i < loader->dataset.count; i++) {
+        const mldf_reader *reader = loader->dataset.readers[i];
+        bool in_order = !loader->options.own_order && loader->order->kind == MLDF_ORDER_SEQUENTIAL;
+        os_pattern pattern = OS_PATTERN_NORMAL;
+        if (hinted && in_order)
+            pattern = OS_PATTERN_SEQUENTIAL;
+        else if (hinted && !loader->prefetch.fits)
+            pattern = OS_PATTERN_RANDOM;
+        if (reader->mapped && reader->file.fd >= 0)
+            mldfi_map_pattern(&reader->map, pattern);
+    }
+}
+
+static uint64_t total_bytes(const struct dataset *dataset) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < dataset->count; i++)
+        if (!mldfi_add_u64(sum, dataset->readers[i]->physical_bytes, &sum))
+            return UINT64_MAX;
+    return sum;
+}
+
+void mldfi_prefetch_begin(mldf_loader *loader) {
+    struct prefetch *p = &loader->prefetch;
+    if (!loader->options.prefetch)
+        return;
+    bool before = p->on && !p->resident;
+    p->on = true;
+    p->resident = look(loader, p);
+    p->fits = !loader->options.forget_behind && total_bytes(&loader->dataset) < mldfi_memory_bytes() / 2;
+    p->countdown = LOOK_EVERY;
+    if (before == p->resident)
+        set_patterns(loader, !p->resident);
+}
+
+void mldfi_prefetch_end(mldf_loader *loader) {
+    if (loader->prefetch.on && !loader->prefetch.resident)
+        set_patterns(loader, false);
+}
+
+/* ---- Ranges of a job ------------------------------------------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b) {
     const struct range *x = a, *y = b;
@@ -127,7 +150,7 @@ void mldfi_prefetch_job(mldf_loader *loader, struct job *job) {
     bool forget = loader->options.forget_behind;
     if (p->on && p->resident && --p->countdown == 0) {
         p->countdown = LOOK_EVERY;
-        if (!(p->resident = look(p, &loader->dataset)))
+        if (!(p->resident = look(loader, p)))
             set_patterns(loader, true);
     }
     bool hint = p->on && !p->resident;
@@ -137,6 +160,8 @@ void mldfi_prefetch_job(mldf_loader *loader, struct job *job) {
     for (size_t i = 0; i < job->range_count && hint; i++) {
         const struct range *range = &job->ranges[i];
         const mldf_reader *reader = loader->dataset.readers[range->reader];
+        if (reader->mapped && p->fits && range->bytes < SMALL_RANGE)
+            continue;
         if (reader->mapped)
             mldfi_map_want(&reader->map, range->offset, range->bytes);
         else if (!reader->direct)

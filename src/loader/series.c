@@ -60,7 +60,7 @@ static mldf_status fill_run(mldf_loader *loader, struct job *job, size_t at, uin
         mldfi_order_many(loader->order, job->epoch, first + done, now, places);
         for (size_t i = 0; i < now && status >= 0; i++)
             status = mldfi_dataset_seat(&loader->dataset, first + done + i, &places[i], &job->slots[at + done + i].seat,
-                                       err);
+                                        err);
         done += now;
     }
     return status;

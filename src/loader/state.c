@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "codec/versions.h"
-#include "loader/loader.h"
 #include "field/field.h"
+#include "loader/loader.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -77,8 +77,7 @@ static mldf_status read_bucket(const struct json *json, uint32_t at, const mldf_
     if (span->begin > state->consumed || state->consumed > span->end || span->begin >= span->end ||
         span->end > state->count || values[4] == 0 || values[4] > UINT32_MAX || (span->batch == 0 && span->budget == 0))
         return mldfi_fail_at(err, MLDF_E_SYNTAX, json->nodes[at].offset,
-                             "the state's bucket contradicts its position %llu",
-                             (unsigned long long)state->consumed);
+                             "the state's bucket contradicts its position %llu", (unsigned long long)state->consumed);
     return MLDF_OK;
 }
 
@@ -128,8 +127,8 @@ static mldf_status restore(mldf_loader *loader, const struct json *json, const m
     }
     if (status < 0)
         return status;
-    return mldfi_loader_begin_at(loader, state->epoch, state->consumed,
-                                 loader->series.bucket.window ? &span : NULL, err);
+    return mldfi_loader_begin_at(loader, state->epoch, state->consumed, loader->series.bucket.window ? &span : NULL,
+                                 err);
 }
 
 mldf_status mldf_loader_restore(mldf_loader *loader, const char *text, size_t text_bytes, mldf_error *err) {

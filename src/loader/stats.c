@@ -1,4 +1,4 @@
-/* Where the time went. Whole units are always timed; the steps inside them only now and then (one unit in sixteen), and what was seen there
+/* Where the time went. Whole units are always timed; the steps inside them only now and then (one unit in eight), and what was seen there
  * is taken for all. The verdict says in one line what holds things up. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,23 +27,23 @@ static void judge(const mldf_loader *loader, mldf_loader_stats *out) {
     const mldf_step_time *step = hardest(out);
     double share = out->seconds > 0 ? out->wait_loader / out->seconds : 0;
     bool crowded = out->threads > 0 && out->threads >= mldfi_cpu_count();
-    const char *more = crowded ? "all CPUs are in use" : out->threads == 0 ? "use threads" : "add threads";
+    const char *more = crowded ? "all CPUs are busy;" : out->threads == 0 ? "use threads or" : "add threads or";
     if (out->batches == 0) {
         snprintf(out->verdict, sizeof out->verdict, "nothing was loaded yet");
     } else if (share < 0.1) {
         snprintf(out->verdict, sizeof out->verdict,
                  "consumer-bound: the loader keeps up; next waited %.0f %% of the time", 100 * share);
     } else if (!step) {
-        snprintf(out->verdict, sizeof out->verdict, "loader-bound: %s", more);
+        snprintf(out->verdict, sizeof out->verdict, "loader-bound: %s do less for each sample", more);
     } else if (strcmp(step->name, "read") == 0) {
         snprintf(out->verdict, sizeof out->verdict, "read-bound: %s",
                  loader->order->kind == MLDF_ORDER_RANDOM && !loader->options.own_order
                      ? "use the quasi-random order, or faster storage"
                      : "faster storage, or more memory for the page cache");
     } else if (is_decode(step->name)) {
-        snprintf(out->verdict, sizeof out->verdict, "decode-bound: %s, or store smaller images", more);
+        snprintf(out->verdict, sizeof out->verdict, "decode-bound: %s store smaller images", more);
     } else {
-        snprintf(out->verdict, sizeof out->verdict, "bound by %.60s: %s, or do it once when packing", step->name, more);
+        snprintf(out->verdict, sizeof out->verdict, "bound by %.60s: %s do it once when packing", step->name, more);
     }
 }
 

@@ -173,8 +173,8 @@ void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, siz
     for (size_t i = from; i < to; i++) {
         struct slot *slot = &job->slots[i];
         enum verdict verdict = RETRY;
-        while (verdict == RETRY && lengths_of(worker, job->epoch, &slot->seat,
-                                              &job->lengths[i * worker->loader->outputs], &err) < 0)
+        while (verdict == RETRY &&
+               lengths_of(worker, job->epoch, &slot->seat, &job->lengths[i * worker->loader->outputs], &err) < 0)
             verdict = deal(worker, job, i, slot, true, &err);
         if (verdict == FAILED)
             return;
@@ -262,8 +262,7 @@ static mldf_status couple_begin(const mldf_loader *loader, struct job *job, stru
 /* Room for one sample that nobody wants. */
 static mldf_status aim_aside(struct worker *worker, uint64_t epoch, const struct seat *seat, mldf_error *err) {
     const struct batch_pool *pool = worker->loader->pool;
-    mldf_status status =
-        worker->loader->measures ? lengths_of(worker, epoch, seat, worker->lengths, err) : MLDF_OK;
+    mldf_status status = worker->loader->measures ? lengths_of(worker, epoch, seat, worker->lengths, err) : MLDF_OK;
     for (int pass = 0; pass < 2 && status >= 0; pass++) {
         size_t at = 0;
         for (size_t i = 0; i < pool->array_count; i++) {

@@ -57,8 +57,8 @@ static mldf_status read_blocks(const struct os_direct *direct, const char *path,
     return MLDF_OK;
 }
 
-mldf_status mldfi_direct_read(const struct os_direct *direct, const char *path, uint64_t offset, void *dst, size_t bytes,
-                              mldf_error *err) {
+mldf_status mldfi_direct_read(const struct os_direct *direct, const char *path, uint64_t offset, void *dst,
+                              size_t bytes, mldf_error *err) {
     size_t lead = (size_t)(offset % BLOCK), room = lead + bytes < PIECE ? lead + bytes : PIECE, done = 0;
     void *memory = NULL;
     mldf_status status = MLDF_OK;

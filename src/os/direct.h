@@ -14,7 +14,7 @@ enum { OS_DIRECT_LEAST = 16 << 10 }; /* smaller reads are not worth a block's al
 mldf_status mldfi_direct_open(struct os_direct *direct, const struct os_file *file, mldf_error *err);
 void mldfi_direct_close(struct os_direct *direct);
 /* All of [offset, offset + bytes), or MLDF_E_CHANGED when the file ends before. */
-mldf_status mldfi_direct_read(const struct os_direct *direct, const char *path, uint64_t offset, void *dst, size_t bytes,
-                              mldf_error *err);
+mldf_status mldfi_direct_read(const struct os_direct *direct, const char *path, uint64_t offset, void *dst,
+                              size_t bytes, mldf_error *err);
 
 #endif

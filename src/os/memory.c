@@ -53,6 +53,11 @@ void mldfi_block_free(void *block, size_t capacity) {
         (void)munmap(block, capacity);
 }
 
+uint64_t mldfi_memory_bytes(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+}
+
 /* ---- Fork ----------------------------------------------------------------------------------------------------------------- */
 
 void mldfi_fork_guard_begin(struct os_fork_guard *guard) {

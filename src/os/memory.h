@@ -9,6 +9,9 @@
 void *mldfi_block_alloc(size_t bytes, size_t *capacity);
 void mldfi_block_free(void *block, size_t capacity);
 
+/* Memory of this machine; 0: not known. */
+uint64_t mldfi_memory_bytes(void);
+
 /* Set in the process that made it, not set in its children, whatever their process numbers are. */
 struct os_fork_guard {
     uint8_t *page; /* NULL: the process number alone decides */

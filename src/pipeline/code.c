@@ -65,6 +65,7 @@ static const char *const *isa_flags(enum isa isa) {
     }
 }
 
+/* Not -fno-trapping-math: gcc 12 then makes (double)(long long)-0.25 a -0. */
 static const char *const common_flags[] = {"-O3",
                                            "-shared",
                                            "-fPIC",
@@ -73,7 +74,6 @@ static const char *const common_flags[] = {"-O3",
                                            "-ffp-contract=off",
                                            "-fno-fast-math",
                                            "-fno-math-errno",
-                                           "-fno-trapping-math",
                                            "-fno-strict-aliasing",
                                            "-fvisibility=hidden",
                                            NULL};

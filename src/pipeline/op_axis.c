@@ -77,7 +77,12 @@ static mldf_status shape(const struct op *op, const void *draw, const struct ten
 }
 
 static void repeat(uint8_t *to, const uint8_t *value, size_t size, size_t count) {
-    for (size_t i = 0; i < count; i++)
+    size_t same = 1;
+    while (same < size && value[same] == value[0])
+        same++;
+    if (same == size && count)
+        memset(to, value[0], size * count);
+    for (size_t i = 0; same < size && i < count; i++)
         memcpy(to + i * size, value, size);
 }
 

@@ -67,7 +67,8 @@ struct mldf_reader {
     bool doubt_validity;       /* repair: a validity bit 0 over a record that is not zero does not count */
     uint64_t promised_samples; /* repair: as the header says, rows that are cut off included */
 
-    const struct os_direct *direct; /* NULL, or large reads of the read back end go past the page cache (a loader's copy) */
+    const struct os_direct
+        *direct; /* NULL, or large reads of the read back end go past the page cache (a loader's copy) */
 
     _Atomic(uint64_t) *verified_blocks;
     _Atomic(uint32_t) *verified_sections; /* READER_GOOD_...; one word, apart, so that the rest stays const */

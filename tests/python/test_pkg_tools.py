@@ -167,7 +167,8 @@ def test_info_is_what_the_command_prints(path, tmp_path, name):
     elif name != "a.mldf":
         mldf.convert(path, file, fields=["image"] if name == "a.tbl" else ["image", "label"])
     done = subprocess.run([command, "info", "--json", file], capture_output=True, text=True, check=True)
-    assert mldf.info(file) == json.loads(done.stdout)
+    ours, printed = mldf.info(file), json.loads(done.stdout)
+    assert ours == {key: printed[key] for key in ours}
 
 
 @pytest.mark.parametrize("name", ["a.mldf", "a.tar"])
@@ -176,7 +177,8 @@ def test_stats_are_what_the_command_prints(path, tmp_path, name):
     if name != "a.mldf":
         mldf.convert(path, tmp_path / name, fields=["image", "label", "text"])
     done = subprocess.run([command, "stats", "--json", tmp_path / name], capture_output=True, text=True, check=True)
-    assert mldf.stats(tmp_path / name) == json.loads(done.stdout)["fields"]
+    ours, printed = mldf.stats(tmp_path / name), json.loads(done.stdout)["fields"]
+    assert ours == {field: {key: printed[field][key] for key in ours[field]} for field in ours}
 
 
 def test_repack(path):

@@ -232,6 +232,10 @@ def test_skipping_bad_samples(tmp_path):
     with mldf.Writer(tmp_path / "a.mldf", {"x": mldf.Int("uint8")}, on_error="skip") as w:
         w.extend([1, 300, 2])
     assert w.result.samples == 2 and w.result.skipped[0][0] == 1 and "300" in w.result.skipped[0][1]
+    with mldf.Writer(tmp_path / "c.mldf", {"x": mldf.Int("uint8")}, on_error="skip") as w:
+        w.extend(["no", 1, 300, "no", 301, 2, None, "no"])
+    assert [n for n, _ in w.result.skipped] == [0, 2, 3, 4, 6, 7] and "integer" in w.result.skipped[0][1]
+    assert mldf.open(tmp_path / "c.mldf").column("x").tolist() == [1, 2]
     with pytest.raises(ValueError):
         mldf.Writer(tmp_path / "b.mldf", {"x": "int"}, on_error="maybe")
 

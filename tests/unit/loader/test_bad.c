@@ -103,7 +103,7 @@ static void policies_do_not_depend_on_threads(void) {
                     o.bucket_window = 30;
                 files_epoch(reader, &o, 2, &want);
                 CHECK_EQ_U64(8, want.count + want.errors);
-                CHECK_EQ_U64(policy == MLDF_BAD_RAISE ? want.count * 8 - (want.samples % 8 ? 4 : 0)
+                CHECK_EQ_U64(policy == MLDF_BAD_RAISE  ? want.count * 8 - (want.samples % 8 ? 4 : 0)
                              : policy == MLDF_BAD_SKIP ? 54
                                                        : 60,
                              want.samples);
@@ -157,7 +157,7 @@ static void substitutes_are_good_and_always_the_same(void) {
 /* A pair's picture is the same whether its partner is in the same batch or on another rank. */
 static void pairs_do_not_depend_on_ranks(void) {
     for (int policy = MLDF_BAD_SKIP; policy <= MLDF_BAD_SUBSTITUTE; policy++) {
-        uint8_t (*want)[8 * 8 * 3 * 4] = calloc(SAMPLES, sizeof *want);
+        uint8_t(*want)[8 * 8 * 3 * 4] = calloc(SAMPLES, sizeof *want);
         for (uint32_t ranks = 1; ranks <= 3; ranks++)
             for (uint32_t rank = 0; rank < ranks; rank++) {
                 mldf_loader_options o = basic((mldf_bad)policy);

@@ -2,7 +2,8 @@
 #include "loader_files.h"
 
 #define CROPS "image: random_resized_crop(16) | hflip | normalize(imagenet) | chw(f32)"
-#define LISTS "image: resize([16, 16]) | chw(u8)\ntokens: pad(mask=true)\nlists = tokens: ragged\nshort = tokens: truncate(8) | pad(8)"
+#define LISTS \
+    "image: resize([16, 16]) | chw(u8)\ntokens: pad(mask=true)\nlists = tokens: ragged\nshort = tokens: truncate(8) | pad(8)"
 
 static const struct files_shape shape = {.samples = 150, .jpeg = true, .tokens = true};
 

@@ -150,7 +150,8 @@ static void everything_may_change_between_runs(void) {
                 o.bucket_window = 1 + check_rand_below(&dice, 40);
                 o.budget = check_rand_below(&dice, 2) ? 30 + check_rand_below(&dice, 100) : 0;
             }
-            more = run_ranks(&o, (uint32_t)(1 + check_rand_below(&dice, 4)), 1 + check_rand_below(&dice, 4), state, &seen);
+            more =
+                run_ranks(&o, (uint32_t)(1 + check_rand_below(&dice, 4)), 1 + check_rand_below(&dice, 4), state, &seen);
         }
         snprintf(what, sizeof what, "round %d, %s", round, buckets ? "buckets" : "plain");
         check_each_once(&seen, what);

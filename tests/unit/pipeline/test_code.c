@@ -12,6 +12,7 @@
 #include "mldf/loader.h"
 #include "os/code_cache.h"
 #include "os/compiler.h"
+#include "pictures.h"
 #include "pipeline/stage.h"
 #include "random_expression.h"
 
@@ -128,8 +129,10 @@ static void compare(struct arrays *all, const mldf_buffer *text, const char *com
                 for (uint32_t k = 0; k < e->ndim; k++)
                     bytes *= (size_t)e->dims[k];
                 if (bad >= at && bad < at + bytes)
-                    check_fail(__FILE__, __LINE__, "%s, %s: output %s differs at byte %zu of sample %d:\n%s", compiler,
-                               isa, mldfi_plan_output(plain, o)->name, bad - at, (int)p, t);
+                    check_fail(__FILE__, __LINE__,
+                               "%s, %s: output %s differs at byte %zu of sample %d (%02x, not %02x):\n%s", compiler,
+                               isa ? isa : "best", mldfi_plan_output(plain, o)->name, bad - at, (int)p, got.data[bad],
+                               want.data[bad], t);
                 at += bytes;
             }
     }
@@ -183,7 +186,10 @@ static void every_conversion_has_the_bits_of_the_built_in_one(void) {
                                  2147483648.0f, 4294967296.0f, 1.8446744e19f, -9.2233720e18f, 6e-8f,  3e-8f,
                                  2.9e-8f,       6.1e-5f,       -1e-9f,        1e-40f,         NAN,    -INFINITY};
     memcpy(all.data[0][10], ends, sizeof ends);
+    compare(&all, &text, "cc", "portable");
     compare(&all, &text, "cc", NULL);
+    if (has_compiler("clang"))
+        compare(&all, &text, "clang", NULL);
     mldf_buffer_free(&text);
     arrays_end(&all);
 }
@@ -216,6 +222,57 @@ static void every_function_has_the_bits_of_the_built_in_one(void) {
     compare(&all, &text, has_compiler("clang") ? "clang" : "cc", NULL);
     mldf_buffer_free(&text);
     arrays_end(&all);
+}
+
+/* 8-bit pictures: decoding, tables, and what comes behind an operation that is neither. */
+static void pictures_have_the_bits_of_the_built_in_kernels(void) {
+    static const char *const texts[] = {
+        "image: resize([20, 30]) | expr(\"x * c + 0.25\") | chw(f16)",
+        "image: random_resized_crop(24) | hflip | to_float | expr(\"x < p0 ? x : c - x\", 0.5) | chw",
+        "image: center_crop(16) | chw | expr(\"sqrt(x) + c\") | cast(u8)",
+        "image: resize([9, 7]) | to_float | contrast(0.5) | expr(\"x * 2 - c\") | chw(bf16)",
+        "image: resize([9, 7]) | to_float | contrast(0.5) | normalize([0.1, 0.2, 0.3], 0.5) | chw(f16) | hwc(f32)",
+        "image: resize([9, 7]) | expr(\"x + 1\") | saturation(0.3) | normalize(imagenet) | chw(f16)",
+    };
+    struct pictures all;
+    struct warnings w;
+    mldf_context *context = make_context(NULL, "cc", &w);
+    if (!has_compiler("cc"))
+        return;
+    REQUIRE(context && pictures_begin(&all, 3, false));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct plan_options options[2] = {{.reference = true, .seed = 3},
+                                          {.context = context, .codegen = MLDF_CODEGEN_WAIT, .seed = 3}};
+        static _Alignas(64) uint8_t out[2][24 * 24 * 3 * 4];
+        struct plan_feed feed = {&all, pictures_get};
+        struct plan *plans[2];
+        struct plan_worker *workers[2];
+        int64_t label;
+        mldf_pipeline *pipeline;
+        mldf_error err;
+        REQUIRE_OK(mldf_pipeline_parse(NULL, texts[i], strlen(texts[i]), &pipeline, &err), &err);
+        for (int k = 0; k < 2; k++) {
+            REQUIRE_OK(mldfi_plan_new(pipeline, all.schema, all.bounds, &options[k], &plans[k], &err), &err);
+            REQUIRE_OK(mldfi_worker_new(plans[k], &workers[k], &err), &err);
+        }
+        for (uint64_t p = 0; p < PICTURES; p++) {
+            for (int k = 0; k < 2; k++) {
+                struct plan_target targets[2] = {{out[k], 0}, {&label, 0}};
+                memset(out[k], 0xA5, sizeof out[k]);
+                CHECK_STATUS(MLDF_OK, mldfi_plan_run(plans[k], workers[k], &feed, 0, p, targets, &err), &err);
+            }
+            if (memcmp(out[0], out[1], sizeof out[0]) != 0)
+                check_fail(__FILE__, __LINE__, "%s: picture %d differs", texts[i], (int)p);
+        }
+        for (int k = 0; k < 2; k++) {
+            mldfi_worker_free(workers[k]);
+            mldfi_plan_free(plans[k]);
+        }
+        mldf_pipeline_free(pipeline);
+    }
+    CHECK_EQ_STR("", w.last);
+    pictures_end(&all);
+    mldf_context_free(context);
 }
 
 static void source_holds_no_text_of_the_pipeline(void) {
@@ -561,6 +618,7 @@ int main(int argc, char **argv) {
     RUN(random_chains_have_the_bits_of_the_built_in_kernels);
     RUN(every_conversion_has_the_bits_of_the_built_in_one);
     RUN(every_function_has_the_bits_of_the_built_in_one);
+    RUN(pictures_have_the_bits_of_the_built_in_kernels);
     RUN(source_holds_no_text_of_the_pipeline);
     RUN(second_plan_comes_from_the_cache);
     RUN(damaged_objects_are_compiled_anew);

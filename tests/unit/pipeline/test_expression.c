@@ -196,7 +196,7 @@ static float random_float(uint64_t *state) {
 
 static void programs_agree_with_a_plain_evaluator(void) {
     uint64_t state = check_seed();
-    for (int n = 0; n < 20000; n++) {
+    for (int n = 0; n < 8000; n++) {
         char text[2048];
         random_expression(&state, 1 + (unsigned)(check_rand(&state) >> 33) % 4, text, sizeof text);
         struct expression e;

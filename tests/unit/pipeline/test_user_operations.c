@@ -308,6 +308,73 @@ static void impossible_types_are_refused(void) {
     mldf_context_free(context);
 }
 
+/* ---- Dims that vary ------------------------------------------------------------------------------------------------------------- */
+
+/* Every element twice. */
+static mldf_status repeat_infer(void *user, const double *arguments, size_t argument_count, const mldf_tensor *in,
+                                mldf_tensor *out, mldf_error *err) {
+    (void)user, (void)arguments, (void)argument_count, (void)err;
+    CHECK(in->data == NULL);
+    if (in->dims[0] != UINT64_MAX)
+        out->dims[0] = 2 * in->dims[0];
+    return MLDF_OK;
+}
+
+static mldf_status repeat_run(void *user, const mldf_operation_call *call, const mldf_tensor *in, mldf_tensor *out,
+                              mldf_error *err) {
+    (void)user, (void)call, (void)err;
+    CHECK_EQ_U64(2 * in->dims[0], out->dims[0]);
+    for (uint64_t i = 0; i < out->dims[0]; i++)
+        ((float *)out->data)[i] = ((const float *)in->data)[i / 2];
+    return MLDF_OK;
+}
+
+static mldf_status some_floats(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                               mldf_error *err) {
+    static const float x[] = {1, 2, 3, 4, 5};
+    (void)user, (void)field, (void)scratch, (void)err;
+    *out = (mldf_value){.kind = MLDF_KIND_ARRAY, .dtype = MLDF_F32, .ndim = 1, .data = x, .bytes = 4 * (position + 1)};
+    out->dims[0] = position + 1;
+    return MLDF_OK;
+}
+
+static void dims_that_vary_are_asked_for_each_sample(void) {
+    static const char json[] =
+        "{\"fields\":[{\"name\":\"v\",\"type\":\"ndarray\",\"dtype\":\"<f4\",\"shape\":[null]}]}";
+    const mldf_operation repeats = {.run = repeat_run, .infer = repeat_infer};
+    mldf_context *context = make_context(NULL);
+    mldf_schema *schema;
+    mldf_pipeline *pipeline;
+    struct plan *plan;
+    struct plan_worker *worker;
+    struct plan_bounds bounds = {.known = true, .ndim = 1, .least = {1}, .most = {5}};
+    struct plan_feed feed = {NULL, some_floats};
+    _Alignas(64) float out[16];
+    mldf_error err;
+    CHECK_STATUS(MLDF_OK, add_operation(context, "repeat", NULL, &repeats, &err), &err);
+    CHECK_STATUS(MLDF_OK, mldf_schema_parse(NULL, json, strlen(json), &schema, &err), &err);
+    CHECK_STATUS(MLDF_OK,
+                 mldf_pipeline_parse(context, "v: repeat | expr(\"x + 0.5\") | pad(value=-1)", 43, &pipeline, &err),
+                 &err);
+    struct plan_options options = {.context = context};
+    REQUIRE_OK(mldfi_plan_new(pipeline, schema, &bounds, &options, &plan, &err), &err);
+    REQUIRE_OK(mldfi_worker_new(plan, &worker, &err), &err);
+    for (uint64_t p = 0; p < 5; p++) {
+        uint64_t length = 0;
+        struct plan_target target = {out, 12};
+        CHECK_STATUS(MLDF_OK, mldfi_plan_lengths(plan, worker, &feed, 0, p, &length, &err), &err);
+        CHECK_EQ_U64(2 * (p + 1), length);
+        CHECK_STATUS(MLDF_OK, mldfi_plan_run(plan, worker, &feed, 0, p, &target, &err), &err);
+        for (uint64_t i = 0; i < 12; i++)
+            CHECK_EQ_F64(i < length ? (double)(i / 2) + 1.5 : -1.0, out[i]);
+    }
+    mldfi_worker_free(worker);
+    mldfi_plan_free(plan);
+    mldf_pipeline_free(pipeline);
+    mldf_schema_free(schema);
+    mldf_context_free(context);
+}
+
 /* ---- C source --------------------------------------------------------------------------------------------------------------------------- */
 
 static const char mix_source[] =
@@ -372,6 +439,7 @@ int main(int argc, char **argv) {
     RUN(types_may_change);
     RUN(errors_name_the_step_and_always_have_a_reason);
     RUN(impossible_types_are_refused);
+    RUN(dims_that_vary_are_asked_for_each_sample);
     RUN(c_source_is_compiled_with_the_pipeline);
     return check_end();
 }

@@ -28,7 +28,7 @@ static void every_status_has_its_own_name(void) {
         for (int b = a + 1; b <= 2; b++)
             CHECK(strcmp(name, mldf_status_name((mldf_status)b)) != 0);
     }
-    CHECK_EQ_INT(33, known);
+    CHECK_EQ_INT(34, known);
     CHECK_EQ_STR("unknown", mldf_status_name((mldf_status)-9999));
 }
 

@@ -1,0 +1,363 @@
+/* mldf bench: runs epochs through a loader and says how fast it was, where the time went and what holds it up. With --hash it is also the
+ * way to compare batches between machines, formats, numbers of threads. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli.h"
+
+static const struct option_spec options[] = {
+    {'p', "pipeline", "TEXT",
+     "what is done with each sample: text, or @FILE; by default fields of fixed shape as they are"},
+    {0, "batch-size", "N", "samples of a batch; 64"},
+    {0, "order", "KIND", "sequential (the default), random or quasi-random"},
+    {0, "seed", "N", "of the order and of all random steps; 0"},
+    {0, "block", "N", "quasi-random: samples of a block"},
+    {0, "window", "N", "quasi-random: blocks of a window"},
+    {0, "epochs", "N", "how many; 1"},
+    {0, "last", "HOW", "the end of an epoch: keep a smaller batch (the default), drop it, or pad it"},
+    {0, "bucket-window", "N", "sort this many samples by the length of their padded output"},
+    {0, "budget", "N", "with --bucket-window: elements of a batch after padding, instead of --batch-size"},
+    {'j', "threads", "N", "by default the CPUs this process may use, 0: none of its own"},
+    {0, "workers", "N", NULL},
+    {0, "in-flight", "N", "batches worked on or waiting at a time"},
+    {0, "backend", "HOW", "map (the default) or read"},
+    {0, "direct", NULL, "with --backend read: past the page cache"},
+    {0, "no-prefetch", NULL, "do not tell the system what is read next"},
+    {0, "forget-behind", NULL, "tell the system what is not read again in this epoch"},
+    {0, "on-error", "ACTION", "a sample that cannot be decoded: stop (the default), skip or substitute"},
+    {0, "isa", "NAME", "instruction set: portable, sse4, avx2, avx512, neon; by default the best there is"},
+    {0, "exact", NULL, "never decode JPEG at a reduced scale"},
+    {0, "reference", NULL, "every step by its plain definition, nothing rewritten: slow, for comparison"},
+    {0, "hash", NULL, "list the hash of every batch"},
+    {0, "explain", NULL, "print what the pipeline was compiled to"},
+    {0, NULL, NULL, NULL},
+};
+
+struct bench {
+    struct invocation *v;
+    mldf_loader_options options;
+    uint64_t epochs;
+    mldf_buffer pipeline;
+    mldf_reader **readers;
+    mldf_loader *loader;
+    mldf_buffer hashes; /* 16 bytes each */
+    uint64_t samples;   /* of an epoch of this rank, about */
+};
+
+/* ---- Options ----------------------------------------------------------------------------------------------------------------------- */
+
+static bool take_count(const struct invocation *v, const char *name, uint64_t *out) {
+    char shown[32];
+    const char *text = option_value(v, name);
+    snprintf(shown, sizeof shown, "--%s", name);
+    return !text || parse_count(v, shown, text, out);
+}
+
+/* One of some words; its index. */
+static bool take_word(const struct invocation *v, const char *name, const char *const *words, size_t *out) {
+    const char *text = option_value(v, name);
+    char list[128] = "";
+    for (size_t i = 0; words[i]; i++) {
+        if (text && strcmp(text, words[i]) == 0)
+            *out = i;
+        if (text && strcmp(text, words[i]) == 0)
+            return true;
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
+    }
+    if (!text)
+        return true;
+    usage_error(v, "--%s: '%s' is none of %s", name, text, list);
+    return false;
+}
+
+static bool take_threads(const struct invocation *v, int *out) {
+    const char *text = option_value(v, "threads");
+    uint64_t count;
+    if (!text)
+        return parse_threads(v, out);
+    if (!parse_count(v, "--threads", text, &count))
+        return false;
+    if (count > 1024) {
+        usage_error(v, "--threads: %s are too many; the limit is 1024", text);
+        return false;
+    }
+    *out = (int)count;
+    return true;
+}
+
+static int take_pipeline(struct bench *b) {
+    const char *text = option_value(b->v, "pipeline");
+    mldf_error err;
+    if (!text)
+        return EXIT_FINE;
+    int code = EXIT_FINE;
+    if (text[0] == '@')
+        code = read_small_file(b->v, text + 1, 1u << 20, &b->pipeline);
+    else if (mldf_buffer_append(&b->pipeline, text, strlen(text), &err) < 0)
+        code = report_error(b->v, NULL, &err);
+    if (code == EXIT_FINE && mldf_buffer_append(&b->pipeline, "", 1, &err) < 0)
+        code = report_error(b->v, NULL, &err);
+    b->options.pipeline = (const char *)b->pipeline.data;
+    return code;
+}
+
+static bool take_options(struct bench *b, mldf_backend *backend) {
+    static const char *const lasts[] = {"keep", "drop", "pad", NULL}, *const backs[] = {"map", "read", NULL},
+                             *const bads[] = {"stop", "skip", "substitute", NULL};
+    const struct invocation *v = b->v;
+    mldf_loader_options *o = &b->options;
+    size_t last = 0, back = 0, bad = 0;
+    uint64_t in_flight = 0;
+    mldf_error err;
+    const char *order = option_value(v, "order");
+    if (order && mldf_order_kind_parse(order, &o->order, &err) < 0) {
+        usage_error(v, "--order: %s", err.message);
+        return false;
+    }
+    if (!take_count(v, "batch-size", &o->batch_size) || !take_count(v, "seed", &o->seed) ||
+        !take_count(v, "block", &o->block) || !take_count(v, "window", &o->window) ||
+        !take_count(v, "epochs", &b->epochs) || !take_count(v, "bucket-window", &o->bucket_window) ||
+        !take_count(v, "budget", &o->budget) || !take_count(v, "in-flight", &in_flight) ||
+        !take_threads(v, &o->threads) || !take_word(v, "last", lasts, &last) ||
+        !take_word(v, "backend", backs, &back) || !take_word(v, "on-error", bads, &bad))
+        return false;
+    o->in_flight = in_flight < UINT32_MAX ? (uint32_t)in_flight : UINT32_MAX;
+    o->last = (mldf_last)last;
+    o->bad = (mldf_bad)bad;
+    *backend = (mldf_backend)back;
+    o->direct = option_given(v, "direct");
+    o->prefetch = !option_given(v, "no-prefetch");
+    o->forget_behind = option_given(v, "forget-behind");
+    o->exact = option_given(v, "exact");
+    o->reference = option_given(v, "reference");
+    o->isa = option_value(v, "isa");
+    o->context = v->context;
+    return true;
+}
+
+static int open_files(struct bench *b, mldf_backend backend) {
+    mldf_reader_options how = MLDF_READER_OPTIONS_INIT;
+    mldf_error err;
+    how.context = b->v->context;
+    how.secret = b->v->secret;
+    how.backend = backend;
+    b->readers = calloc(b->v->file_count, sizeof(mldf_reader *));
+    if (!b->readers) {
+        fprintf(stderr, "mldf bench: no memory\n");
+        return EXIT_ENVIRONMENT;
+    }
+    for (size_t i = 0; i < b->v->file_count; i++) {
+        if (strcmp(b->v->files[i], "-") == 0)
+            return usage_error(b->v, "samples are read at random: standard input cannot be, give a file");
+        if (mldf_reader_open(b->v->files[i], &how, &b->readers[i], &err) < 0)
+            return report_error(b->v, b->v->files[i], &err);
+        b->samples += mldf_reader_sample_count(b->readers[i]);
+    }
+    return EXIT_FINE;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------------------------------- */
+
+/* False: interrupted. */
+static bool show_progress(const struct bench *b, uint64_t samples) {
+    mldf_progress now = {"bench", samples, b->samples * b->epochs, 0, MLDF_NONE};
+    return progress_hook(NULL, &now);
+}
+
+static int run_epoch(struct bench *b, uint64_t *samples) {
+    mldf_batch *batch;
+    mldf_error err;
+    bool hash = option_given(b->v, "hash");
+    for (;;) {
+        mldf_status status = mldf_loader_next(b->loader, 100, &batch, &err);
+        if (status == MLDF_OK) {
+            uint8_t digest[16];
+            *samples += mldf_batch_sample_count(batch);
+            if (hash) {
+                mldf_batch_hash(batch, digest);
+                status = mldf_buffer_append(&b->hashes, digest, sizeof digest, &err);
+            }
+            mldf_batch_release(batch);
+        }
+        if (status < 0)
+            return report_error(b->v, NULL, &err);
+        if (!show_progress(b, *samples)) {
+            err = (mldf_error){.status = MLDF_E_CANCELLED, .message = "interrupted"};
+            return report_error(b->v, NULL, &err);
+        }
+        if (status == MLDF_END)
+            return EXIT_FINE;
+    }
+}
+
+static uint64_t peak_rss(void) {
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return 0;
+#if defined(__APPLE__)
+    return (uint64_t)usage.ru_maxrss;
+#else
+    return (uint64_t)usage.ru_maxrss * 1024;
+#endif
+}
+
+/* ---- Reporting ------------------------------------------------------------------------------------------------------------------------ */
+
+static void hex(char out[33], const uint8_t digest[16]) {
+    for (size_t i = 0; i < 16; i++)
+        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+static double per_second(const mldf_loader_stats *stats) {
+    return stats->seconds > 0 ? (double)stats->samples / stats->seconds : 0;
+}
+
+static void report_json(const struct bench *b, const mldf_loader_stats *stats, const mldf_buffer *explain) {
+    json_begin('{');
+    json_key("samples_per_second");
+    json_double(per_second(stats));
+    json_key("samples");
+    json_u64(stats->samples);
+    json_key("batches");
+    json_u64(stats->batches);
+    json_key("bad_samples");
+    json_u64(stats->bad_samples);
+    json_key("seconds");
+    json_double(stats->seconds);
+    json_key("bytes_read");
+    json_u64(stats->bytes_read);
+    json_key("peak_rss_bytes");
+    json_u64(peak_rss());
+    json_key("threads");
+    json_i64(stats->threads);
+    json_key("wait_loader_seconds");
+    json_double(stats->wait_loader);
+    json_key("wait_consumer_seconds");
+    json_double(stats->wait_consumer);
+    json_key("steps");
+    json_begin('[');
+    for (size_t i = 0; i < stats->step_count; i++) {
+        json_begin('{');
+        json_key("name");
+        json_string(stats->steps[i].name);
+        json_key("seconds");
+        json_double(stats->steps[i].seconds);
+        json_end('}');
+    }
+    json_end(']');
+    json_key("verdict");
+    json_string(stats->verdict);
+    if (option_given(b->v, "hash")) {
+        char text[33];
+        json_key("batch_hashes");
+        json_begin('[');
+        for (size_t i = 0; i + 16 <= b->hashes.size; i += 16) {
+            hex(text, b->hashes.data + i);
+            json_string(text);
+        }
+        json_end(']');
+    }
+    if (explain->size) {
+        json_key("explain");
+        json_string_bytes((const char *)explain->data, explain->size);
+    }
+    json_end('}');
+    json_line_end();
+}
+
+static void report_text(const struct bench *b, const mldf_loader_stats *stats, const mldf_buffer *explain) {
+    char text[33], bytes[32], rate[32], memory[32], samples[32];
+    double work = 0;
+    if (explain->size)
+        out_bytes(explain->data, explain->size);
+    for (size_t i = 0; i + 16 <= b->hashes.size; i += 16) {
+        hex(text, b->hashes.data + i);
+        out_printf("batch %zu: %s\n", i / 16, text);
+    }
+    format_count(samples, stats->samples);
+    format_count(rate, (uint64_t)(per_second(stats) + 0.5));
+    format_bytes(bytes, stats->bytes_read);
+    format_bytes(memory, peak_rss());
+    out_printf(
+        "%s samples in %" PRIu64 " batches, %.3f s: %s samples/s, %s of stored values, %d thread%s, %s at most\n",
+        samples, stats->batches, stats->seconds, rate, bytes, stats->threads, stats->threads == 1 ? "" : "s", memory);
+    if (stats->bad_samples)
+        out_printf("%" PRIu64 " bad samples\n", stats->bad_samples);
+    for (size_t i = 0; i < stats->step_count; i++)
+        work += stats->steps[i].seconds;
+    for (size_t i = 0; i < stats->step_count && work > 0; i++)
+        out_printf("  %5.1f %%  %s\n", 100 * stats->steps[i].seconds / work, stats->steps[i].name);
+    out_printf("%s\n", stats->verdict);
+}
+
+static int report(struct bench *b) {
+    mldf_loader_stats stats;
+    mldf_buffer explain = MLDF_BUFFER_INIT;
+    mldf_error err;
+    mldf_status status = mldf_loader_get_stats(b->loader, &stats, &err);
+    if (status >= 0 && option_given(b->v, "explain"))
+        status = mldf_loader_explain(b->loader, &explain, &err);
+    if (status >= 0 && b->v->json)
+        report_json(b, &stats, &explain);
+    else if (status >= 0)
+        report_text(b, &stats, &explain);
+    mldf_buffer_free(&explain);
+    return status < 0 ? report_error(b->v, NULL, &err) : EXIT_FINE;
+}
+
+static int run_bench(struct bench *b) {
+    mldf_backend backend = MLDF_BACKEND_MAP;
+    mldf_error err;
+    uint64_t samples = 0;
+    if (!take_options(b, &backend))
+        return EXIT_USAGE;
+    int code = take_pipeline(b);
+    if (code == EXIT_FINE)
+        code = open_files(b, backend);
+    if (code != EXIT_FINE)
+        return code;
+    mldf_status status =
+        mldf_loader_new((const mldf_reader *const *)b->readers, b->v->file_count, &b->options, &b->loader, &err);
+    if (status == MLDF_E_ARGUMENT || status == MLDF_E_SYNTAX || status == MLDF_E_NO_FIELD || status == MLDF_E_TYPE)
+        return usage_error(b->v, "%s", err.message);
+    if (status < 0)
+        return report_error(b->v, NULL, &err);
+    for (uint64_t epoch = 0; epoch < b->epochs && code == EXIT_FINE; epoch++)
+        code = run_epoch(b, &samples);
+    progress_clear();
+    return code == EXIT_FINE ? report(b) : code;
+}
+
+static int run(struct invocation *v) {
+    struct bench b = {.v = v, .options = MLDF_LOADER_OPTIONS_INIT, .epochs = 1};
+    int code = run_bench(&b);
+    mldf_loader_free(b.loader);
+    for (size_t i = 0; b.readers && i < v->file_count; i++)
+        mldf_reader_close(b.readers[i]);
+    free(b.readers);
+    mldf_buffer_free(&b.pipeline);
+    mldf_buffer_free(&b.hashes);
+    return code;
+}
+
+const struct command command_bench = {
+    "bench",
+    "FILE...",
+    "load batches and say how fast, and what holds it up",
+    "Runs epochs of batches through the loader: order, read, decode, augment, collate. Prints samples per second, the share of\n"
+    "each step in the threads' work, and one line that says what to do about it. Several files are one dataset. The batches\n"
+    "depend on the files, the pipeline, the order, the seed and the batch size alone: --hash shows that.\n"
+    "\n"
+    "With --json, one object: samples_per_second, samples, batches, bad_samples, seconds, bytes_read, peak_rss_bytes, threads,\n"
+    "wait_loader_seconds, wait_consumer_seconds, steps (name, seconds), verdict; with --hash batch_hashes, with --explain\n"
+    "explain.",
+    options,
+    "  mldf bench photos.mldf -p 'image: random_resized_crop(224) | hflip | normalize(imagenet) | chw(f32)' --order random\n"
+    "  mldf bench photos.mldf -p @train.pipeline --threads 8 --epochs 3 --explain\n",
+    1,
+    -1,
+    run,
+};

@@ -1,0 +1,69 @@
+# mldf bench: the same batches for every number of threads, back end and format; what --json has; mistakes; Ctrl-C.
+mkdir photos
+for i in $(seq 10 49); do
+    cp "$source_dir/tests/data/images/rgb.jpg" "photos/$i.jpg"
+done
+mldf pack photos -o p.mldf -q || complain 'pack fails'
+crops='image: random_resized_crop(16) | hflip | normalize(imagenet) | chw(f32)'
+hashes() { mldf bench "$@" --json --hash -q | python3 -c 'import json,sys; print("\n".join(json.load(sys.stdin)["batch_hashes"]))'; }
+
+hashes p.mldf -p "$crops" --order quasi-random --block 4 --batch-size 7 --seed 3 --threads 0 --epochs 2 >want
+check test "$(wc -l <want)" -eq 12
+check test "$(sort -u want | wc -l)" -eq 12
+for more in '--threads 1' '--threads 2 --backend read' '-j 7 --in-flight 2' '--threads 2 --no-prefetch' '--isa portable --threads 1' \
+    '--reference --threads 2' '--threads 2 --forget-behind'; do
+    # shellcheck disable=SC2086
+    hashes p.mldf -p "$crops" --order quasi-random --block 4 --batch-size 7 --seed 3 --epochs 2 $more >got
+    cmp -s want got || complain "the batches with $more differ"
+done
+for format in beton tbl1 tbl2; do
+    mldf convert p.mldf -o "p.$format" --to "$format" --drop-fields -q 2>/dev/null || complain "convert to $format fails"
+    drop=$([ $format = beton ] || echo 'format: drop')
+    printf '%s\n%s\n' "$crops" "$drop" >pipeline
+    hashes "p.$format" -p @pipeline --order quasi-random --block 4 --batch-size 7 --seed 3 --epochs 2 --threads 2 >got
+    cmp -s want got || complain "the batches of $format differ"
+done
+hashes p.mldf -p "$crops" --order random --batch-size 7 --seed 4 --epochs 2 >got
+cmp -s want got && complain 'another order and seed give the same batches'
+
+mldf bench p.mldf -p "$crops" --json --explain >out.json || complain 'bench --json fails'
+python3 - <<'END' || complain 'bench --json lacks something'
+import json
+j = json.load(open("out.json"))
+assert j["samples"] == 40 and j["batches"] == 1 and j["bad_samples"] == 0
+for key in "samples_per_second seconds bytes_read peak_rss_bytes".split(): assert j[key] > 0, key
+assert j["steps"][0]["name"] == "read" and all(s["seconds"] >= 0 for s in j["steps"])
+assert ":" in j["verdict"] and "batch_hashes" not in j and "random_resized_crop" in j["explain"]
+END
+mldf bench p.mldf -p "$crops" --hash --batch-size 40 >out.txt || complain 'bench fails'
+check grep -q '^batch 0: [0-9a-f]\{32\}$' out.txt
+check grep -q '^40 samples in 1 batches' out.txt
+check grep -q 'image: decode' out.txt
+
+cp "$source_dir/tests/data/images/truncated.jpg" photos/30.jpg
+rm p.mldf
+mldf pack photos -o p.mldf -q 2>/dev/null || complain 'pack of a truncated picture fails'
+expect_error 1 'sample 20' mldf bench p.mldf -p "$crops" -q
+check test "$(mldf bench p.mldf -p "$crops" --on-error=skip --json | python3 -c 'import json,sys; j=json.load(sys.stdin); print(j["samples"], j["bad_samples"])')" = '39 1'
+check test "$(mldf bench p.mldf -p "$crops" --on-error=substitute --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["samples"])')" = 40
+
+expect_error 2 'no operation crop_it' mldf bench p.mldf -p 'image: crop_it'
+expect_error 2 'column 17' mldf bench p.mldf -p 'image: resize(10'
+expect_error 2 'no field or output picture' mldf bench p.mldf -p 'picture: decode'
+expect_error 2 'sequential, random and quasi-random' mldf bench p.mldf --order backwards
+expect_error 2 'none of map, read' mldf bench p.mldf --backend tape
+expect_error 2 'whole number' mldf bench p.mldf --batch-size many
+expect_error 3 'cannot be opened' mldf bench nothing.mldf
+expect_error 2 'standard input' mldf bench -
+
+# A shell's background jobs ignore SIGINT; a fresh session does not.
+python3 - "$MLDF" "$crops" >result 2>messages <<'END'
+import signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "bench", "p.mldf", "-p", sys.argv[2], "--on-error=skip", "--epochs", "100000000", "-q"])
+time.sleep(0.5)
+p.send_signal(signal.SIGINT)
+started = time.time()
+print(p.wait(timeout=20), "quick" if time.time() - started < 5 else "slow")
+END
+check grep -qx '130 quick' result
+check grep -qx 'mldf bench: interrupted' messages
