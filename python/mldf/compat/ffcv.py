@@ -2,8 +2,8 @@
 
 >>> from mldf.compat.ffcv import Loader, OrderOption, RandomResizedCropRGBImageDecoder, ToTensor, ToTorchImage
 
-A ``Loader`` opens the .beton files that FFCV wrote, and all else that mldf reads. What differs: numbers come as (B,), not
-(B, 1), so Squeeze does nothing to them; nothing is compiled by Numba; seed defaults to 0.
+A ``Loader`` opens the .beton files that FFCV wrote, and all else that mldf reads. What differs: numbers come as (B,),
+not (B, 1), so Squeeze does nothing to them; nothing is compiled by Numba; seed defaults to 0.
 """
 
 from __future__ import annotations
@@ -286,8 +286,8 @@ def Squeeze(*dims: int) -> Mark:
 def ReplaceLabel(indices: Any, new_label: int) -> Operation:
     """Refused: FFCV's chooses samples, mldf.ReplaceLabel labels."""
     raise UnsupportedError(
-        "ReplaceLabel: FFCV's takes numbers of samples; mldf.ReplaceLabel(from_, to) changes labels. For samples, write "
-        "a callable on the batch: Loader(index=True, transform=...)"
+        "ReplaceLabel: FFCV's takes numbers of samples; mldf.ReplaceLabel(from_, to) changes labels. For samples, "
+        "write a callable on the batch: Loader(index=True, transform=...)"
     )
 
 
