@@ -211,7 +211,7 @@ def test_the_code_in_the_pages_runs(page, path, tmp_path, monkeypatch):
     for name in ("photos.mldf", "train.mldf"):
         os.symlink(path, name)
     mldf.convert(path, "train.beton")
-    mldf.convert(path, "train.tbl")
+    mldf.convert(path, "train.tar")
     names, skipped = {}, []
     found = list(blocks(page))
     assert found
