@@ -79,7 +79,7 @@ def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Conver
     if where.type == "cuda" and not cuda:
         raise ArgumentError(f"device={device!r}: this PyTorch sees no CUDA device")
     pin = cuda and (where.type == "cuda" if pin_memory is None else pin_memory)
-    from_dlpack, uint64, int64 = torch.from_dlpack, torch.uint64, torch.int64
+    from_dlpack, uint64, int64 = torch.utils.dlpack.from_dlpack, torch.uint64, torch.int64
 
     def convert(array: Any) -> Any:
         tensor = from_dlpack(array)
@@ -98,13 +98,11 @@ def to_jax(device: Any, copy: bool | None) -> Convert:
         import jax
     except ImportError:
         raise ArgumentError("output='jax': JAX is not installed") from None
-    import numpy as np
 
     def convert(array: Any) -> Any:
-        if copy is False:
-            out = jax.dlpack.from_dlpack(array)
-            return out if device is None else jax.device_put(out, device)
-        # device_put may look at the memory of a NumPy array for as long as the result lives: it gets one of its own.
-        return jax.device_put(np.array(array), device)
+        out = jax.dlpack.from_dlpack(array)  # of the loader's memory, which JAX takes for immutable
+        if copy is not False:
+            out = jax.numpy.array(out, copy=True)
+        return out if device is None else jax.device_put(out, device)
 
     return convert

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Union
 
@@ -30,7 +30,8 @@ __all__ = ["CFunction", "CSource", "Operation", "Pipeline", "Pipelines", "Step",
 Step = Union["Operation", str, Callable[[Any], Any]]
 """An operation, its text, or (last in the list) a callable on the whole batch's array."""
 Pipeline = Union[Sequence[Step], "Operation", str, None]
-Pipelines = Union[Mapping[str, Pipeline], str]
+Pipelines = Union[Mapping[str, Pipeline], Sequence[tuple[str, Pipeline]], str]
+"""Statements by output; as a list of pairs an output may come again and go on; or the text itself."""
 
 _WORDS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "half": "f16", "double": "f64"}
 _WORDS.update({f"{kind}int{bits}": f"{kind or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)})
@@ -269,6 +270,15 @@ class Compiled:
     """The user's own operations by name."""
 
 
+def _flat(items: Sequence[Any]) -> Iterator[Any]:
+    """Lists inside lists are as good as their elements."""
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from _flat(item)
+        else:
+            yield item
+
+
 def _steps(
     output: str, pipeline: Pipeline, own: dict[str, OwnOperation]
 ) -> tuple[list[str], list[Callable[[Any], Any]]]:
@@ -279,7 +289,7 @@ def _steps(
         raise WrongTypeError(f"pipelines[{output!r}]: a list of steps is needed, not {type(items).__name__}")
     texts: list[str] = []
     calls: list[Callable[[Any], Any]] = []
-    for i, step in enumerate(items):
+    for i, step in enumerate(_flat(items)):
         if isinstance(step, type) and issubclass(step, Operation):
             raise WrongTypeError(
                 f"pipelines[{output!r}], step {i + 1}: the class {step.__name__}; write {step.__name__}(...)"
@@ -347,11 +357,12 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
         out.statements.append(pipelines)
         out.named = mentioned(pipelines)
         return out
-    if not isinstance(pipelines, Mapping):
+    pairs = list(pipelines.items()) if isinstance(pipelines, Mapping) else pipelines
+    if not isinstance(pairs, (list, tuple)) or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
         raise WrongTypeError(
             f"pipelines: a dict of output to steps, or the pipeline's text, is needed, not {type(pipelines).__name__}"
         )
-    for key, pipeline in pipelines.items():
+    for key, pipeline in pairs:
         if not isinstance(key, str):
             raise WrongTypeError(f"pipelines: {key!r}: names of outputs are text")
         names = [key] if key in fields else output_names(key)

@@ -1,0 +1,263 @@
+"""torchvision.transforms' names for mldf's operations.
+
+>>> from mldf.compat import torchvision as T
+>>> T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize((0.5,) * 3, (0.5,) * 3)])
+[RandomResizedCrop(224), HorizontalFlip(), Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)), CHW()]
+
+The lists go into ``Loader(pipelines={"image": [...]})``. The work is done for each sample in C, before the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+from .. import ops
+from ..errors import UnsupportedError
+from ..ops import CenterCrop, Grayscale, RandomGrayscale
+from ..pipeline import Operation, Step, dtype_word
+
+__all__ = [
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "ConvertImageDtype",
+    "CutMix",
+    "GaussianBlur",
+    "Grayscale",
+    "InterpolationMode",
+    "MixUp",
+    "Normalize",
+    "PILToTensor",
+    "RandAugment",
+    "RandomAdjustSharpness",
+    "RandomAffine",
+    "RandomAutocontrast",
+    "RandomCrop",
+    "RandomEqualize",
+    "RandomErasing",
+    "RandomGrayscale",
+    "RandomHorizontalFlip",
+    "RandomInvert",
+    "RandomPerspective",
+    "RandomPosterize",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomSolarize",
+    "RandomVerticalFlip",
+    "Resize",
+    "ToDtype",
+    "ToImage",
+    "ToTensor",
+    "TrivialAugmentWide",
+]
+
+Many = list[Operation]
+Fill = Any
+
+
+class InterpolationMode(Enum):
+    """How pixels are weighed."""
+
+    NEAREST = "nearest"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    LANCZOS = "lanczos"
+
+
+def _filter(mode: Any) -> str:
+    """Of ours, torchvision's own enum, or a word."""
+    return str(getattr(mode, "value", mode))
+
+
+def Compose(transforms: Sequence[Step | Sequence[Step]]) -> list[Step]:
+    """The same as a plain list; a ToTensor right before Normalize is left to Normalize, which does its work."""
+    flat: list[Any] = []
+    for transform in transforms:
+        flat += transform if isinstance(transform, (list, tuple)) else [transform]
+    out: list[Step] = []
+    i = 0
+    while i < len(flat):
+        if flat[i : i + 2] == ToTensor() and i + 2 < len(flat) and isinstance(flat[i + 2], ops.Normalize):
+            out += [flat[i + 2], ops.CHW()]  # the same values: u8 / 255 is part of normalize
+            i += 3
+        else:
+            out.append(flat[i])
+            i += 1
+    return out
+
+
+def RandomResizedCrop(
+    size: Any,
+    scale: Any = (0.08, 1.0),
+    ratio: Any = (3 / 4, 4 / 3),
+    interpolation: Any = "bilinear",
+    antialias: bool = True,
+) -> Operation:
+    """The same."""
+    return ops.RandomResizedCrop(size, scale, ratio, _filter(interpolation), antialias)
+
+
+def Resize(
+    size: Any, interpolation: Any = "bilinear", max_size: int | None = None, antialias: bool = True
+) -> Operation:
+    """One number: the shorter side."""
+    return ops.Resize(size, _filter(interpolation), antialias, max_size or 0)
+
+
+def RandomCrop(
+    size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Fill = 0, padding_mode: str = "constant"
+) -> Operation:
+    """Padding of one value alone."""
+    if padding_mode != "constant":
+        raise UnsupportedError(f"RandomCrop(padding_mode={padding_mode!r}): only 'constant' is there")
+    return ops.RandomCrop(size, 0 if padding is None else padding, pad_if_needed, fill)
+
+
+def RandomHorizontalFlip(p: float = 0.5) -> Operation:
+    """mldf.HorizontalFlip."""
+    return ops.HorizontalFlip(p)
+
+
+def RandomVerticalFlip(p: float = 0.5) -> Operation:
+    """mldf.VerticalFlip."""
+    return ops.VerticalFlip(p)
+
+
+def ColorJitter(brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> Operation:
+    """The same."""
+    return ops.ColorJitter(brightness, contrast, saturation, hue)
+
+
+def GaussianBlur(kernel_size: Any, sigma: Any = (0.1, 2.0)) -> Operation:
+    """The same."""
+    return ops.GaussianBlur(kernel_size, sigma)
+
+
+def RandomRotation(
+    degrees: Any, interpolation: Any = "nearest", expand: bool = False, center: Any = None, fill: Fill = 0
+) -> Operation:
+    """mldf.Rotate."""
+    return ops.Rotate(degrees, _filter(interpolation), expand, "middle" if center is None else center, fill)
+
+
+def RandomAffine(
+    degrees: Any,
+    translate: Any = None,
+    scale: Any = None,
+    shear: Any = None,
+    interpolation: Any = "nearest",
+    fill: Fill = 0,
+    center: Any = None,
+) -> Operation:
+    """mldf.Affine."""
+    return ops.Affine(
+        degrees,
+        0 if translate is None else translate,
+        (1, 1) if scale is None else scale,
+        0 if shear is None else shear,
+        _filter(interpolation),
+        "middle" if center is None else center,
+        fill,
+    )
+
+
+def RandomPerspective(
+    distortion_scale: float = 0.5, p: float = 0.5, interpolation: Any = "bilinear", fill: Fill = 0
+) -> Operation:
+    """mldf.Perspective."""
+    return ops.Perspective(distortion_scale, p, _filter(interpolation), fill)
+
+
+def RandomErasing(p: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0) -> Operation:
+    """mldf.Erasing."""
+    return ops.Erasing(p, scale, ratio, value)
+
+
+def RandomInvert(p: float = 0.5) -> Operation:
+    """The same."""
+    return ops.RandomInvert(p)
+
+
+def RandomPosterize(bits: int, p: float = 0.5) -> Operation:
+    """mldf.Posterize."""
+    return ops.Posterize(bits, p)
+
+
+def RandomSolarize(threshold: float, p: float = 0.5) -> Operation:
+    """mldf.Solarize."""
+    return ops.Solarize(threshold, p)
+
+
+def RandomAdjustSharpness(sharpness_factor: float, p: float = 0.5) -> Operation:
+    """mldf.Sharpness."""
+    return ops.Sharpness(sharpness_factor, p)
+
+
+def RandomAutocontrast(p: float = 0.5) -> Operation:
+    """mldf.AutoContrast."""
+    return ops.AutoContrast(p)
+
+
+def RandomEqualize(p: float = 0.5) -> Operation:
+    """mldf.Equalize."""
+    return ops.Equalize(p)
+
+
+def RandAugment(
+    num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31, interpolation: Any = "nearest", fill: Any = None
+) -> Operation:
+    """The same."""
+    return ops.RandAugment(num_ops, magnitude, num_magnitude_bins, _filter(interpolation), 0 if fill is None else fill)
+
+
+def TrivialAugmentWide(num_magnitude_bins: int = 31, interpolation: Any = "nearest", fill: Any = None) -> Operation:
+    """mldf.TrivialAugment."""
+    return ops.TrivialAugment(num_magnitude_bins, _filter(interpolation), 0 if fill is None else fill)
+
+
+def ToTensor() -> Many:
+    """Channels first, floats from 0 to 1."""
+    return [ops.ToFloat(), ops.CHW()]
+
+
+def PILToTensor() -> Operation:
+    """Channels first."""
+    return ops.CHW()
+
+
+ToImage = PILToTensor
+
+
+def ConvertImageDtype(dtype: Any) -> Many:
+    """Floats are from 0 to 1."""
+    return ToDtype(dtype, scale=True)
+
+
+def ToDtype(dtype: Any, scale: bool = False) -> Many:
+    """With scale, integers become floats from 0 to 1."""
+    word = dtype_word(dtype)
+    if not scale:
+        return [ops.Cast(word)]
+    if word not in ("f16", "bf16", "f32"):
+        raise UnsupportedError(f"ToDtype({dtype!r}, scale=True): only floats are there")
+    return [ops.ToFloat()] if word == "f32" else [ops.ToFloat(), ops.Cast(word)]
+
+
+def Normalize(mean: Any, std: Any) -> Operation:
+    """Of u8 as well: it is taken from 0 to 1 first."""
+    return ops.Normalize(mean, std)
+
+
+def MixUp(*, alpha: float = 1.0, num_classes: int | None = None) -> Operation:
+    """For ``{"image, label": [MixUp(...)]}``, behind ``{"label": [mldf.OneHot(classes)]}``."""
+    del num_classes  # OneHot's
+    return ops.MixUp(alpha)
+
+
+def CutMix(*, alpha: float = 1.0, num_classes: int | None = None) -> Operation:
+    """As MixUp."""
+    del num_classes
+    return ops.CutMix(alpha)

@@ -1,0 +1,330 @@
+"""TurboLoader's names: its transforms and its DataLoader.
+
+>>> from mldf.compat.turboloader import DataLoader, ImageNetNormalize, Resize
+>>> Resize(224, 160)
+Resize((160, 224))
+
+A ``DataLoader`` opens .tbl files, tar archives and all else that mldf reads. What differs: a batch that somebody keeps
+is never written again, so pin_memory has no ring; caches are the page cache's business; seeds are the loader's, not
+each transform's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..errors import ArgumentError, UnsupportedError
+from ..loader import Loader
+from ..ops import Grayscale
+from ..pipeline import Operation
+from ..suggest import choice
+
+__all__ = [
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "DataLoader",
+    "FastDataLoader",
+    "GaussianBlur",
+    "Grayscale",
+    "ImageNetNormalize",
+    "InterpolationMode",
+    "Normalize",
+    "RandAugment",
+    "RandomAffine",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "RandomPerspective",
+    "RandomPosterize",
+    "RandomRotation",
+    "RandomSolarize",
+    "RandomVerticalFlip",
+    "Resize",
+    "TensorFormat",
+    "ToTensor",
+]
+
+
+class InterpolationMode(Enum):
+    """How pixels are weighed."""
+
+    NEAREST = "nearest"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    LANCZOS = "lanczos"
+
+
+class TensorFormat(Enum):
+    """Of ToTensor."""
+
+    NONE = 0
+    PYTORCH_CHW = 1
+    TENSORFLOW_HWC = 2
+
+
+def Compose(transforms: list[Any]) -> list[Any]:
+    """A list."""
+    return list(transforms)
+
+
+def Resize(width: int, height: int, interpolation: InterpolationMode = InterpolationMode.BILINEAR) -> Operation:
+    """Width first, as TurboLoader has it."""
+    return ops.Resize((height, width), interpolation.value)
+
+
+def CenterCrop(width: int, height: int) -> Operation:
+    """Width first."""
+    return ops.CenterCrop((height, width))
+
+
+def RandomCrop(
+    width: int, height: int, padding: int = 0, pad_mode: Any = None, pad_value: int = 0, seed: int = 0
+) -> Operation:
+    """Width first; padding of one value."""
+    del seed
+    if pad_mode is not None and getattr(pad_mode, "name", pad_mode) not in ("CONSTANT", "constant"):
+        raise UnsupportedError(f"RandomCrop(pad_mode={pad_mode!r}): only a constant is there")
+    return ops.RandomCrop((height, width), padding, fill=pad_value)
+
+
+def Normalize(mean: Any, std: Any, to_float: bool = True) -> Operation:
+    """The same, always to floats."""
+    if not to_float:
+        raise UnsupportedError("Normalize(to_float=False): floats alone are there")
+    return ops.Normalize(mean, std)
+
+
+def ImageNetNormalize(to_float: bool = True) -> Operation:
+    """mldf.Normalize("imagenet")."""
+    if not to_float:
+        raise UnsupportedError("ImageNetNormalize(to_float=False): floats alone are there")
+    return ops.Normalize("imagenet")
+
+
+def ToTensor(format: TensorFormat = TensorFormat.PYTORCH_CHW, normalize: bool = True) -> list[Operation]:
+    """Floats from 0 to 1, channels first or last."""
+    layout = [ops.HWC()] if format is TensorFormat.TENSORFLOW_HWC else [ops.CHW()]
+    return [*([ops.ToFloat()] if normalize else []), *layout]
+
+
+def RandomHorizontalFlip(p: float = 0.5, seed: int = 0) -> Operation:
+    """mldf.HorizontalFlip."""
+    del seed
+    return ops.HorizontalFlip(p)
+
+
+def RandomVerticalFlip(p: float = 0.5, seed: int = 0) -> Operation:
+    """mldf.VerticalFlip."""
+    del seed
+    return ops.VerticalFlip(p)
+
+
+def ColorJitter(
+    brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0, seed: int = 0
+) -> Operation:
+    """The same."""
+    del seed
+    return ops.ColorJitter(brightness, contrast, saturation, hue)
+
+
+def GaussianBlur(kernel_size: int, sigma: float = 0.0) -> Operation:
+    """sigma 0: from the kernel's size, as OpenCV does."""
+    return ops.GaussianBlur(kernel_size, sigma or 0.3 * ((kernel_size - 1) * 0.5 - 1) + 0.8)
+
+
+def RandomErasing(
+    p: float = 0.5,
+    scale_min: float = 0.02,
+    scale_max: float = 0.33,
+    ratio_min: float = 0.3,
+    ratio_max: float = 3.3,
+    value: int = 0,
+    seed: int = 0,
+) -> Operation:
+    """mldf.Erasing."""
+    del seed
+    return ops.Erasing(p, (scale_min, scale_max), (ratio_min, ratio_max), value)
+
+
+def RandomRotation(degrees: float, expand: bool = False, fill: int = 0, seed: int = 0) -> Operation:
+    """mldf.Rotate."""
+    del seed
+    return ops.Rotate(degrees, expand=expand, fill=fill)
+
+
+def RandomAffine(
+    degrees: float = 0.0,
+    translate_x: float = 0.0,
+    translate_y: float = 0.0,
+    scale_min: float = 1.0,
+    scale_max: float = 1.0,
+    shear: float = 0.0,
+    fill: int = 0,
+    seed: int = 0,
+) -> Operation:
+    """mldf.Affine."""
+    del seed
+    return ops.Affine(degrees, (translate_x, translate_y), (scale_min, scale_max), shear, fill=fill)
+
+
+def RandomPerspective(distortion_scale: float, p: float = 0.5, fill: int = 0, seed: int = 0) -> Operation:
+    """mldf.Perspective."""
+    del seed
+    return ops.Perspective(distortion_scale, p, fill=fill)
+
+
+def RandomPosterize(bits: int, p: float = 1.0, seed: int = 0) -> Operation:
+    """mldf.Posterize; p is 1 here."""
+    del seed
+    return ops.Posterize(bits, p)
+
+
+def RandomSolarize(threshold: int, p: float = 1.0, seed: int = 0) -> Operation:
+    """mldf.Solarize; p is 1 here."""
+    del seed
+    return ops.Solarize(threshold, p)
+
+
+def RandAugment(num_ops: int = 2, magnitude: int = 9, seed: int = 0) -> Operation:
+    """The same."""
+    del seed
+    return ops.RandAugment(num_ops, magnitude)
+
+
+# ---- the loader ----
+
+FORMATS = ("dict", "numpy", "numpy_chw", "tensorflow", "pytorch", "jax")
+
+
+class DataLoader:
+    """TurboLoader's arguments for mldf.Loader, which is ``.loader``.
+
+    output_format "pytorch", "numpy_chw" (N, 3, H, W), "numpy", "tensorflow" (N, H, W, 3) give (images, labels) as
+    float32; "dict" a list with a dict for each sample. A transform replaces image_size and train_aug. Cache arguments
+    are accepted and do nothing.
+    """
+
+    def __init__(
+        self,
+        data_path: Any,
+        batch_size: int = 32,
+        num_workers: int = 4,
+        shuffle: bool = False,
+        transform: Any = None,
+        image_size: Any = None,
+        output_format: str = "dict",
+        seed: int = 42,
+        enable_distributed: bool = False,
+        world_rank: int = 0,
+        world_size: int = 1,
+        drop_last: bool = False,
+        train_aug: bool = False,
+        hflip_prob: float = 0.5,
+        pin_memory: bool = False,
+        prefetch_batches: int = 4,
+        dtype: str = "float32",
+        field: str | None = None,
+        **ignored: Any,
+    ) -> None:
+        unknown = [
+            n for n in ignored if not n.startswith(("cache", "enable_cache", "auto_smart", "enable_smart", "dist"))
+        ]
+        if unknown:
+            raise UnsupportedError(
+                f"DataLoader({unknown[0]}=...): mldf.Loader has no such thing, or another name for it"
+            )
+        kind = FORMATS[choice("output_format", output_format, FORMATS)]
+        import mldf
+
+        dataset = mldf.open(data_path)
+        images = [name for name, f in dataset.schema.items() if f.is_image]
+        if field is None and len(images) != 1:
+            raise ArgumentError(f"these files have {len(images)} pictures in a sample; say which with field=")
+        self.field = field or images[0]
+        steps = _steps(transform, image_size, train_aug, hflip_prob, kind, dtype)
+        self.kind = kind
+        self.loader = Loader(
+            dataset,
+            batch_size,
+            shuffle,
+            pipelines={self.field: steps},
+            seed=seed,
+            threads=num_workers,
+            drop_last=drop_last,
+            rank=world_rank if enable_distributed else 0,
+            world_size=world_size if enable_distributed else 1,
+            output={"pytorch": "torch", "jax": "jax"}.get(kind, "numpy"),
+            pin_memory=pin_memory,
+            batches_ahead=prefetch_batches + 2,
+            index=kind == "dict",
+        )
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        """An epoch."""
+        for batch in self.loader:
+            names = [n for n in batch.names if n not in (self.field, "index")]
+            if self.kind != "dict":
+                yield (batch[self.field], *(batch[n] for n in names))
+                continue
+            arrays = {"image": batch[self.field], **{n: batch[n] for n in names}, "index": batch["index"]}
+            yield [
+                {n: (a[i] if np.ndim(a[i]) else a[i].item()) for n, a in arrays.items()}
+                for i in range(len(batch["index"]))
+            ]
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is this epoch."""
+        self.loader.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the run is."""
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on there."""
+        self.loader.load_state_dict(state)
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self.loader.close()
+
+    stop = close
+
+    def __enter__(self) -> DataLoader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+FastDataLoader = DataLoader
+
+
+def _steps(transform: Any, image_size: Any, train_aug: bool, hflip_prob: float, kind: str, dtype: str) -> list[Any]:
+    planar = kind in ("pytorch", "numpy_chw", "jax")
+    if transform is not None:
+        steps = list(transform) if isinstance(transform, (list, tuple)) else [transform]
+    elif image_size is not None:
+        size = (image_size, image_size) if isinstance(image_size, int) else tuple(image_size)
+        steps = [ops.RandomResizedCrop(size), ops.HorizontalFlip(hflip_prob)] if train_aug else [ops.Resize(size)]
+    else:
+        steps = [ops.Decode(channels=3)]
+    flat: list[Any] = []
+    for step in steps:
+        flat += step if isinstance(step, list) else [step]
+    if kind == "dict":
+        return flat
+    if not any(isinstance(s, (ops.ToFloat, ops.Normalize)) for s in flat):
+        flat.append(ops.ToFloat())
+    if planar and not any(isinstance(s, ops.CHW) for s in flat):
+        flat.append(ops.CHW(dtype if dtype != "float32" else "same"))
+    return flat
