@@ -108,10 +108,12 @@ static int take_pipeline(struct bench *b) {
 static bool take_options(struct bench *b, mldf_backend *backend) {
     static const char *const lasts[] = {"keep", "drop", "pad", NULL}, *const backs[] = {"map", "read", NULL},
                              *const bads[] = {"stop", "skip", "substitute", NULL},
-                             *const codes[] = {"auto", "off", "wait", NULL};
+                             *const codes[] = {"auto", "off", "wait", NULL}, *const isas[] = {"portable", "sse4",
+                                                                                              "avx2",     "avx512",
+                                                                                              "neon",     NULL};
     const struct invocation *v = b->v;
     mldf_loader_options *o = &b->options;
-    size_t last = 0, back = 0, bad = 0, code = 0;
+    size_t last = 0, back = 0, bad = 0, code = 0, isa = 0;
     uint64_t in_flight = 0;
     mldf_error err;
     const char *order = option_value(v, "order");
@@ -125,7 +127,7 @@ static bool take_options(struct bench *b, mldf_backend *backend) {
         !take_count(v, "budget", &o->budget) || !take_count(v, "in-flight", &in_flight) ||
         !take_threads(v, &o->threads) || !take_word(v, "last", lasts, &last) ||
         !take_word(v, "backend", backs, &back) || !take_word(v, "on-error", bads, &bad) ||
-        !take_word(v, "codegen", codes, &code))
+        !take_word(v, "codegen", codes, &code) || !take_word(v, "isa", isas, &isa))
         return false;
     o->in_flight = in_flight < UINT32_MAX ? (uint32_t)in_flight : UINT32_MAX;
     o->last = (mldf_last)last;

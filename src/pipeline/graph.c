@@ -71,7 +71,11 @@ static mldf_status chain_of_source(struct builder *b, const char *name, const st
     if (status < 0)
         return status;
     struct chain *chain = &b->graph->chains[*out];
+    const char *field = mldf_schema_field(b->schema, source->field)->name;
     chain->field = source->field;
+    chain->field_name = mldfi_copy_text(field, strlen(field), err);
+    if (!chain->field_name)
+        return MLDF_E_MEMORY;
     chain->source = b->drafts[*out].edge = edge;
     b->drafts[*out].origin = origin;
     b->named[source->field] = true;

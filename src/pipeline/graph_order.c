@@ -12,6 +12,7 @@ void mldfi_chain_free(struct chain *chain) {
         mldfi_op_free(&chain->ops[i]);
     free(chain->ops);
     free(chain->name);
+    free(chain->field_name);
     free(chain->member);
     free(chain->inputs);
     memset(chain, 0, sizeof *chain);

@@ -99,6 +99,7 @@ struct stage;
 struct chain {
     char *name;
     size_t field;        /* SIZE_MAX: made of `inputs` */
+    char *field_name;    /* its name, for errors; NULL: made of `inputs` */
     mldf_member *member; /* of an INLINE field; NULL: the whole value */
     size_t *inputs;      /* chains */
     size_t input_count;

@@ -425,6 +425,9 @@ static mldf_status deliver(const struct chain *c, const struct tensor *t, const 
         text[0] = 0;
         for (uint32_t i = 0; i < t->ndim && at < sizeof text - 24; i++)
             at += (size_t)snprintf(text + at, sizeof text - at, "%s%" PRIu64, i ? " x " : "", t->dims[i]);
+        if (o->collate == COLLATE_PAD && o->length && t->dims[0] > o->length)
+            return mldfi_fail(err, MLDF_E_RANGE, "a result of %s is longer than pad's %" PRIu64 "; truncate it first",
+                              text, o->length);
         return mldfi_fail(err, MLDF_E_RANGE, "a result of %s does not fit its place in the batch", text);
     }
     if (t->data != target->data && bytes)
@@ -432,6 +435,11 @@ static mldf_status deliver(const struct chain *c, const struct tensor *t, const 
     if (o->collate == COLLATE_PAD && bytes < room)
         fill_rest((uint8_t *)target->data + bytes, room - bytes, t->dtype, o->fill);
     return MLDF_OK;
+}
+
+/* The field that the value came from; for what was made of others, the output. */
+static void name_chain(const struct chain *c, mldf_error *err) {
+    mldfi_error_place(err, MLDF_NONE, c->field_name ? c->field_name : c->name);
 }
 
 static mldf_status run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
@@ -448,7 +456,7 @@ static mldf_status run_chain(const struct run *r, struct side *side, size_t chai
     if (status == MLDF_OK && end == c->stage_count && target)
         status = deliver(c, &side->chains[chain].tensor, target, err);
     if (status < 0)
-        mldfi_error_place(err, MLDF_NONE, c->name);
+        name_chain(c, err);
     return status;
 }
 
@@ -526,7 +534,7 @@ static mldf_status run_both(const struct run *r, size_t chain, const struct plan
         from = i + 1;
     }
     if (status < 0)
-        mldfi_error_place(err, MLDF_NONE, c->name);
+        name_chain(c, err);
     return status;
 }
 
@@ -569,6 +577,8 @@ static mldf_status length_of(const struct run *r, struct side *side, size_t chai
         t = next;
     }
     *out = t.dims[0];
+    if (status < 0)
+        name_chain(c, err);
     return status;
 }
 

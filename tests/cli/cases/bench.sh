@@ -43,7 +43,7 @@ check grep -q 'image: decode' out.txt
 cp "$source_dir/tests/data/images/truncated.jpg" photos/30.jpg
 rm p.mldf
 mldf pack photos -o p.mldf -q 2>/dev/null || complain 'pack of a truncated picture fails'
-expect_error 1 'sample 20' mldf bench p.mldf -p "$crops" -q
+expect_error 1 'sample 20, field image: ' mldf bench p.mldf -p "$crops" -q
 check test "$(mldf bench p.mldf -p "$crops" --on-error=skip --json | python3 -c 'import json,sys; j=json.load(sys.stdin); print(j["samples"], j["bad_samples"])')" = '39 1'
 check test "$(mldf bench p.mldf -p "$crops" --on-error=substitute --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["samples"])')" = 40
 
@@ -51,6 +51,11 @@ expect_error 2 'no operation crop_it' mldf bench p.mldf -p 'image: crop_it'
 expect_error 2 'column 17' mldf bench p.mldf -p 'image: resize(10'
 expect_error 2 'no field or output picture' mldf bench p.mldf -p 'picture: decode'
 expect_error 2 'sequential, random and quasi-random' mldf bench p.mldf --order backwards
+expect_error 2 'none of portable' mldf bench p.mldf --isa mmx
+printf '%s\n' '{"a":1,"s":"hello"}' '{"a":null,"s":"x"}' >rows.jsonl
+mldf pack rows.jsonl -o rows.mldf -q || complain 'pack of rows fails'
+expect_error 1 'sample 1, field a: the value is null' mldf bench rows.mldf
+expect_error 1 "sample 0, field s: a result of 5 is longer than pad's 3; truncate it first" mldf bench rows.mldf -p 'a: drop; t = s: pad(3)'
 expect_error 2 'none of map, read' mldf bench p.mldf --backend tape
 expect_error 2 'whole number' mldf bench p.mldf --batch-size many
 expect_error 3 'cannot be opened' mldf bench nothing.mldf
