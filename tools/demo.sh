@@ -24,7 +24,7 @@ bytes() { stat -c %s "$1"; }
 
 say "The source: $(python3 "$here/demo_data.py" .)"
 
-say "JSON lines and pictures in, one self-describing file out; pages become JPEG, texts are compressed"
+say "JSON lines and pictures in, one self-describing file out; texts are compressed"
 run pack first.jsonl -o docs.mldf --schema schema.json --card card.json --compress text=9
 run info docs.mldf
 

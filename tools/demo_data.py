@@ -99,7 +99,7 @@ def make(folder):
     with open(os.path.join(folder, "first_text.txt"), "w", encoding="utf-8", newline="") as file:
         file.write(samples[0]["text"])
     schema = {"fields": [
-        {"name": "page", "type": "image", "encode": "jpeg"},
+        {"name": "page", "type": "image"},
         {"name": "name", "type": "text"},
         {"name": "lines", "type": "int"},
         {"name": "mean_line", "type": "float"},
