@@ -66,7 +66,9 @@ torch: $(VENV)/stamp ## PyTorch into .venv, so that no Python test is skipped
 # ---- Showing and testing -------------------------------------------------------------------------------------------
 
 .PHONY: demo test check
-demo: release ## build, then pack, inspect, append and verify a small dataset
+demo: setup ## build, then pack, verify and load a small dataset of pictures, texts and arrays
+	@cmake --preset release >/dev/null || cmake --preset release
+	@cmake --build --preset release -j $(JOBS) --target mldf_cli
 	@tools/demo.sh build/release/bin/mldf
 
 test: dev python ## everything: C tests, command, fuzz corpora, layers, oracle, Python package

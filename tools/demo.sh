@@ -1,6 +1,7 @@
 #!/bin/bash
-# tools/demo.sh MLDF: a tour of the command with data that every Debian machine has: licence and copyright texts, and the
-# table of installed packages. Works in a temporary folder, asks nothing of the network, checks what it shows.
+# tools/demo.sh MLDF: a tour of the command with data that every Debian machine has: licence and copyright texts with pictures of
+# their first pages, and the table of installed packages. Packs, verifies, loads batches for training, prints a table. Works in a
+# temporary folder, asks nothing of the network, checks what it shows.
 set -euo pipefail
 
 mldf=$(realpath "$1")
@@ -8,6 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/mldf-demo-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+export XDG_CACHE_HOME="$work/cache" # where bench keeps compiled pipelines
 
 say() { printf '\n\033[1m# %s\033[0m\n' "$*"; }
 run() {
@@ -22,7 +24,7 @@ bytes() { stat -c %s "$1"; }
 
 say "The source: $(python3 "$here/demo_data.py" .)"
 
-say "JSON lines in, one self-describing file out; the text column is compressed"
+say "JSON lines and pictures in, one self-describing file out; texts are compressed"
 run pack first.jsonl -o docs.mldf --schema schema.json --card card.json --compress text=9
 run info docs.mldf
 
@@ -64,6 +66,30 @@ run pack packages.csv -o packages.mldf
 run head -n 3 packages.mldf
 run verify packages.mldf
 
+say "Batches for training: pictures cropped, flipped and normalized; counts as logarithms; texts padded to 512 bytes"
+cat >train.pipeline <<'END'
+page: random_resized_crop(64) | hflip | normalize(imagenet) | chw(f16)
+letters: cast(f32) | expr("log(x + 1)")
+text: truncate(512) | pad(512, mask=true)
+END
+cat train.pipeline
+run bench packed.mldf -p @train.pipeline --order random --batch-size 32 --epochs 2
+
+say "Another seed gives other batches; other threads, back ends or instruction sets never do"
+load() { # name, options...
+    local name=$1
+    shift
+    "$mldf" bench packed.mldf -p @train.pipeline --order random --batch-size 32 --hash --json "$@" >"load-$name.json"
+    python3 "$here/demo_data.py" --load "load-$name.json" load-none.json "$*"
+}
+printf '%-34s %8s %8s %12s   %s\n' "loaded with" samples batches samples/s "compared with the first"
+load none -j 0 || fail "a run differs from itself"
+load one -j 1 || fail "one thread gave other batches"
+load two -j 2 || fail "two threads gave other batches"
+load read -j 2 --backend read || fail "the other back end gave other batches"
+load portable -j 2 --isa portable || fail "another instruction set gave other batches"
+load seed -j 2 --seed 1 && fail "another seed gave the same batches"
+
 say "What it came to"
 printf '%-14s %10s %12s %12s %8s\n' file samples "source bytes" "file bytes" ratio
 row() { # file, sources...
@@ -74,6 +100,6 @@ row() { # file, sources...
     printf '%-14s %10s %12s %12s %8s\n' "$file" "$samples" "$source" "$(bytes "$file")" \
         "$(awk -v a="$(bytes "$file")" -v b="$source" 'BEGIN { printf "%.2f", a / b }')"
 }
-row docs.mldf first.jsonl second.jsonl
-row packed.mldf first.jsonl second.jsonl
+row docs.mldf first.jsonl second.jsonl pages/*.png
+row packed.mldf first.jsonl second.jsonl pages/*.png
 row packages.mldf packages.csv

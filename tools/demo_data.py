@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the demo's input from what the system has.
 
-    tools/demo_data.py FOLDER        writes first.jsonl, second.jsonl, schema.json, card.json, first_text.txt, packages.csv
+    tools/demo_data.py FOLDER        writes first.jsonl, second.jsonl, pages/*.png, schema.json, card.json, first_text.txt, packages.csv
+    tools/demo_data.py --load RUN FIRST WORDS  a line on a run of `mldf bench --json --hash`; exits with 1 when its batches are not FIRST's
     tools/demo_data.py --flip FILE   inverts one bit of a payload: the first compressed text after the middle of the data
 """
 import csv
@@ -12,12 +13,37 @@ import string
 import struct
 import subprocess
 import sys
+import zlib
 
 LIMIT = 400
+PAPER, LETTER, DIGIT, MARK = b"\xff\xff\xff", b"\x30\x30\x70", b"\xc0\x20\x20", b"\x20\x90\x40"
 
 
-def documents():
+def ink(character):
+    if character.isspace():
+        return PAPER
+    return LETTER if character.isalpha() else DIGIT if character.isdigit() else MARK
+
+
+def draw_page(path, lines):
+    """The text's first page from afar, as PNG: a character is 2 x 3 pixels; pages are as high as their text is long."""
+    rows = []
+    for line in lines[:66]:
+        dots = b"".join(ink(character) * 2 for character in line[:80].ljust(80))
+        rows += [dots, dots, PAPER * 160]
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", 160, len(rows), 8, 2, 0, 0, 0)
+    pixels = zlib.compress(b"".join(b"\0" + row for row in rows))
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b""))
+
+
+def documents(folder):
     seen = set()
+    os.makedirs(os.path.join(folder, "pages"), exist_ok=True)
     for path in sorted(glob.glob("/usr/share/common-licenses/*")) + sorted(glob.glob("/usr/share/doc/*/copyright")):
         real = os.path.realpath(path)
         if real in seen or not os.path.isfile(real):
@@ -33,7 +59,10 @@ def documents():
             continue
         lower = text.lower()
         licence = path.startswith("/usr/share/common-licenses/")
+        page = f"pages/{len(seen):04}.png"
+        draw_page(os.path.join(folder, page), lines)
         yield {
+            "page": {"path": page},
             "name": os.path.basename(path) if licence else path.split("/")[4],
             "lines": len(lines),
             "mean_line": sum(map(len, lines)) / len(lines),
@@ -61,7 +90,7 @@ def write_packages(path):
 
 
 def make(folder):
-    samples = list(documents())
+    samples = list(documents(folder))
     half = (len(samples) + 1) // 2
     for name, part in (("first.jsonl", samples[:half]), ("second.jsonl", samples[half:])):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
@@ -70,6 +99,7 @@ def make(folder):
     with open(os.path.join(folder, "first_text.txt"), "w", encoding="utf-8", newline="") as file:
         file.write(samples[0]["text"])
     schema = {"fields": [
+        {"name": "page", "type": "image"},
         {"name": "name", "type": "text"},
         {"name": "lines", "type": "int"},
         {"name": "mean_line", "type": "float"},
@@ -77,12 +107,12 @@ def make(folder):
         {"name": "extra", "type": "json", "nullable": True},
         {"name": "text", "type": "text"},
     ]}
-    card = {"title": "Licence and copyright texts of a Debian system", "source": "/usr/share", "licence": "as each text says"}
+    card = {"title": "Licence and copyright texts of a Debian system, and their first pages", "source": "/usr/share", "licence": "as each text says"}
     for name, value in (("schema.json", schema), ("card.json", card)):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             json.dump(value, file, indent=2)
     packages = write_packages(os.path.join(folder, "packages.csv"))
-    print(f"{len(samples)} texts with letter counts, and a table of {packages} packages")
+    print(f"{len(samples)} texts, each with a picture of its first page and letter counts, and a table of {packages} packages")
 
 
 def flip(path):
@@ -101,9 +131,24 @@ def flip(path):
     print(f"one bit of byte {place} is inverted")
 
 
+def tell_load(path, first, words):
+    runs = []
+    for name in (path, first):
+        with open(name, encoding="utf-8") as file:
+            runs.append(json.load(file))
+    run, other = runs
+    if not run["batch_hashes"] or run["bad_samples"]:
+        sys.exit(f"{path}: no batches, or bad samples")
+    same = run["batch_hashes"] == other["batch_hashes"]
+    print(f"{words:34} {run['samples']:8} {run['batches']:8} {run['samples_per_second']:12,.0f}   {'the same batches' if same else 'other batches'}")
+    sys.exit(not same)
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[1] == "--flip":
         flip(sys.argv[2])
+    elif len(sys.argv) == 5 and sys.argv[1] == "--load":
+        tell_load(*sys.argv[2:])
     elif len(sys.argv) == 2:
         make(sys.argv[1])
     else:
