@@ -122,6 +122,14 @@ interop: release ## our files before the real TurboLoader and the real FFCV (ins
 .PHONY: bench
 bench: release ## the numbers that the documents quote; BENCH_ARGS=--quick for a minute
 	@bench/run.sh build/release $(BENCH_ARGS)
+	@case "$(BENCH_ARGS)" in *--quick* | *--only* | *--json*) ;; *) $(MAKE) --no-print-directory bench-loader ;; esac
+
+RIVALS := build/rivals
+.PHONY: bench-loader
+bench-loader: release ## the loader beside DALI, TurboLoader, FFCV, tf.data, PyTorch (installs them, once: gigabytes), and cold reads
+	@bench/rivals/setup.sh $(RIVALS) build/release
+	@python3 bench/rivals/compare.py build/release $(RIVALS) $(COMPARE_ARGS)
+	@build/release/bench/bench_cold $(RIVALS)/data/raw256.mldf
 
 # ---- Tidiness --------------------------------------------------------------------------------------------------------
 

@@ -93,7 +93,8 @@ struct floor {
 };
 
 /* One picture's region as the loader would ask for it, decoded by nothing but libjpeg-turbo. */
-static void decode(struct jpeg_decompress_struct *c, const struct floor *f, uint64_t position, uint8_t **row, size_t *room) {
+static void decode(struct jpeg_decompress_struct *c, const struct floor *f, uint64_t position, uint8_t **row,
+                   size_t *room) {
     mldf_error err = {0};
     mldf_place place;
     mldf_value value;
@@ -151,8 +152,12 @@ static void *floor_thread(void *argument) {
 }
 
 static void run_floor(const mldf_reader *reader, const char *pipeline, int threads, uint64_t epochs) {
-    struct edge in = {.kind = VALUE_PICTURE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .ndim = 3,
-                      .dims = {DIM_VARIES, DIM_VARIES, 3}, .most = {65535, 65535, 3}};
+    struct edge in = {.kind = VALUE_PICTURE,
+                      .role = ROLE_IMAGE,
+                      .dtype = MLDF_U8,
+                      .ndim = 3,
+                      .dims = {DIM_VARIES, DIM_VARIES, 3},
+                      .most = {65535, 65535, 3}};
     mldf_order_options o = MLDF_ORDER_OPTIONS_INIT;
     mldf_error err = {0};
     struct op op;

@@ -31,6 +31,7 @@ static const struct option_spec options[] = {
     {0, "isa", "NAME", "instruction set: portable, sse4, avx2, avx512, neon; by default the best there is"},
     {0, "exact", NULL, "never decode JPEG at a reduced scale"},
     {0, "reference", NULL, "every step by its plain definition, nothing rewritten: slow, for comparison"},
+    {0, "codegen", "HOW", "chains as compiled C: auto (the default), off, or wait for it before the first batch"},
     {0, "hash", NULL, "list the hash of every batch"},
     {0, "explain", NULL, "print what the pipeline was compiled to"},
     {0, NULL, NULL, NULL},
@@ -106,10 +107,11 @@ static int take_pipeline(struct bench *b) {
 
 static bool take_options(struct bench *b, mldf_backend *backend) {
     static const char *const lasts[] = {"keep", "drop", "pad", NULL}, *const backs[] = {"map", "read", NULL},
-                             *const bads[] = {"stop", "skip", "substitute", NULL};
+                             *const bads[] = {"stop", "skip", "substitute", NULL},
+                             *const codes[] = {"auto", "off", "wait", NULL};
     const struct invocation *v = b->v;
     mldf_loader_options *o = &b->options;
-    size_t last = 0, back = 0, bad = 0;
+    size_t last = 0, back = 0, bad = 0, code = 0;
     uint64_t in_flight = 0;
     mldf_error err;
     const char *order = option_value(v, "order");
@@ -122,11 +124,13 @@ static bool take_options(struct bench *b, mldf_backend *backend) {
         !take_count(v, "epochs", &b->epochs) || !take_count(v, "bucket-window", &o->bucket_window) ||
         !take_count(v, "budget", &o->budget) || !take_count(v, "in-flight", &in_flight) ||
         !take_threads(v, &o->threads) || !take_word(v, "last", lasts, &last) ||
-        !take_word(v, "backend", backs, &back) || !take_word(v, "on-error", bads, &bad))
+        !take_word(v, "backend", backs, &back) || !take_word(v, "on-error", bads, &bad) ||
+        !take_word(v, "codegen", codes, &code))
         return false;
     o->in_flight = in_flight < UINT32_MAX ? (uint32_t)in_flight : UINT32_MAX;
     o->last = (mldf_last)last;
     o->bad = (mldf_bad)bad;
+    o->codegen = (mldf_codegen)code;
     *backend = (mldf_backend)back;
     o->direct = option_given(v, "direct");
     o->prefetch = !option_given(v, "no-prefetch");
@@ -314,6 +318,8 @@ static int run_bench(struct bench *b) {
     uint64_t samples = 0;
     if (!take_options(b, &backend))
         return EXIT_USAGE;
+    if (compiler_begin(b->v->context, &err) < 0)
+        return report_error(b->v, NULL, &err);
     int code = take_pipeline(b);
     if (code == EXIT_FINE)
         code = open_files(b, backend);

@@ -28,7 +28,7 @@ _mldf_options() { # command
     bench)
         echo "$common -p --pipeline --batch-size --order --seed --block --window --epochs --last --bucket-window --budget -j" \
             "--threads --in-flight --backend --direct --no-prefetch --forget-behind --on-error= --isa --exact --reference" \
-            "--hash --explain"
+            "--codegen --hash --explain"
         ;;
     tar_to_tbl) echo "$common --v1 --v2 --lz4 --dataset-version --created -f -j --workers" ;;
     esac

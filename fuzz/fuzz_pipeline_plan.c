@@ -72,13 +72,18 @@ static void make_samples(void) {
     for (int i = 0; i < 16; i++)
         all.numbers[i] = (float)i * 0.75f - 2.0f;
     for (int k = 0; k < 2; k++)
-        all.bounds[k] = (struct plan_bounds){.known = true, .ndim = 3, .least = {1, 1, k ? 1 : 3}, .most = {90, 64, k ? 1 : 3},
-                                             .bits = 8, .same_channels = true};
+        all.bounds[k] = (struct plan_bounds){.known = true,
+                                             .ndim = 3,
+                                             .least = {1, 1, k ? 1 : 3},
+                                             .most = {90, 64, k ? 1 : 3},
+                                             .bits = 8,
+                                             .same_channels = true};
     all.bounds[4] = (struct plan_bounds){.known = true, .ndim = 1, .least = {0}, .most = {SAMPLES}};
     all.ready = true;
 }
 
-static mldf_status get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+static mldf_status get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                       mldf_error *err) {
     size_t i = (size_t)(position % SAMPLES);
     (void)user, (void)scratch, (void)err;
     memset(out, 0, sizeof *out);
@@ -203,8 +208,18 @@ static void say_step(struct choices *c) {
 }
 
 static void say_pipeline(struct choices *c) {
-    static const char *const outputs[] = {"image", "mask", "label", "feat", "tokens", "boxes", "image, mask as mask", "text",
-                                          "image, boxes as boxes", "image, label", "b = image", "j = [feat, feat]"};
+    static const char *const outputs[] = {"image",
+                                          "mask",
+                                          "label",
+                                          "feat",
+                                          "tokens",
+                                          "boxes",
+                                          "image, mask as mask",
+                                          "text",
+                                          "image, boxes as boxes",
+                                          "image, label",
+                                          "b = image",
+                                          "j = [feat, feat]"};
     unsigned statements = 1 + choose(c, 3);
     for (unsigned s = 0; s < statements; s++) {
         say(c, s ? "\n" : "");

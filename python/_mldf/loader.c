@@ -13,8 +13,9 @@
 enum { WAKE_MS = 50 };
 
 struct loader {
-    PyObject_HEAD mldf_loader *loader; /* NULL when closed */
-    mldf_order *order;                 /* own, or NULL */
+    PyObject_HEAD
+    mldf_loader *loader; /* NULL when closed */
+    mldf_order *order;   /* own, or NULL */
     struct context *context;
     struct own_operations *own; /* outlives the context, which calls them */
     struct handle **handles;
@@ -34,7 +35,8 @@ static void free_all(struct loader *self) {
     self->loader = NULL;
     Py_CLEAR(self->pending);
     if (loader) {
-        Py_BEGIN_ALLOW_THREADS mldf_loader_free(loader);
+        Py_BEGIN_ALLOW_THREADS
+        mldf_loader_free(loader);
         Py_END_ALLOW_THREADS
     }
     mldf_order_free(self->order);
@@ -149,8 +151,10 @@ static bool make_loader(struct module_state *state, struct loader *self, const m
     }
     for (size_t i = 0; i < self->handle_count; i++)
         readers[i] = self->handles[i]->reader;
-    Py_BEGIN_ALLOW_THREADS status = mldf_loader_new(readers, self->handle_count, options, &self->loader, &err);
-    Py_END_ALLOW_THREADS free(readers);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_loader_new(readers, self->handle_count, options, &self->loader, &err);
+    Py_END_ALLOW_THREADS
+    free(readers);
     if (status < 0)
         raise_error(state, &err);
     return status >= 0;
@@ -282,8 +286,11 @@ static PyObject *loader_begin(PyObject *object, PyObject *number) {
     mldf_status status;
     if (PyErr_Occurred() || !enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = mldf_loader_begin(self->loader, epoch, 0, &err);
-    Py_END_ALLOW_THREADS if (status >= 0) at_place(self, epoch, 0);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_loader_begin(self->loader, epoch, 0, &err);
+    Py_END_ALLOW_THREADS
+    if (status >= 0)
+        at_place(self, epoch, 0);
     leave(self);
     if (status < 0)
         return raise_error(state_of_self(object), &err);
@@ -300,8 +307,11 @@ static PyObject *loader_restore(PyObject *object, PyObject *args) {
     mldf_status status;
     if (!PyArg_ParseTuple(args, "s#KK", &json, &bytes, &epoch, &consumed) || !enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = mldf_loader_restore(self->loader, json, (size_t)bytes, &err);
-    Py_END_ALLOW_THREADS if (status >= 0) at_place(self, epoch, consumed);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_loader_restore(self->loader, json, (size_t)bytes, &err);
+    Py_END_ALLOW_THREADS
+    if (status >= 0)
+        at_place(self, epoch, consumed);
     bool fine = status < 0 || context_warn(self->context);
     leave(self);
     if (status < 0)
@@ -315,7 +325,8 @@ static PyObject *loader_restore(PyObject *object, PyObject *args) {
 static mldf_status wait_for_batch(struct loader *self, mldf_batch **batch, mldf_error *err) {
     mldf_status status;
     do {
-        Py_BEGIN_ALLOW_THREADS status = mldf_loader_next(self->loader, WAKE_MS, batch, err);
+        Py_BEGIN_ALLOW_THREADS
+        status = mldf_loader_next(self->loader, WAKE_MS, batch, err);
         Py_END_ALLOW_THREADS
     } while (status == MLDF_AGAIN && PyErr_CheckSignals() == 0);
     return status;

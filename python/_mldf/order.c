@@ -40,8 +40,10 @@ static mldf_order *over(struct module_state *state, PyObject *samples, const mld
     const void *numbers = items_of(samples, &view, &count);
     if (!numbers)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = mldf_order_new_subset(numbers, count, options, &order, &err);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_order_new_subset(numbers, count, options, &order, &err);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&view);
     return checked(state, status, &err, order);
 }
 
@@ -55,8 +57,10 @@ static mldf_order *weighted(struct module_state *state, PyObject *weights, uint6
     const void *values = items_of(weights, &view, &count);
     if (!values)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = mldf_order_new_weighted(values, count, draws, options, &order, &err);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_order_new_weighted(values, count, draws, options, &order, &err);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&view);
     return checked(state, status, &err, order);
 }
 

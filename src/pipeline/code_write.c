@@ -90,7 +90,7 @@ mldf_status mldfi_code_convert(mldf_dtype from, mldf_dtype to, unsigned variable
         return mldfi_buffer_printf(out, err, "v%u", variable);
     number_of(from, &inner_front, &inner_behind);
     if (to == MLDF_BOOL) {
-        front = is_float(from) ? "(u8)(0 != " : "(u8)(0 != "; /* a NaN is not 0 */
+        front = "(u8)(0 != "; /* a NaN is not 0 */
         behind = ")";
     } else if (to == MLDF_F16 || to == MLDF_BF16) {
         front = to == MLDF_F16 ? "f32_f16((f32)" : "f32_bf16((f32)";

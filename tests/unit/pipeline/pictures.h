@@ -27,8 +27,8 @@ CHECK_UNUSED static void picture_pixels(uint8_t *p, uint32_t width, uint32_t hei
 
 /* Sizes from 1 x 1 to 260 x 203; odd ones are JPEG unless raw_only. */
 CHECK_UNUSED static bool pictures_begin(struct pictures *all, uint32_t channels, bool raw_only) {
-    static const uint32_t sizes[PICTURES][2] = {{1, 1},   {7, 5},   {16, 16},  {33, 31},   {64, 48},   {100, 75},
-                                                {75, 99}, {128, 8}, {9, 131},  {160, 160}, {200, 150}, {260, 203}};
+    static const uint32_t sizes[PICTURES][2] = {{1, 1},   {7, 5},   {16, 16}, {33, 31},   {64, 48},   {100, 75},
+                                                {75, 99}, {128, 8}, {9, 131}, {160, 160}, {200, 150}, {260, 203}};
     uint64_t most[2] = {0, 0}, least[2] = {UINT64_MAX, UINT64_MAX};
     memset(all, 0, sizeof *all);
     for (uint32_t i = 0; i < PICTURES; i++) {
