@@ -14,7 +14,6 @@ mldf.errors.ArgumentError: RandomResizedCrop('large'): size: wants a number or a
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,6 +145,8 @@ class OwnOperation(Operation):
         self.dtype = None if dtype is None else _own_dtype(dtype)
         self.shape = None if shape is None else tuple(int(d) for d in shape)
         self.arguments = tuple(float(a) for a in arguments)
+        import hashlib
+
         identity = f"{what!r} {self.dtype} {self.shape}"
         self.own_name = "own_" + hashlib.sha256(identity.encode()).hexdigest()[:16]
         """As the pipeline's text has it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +16,8 @@ def near(name: str, names: Iterable[str]) -> str:
     >>> near("iamge", ["image", "label"])
     "; did you mean 'image'?"
     """
+    import difflib  # only when something went wrong
+
     known = list(dict.fromkeys(names))
     found = difflib.get_close_matches(name, known, 1)
     if found:
@@ -28,6 +29,7 @@ def choice(argument: str, value: Any, choices: tuple[str, ...]) -> int:
     """The place of a word among the choices; what else is given is reported."""
     if isinstance(value, str) and value in choices:
         return choices.index(value)
-    hint = near(value, choices) if isinstance(value, str) and difflib.get_close_matches(value, choices, 1) else ""
+    hint = near(value, choices) if isinstance(value, str) else ""
+    hint = hint if "did you mean" in hint else ""
     shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
     raise ArgumentError(f"{argument}={value!r}: it is {shown}{hint}")

@@ -69,9 +69,20 @@ def test_torchvision_names(path):
         [tv.Resize((32, 20), antialias=False), tv.PILToTensor()],
         [tv.CenterCrop(16), tv.Grayscale(3), tv.RandomGrayscale(0.5), tv.RandomInvert(), tv.RandomEqualize()],
         [tv.RandomCrop(32, padding=4), tv.RandomVerticalFlip(), tv.GaussianBlur(3), tv.RandomAutocontrast()],
-        [tv.Resize((32, 32)), tv.RandomRotation(30), tv.RandomAffine(10, (0.1, 0.1), (0.9, 1.1), 5), tv.RandomPerspective()],
+        [
+            tv.Resize((32, 32)),
+            tv.RandomRotation(30),
+            tv.RandomAffine(10, (0.1, 0.1), (0.9, 1.1), 5),
+            tv.RandomPerspective(),
+        ],
         [tv.Resize((32, 32)), tv.RandomPosterize(4), tv.RandomSolarize(128), tv.RandomAdjustSharpness(2)],
-        [tv.Resize((32, 32)), tv.RandAugment(), tv.TrivialAugmentWide(), tv.ToDtype("float16", scale=True), tv.ToImage()],
+        [
+            tv.Resize((32, 32)),
+            tv.RandAugment(),
+            tv.TrivialAugmentWide(),
+            tv.ToDtype("float16", scale=True),
+            tv.ToImage(),
+        ],
     ],
 )
 def test_every_torchvision_name_gives_operations_that_run(path, steps):
@@ -163,7 +174,9 @@ def test_ffcv_reads_betons(tmp_path, path):
 
 def test_turboloader_names(path):
     steps = [turboloader.Resize(20, 16), turboloader.RandomHorizontalFlip(), turboloader.ImageNetNormalize()]
-    images, labels = next(iter(turboloader.DataLoader(path, 8, transform=turboloader.Compose(steps), output_format="numpy_chw")))
+    images, labels = next(
+        iter(turboloader.DataLoader(path, 8, transform=turboloader.Compose(steps), output_format="numpy_chw"))
+    )
     assert images.shape == (8, 3, 16, 20) and images.dtype == np.float32 and labels.tolist() == list(range(8))
     loader = turboloader.DataLoader(path, 8, shuffle=True, image_size=16, train_aug=True, output_format="numpy", seed=1)
     ours = plain(path, [mldf.RandomResizedCrop((16, 16)), mldf.HorizontalFlip(), mldf.ToFloat()], shuffle=True, seed=1)
@@ -180,8 +193,18 @@ def test_turboloader_names(path):
 @pytest.mark.parametrize(
     "steps",
     [
-        [turboloader.CenterCrop(16, 12), turboloader.ColorJitter(0.1), turboloader.Grayscale(3), turboloader.ToTensor()],
-        [turboloader.RandomCrop(16, 12, 2), turboloader.GaussianBlur(3), turboloader.RandomErasing(), turboloader.RandAugment()],
+        [
+            turboloader.CenterCrop(16, 12),
+            turboloader.ColorJitter(0.1),
+            turboloader.Grayscale(3),
+            turboloader.ToTensor(),
+        ],
+        [
+            turboloader.RandomCrop(16, 12, 2),
+            turboloader.GaussianBlur(3),
+            turboloader.RandomErasing(),
+            turboloader.RandAugment(),
+        ],
         [turboloader.Resize(16, 12), turboloader.RandomRotation(9), turboloader.RandomAffine(5, 0.1, 0.1)],
         [turboloader.Resize(16, 12), turboloader.RandomPerspective(0.3), turboloader.RandomPosterize(3)],
         [turboloader.Resize(16, 12), turboloader.RandomSolarize(100), turboloader.Normalize([0.5] * 3, [0.5] * 3)],
@@ -216,7 +239,11 @@ def test_the_code_in_the_pages_runs(page, path, tmp_path, monkeypatch):
     found = list(blocks(page))
     assert found
     for line, code in found:
-        missing = [m for m in ("torch", "ffcv", "turboloader", "torchvision", "numba") if re.search(rf"^\s*(import|from) {m}\b", code, re.M) and not _there(m)]
+        missing = [
+            m
+            for m in ("torch", "ffcv", "turboloader", "torchvision", "numba")
+            if re.search(rf"^\s*(import|from) {m}\b", code, re.M) and not _there(m)
+        ]
         if missing:
             skipped.append(f"{page}:{line} needs {missing[0]}")
             continue

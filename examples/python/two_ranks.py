@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""two_ranks.py FILE: one training on two processes, with torch.distributed (gloo).
+
+    torchrun --nproc-per-node 2 two_ranks.py small.mldf
+
+The loader finds its rank by itself. Gradients are averaged; with a global batch size the result is that of one process.
+"""
+
+import sys
+
+import mldf
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+def main():
+    """Trains one epoch and compares the ranks."""
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    steps = {"image": [mldf.RandomResizedCrop(16), mldf.Normalize("imagenet"), mldf.CHW()]}
+    loader = mldf.Loader(
+        sys.argv[1], global_batch_size=16, shuffle=True, drop_last=True, output="torch", pipelines=steps, index=True
+    )
+    torch.manual_seed(0)
+    model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Flatten(), nn.Linear(3 * 16 * 16, 2)))
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    seen = torch.zeros(len(loader.dataset), dtype=torch.int64)
+    for images, labels, index in loader:
+        loss = nn.functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        seen[index] += 1
+    dist.all_reduce(seen)
+    assert seen.max() == 1, "a sample came twice"
+    total = sum(float(p.double().sum()) for p in model.parameters())
+    if rank == 0:
+        print(f"{world} ranks, {len(loader)} steps, {int(seen.sum())} samples; weights sum to {total:.4f}")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

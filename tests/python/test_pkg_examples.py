@@ -1,0 +1,93 @@
+"""examples/python, run as a user runs them, on pictures that the real FFCV wrote."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import mldf
+import pkg
+import pytest
+
+EXAMPLES = pathlib.Path(pkg.ROOT) / "examples" / "python"
+COUNT = 200
+torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed (make torch)")
+
+
+def run(name, *arguments, status=0):
+    env = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")} | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=env,
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples")
+    packed = pathlib.Path(pkg.ROOT) / "tests" / "golden" / "beton" / "img_label_raw.beton.zst"
+    if shutil.which("zstd") is None:
+        pytest.skip("no zstd command: the pictures stay packed")
+    subprocess.run(["zstd", "-q", "-d", packed, "-o", folder / "photos.beton"], check=True)
+    out = folder / "small.mldf"
+    assert f"{COUNT} samples" in run("make_photos.py", folder / "photos.beton", out, COUNT)
+    return out
+
+
+def test_plain_numpy(photos):
+    text = run("plain_numpy.py", photos)
+    labels = mldf.open(photos).column("label")
+    assert f"labels: {{0: {(labels == 0).sum()}, 1: {(labels == 1).sum()}}}" in text
+    mean = [float(x) for x in re.search(r"mean \[(.*?)\]", text).group(1).split()]
+    assert all(0.1 < m < 0.9 for m in mean)
+
+
+@torch
+def test_a_small_cnn_learns(photos):
+    lines = run("train_cnn.py", photos, "--epochs", 6).splitlines()
+    accuracies = [float(line.split()[-1]) for line in lines if line.startswith("epoch")]
+    assert len(accuracies) == 6 and max(accuracies) > 0.8
+
+
+@torch
+def test_a_run_that_is_killed_goes_on_where_it_was(photos, tmp_path):
+    whole = run("resume.py", photos, tmp_path / "whole.pt", "--log", tmp_path / "whole.log")
+    part = tmp_path / "part.pt", "--log", tmp_path / "part.log"
+    run("resume.py", photos, *part, "--kill-after", 5, status=-signal.SIGKILL)
+    run("resume.py", photos, *part, "--kill-after", 9, "--threads", 1, status=-signal.SIGKILL)  # into the second epoch
+    last = run("resume.py", photos, *part, "--threads", 0)
+    assert "going on in epoch 1" in last
+    assert (tmp_path / "part.log").read_text() == (tmp_path / "whole.log").read_text()
+    assert last.splitlines()[-1] == whole.splitlines()[-1]  # the very same weights
+    seen = [int(i) for i in (tmp_path / "whole.log").read_text().split()]
+    assert sorted(seen[:COUNT]) == sorted(seen[COUNT:]) == list(range(COUNT))
+
+
+@torch
+def test_two_ranks_train_as_one(photos):
+    def launch(count):
+        text = run_torch(count, photos)
+        return re.search(r"(\d+) ranks, (\d+) steps, (\d+) samples; weights sum to (\S+)", text).groups()
+
+    one, two = launch(1), launch(2)
+    assert one[1:3] == two[1:3] == ("12", "192")
+    assert abs(float(one[3]) - float(two[3])) < 1e-3
+
+
+def run_torch(count, photos):
+    env = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")} | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]
+    done = subprocess.run(
+        [*command, str(EXAMPLES / "two_ranks.py"), str(photos)], capture_output=True, text=True, timeout=300, env=env
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
