@@ -94,7 +94,7 @@ static void loader_dealloc(PyObject *object) {
 /* ---- Making one ---------------------------------------------------------------------------------------------------------------- */
 
 static bool read_options(PyObject *dict, mldf_loader_options *o) {
-    int order = o->order, last = o->last, bad = o->bad, codegen = o->codegen;
+    int order = (int)o->order, last = (int)o->last, bad = (int)o->bad, codegen = (int)o->codegen;
     uint64_t rank = o->rank, world = o->world_size, in_flight = o->in_flight;
     if (!option_text(dict, "pipeline", &o->pipeline) || !option_int(dict, "order", &order) ||
         !option_u64(dict, "seed", &o->seed) || !option_u64(dict, "block", &o->block) ||

@@ -26,6 +26,22 @@ from typing import Any
 import numpy as np
 
 from . import _mldf
+from .arguments import (
+    CODEGENS,
+    LASTS,
+    ORDERS,
+    OUTPUTS,
+    POLICIES,
+    batch_length,
+    cache,
+    callables,
+    dtype_name,
+    field_names,
+    last_kind,
+    numpy_dtype,
+    order_kind,
+    thread_count,
+)
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .dataset import Dataset
 from .dataset import open as open_dataset
@@ -35,16 +51,9 @@ from .loader_stats import LoaderStats
 from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
 from .ranks import find_rank
 from .sampling import describe
-from .schema import bfloat16
 from .suggest import choice, near
 
 __all__ = ["Loader"]
-
-ORDERS = ("sequential", "random", "quasi-random")
-LASTS = ("keep", "drop", "pad")
-POLICIES = ("raise", "skip", "substitute")
-CODEGENS = ("auto", "off", "wait")
-OUTPUTS = ("numpy", "torch", "jax")
 
 _live: weakref.WeakSet[Loader] = weakref.WeakSet()
 
@@ -151,12 +160,16 @@ class Loader:
             dataset = dataset.subset(subset)
         self._dataset = dataset
         self._given = given
-        kind = _order_kind(order, shuffle)
+        kind = order_kind(order, shuffle)
         self.rank, self.world_size, self._rank_from = find_rank(rank, world_size)
         """Of this process, as given or found."""
         if batch_size is not None and global_batch_size is not None:
             raise ArgumentError("batch_size and global_batch_size: one of them")
-        self._fields = _field_names(dataset, fields)
+        if global_batch_size is None:
+            sizes = batch_length("batch_size", 64 if batch_size is None else batch_size), 0
+        else:
+            sizes = 0, batch_length("global_batch_size", global_batch_size)
+        self._fields = field_names(dataset, fields)
         self._wants = (index, valid, key)
         if key and dataset.keys is None:
             raise ArgumentError("key=True: these files have no keys")
@@ -165,14 +178,12 @@ class Loader:
             "seed": seed,
             "block": block,
             "window": window,
-            "batch_size": _size("batch_size", 64 if batch_size is None else batch_size)
-            if global_batch_size is None
-            else 0,
-            "global_batch_size": 0 if global_batch_size is None else _size("global_batch_size", global_batch_size),
+            "batch_size": sizes[0],
+            "global_batch_size": sizes[1],
             "rank": self.rank,
             "world_size": self.world_size,
-            "last": _last(last, drop_last),
-            "threads": _threads(threads, num_workers),
+            "last": last_kind(last, drop_last),
+            "threads": thread_count(threads, num_workers),
             "in_flight": batches_ahead,
             "bad": choice("on_error", on_error, POLICIES),
             "bucket_window": bucket_window if bucket is not None else 0,
@@ -188,14 +199,14 @@ class Loader:
             "isa": isa,
             "codegen": choice("codegen", codegen, CODEGENS),
             "compiler": compiler,
-            "cache": _cache(cache_dir),
+            "cache": cache(cache_dir),
         }
         if budget and bucket is None:
             raise ArgumentError("budget goes with bucket, the output whose length counts")
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
         self._output = OUTPUTS[choice("output", output, OUTPUTS)]
         self._convert = self._converter(device, pin_memory, non_blocking, copy)
-        self._transforms = _callables(transform)
+        self._transforms = callables(transform)
         self._waiting: tuple[_mldf.Loader, Pipelines | None, Any] | None = None  # from the next iter() on
         self._pipelines = pipelines
         self._names: tuple[str, ...] = ()
@@ -251,7 +262,7 @@ class Loader:
         outputs = core.outputs()
         picked = self._pick(outputs, found.plain)
         names = tuple(outputs[i][0] for i in picked)
-        kinds = tuple(None if self._convert else _numpy_dtype(outputs[i][1]) for i in picked)
+        kinds = tuple(None if self._convert else numpy_dtype(outputs[i][1]) for i in picked)
         core.form(batch_type(names), tuple(picked), kinds)
         self._shapes = [(outputs[i][0], outputs[i][1], outputs[i][2]) for i in picked]
         for name in found.calls:
@@ -484,7 +495,7 @@ class Loader:
         width = max(len(n) for n, _, _ in self._shapes)
         for name, kind, shape in self._shapes:
             dims = ", ".join("?" if d is None else str(d) for d in (self.batch_size, *shape))
-            lines.append(f"  {name:{width}}  {_dtype_name(kind)}[{dims}]")
+            lines.append(f"  {name:{width}}  {dtype_name(kind)}[{dims}]")
         if self._left_out:
             lines.append(f"  without {', '.join(self._left_out)}")
         order = self._order[0] if self._order and self._order[0] != "subset" else ORDERS[o["order"]]
@@ -565,75 +576,3 @@ class LoaderIterator(Iterator[Any]):
             return self.__next__()
         self._generation = -1
         raise StopIteration
-
-
-# ---- arguments ----
-
-
-def _order_kind(order: str | None, shuffle: bool | None) -> int:
-    if order is None:
-        return ORDERS.index("random" if shuffle else "sequential")
-    kind = choice("order", order.replace("_", "-").lower() if isinstance(order, str) else order, ORDERS)
-    if shuffle is not None and bool(shuffle) != (kind != 0):
-        raise ArgumentError(f"order={order!r} and shuffle={shuffle}: they contradict each other")
-    return kind
-
-
-def _last(last: str | None, drop_last: bool | None) -> int:
-    if last is None:
-        return LASTS.index("drop" if drop_last else "keep")
-    kind = choice("last", last, LASTS)
-    if drop_last is not None and bool(drop_last) != (last == "drop"):
-        raise ArgumentError(f"last={last!r} and drop_last={drop_last}: they contradict each other")
-    return kind
-
-
-def _threads(threads: int | None, num_workers: int | None) -> int:
-    if threads is not None and num_workers is not None and threads != num_workers:
-        raise ArgumentError(f"threads={threads} and num_workers={num_workers}: they are two names of one thing")
-    found = threads if threads is not None else num_workers
-    return -1 if found is None else found
-
-
-def _size(name: str, value: Any) -> int:
-    if not hasattr(value, "__index__"):
-        raise WrongTypeError(f"{name}={value!r}: a whole number is needed")
-    if value < 1:
-        raise ArgumentError(f"{name}={value!r}: it is at least 1")
-    return int(value.__index__())
-
-
-def _cache(folder: Any) -> str | None:
-    """The same folder as the command's."""
-    if folder is not None:
-        return str(os.path.abspath(folder))
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(base):
-        return os.path.join(base, "mldf")
-    home = os.environ.get("HOME", "")
-    return os.path.join(home, ".cache", "mldf") if os.path.isabs(home) else None
-
-
-def _field_names(dataset: Dataset, fields: Sequence[str] | None) -> list[str] | None:
-    if isinstance(fields, str):
-        raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
-    if fields is not None:
-        return list(fields)
-    view = dataset._view
-    return None if list(view.fields) == list(view.files.schema) else list(view.fields)
-
-
-def _callables(transform: Any) -> list[Callable[[Any], Any]]:
-    found = [] if transform is None else [transform] if callable(transform) else list(transform)
-    for f in found:
-        if not callable(f):
-            raise WrongTypeError(f"transform: {f!r} is not callable")
-    return found
-
-
-def _numpy_dtype(kind: str) -> np.dtype[Any]:
-    return bfloat16() if kind == "bfloat16" else np.dtype(kind)
-
-
-def _dtype_name(kind: str) -> str:
-    return kind if kind == "bfloat16" else str(np.dtype(kind).name)

@@ -107,6 +107,10 @@ class Operation:
                 out.append((i, name, kind, value))
         return out
 
+    def _by_place(self, i: int, before: list[str]) -> bool:
+        """What must be given stands without its name."""
+        return i == len(before) and self.parameters[i][2] is ...
+
     def _write(self) -> str:
         parts: list[str] = []
         for i, name, kind, value in self._given():
@@ -114,13 +118,13 @@ class Operation:
                 text = literal(value, kind)
             except WrongTypeError as error:
                 raise WrongTypeError(f"{self!r}: {name}: {error}") from None
-            parts.append(text if i == len(parts) else f"{name}={text}")
+            parts.append(text if self._by_place(i, parts) else f"{name}={text}")
         return f"{self.name}({', '.join(parts)})" if parts else self.name
 
     def __repr__(self) -> str:
         parts: list[str] = []
         for i, name, _, value in self._given():
-            parts.append(repr(value) if i == len(parts) else f"{name}={value!r}")
+            parts.append(repr(value) if self._by_place(i, parts) else f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __eq__(self, other: object) -> bool:
@@ -248,7 +252,7 @@ def canonical(text: str) -> str:
     """A pipeline's text in one form: every parameter by name, without comments.
 
     >>> canonical("image: hflip")
-    'image: hflip(p=0.5)\\n'
+    'image: hflip(p=0.5)'
     """
     return _mldf.check_pipeline(text)
 

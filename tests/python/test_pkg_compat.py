@@ -1,5 +1,6 @@
 """Names of FFCV, TurboLoader and torchvision: what they give is what our own names give; the pages that say so run."""
 
+import doctest
 import os
 import pathlib
 import re
@@ -213,6 +214,12 @@ def test_turboloader_names(path):
 def test_every_turboloader_name_gives_operations_that_run(path, steps):
     images, _ = next(iter(turboloader.DataLoader(path, 8, transform=steps, output_format="numpy_chw")))
     assert images.shape == (8, 3, 12, 16)
+
+
+@pytest.mark.parametrize("module", [ffcv, turboloader, tv])
+def test_the_examples_in_the_docstrings_hold(module):
+    found = doctest.testmod(module)
+    assert found.failed == 0 and found.attempted > 0
 
 
 # ---- the pages ----

@@ -63,8 +63,10 @@ def test_a_hundred_epochs_of_early_break_leave_nothing_behind(path):
                 if i == 2:
                     break
 
+    gc.collect()  # what other tests have left
     loader = load(path, shuffle=True, threads=3)
     epochs(loader, 20)
+    gc.collect()  # what earlier tests left for it
     files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
     epochs(loader, 100)
     assert (pkg.open_files(), pkg.threads()) == (files, threads)
@@ -116,6 +118,7 @@ def test_exceptions_in_user_code_leak_nothing(path):
             except StopIteration:
                 return failed
 
+    gc.collect()
     assert epoch() == 8
     memory, threads = pkg.resident(), pkg.threads()
     for _ in range(100):

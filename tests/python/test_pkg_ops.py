@@ -99,7 +99,7 @@ def test_element_types(dtype, word):
     [
         (lambda: mldf.RandomResizedCrop("large"), r"RandomResizedCrop\('large'\): size: wants a number"),
         (lambda: mldf.Resize((1, 2, 3)), r"Resize\(\(1, 2, 3\)\): size: wants 1 to 2 numbers"),
-        (lambda: mldf.HorizontalFlip(2), r"HorizontalFlip\(2\): p: 2 is not between 0 and 1"),
+        (lambda: mldf.HorizontalFlip(2), r"HorizontalFlip\(p=2\): p: 2 is not between 0 and 1"),
         (lambda: mldf.Resize(8, "bilinaer"), "did you mean bilinear"),
         (lambda: mldf.Cast("flaot32"), "dtype: wants an element type"),
         (lambda: mldf.Resize(None), "size: a number, a list of numbers or text is needed, not NoneType"),

@@ -2,7 +2,7 @@
 
 >>> from mldf.compat import torchvision as T
 >>> T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize((0.5,) * 3, (0.5,) * 3)])
-[RandomResizedCrop(224), HorizontalFlip(), Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)), CHW()]
+[RandomResizedCrop(224), HorizontalFlip(), Normalize((0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5)), CHW()]
 
 The lists go into ``Loader(pipelines={"image": [...]})``. The work is done for each sample in C, before the batch.
 """

@@ -1,0 +1,97 @@
+"""The loader's arguments: words, numbers and names as people type them, checked and brought into one form."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .dataset import Dataset
+from .errors import ArgumentError, WrongTypeError
+from .schema import bfloat16
+from .suggest import choice
+
+ORDERS = ("sequential", "random", "quasi-random")
+LASTS = ("keep", "drop", "pad")
+POLICIES = ("raise", "skip", "substitute")
+CODEGENS = ("auto", "off", "wait")
+OUTPUTS = ("numpy", "torch", "jax")
+
+
+def order_kind(order: str | None, shuffle: bool | None) -> int:
+    """The place of the order among ORDERS; shuffle is another name for two of them."""
+    if order is None:
+        return ORDERS.index("random" if shuffle else "sequential")
+    kind = choice("order", order.replace("_", "-").lower() if isinstance(order, str) else order, ORDERS)
+    if shuffle is not None and bool(shuffle) != (kind != 0):
+        raise ArgumentError(f"order={order!r} and shuffle={shuffle}: they contradict each other")
+    return kind
+
+
+def last_kind(last: str | None, drop_last: bool | None) -> int:
+    """The place of the choice among LASTS."""
+    if last is None:
+        return LASTS.index("drop" if drop_last else "keep")
+    kind = choice("last", last, LASTS)
+    if drop_last is not None and bool(drop_last) != (last == "drop"):
+        raise ArgumentError(f"last={last!r} and drop_last={drop_last}: they contradict each other")
+    return kind
+
+
+def thread_count(threads: int | None, num_workers: int | None) -> int:
+    """-1: as many as there are CPUs."""
+    if threads is not None and num_workers is not None and threads != num_workers:
+        raise ArgumentError(f"threads={threads} and num_workers={num_workers}: they are two names of one thing")
+    found = threads if threads is not None else num_workers
+    return -1 if found is None else found
+
+
+def batch_length(name: str, value: Any) -> int:
+    """A size of batches: a whole number above 0."""
+    if not hasattr(value, "__index__"):
+        raise WrongTypeError(f"{name}={value!r}: a whole number is needed")
+    if value < 1:
+        raise ArgumentError(f"{name}={value!r}: it is at least 1")
+    return int(value.__index__())
+
+
+def cache(folder: Any) -> str | None:
+    """The same folder as the command's."""
+    if folder is not None:
+        return str(os.path.abspath(folder))
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):
+        return os.path.join(base, "mldf")
+    home = os.environ.get("HOME", "")
+    return os.path.join(home, ".cache", "mldf") if os.path.isabs(home) else None
+
+
+def field_names(dataset: Dataset, fields: Sequence[str] | None) -> list[str] | None:
+    """The outputs that are wanted, in order; None: all that there are."""
+    if isinstance(fields, str):
+        raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
+    if fields is not None:
+        return list(fields)
+    view = dataset._view
+    return None if list(view.fields) == list(view.files.schema) else list(view.fields)
+
+
+def callables(transform: Any) -> list[Callable[[Any], Any]]:
+    """One or several, as a list."""
+    found = [] if transform is None else [transform] if callable(transform) else list(transform)
+    for f in found:
+        if not callable(f):
+            raise WrongTypeError(f"transform: {f!r} is not callable")
+    return found
+
+
+def numpy_dtype(kind: str) -> np.dtype[Any]:
+    """NumPy's, of the library's name."""
+    return bfloat16() if kind == "bfloat16" else np.dtype(kind)
+
+
+def dtype_name(kind: str) -> str:
+    """For people."""
+    return kind if kind == "bfloat16" else str(np.dtype(kind).name)
