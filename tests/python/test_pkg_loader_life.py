@@ -66,7 +66,6 @@ def test_a_hundred_epochs_of_early_break_leave_nothing_behind(path):
     gc.collect()  # what other tests have left
     loader = load(path, shuffle=True, threads=3)
     epochs(loader, 20)
-    gc.collect()  # what earlier tests left for it
     files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
     epochs(loader, 100)
     assert (pkg.open_files(), pkg.threads()) == (files, threads)
