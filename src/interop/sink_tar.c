@@ -70,10 +70,7 @@ static mldf_status make_npy(struct tar_sink *s, const mldf_value *value, struct 
 }
 
 static struct part picture_part(const struct picture *picture) {
-    static const char *const extensions[] = {"bin", "jpg", "png", "webp", "bmp", "tif"};
-    unsigned mode = picture->info.mode;
-    return (struct part){picture->data, picture->bytes,
-                         mode < sizeof extensions / sizeof extensions[0] ? extensions[mode] : "bin", picture->made};
+    return (struct part){picture->data, picture->bytes, mldfi_picture_ending(picture), picture->made};
 }
 
 static mldf_status make_number(struct tar_sink *s, const mldf_value *value, struct part *out, mldf_error *err) {
