@@ -89,16 +89,39 @@ static bool take_threads(const struct invocation *v, int *out) {
     return true;
 }
 
+/* A mistake in the text, its length too, is one of usage; the loader, which takes it again, would not tell it from one in the data. */
+static int check_pipeline(const struct bench *b) {
+    mldf_pipeline *parsed = NULL;
+    mldf_error err;
+    mldf_status status =
+        mldf_pipeline_parse(b->v->context, (const char *)b->pipeline.data, b->pipeline.size, &parsed, &err);
+    mldf_pipeline_free(parsed);
+    if (status == MLDF_E_MEMORY)
+        return report_error(b->v, NULL, &err);
+    return status < 0 ? usage_error(b->v, "%s", err.message) : EXIT_FINE;
+}
+
+/* Some editors begin a text with it. */
+static void drop_byte_order_mark(mldf_buffer *text) {
+    if (text->size >= 3 && memcmp(text->data, "\xEF\xBB\xBF", 3) == 0) {
+        text->size -= 3;
+        memmove(text->data, text->data + 3, text->size);
+    }
+}
+
 static int take_pipeline(struct bench *b) {
     const char *text = option_value(b->v, "pipeline");
     mldf_error err;
-    if (!text)
+    if (!text || !text[0])
         return EXIT_FINE;
     int code = EXIT_FINE;
     if (text[0] == '@')
         code = read_small_file(b->v, text + 1, 1u << 20, &b->pipeline);
     else if (mldf_buffer_append(&b->pipeline, text, strlen(text), &err) < 0)
         code = report_error(b->v, NULL, &err);
+    drop_byte_order_mark(&b->pipeline);
+    if (code == EXIT_FINE && b->pipeline.size)
+        code = check_pipeline(b);
     if (code == EXIT_FINE && mldf_buffer_append(&b->pipeline, "", 1, &err) < 0)
         code = report_error(b->v, NULL, &err);
     b->options.pipeline = (const char *)b->pipeline.data;

@@ -178,7 +178,7 @@ const struct command command_split = {
     "FILE -o PATTERN",
     "one file into several parts",
     "Writes every sample into exactly one of several new files; payloads are copied, not decoded. The order inside a part is\n"
-    "the file's. --count makes parts of N samples, --bytes parts of about SIZE bytes (rows, payloads and keys), --fractions\n"
+    "the file's. --count makes parts of N samples, --bytes files of at most SIZE bytes each, --fractions\n"
     "parts of these shares. Parts are consecutive samples, unless --by keeps the proportions of a field's values in each\n"
     "part, or --shuffle deals the samples out at random, the same way for the same seed. Either all parts appear or none.\n"
     "\n"

@@ -380,7 +380,8 @@ typedef struct mldf_extract_options {
 } mldf_extract_options;
 #define MLDF_EXTRACT_OPTIONS_INIT \
     { sizeof(mldf_extract_options), false, 0, 0, 0, 0 }
-/* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; and
+/* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; pictures
+ * .jpg, .png, .webp, .bmp, .tif, where the key does not end so already (raw pixels and YUV become PNG); and
  * manifest.jsonl with one line for each sample: key, numbers, structs, and the names of its files. Two fields with the same ending are
  * told apart by their names: KEY.FIELD.EXT. A '/' in a key makes folders; what would lead out of the folder is escaped (%2E). The
  * folder appears whole or not at all. result->bytes counts the files. */

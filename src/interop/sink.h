@@ -105,6 +105,9 @@ struct picture {
 mldf_status mldfi_picture_make(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
                                const mldf_value *value, enum picture_form form, struct picture *out, mldf_error *err);
 
+/* How a file of it is called: jpg, png, webp, bmp, tif; bin for what is no file of a known kind. */
+const char *mldfi_picture_ending(const struct picture *picture);
+
 /* A number, text or JSON as JSON, appended: what cannot be a number of JSON (an infinity) is a string. */
 mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err);
 

@@ -139,3 +139,9 @@ void mldfi_sink_kit_end(struct sink_kit *kit) {
     free(kit->pictures);
     memset(kit, 0, sizeof *kit);
 }
+
+const char *mldfi_picture_ending(const struct picture *picture) {
+    static const char *const endings[] = {"bin", "jpg", "png", "webp", "bmp", "tif"}; /* by mode */
+    unsigned mode = picture->info.mode;
+    return mode < sizeof endings / sizeof endings[0] ? endings[mode] : "bin";
+}

@@ -23,6 +23,8 @@ struct tar_sink {
     uint64_t samples;
     struct name_set *seen; /* a key that comes twice would be one sample when read back */
     mldf_buffer key, extension, text;
+    const mldf_context *context;
+    bool warned; /* of keys that were cut */
 };
 
 static void free_sink(struct tar_sink *s) {
@@ -70,10 +72,7 @@ static mldf_status make_npy(struct tar_sink *s, const mldf_value *value, struct 
 }
 
 static struct part picture_part(const struct picture *picture) {
-    static const char *const extensions[] = {"bin", "jpg", "png", "webp", "bmp", "tif"};
-    unsigned mode = picture->info.mode;
-    return (struct part){picture->data, picture->bytes,
-                         mode < sizeof extensions / sizeof extensions[0] ? extensions[mode] : "bin", picture->made};
+    return (struct part){picture->data, picture->bytes, mldfi_picture_ending(picture), picture->made};
 }
 
 static mldf_status make_number(struct tar_sink *s, const mldf_value *value, struct part *out, mldf_error *err) {
@@ -138,6 +137,28 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
         }
     }
     return MLDF_OK;
+}
+
+/* Keys of packed folders are names of files, and a key in a tar has no dot: of a/0001.jpg the picture's ending goes. Two keys that become
+ * one are refused by claim_key. */
+static size_t key_without_ending(struct tar_sink *s, const char *key, size_t bytes) {
+    char ending[8] = "";
+    size_t n = 0;
+    while (n < bytes && n + 1 < sizeof ending && key[bytes - n - 1] != '.' && key[bytes - n - 1] != '/')
+        n++;
+    if (n == 0 || n + 1 >= bytes || key[bytes - n - 1] != '.' || key[bytes - n - 2] == '/')
+        return bytes;
+    for (size_t i = 0; i < n; i++) {
+        char c = key[bytes - n + i];
+        ending[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    if (mldfi_tar_type(ending) != MLDF_IMAGE)
+        return bytes;
+    if (!s->warned)
+        mldfi_warn(s->context, "keys lose the ending of a picture's file, such as %.*s: a key in a tar has no dot",
+                   (int)(bytes < 200 ? bytes : 200), key);
+    s->warned = true;
+    return bytes - n - 1;
 }
 
 static mldf_status set_key(struct tar_sink *s, const char *key, size_t key_bytes, mldf_error *err) {
@@ -206,6 +227,8 @@ static mldf_status put_all(struct tar_sink *s, const struct sink_kit *kit, const
 static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
                           const char *key, size_t key_bytes, mldf_error *err) {
     struct tar_sink *s = (struct tar_sink *)sink;
+    if (key)
+        key_bytes = key_without_ending(s, key, key_bytes);
     mldf_status status = set_key(s, key, key_bytes, err);
     if (status >= 0)
         status = put_all(s, kit, values, false, err);
@@ -262,6 +285,7 @@ mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_opti
         return MLDF_E_MEMORY;
     s->base.ops = &ops;
     s->schema = options->schema;
+    s->context = options->writer->context;
     s->count = mldf_schema_field_count(options->schema);
     status = mldfi_name_set_new(&s->seen, err);
     if (status >= 0)

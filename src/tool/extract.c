@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "format/format.h"
+#include "interop/sink.h"
 #include "mldf/tool.h"
 #include "os/file.h"
 #include "os/folder.h"
@@ -23,6 +25,7 @@ enum { MANIFEST_BYTES = 1 << 18, PART_MAX = 150, PART_CUT = 130 };
 struct column {
     size_t field;
     const char *ending; /* NULL: the value stands in the manifest */
+    bool picture;       /* each file has the ending of what it is */
     bool named;         /* KEY.FIELD.EXT: another field has this ending too */
     mldf_buffer scratch;
 };
@@ -38,6 +41,8 @@ struct extraction {
     int manifest;
     mldf_buffer lines, name, key_scratch, header;
     uint64_t bytes;
+    struct picture_maker maker;
+    mldf_image_decoder *decoder;
 };
 
 /* ---- Which field goes where ------------------------------------------------------------------------------------------ */
@@ -75,7 +80,9 @@ static mldf_status choose_columns(struct extraction *x, mldf_error *err) {
             if (status < 0)
                 return status;
         }
-        column->ending = ending_of(mldf_schema_field(schema, column->field));
+        const mldf_field *field = mldf_schema_field(schema, column->field);
+        column->ending = ending_of(field);
+        column->picture = field->known && mldfi_is_image_type(field->type_id);
         for (size_t i = 0; i < x->count; i++) {
             struct column *other = &x->columns[i];
             if (other->field == column->field)
@@ -125,8 +132,21 @@ static mldf_status put_key(mldf_buffer *out, const char *key, size_t bytes, mldf
     return status;
 }
 
-static mldf_status make_name(struct extraction *x, const struct column *column, uint64_t sample, const char *key,
-                             size_t key_bytes, mldf_error *err) {
+/* Keys of packed folders are names of files: a picture whose key says already what it is needs no second ending. */
+static bool ends_with(const mldf_buffer *name, const char *ending) {
+    static const char *const same[][2] = {{"jpg", "jpeg"}, {"tif", "tiff"}};
+    size_t bytes = strlen(ending);
+    if (name->size > bytes + 1 && name->data[name->size - bytes - 1] == '.' &&
+        strncasecmp((const char *)name->data + name->size - bytes, ending, bytes) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        if (strcmp(ending, same[i][0]) == 0)
+            return ends_with(name, same[i][1]);
+    return false;
+}
+
+static mldf_status make_name(struct extraction *x, const struct column *column, const char *ending, uint64_t sample,
+                             const char *key, size_t key_bytes, mldf_error *err) {
     const char *field = mldf_schema_field(mldf_reader_schema(x->reader), column->field)->name;
     x->name.size = 0;
     mldf_status status = key ? put_key(&x->name, key, key_bytes, err)
@@ -136,8 +156,8 @@ static mldf_status make_name(struct extraction *x, const struct column *column, 
         if (status == MLDF_OK)
             status = put_part(&x->name, field, strlen(field), err);
     }
-    if (status == MLDF_OK)
-        status = mldfi_buffer_printf(&x->name, err, ".%s", column->ending);
+    if (status == MLDF_OK && !(column->picture && !column->named && key && ends_with(&x->name, ending)))
+        status = mldfi_buffer_printf(&x->name, err, ".%s", ending);
     return status < 0 ? status : mldf_buffer_append(&x->name, "", 1, err);
 }
 
@@ -195,6 +215,20 @@ static mldf_status flush_lines(struct extraction *x, mldf_error *err) {
 
 /* ---- Samples ------------------------------------------------------------------------------------------------------- */
 
+/* A picture as a file that others open: its own bytes; of raw pixels and YUV a PNG. */
+static mldf_status as_file(struct extraction *x, const mldf_field *field, mldf_value *value, const char **ending,
+                           mldf_error *err) {
+    struct picture picture;
+    mldf_status status = mldfi_picture_make(&x->maker, &x->decoder, field, value, PICTURE_FILE, &picture, err);
+    if (status < 0)
+        return status;
+    value->kind = MLDF_KIND_BYTES; /* raw pixels are an array, but their file is none */
+    value->data = picture.data;
+    value->bytes = picture.bytes;
+    *ending = mldfi_picture_ending(&picture);
+    return MLDF_OK;
+}
+
 static mldf_status put_column(struct extraction *x, struct column *column, uint64_t sample, const char *key,
                               size_t key_bytes, mldf_error *err) {
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(x->reader), column->field);
@@ -208,7 +242,11 @@ static mldf_status put_column(struct extraction *x, struct column *column, uint6
         status = mldfi_buffer_append_text(&x->lines, ":", err);
     if (status < 0 || !column->ending || value.kind == MLDF_KIND_NULL)
         return status < 0 ? status : mldfi_value_json(field, &value, &x->lines, err);
-    status = make_name(x, column, sample, key, key_bytes, err);
+    const char *ending = column->ending;
+    if (column->picture)
+        status = as_file(x, field, &value, &ending, err);
+    if (status == MLDF_OK)
+        status = make_name(x, column, ending, sample, key, key_bytes, err);
     if (status == MLDF_OK)
         status = write_file(x, &value, err);
     if (status < 0)
@@ -280,6 +318,8 @@ mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const ml
     for (size_t i = 0; x.columns && i < x.count; i++)
         mldf_buffer_free(&x.columns[i].scratch);
     free(x.columns);
+    mldfi_picture_maker_free(&x.maker);
+    mldf_image_decoder_free(x.decoder);
     mldf_buffer_free(&x.lines);
     mldf_buffer_free(&x.name);
     mldf_buffer_free(&x.key_scratch);

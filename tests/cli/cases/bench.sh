@@ -56,6 +56,11 @@ printf '%s\n' '{"a":1,"s":"hello"}' '{"a":null,"s":"x"}' >rows.jsonl
 mldf pack rows.jsonl -o rows.mldf -q || complain 'pack of rows fails'
 expect_error 1 'sample 1, field a: the value is null' mldf bench rows.mldf
 expect_error 1 "sample 0, field s: a result of 5 is longer than pad's 3; truncate it first" mldf bench rows.mldf -p 'a: drop; t = s: pad(3)'
+printf 'label: drop\0 image: nonsense(' >nul.pipeline
+expect_error 2 'line 1, column 12' mldf bench p.mldf -p @nul.pipeline
+printf '\357\273\277a: cast(f32)\r\ns: pad\r\n' >mark.pipeline
+check test "$(mldf bench rows.mldf -p @mark.pipeline --on-error=skip --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["samples"])')" = 1
+expect_error 2 'at most 65536' mldf bench p.mldf -p "$(printf '%70000s' '')"
 expect_error 2 'none of map, read' mldf bench p.mldf --backend tape
 expect_error 2 'whole number' mldf bench p.mldf --batch-size many
 expect_error 3 'cannot be opened' mldf bench nothing.mldf

@@ -202,3 +202,22 @@ mldf convert notes.tar -o notes.tbl --drop-fields --json -q | json 'd["written"]
 tar_to_tbl notes.tar notes2.tbl --json -q | json 'd["written"] == 1 and len(d["skipped"]) == 1'
 check cmp notes.tbl notes2.tbl
 check [ "$(mldf cat --json notes.tbl | wc -l)" = 1 ]
+
+# The keys of a packed folder are names of files: in a tar the ending goes, unless two keys would become one.
+if command -v cjpeg >/dev/null; then
+    mkdir -p folder/a
+    { printf 'P5\n8 6\n255\n' && head -c 48 /dev/zero; } | cjpeg >folder/a/1.jpg
+    cp folder/a/1.jpg folder/a/2.JPEG
+    mldf pack folder -o folder.mldf -q
+    expect 0 mldf convert folder.mldf -o folder.tar <<'END'
+--- stderr
+mldf convert: warning: keys lose the ending of a picture's file, such as a/1.jpg: a key in a tar has no dot
+mldf convert: folder.tar: 2 samples written, 10.0 KiB in all
+END
+    check test "$(tar tf folder.tar | tr '\n' ' ')" = 'a/1.image.jpg a/1.label.cls a/2.image.jpg a/2.label.cls '
+    cp folder/a/1.jpg folder/a/1.jpeg
+    mldf pack folder -o folder.mldf -f -q
+    expect_error 1 'the key a/1 is that of sample 0 too' mldf convert folder.mldf -o folder.tar -f -q
+else
+    skip 'keys with dots into a tar: no cjpeg'
+fi

@@ -54,3 +54,24 @@ mldf pack long.jsonl --key-column k -o long.mldf -q
 expect_error 0 '' mldf extract long.mldf -o long
 check test "$(find long -name 'ü*~*.txt' | wc -l)" = 2
 check test -z "$(ls -A . empty ex | grep -F .tmp)"
+
+
+# A packed folder of pictures comes out as it was; pixels become files that can be opened.
+if command -v cjpeg >/dev/null; then
+    mkdir -p photos/a photos/b
+    for i in 1 2; do
+        { printf 'P6\n8 6\n255\n' && head -c 144 /dev/zero | tr '\0' "\\$((100 + i))"; } | cjpeg >photos/a/$i.jpg
+    done
+    cp photos/a/1.jpg photos/b/x.JPEG
+    cp photos/a/2.jpg photos/b/misnamed.png
+    mldf pack photos -o photos.mldf -q 2>/dev/null || complain 'pack fails'
+    expect_error 0 '' mldf extract photos.mldf -o photos.out -q
+    mv photos.out/b/misnamed.png.jpg photos.out/b/misnamed.png
+    rm photos.out/manifest.jsonl
+    check diff -r photos photos.out
+    mldf pack photos -o raw.mldf -q --encode raw 2>/dev/null || complain 'pack to raw pixels fails'
+    expect_error 0 '' mldf extract raw.mldf -o raw.out -q
+    check test "$(head -c 4 raw.out/a/1.jpg.png | tail -c 3)" = PNG
+else
+    skip 'extract of pictures: no cjpeg'
+fi
