@@ -6,7 +6,7 @@ objects write it:
 >>> import mldf
 >>> op = mldf.RandomResizedCrop(224, scale=(0.35, 1))
 >>> op, op.text
-(RandomResizedCrop(224, scale=(0.35, 1)), 'random_resized_crop(224, scale=[0.35, 1])')
+(RandomResizedCrop(224, (0.35, 1)), 'random_resized_crop(224, [0.35, 1])')
 >>> mldf.RandomResizedCrop("large")
 Traceback (most recent call last):
 mldf.errors.ArgumentError: RandomResizedCrop('large'): size: wants a number or a [list]
@@ -246,7 +246,7 @@ def canonical(text: str) -> str:
     """A pipeline's text in one form: every parameter by name, without comments.
 
     >>> canonical("image: hflip")
-    'image: hflip(p=0.5)\\n'
+    'image: hflip(p=0.5)'
     """
     return _mldf.check_pipeline(text)
 

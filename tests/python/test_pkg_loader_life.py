@@ -63,6 +63,7 @@ def test_a_hundred_epochs_of_early_break_leave_nothing_behind(path):
                 if i == 2:
                     break
 
+    gc.collect()  # loaders of other tests
     loader = load(path, shuffle=True, threads=3)
     epochs(loader, 20)
     files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
