@@ -23,7 +23,7 @@ def import_seconds():
 
 
 def use(folder):
-    """Every codec once."""
+    """Every codec once, and the loader."""
     picture = (np.arange(48 * 64 * 3) % 251).astype(np.uint8).reshape(48, 64, 3)
     fields = {"image": mldf.Image(), "text": mldf.Text(compress=3), "x": mldf.NDArray("float32", (None, 2)), "label": mldf.Int()}
     path = folder / "a.mldf"
@@ -38,6 +38,10 @@ def use(folder):
     mldf.convert(folder / "plain.mldf", folder / "a.tar", fields=["image"])
     assert len(mldf.open(folder / "a.tar")) == 2
     assert mldf.verify(folder / "plain.mldf", deep=True).ok
+    pipeline = 'image: resize([16, 16]) | normalize(imagenet) | chw(f32)\nx: expr("x * 2") | pad(4)'
+    with mldf.Loader(folder / "plain.mldf", 2, pipelines=pipeline, codegen="off") as loader:
+        batch = next(iter(loader))
+    assert batch.image.shape == (2, 3, 16, 16) and batch.x.tolist()[0][0] == [2, 4] and batch.label.tolist() == [0, 1]
 
 
 def foreign_libraries():

@@ -3,9 +3,14 @@
 import gc
 import os
 import pathlib
+import signal
 
 import mldf
 import numpy as np
+
+# A shell's background jobs ignore SIGINT, and so would every process that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(os.environ.get("MLDF_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
 
