@@ -106,7 +106,7 @@ static void decode(struct jpeg_decompress_struct *c, const struct floor *f, uint
         fail(&err);
     jpeg_mem_src(c, value.data, (unsigned long)value.bytes);
     jpeg_read_header(c, TRUE);
-    struct frame frame = {c->image_width, c->image_height}, next;
+    struct frame frame = {.width = c->image_width, .height = c->image_height}, next;
     mldfi_rng_begin(&rng, 1, f->epoch, position, f->op->stream);
     (void)f->op->type->draw(f->op, &rng, &frame, &d, &next, &err);
     mldfi_geometry_begin(&g, frame.width, frame.height);

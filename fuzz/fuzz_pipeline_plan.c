@@ -252,7 +252,7 @@ static size_t output_bytes(const struct plan_output *o, uint64_t length) {
 }
 
 static void run_sample(const struct plan *plan, struct plan_worker *worker, uint64_t p, struct result *out) {
-    struct plan_feed feed = {NULL, get};
+    struct plan_feed feed = {.user = NULL, .get = get};
     struct plan_target targets[OUTPUTS_MAX], partner[OUTPUTS_MAX];
     uint64_t lengths[OUTPUTS_MAX];
     size_t count = mldfi_plan_output_count(plan), bytes[OUTPUTS_MAX];

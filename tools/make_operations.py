@@ -71,6 +71,8 @@ def default(text, kind):
         return None
     if text == "" and kind in ("ints", "floats"):
         return "()"  # none given
+    if text == "" and kind in ("int", "float"):
+        return "None"
     if text in ("true", "false"):
         return text.capitalize()
     try:
@@ -112,6 +114,8 @@ def write_class(name, help_text, random, parameters):
             note = TYPES[kind]
             if value is not None and value[0] == '"' and kind in ("int", "float", "ints", "bool"):
                 note += " | str"
+            if value == "None":
+                note += " | None"
             arguments.append(f"{safe}: {note}" + ("" if value is None else f" = {value}"))
             passed.append(safe)
         lines.append("")

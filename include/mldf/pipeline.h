@@ -66,13 +66,14 @@ typedef struct mldf_tensor {
     uint64_t dims[MLDF_MAX_DIMS];
 } mldf_tensor;
 
-/* What a call may use besides the values: the numbers in the pipeline's text, and random numbers that depend on (seed, epoch,
- * position, operation) alone. */
+/* What a call may use besides the values: the numbers in the pipeline's text, random numbers that depend on (seed, epoch,
+ * position, operation) alone, and which sample it is. */
 typedef struct mldf_operation_call {
     const double *arguments;
     size_t argument_count;
     uint64_t random[4];
     uint64_t epoch, position;
+    uint64_t sample; /* its index in the whole dataset, as the output `index` has it; of a substitute, the substitute's */
 } mldf_operation_call;
 
 typedef struct mldf_operation {

@@ -48,6 +48,7 @@ __all__ = [
     "OneHot",
     "Pad",
     "Perspective",
+    "Poison",
     "Posterize",
     "Ragged",
     "RandAugment",
@@ -263,13 +264,18 @@ class CutMix(Operation):
     alpha   lambda is drawn from Beta(alpha, alpha); above 0
     labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
             label, lambda] (vector, triple)
+    shared  one draw for a sample and its partner: that of the even position of the epoch
     """
 
     name: ClassVar[str] = "cutmix"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1), ("labels", "choice", "vector"))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("alpha", "float", 1),
+        ("labels", "choice", "vector"),
+        ("shared", "bool", False),
+    )
 
-    def __init__(self, alpha: float = 1, labels: str = "vector") -> None:
-        super().__init__(alpha, labels)
+    def __init__(self, alpha: float = 1, labels: str = "vector", shared: bool = False) -> None:
+        super().__init__(alpha, labels, shared)
 
 
 class Cutout(Operation):
@@ -485,14 +491,15 @@ class Invert(Operation):
 class LabelMixUp(Operation):
     """Mixup for labels that are whole numbers: they become f32 [label, partner's label, lambda].
 
-    alpha  lambda is drawn from Beta(alpha, alpha); above 0
+    alpha   lambda is drawn from Beta(alpha, alpha); above 0
+    shared  one draw for a sample and its partner: that of the even position of the epoch
     """
 
     name: ClassVar[str] = "label_mixup"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1),)
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1), ("shared", "bool", False))
 
-    def __init__(self, alpha: float = 1) -> None:
-        super().__init__(alpha)
+    def __init__(self, alpha: float = 1, shared: bool = False) -> None:
+        super().__init__(alpha, shared)
 
 
 class LabelSmoothing(Operation):
@@ -515,13 +522,18 @@ class MixUp(Operation):
     alpha   lambda is drawn from Beta(alpha, alpha); above 0
     labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
             label, lambda] (vector, triple)
+    shared  one draw for a sample and its partner: that of the even position of the epoch
     """
 
     name: ClassVar[str] = "mixup"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1), ("labels", "choice", "vector"))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("alpha", "float", 1),
+        ("labels", "choice", "vector"),
+        ("shared", "bool", False),
+    )
 
-    def __init__(self, alpha: float = 1, labels: str = "vector") -> None:
-        super().__init__(alpha, labels)
+    def __init__(self, alpha: float = 1, labels: str = "vector", shared: bool = False) -> None:
+        super().__init__(alpha, labels, shared)
 
 
 class Normalize(Operation):
@@ -606,6 +618,35 @@ class Perspective(Operation):
         mask_fill: float = 0,
     ) -> None:
         super().__init__(distortion_scale, p, filter, fill, mask_fill)
+
+
+class Poison(Operation):
+    """Blends a rectangle of one colour into the pictures of certain samples.
+
+    indices  the samples that are marked, by their index in the dataset
+    size     of the rectangle: n x n, or [h, w]; cut at the sides
+    color    a number, or one for each channel
+    x        pixels from the left to the rectangle
+    y        pixels from the top to the rectangle
+    alpha    picture * (1 - alpha) + color * alpha; integers to the nearest
+    clamp    the result is held between these two; otherwise integers in their type's range, floats not at all
+    """
+
+    name: ClassVar[str] = "poison"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("indices", "ints", ...),
+        ("size", "ints", ...),
+        ("color", "floats", ...),
+        ("x", "int", 0),
+        ("y", "int", 0),
+        ("alpha", "float", 1),
+        ("clamp", "floats", ()),
+    )
+
+    def __init__(
+        self, indices: Ints, size: Ints, color: Floats, x: int = 0, y: int = 0, alpha: float = 1, clamp: Floats = ()
+    ) -> None:
+        super().__init__(indices, size, color, x, y, alpha, clamp)
 
 
 class Posterize(Operation):
@@ -758,17 +799,24 @@ class RandomTranslate(Operation):
 
 
 class ReplaceLabel(Operation):
-    """Other whole numbers for some: labels, or the classes of a mask.
+    """Other whole numbers for some, labels or the classes of a mask; or for all of certain samples.
 
-    from_  the label, or labels, that are replaced
-    to     what they become
+    from_    the label, or labels, that are replaced
+    to       what they become
+    indices  instead of from and to: the samples whose labels are all replaced, by their index in the dataset
+    label    what those become
     """
 
     name: ClassVar[str] = "replace_label"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("from", "ints", ...), ("to", "int", ...))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("from", "ints", ()),
+        ("to", "int", None),
+        ("indices", "ints", ()),
+        ("label", "int", None),
+    )
 
-    def __init__(self, from_: Ints, to: int) -> None:
-        super().__init__(from_, to)
+    def __init__(self, from_: Ints = (), to: int | None = None, indices: Ints = (), label: int | None = None) -> None:
+        super().__init__(from_, to, indices, label)
 
 
 class Reshape(Operation):

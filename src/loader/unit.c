@@ -13,14 +13,30 @@
 
 /* ---- The feed: values of the positions that the worker is at ---------------------------------------------------------------------- */
 
+/* NULL: the worker is not there. */
+static const struct seat *seat_at(const struct worker *worker, uint64_t position) {
+    for (size_t i = 0; i < worker->seat_count; i++)
+        if (worker->seats[i].position == position)
+            return &worker->seats[i];
+    return NULL;
+}
+
+/* The number of a seat's sample among those of all files. */
+static uint64_t index_of(const struct worker *worker, const struct seat *seat) {
+    return worker->loader->dataset.first[seat->reader] + seat->sample;
+}
+
+static uint64_t feed_index(void *user, uint64_t position) {
+    const struct seat *seat = seat_at(user, position);
+    return seat ? index_of(user, seat) : MLDF_NONE; /* feed_get says why */
+}
+
 static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                             mldf_error *err) {
     struct worker *worker = user;
     const struct dataset *dataset = &worker->loader->dataset;
-    const struct seat *seat = &worker->seats[0];
-    if (worker->seat_count > 1 && worker->seats[1].position == position)
-        seat = &worker->seats[1];
-    if (seat->position != position)
+    const struct seat *seat = seat_at(worker, position);
+    if (!seat)
         return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
                           (unsigned long long)position);
     size_t its = dataset->fields[seat->reader * dataset->field_count + field];
@@ -37,7 +53,7 @@ static void free_targets(struct worker *worker) {
 mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, mldf_error *err) {
     size_t outputs = loader->outputs + 1;
     worker->loader = loader;
-    worker->feed = (struct plan_feed){worker, feed_get};
+    worker->feed = (struct plan_feed){worker, feed_get, feed_index};
     worker->targets[0] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
     worker->targets[1] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
     worker->lengths = mldfi_alloc_zero(outputs, sizeof *worker->lengths, err);
@@ -207,10 +223,8 @@ static mldf_status aim(struct worker *worker, struct job *job, size_t index, str
 }
 
 static void complete(struct worker *worker, struct job *job, size_t index) {
-    const struct dataset *dataset = &worker->loader->dataset;
     const struct slot *slot = &job->slots[index];
-    mldfi_batch_extras(job->batch, index, job_lengths(worker, job, index),
-                       dataset->first[slot->seat.reader] + slot->seat.sample, slot->valid);
+    mldfi_batch_extras(job->batch, index, job_lengths(worker, job, index), index_of(worker, &slot->seat), slot->valid);
 }
 
 static bool run_one(struct worker *worker, struct job *job, size_t index) {

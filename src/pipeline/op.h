@@ -127,9 +127,10 @@ enum {
     OP_INPUTS = 256 /* takes several inputs: run_many */
 };
 
-/* The picture's size as the group's leader has it, in front of the step. */
+/* What a draw may depend on besides random numbers. */
 struct frame {
-    uint32_t width, height;
+    uint32_t width, height; /* the picture's, as the group's leader has it, in front of the step */
+    uint64_t sample;        /* its index in the whole dataset; a substitute's own */
 };
 
 /* What a run of OP_AXIS steps amounts to:   part(resize(crop(picture)))   and then mirrored. */
@@ -155,7 +156,7 @@ struct op_work {
     const struct kernels *kernels;
     mldf_buffer scratch[3];
     struct resize_work *resize;
-    uint64_t epoch, position; /* of the sample; set before run */
+    uint64_t epoch, position, sample; /* of the sample: its place in the epoch, its index; set before run */
 };
 
 struct op;

@@ -4,6 +4,7 @@
 #include "kernel/convert.h"
 #include "pipeline/op_any.h"
 #include "pipeline/op_help.h"
+#include "pipeline/op_samples.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -139,53 +140,110 @@ const struct op_type mldfi_op_label_smoothing = {
 
 /* ---- replace_label ------------------------------------------------------------------------------------------------------------------- */
 
-enum { REPLACE_FROM, REPLACE_TO };
+enum { REPLACE_FROM, REPLACE_TO, REPLACE_INDICES, REPLACE_LABEL };
 static const struct op_param replace_params[] = {
-    {"from", PARAM_INTS, NULL, -0x1p53, 0x1p53, NULL, 1, OP_MAX_LIST, "the label, or labels, that are replaced"},
-    {"to", PARAM_INT, NULL, -0x1p53, 0x1p53, NULL, 0, 0, "what they become"},
+    {"from", PARAM_INTS, "", -0x1p53, 0x1p53, NULL, 1, OP_MAX_LIST, "the label, or labels, that are replaced"},
+    {"to", PARAM_INT, "", -0x1p53, 0x1p53, NULL, 0, 0, "what they become"},
+    OP_INDICES_PARAM(
+        "", "instead of from and to: the samples whose labels are all replaced, by their index in the dataset"),
+    {"label", PARAM_INT, "", -0x1p53, 0x1p53, NULL, 0, 0, "what those become"},
     OP_END_OF_PARAMS,
 };
+struct replace_draw {
+    bool listed; /* the sample is one of `indices` */
+};
+
+/* from and to, or indices and label. */
+static mldf_status replace_check(const struct op *op, size_t *at, mldf_error *err) {
+    static const uint32_t mates[] = {REPLACE_TO, REPLACE_FROM, REPLACE_LABEL, REPLACE_INDICES};
+    const struct arg *args = op->args;
+    const struct op_param *params = op->type->params;
+    bool first = args[REPLACE_FROM].given || args[REPLACE_TO].given;
+    bool second = args[REPLACE_INDICES].given || args[REPLACE_LABEL].given;
+    if (!first && !second)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "from and to must be given, or indices and label");
+    for (uint32_t i = REPLACE_FROM; i <= REPLACE_LABEL; i++) {
+        if (!args[i].given)
+            continue;
+        *at = args[i].offset;
+        if (first && second && i >= REPLACE_INDICES)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s does not go with from and to; take two steps", params[i].name);
+        if (!args[mates[i]].given)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s must be given with %s: %s", params[mates[i]].name,
+                              params[i].name, params[mates[i]].help);
+    }
+    return MLDF_OK;
+}
+
+static double replacement_of(const struct op *op) {
+    return op->args[op->args[REPLACE_INDICES].given ? REPLACE_LABEL : REPLACE_TO].f;
+}
 
 static mldf_status replace_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    double to = op->args[REPLACE_TO].f, back;
+    double to = replacement_of(op), back;
     uint64_t element = 0;
+    size_t at;
+    mldf_status status = replace_check(op, &at, err);
     *out = *in;
+    if (status < 0)
+        return status;
     if (in->kind == VALUE_ENCODED || in->kind == VALUE_BYTES || !is_whole(in->dtype))
         return mldfi_edge_refuse(op, in, "whole numbers", err);
     mldfi_convert_elements(MLDF_F64, &to, in->dtype, &element, 1);
     back = mldfi_element_f64(in->dtype, &element, 0);
     if (back < to || back > to)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%g does not fit the element type %s", to, mldf_dtype_name(in->dtype));
+    free(op->state);
+    op->state = NULL;
+    if (!op->args[REPLACE_INDICES].given)
+        return MLDF_OK;
+    op->state = mldfi_samples_new(&op->args[REPLACE_INDICES], err);
+    return op->state ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+static mldf_status replace_draw(const struct op *op, struct rng *rng, const struct frame *frame, void *draw,
+                                struct frame *next, mldf_error *err) {
+    struct replace_draw *d = draw;
+    (void)rng;
+    (void)next;
+    (void)err;
+    d->listed = op->state && mldfi_samples_has(op->state, frame->sample);
     return MLDF_OK;
+}
+
+static bool is_replaced(const struct arg *from, double label) {
+    for (uint32_t k = 0; k < from->count; k++)
+        if (label >= from->list[k] && label <= from->list[k])
+            return true;
+    return false;
 }
 
 static mldf_status replace_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                                struct op_work *work, mldf_error *err) {
-    const struct arg *from = &op->args[REPLACE_FROM];
+    const struct replace_draw *d = draw;
     size_t count = (size_t)mldfi_tensor_count(in), element = mldf_dtype_bytes(in->dtype);
-    double to = op->args[REPLACE_TO].f;
+    double to = replacement_of(op);
     uint64_t replacement = 0;
-    (void)draw;
     (void)work;
     (void)err;
     mldfi_op_copy(in, out);
+    if (op->state && !d->listed)
+        return MLDF_OK;
     mldfi_convert_elements(MLDF_F64, &to, in->dtype, &replacement, 1);
-    for (size_t i = 0; i < count; i++) {
-        double label = mldfi_element_f64(in->dtype, in->data, i);
-        for (uint32_t k = 0; k < from->count; k++)
-            if (label >= from->list[k] && label <= from->list[k]) {
-                memcpy((uint8_t *)out->data + i * element, &replacement, element);
-                break;
-            }
-    }
+    for (size_t i = 0; i < count; i++)
+        if (d->listed || is_replaced(&op->args[REPLACE_FROM], mldfi_element_f64(in->dtype, in->data, i)))
+            memcpy((uint8_t *)out->data + i * element, &replacement, element);
     return MLDF_OK;
 }
 
 const struct op_type mldfi_op_replace_label = {
     .name = "replace_label",
-    .help = "other whole numbers for some: labels, or the classes of a mask",
-    .flags = OP_POINT,
+    .help = "other whole numbers for some, labels or the classes of a mask; or for all of certain samples",
+    .flags = OP_DRAWS | OP_POINT | OP_GROUP,
     .params = replace_params,
+    .draw_bytes = sizeof(struct replace_draw),
     .infer = replace_infer,
+    .draw = replace_draw,
     .run = replace_run,
+    .check = replace_check,
 };

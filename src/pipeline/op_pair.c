@@ -1,11 +1,12 @@
 /* mixup, cutmix, label_mixup: a sample and its partner (the position with the lowest bit turned over). Each side has a draw of its own and uses
- * it for itself; in a group the picture and the label share it:
+ * it for itself (shared: both use that of the even position, so that a pair splits its two samples without rest); in a group the picture and the label share it:
  *
  *     image, label: mixup(0.2)          label a vector of floats: one_hot before
  *     image, label: label_mixup(0.2)    label a whole number: becomes f32 [label, partner's label, lambda]
  *
  * Where `run` is set it comes first, for each side: it makes the triple, into which run_pair puts the partner's label and lambda. When a
- * sample is its own partner, nothing changes. */
+ * sample is its own partner, nothing changes, and its draw is its own. One lambda for a whole batch, as FFCV's same_lambda has it, would make
+ * samples depend on how the epoch is cut into batches; a pair is the largest group that does not. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,22 +18,29 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-enum { PAIR_ALPHA, PAIR_LABELS };
+enum { PAIR_ALPHA, PAIR_LABELS, PAIR_SHARED, LABEL_MIXUP_SHARED = 1 };
 enum { LABELS_VECTOR, LABELS_TRIPLE };
 static const char *const label_words[] = {"vector", "triple", NULL};
 #define ALPHA_PARAM \
     { "alpha", PARAM_FLOAT, "1", 0, 1e6, NULL, 0, 0, "lambda is drawn from Beta(alpha, alpha); above 0" }
+#define SHARED_PARAM \
+    { \
+        "shared", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, \
+            "one draw for a sample and its partner: that of the even position of the epoch" \
+    }
 static const struct op_param pair_params[] = {
     ALPHA_PARAM,
     {"labels", PARAM_CHOICE, "vector", 0, 0, label_words, 0, 0,
      "vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's label, lambda]"},
+    SHARED_PARAM,
     OP_END_OF_PARAMS,
 };
-static const struct op_param alpha_params[] = {ALPHA_PARAM, OP_END_OF_PARAMS};
+static const struct op_param label_mixup_params[] = {ALPHA_PARAM, SHARED_PARAM, OP_END_OF_PARAMS};
 
 typedef enum pair_part { PART_PICTURE, PART_VECTOR, PART_TRIPLE } pair_part;
 struct pair_state {
     pair_part part;
+    bool shared;
 };
 
 /* lambda: how much of a sample is its own. cutmix: what the box leaves of it. */
@@ -73,7 +81,7 @@ static mldf_status choose_part(const struct op *op, const struct edge *in, bool 
 }
 
 static mldf_status pair_infer(struct op *op, const struct edge *in, struct edge *out, bool triple, bool boxes,
-                              mldf_error *err) {
+                              bool shared, mldf_error *err) {
     struct pair_state *state;
     pair_part part = PART_PICTURE;
     mldf_status s;
@@ -90,6 +98,7 @@ static mldf_status pair_infer(struct op *op, const struct edge *in, struct edge 
     if (!state)
         return MLDF_E_MEMORY;
     state->part = part;
+    state->shared = shared;
     free(op->state);
     op->state = state;
     if (part == PART_TRIPLE) {
@@ -150,11 +159,11 @@ static void pair_labels(const struct pair_state *state, double of_a, double of_b
 /* ---- mixup ----------------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status mixup_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    return pair_infer(op, in, out, op->args[PAIR_LABELS].i == LABELS_TRIPLE, false, err);
+    return pair_infer(op, in, out, op->args[PAIR_LABELS].i == LABELS_TRIPLE, false, op->args[PAIR_SHARED].i, err);
 }
 
 static mldf_status label_mixup_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    return pair_infer(op, in, out, true, false, err);
+    return pair_infer(op, in, out, true, false, op->args[LABEL_MIXUP_SHARED].i, err);
 }
 
 static mldf_status mixup_draw(const struct op *op, struct rng *rng, const struct frame *frame, void *draw,
@@ -172,12 +181,13 @@ static mldf_status mixup_draw(const struct op *op, struct rng *rng, const struct
 
 static mldf_status mixup_pair(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a,
                               struct tensor *b, struct op_work *work, mldf_error *err) {
-    const struct pair_draw *da = draw_a, *db = draw_b;
+    const struct pair_state *state = op->state;
+    const struct pair_draw *da = draw_a, *db = state->shared ? draw_a : draw_b;
     mldf_status s = check_sides(a, b, err);
     (void)work;
     if (s || a->data == b->data)
         return s;
-    pair_labels(op->state, da->lambda, db->lambda, a, b);
+    pair_labels(state, da->lambda, db->lambda, a, b);
     return MLDF_OK;
 }
 
@@ -198,7 +208,7 @@ static const struct op_type mldfi_op_label_mixup = {
     .name = "label_mixup",
     .help = "mixup for labels that are whole numbers: they become f32 [label, partner's label, lambda]",
     .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP | OP_IN_PLACE, /* a triple is longer than any number */
-    .params = alpha_params,
+    .params = label_mixup_params,
     .draw_bytes = sizeof(struct pair_draw),
     .infer = label_mixup_infer,
     .draw = mixup_draw,
@@ -210,7 +220,7 @@ static const struct op_type mldfi_op_label_mixup = {
 /* ---- cutmix ----------------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status cutmix_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    return pair_infer(op, in, out, op->args[PAIR_LABELS].i == LABELS_TRIPLE, true, err);
+    return pair_infer(op, in, out, op->args[PAIR_LABELS].i == LABELS_TRIPLE, true, op->args[PAIR_SHARED].i, err);
 }
 
 /* One side of the box: half of its length around a random middle, cut at the ends. */
@@ -275,8 +285,8 @@ static mldf_status cut_pictures(const struct pair_draw *da, const struct pair_dr
 
 static mldf_status cutmix_pair(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a,
                                struct tensor *b, struct op_work *work, mldf_error *err) {
-    const struct pair_draw *da = draw_a, *db = draw_b;
     const struct pair_state *state = op->state;
+    const struct pair_draw *da = draw_a, *db = state->shared ? draw_a : draw_b;
     mldf_status s = check_sides(a, b, err);
     if (s || a->data == b->data)
         return s;

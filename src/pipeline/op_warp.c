@@ -366,6 +366,12 @@ WARP(rotate, "turns the picture by a random angle");
 WARP(affine, "turns, moves, scales and shears the picture at random");
 WARP(perspective, "looks at the picture from a random side, with a probability");
 
-const struct op_type *const mldfi_ops_warp[] = {
-    &op_rotate,       &op_affine,        &op_perspective,         &mldfi_op_random_translate,
-    &mldfi_op_cutout, &mldfi_op_erasing, &mldfi_op_gaussian_blur, NULL};
+const struct op_type *const mldfi_ops_warp[] = {&op_rotate,
+                                                &op_affine,
+                                                &op_perspective,
+                                                &mldfi_op_random_translate,
+                                                &mldfi_op_cutout,
+                                                &mldfi_op_erasing,
+                                                &mldfi_op_gaussian_blur,
+                                                &mldfi_op_poison,
+                                                NULL};

@@ -6,5 +6,6 @@
 
 extern const struct op_type mldfi_op_cutout, mldfi_op_erasing, mldfi_op_random_translate; /* op_erase.c */
 extern const struct op_type mldfi_op_gaussian_blur;                                       /* op_blur.c */
+extern const struct op_type mldfi_op_poison;                                              /* op_poison.c */
 
 #endif

@@ -67,6 +67,8 @@ struct plan_feed {
      * same position's field, in the mapping or in scratch (whose content the callee replaces). */
     mldf_status (*get)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                        mldf_error *err);
+    /* The index in the dataset of the sample at a position. NULL: the position itself. */
+    uint64_t (*index)(void *user, uint64_t position);
 };
 
 /* Memory of one thread. */

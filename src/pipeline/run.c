@@ -97,6 +97,7 @@ mldf_status mldfi_draw(const struct run *r, struct side *side, const struct op *
     if (side->drawn[op->shared] && !op->leads)
         return MLDF_OK;
     struct rng rng;
+    frame->sample = side->sample;
     struct frame next = *frame;
     mldfi_rng_begin(&rng, r->plan->options.seed, r->epoch, side->position, op->stream);
     mldf_status status = op->type->draw(op, &rng, frame, room, &next, err);
@@ -137,6 +138,11 @@ static struct tensor like(const struct op *op, const struct tensor *in) {
     return out;
 }
 
+/* mldfi_draw adds the sample. */
+static struct frame frame_of(const struct tensor *t) {
+    return (struct frame){.width = (uint32_t)mldfi_tensor_width(t), .height = (uint32_t)mldfi_tensor_height(t)};
+}
+
 static mldf_status in_step(const struct op *op, mldf_status status, mldf_error *err) {
     size_t bytes = strlen(op->type->name);
     if (status < 0 && err && strncmp(err->message, op->type->name, bytes) != 0)
@@ -164,10 +170,11 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     }
     r->worker->work.epoch = r->epoch;
     r->worker->work.position = side->position;
+    r->worker->work.sample = side->sample;
     if (status == MLDF_OK)
         status = op->type->run(op, draw, &memory->tensor, &out, &r->worker->work, err);
     if (op->out.kind == VALUE_PICTURE)
-        memory->frame = (struct frame){(uint32_t)mldfi_tensor_width(&out), (uint32_t)mldfi_tensor_height(&out)};
+        memory->frame = frame_of(&out);
     memory->tensor = out;
     memory->in = in;
     return in_step(op, status, err);
@@ -329,10 +336,7 @@ static mldf_status take_array(const struct run *r, const struct chain *c, const 
 }
 
 static void take_frame(const struct edge *e, struct chain_memory *memory) {
-    memory->frame = (struct frame){0, 0};
-    if (e->kind == VALUE_PICTURE)
-        memory->frame = (struct frame){(uint32_t)mldfi_tensor_width(&memory->tensor),
-                                       (uint32_t)mldfi_tensor_height(&memory->tensor)};
+    memory->frame = e->kind == VALUE_PICTURE ? frame_of(&memory->tensor) : (struct frame){0};
 }
 
 static mldf_status fetch(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
@@ -460,8 +464,9 @@ static mldf_status run_chain(const struct run *r, struct side *side, size_t chai
     return status;
 }
 
-static void begin_side(const struct plan *plan, struct side *side, uint64_t position) {
+static void begin_side(const struct plan *plan, const struct plan_feed *feed, struct side *side, uint64_t position) {
     side->position = position;
+    side->sample = feed->index ? feed->index(feed->user, position) : position;
     memset(side->drawn, 0, plan->graph.shared_count * sizeof *side->drawn);
 }
 
@@ -478,7 +483,7 @@ mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, 
     mldf_status status = MLDF_OK;
     if (plan->pairs)
         return mldfi_fail(err, MLDF_E_STATE, "a plan with pairs runs pairs");
-    begin_side(plan, &worker->sides[0], position);
+    begin_side(plan, feed, &worker->sides[0], position);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
         status =
             run_chain(&r, &worker->sides[0], i, 0, plan->graph.chains[i].stage_count, target_of(plan, targets, i), err);
@@ -543,8 +548,8 @@ mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *wor
                                 const struct plan_target *targets_odd, mldf_error *err) {
     struct run r = {plan, worker, feed, epoch};
     mldf_status status = MLDF_OK;
-    begin_side(plan, &worker->sides[0], even);
-    begin_side(plan, &worker->sides[1], alone ? even : even + 1);
+    begin_side(plan, feed, &worker->sides[0], even);
+    begin_side(plan, feed, &worker->sides[1], alone ? even : even + 1);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
         status = run_both(&r, i, (const struct plan_target *const[2]){targets_even, targets_odd}, err);
     return status;
@@ -586,7 +591,7 @@ mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *work
                                uint64_t epoch, uint64_t position, uint64_t *lengths, mldf_error *err) {
     struct run r = {plan, worker, feed, epoch};
     mldf_status status = MLDF_OK;
-    begin_side(plan, &worker->sides[0], position);
+    begin_side(plan, feed, &worker->sides[0], position);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.output_count; i++) {
         lengths[i] = 0;
         if (plan->graph.chains[plan->graph.outputs[i]].output.collate != COLLATE_FIXED)

@@ -175,7 +175,7 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
     t.dims[t.planar ? 2 : 1] = g->part_width;
     int in;
     memory->in = -1;
-    memory->frame = (struct frame){g->part_width, g->part_height};
+    memory->frame = (struct frame){.width = g->part_width, .height = g->part_height};
     mldf_status status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
     if (status < 0)
         return status;

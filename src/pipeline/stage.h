@@ -53,7 +53,7 @@ enum { JOIN_MAX = 64 }; /* inputs of one operation */
 
 /* One side (a sample, or its partner) of what a worker computes. */
 struct side {
-    uint64_t position;
+    uint64_t position, sample;       /* place in the epoch; index in the dataset */
     uint8_t (*draws)[OP_DRAW_BYTES]; /* [shared_count], aligned to 16 */
     bool *drawn;
     struct chain_memory {

@@ -197,7 +197,8 @@ static mldf_status own_run(const struct op *op, const void *draw, const struct t
     mldf_operation_call call = {.arguments = op->args[0].list,
                                 .argument_count = op->args[0].count,
                                 .epoch = work->epoch,
-                                .position = work->position};
+                                .position = work->position,
+                                .sample = work->sample};
     memcpy(call.random, d->random, sizeof call.random);
     return settle(own, "run", own->call.run(own->call.user, &call, &a, &b, &from), &from, err);
 }

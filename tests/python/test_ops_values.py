@@ -182,6 +182,23 @@ def test_both_sides_see_the_same_draws_from_either_side():
     np.testing.assert_array_equal(y, v)
 
 
+def test_a_shared_draw_is_that_of_the_even_position():
+    a, b = noise(9, 7, 3), noise(9, 7, 3, seed=9)
+    for seed in range(5):
+        (x, y), draws = run_op.run("mixup(0.3, shared=true)", [a, b], pair=True, seed=seed, position=4, draws=True)
+        np.testing.assert_array_equal(mix(a, b, lambdas(draws)[0], np.uint8), x)
+        np.testing.assert_array_equal(mix(b, a, lambdas(draws)[0], np.uint8), y)
+        (x, y), draws = run_op.run("label_mixup(0.3, shared=true)", [np.int64(5), np.int64(9)], pair=True, seed=seed, draws=True)
+        np.testing.assert_array_equal(x, np.array([5, 9, lambdas(draws)[0]], F))
+        np.testing.assert_array_equal(y, np.array([9, 5, lambdas(draws)[0]], F))
+        (x, y), draws = run_op.run("cutmix(1, shared=true)", [a, b], pair=True, seed=seed, draws=True)
+        x0, y0, x1, y1 = struct.unpack_from("<4I", draws[0], 16)
+        inside = np.zeros((9, 7, 1), bool)
+        inside[y0:y1, x0:x1] = True
+        np.testing.assert_array_equal(x, np.where(inside, b, a))
+        np.testing.assert_array_equal(y, np.where(inside, a, b))
+
+
 def test_labels_of_mixup():
     one, two = np.eye(4, dtype=np.float32)[[1, 3]]
     (x, y), draws = run_op.run("mixup(0.4)", [one, two], pair=True, draws=True)
@@ -272,6 +289,61 @@ def test_replace_label():
     assert run_op.run("replace_label(-1, 4)", np.int64(-1)) == 4
     with pytest.raises(run_op.Refused, match="does not fit"):
         run_op.run("replace_label(1, 300)", labels)
+
+
+def test_replace_label_of_listed_samples():
+    listed = list(np.random.default_rng(8).permutation(9000)[:4096])
+    text = f"replace_label(indices=[{', '.join(map(str, listed))}], label=-3)"
+    for sample in [*listed[:5], *listed[-5:]]:
+        assert run_op.run(text, np.int64(5), sample=sample, position=1) == -3
+        np.testing.assert_array_equal(run_op.run(text, np.arange(6, dtype=np.int16), sample=sample), [-3] * 6)
+    for sample in [s for s in range(9003) if s not in set(listed)][::500]:
+        assert run_op.run(text, np.int64(5), sample=sample, position=listed[0]) == 5
+    with pytest.raises(run_op.Refused, match="from and to must be given, or indices and label"):
+        run_op.run("replace_label", np.int64(5))
+    with pytest.raises(run_op.Refused, match="4096"):
+        run_op.run(f"replace_label(indices=[{', '.join(map(str, range(4097)))}], label=1)", np.int64(5))
+
+
+# ---- poison -------------------------------------------------------------------------------------------------------------------------------
+
+
+def ffcv_poison(picture, mask, alpha, clamp):
+    """What FFCV's Poison says, but for its last step: it cuts off fractions, this rounds."""
+    out = np.clip(picture.astype(np.float64) * (1 - alpha[:, :, None]) + mask * alpha[:, :, None], *clamp)
+    return np.rint(out).astype(picture.dtype) if picture.dtype.kind == "u" else out.astype(picture.dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float16, np.float32])
+@pytest.mark.parametrize("planar", [False, True])
+def test_poison(dtype, planar):
+    rng = np.random.default_rng(6)
+    for x, y, h, w, alpha in [(0, 0, 4, 9, 1), (3, 2, 5, 1, 0.3), (10, 6, 300, 300, 0.75), (12, 10, 1, 1, 0), (2, 1, 3, 3, 0.5)]:
+        picture = (rng.random((11, 13, 3)) * 255).astype(dtype)
+        mask, opacity = np.zeros((11, 13, 3)), np.zeros((11, 13))
+        mask[:] = [200, 0, 31]
+        opacity[y:y + h, x:x + w] = alpha
+        given = np.ascontiguousarray(picture.transpose(2, 0, 1)) if planar else picture
+        text = f"poison(indices=[8, 5], x={x}, y={y}, size=[{h}, {w}], color=[200, 0, 31], alpha={alpha}"
+        for clamp in [None, (40, 180)]:
+            want = ffcv_poison(picture, mask, opacity, clamp or (-np.inf, np.inf))
+            want[opacity == 0] = picture[opacity == 0]  # what lies outside the rectangle is not clamped
+            if clamp and alpha == 0:
+                want[y:y + h, x:x + w] = np.clip(picture[y:y + h, x:x + w], *clamp)
+            step = text + (f", clamp=[{clamp[0]}, {clamp[1]}])" if clamp else ")")
+            got = run_op.run(step, given, planar=planar, sample=5)
+            np.testing.assert_array_equal(want, got.transpose(1, 2, 0) if planar else got)
+            for sample in (4, 6, 7, 9):
+                np.testing.assert_array_equal(given, run_op.run(step, given, planar=planar, sample=sample, position=5))
+
+
+def test_poison_leaves_masks_boxes_and_points():
+    mask = noise(5, 6, 1)
+    np.testing.assert_array_equal(mask, run_op.run("poison(3, 4, 9)", mask, role="mask", sample=3))
+    boxes = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.testing.assert_array_equal(boxes, run_op.run("poison(3, 4, 9)", boxes, role="boxes", sample=3))
+    with pytest.raises(run_op.Refused, match="a picture of at most four channels"):
+        run_op.run("poison(3, 4, 9)", np.int64(4), sample=3)
 
 
 # ---- Arrays -----------------------------------------------------------------------------------------------------------------------------------

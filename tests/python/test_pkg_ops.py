@@ -17,6 +17,8 @@ import make_operations
 OPERATIONS = _mldf.operations()
 SAMPLES = {"int": 3, "float": 0.25, "bool": True, "ints": (3, 4), "floats": (0.25, 0.5), "dtype": "f32", "text": "x"}
 
+EITHER = {"replace_label": {"from": 3, "to": 4}}  # no parameter must be given, but one set of them
+
 
 def cls(name):
     return getattr(ops, make_operations.class_name(name))
@@ -59,9 +61,10 @@ def test_defaults_are_the_librarys(operation):
                         continue
                 values[parameter] = value
                 break
+    values.update(EITHER.get(name, {}))
     given = {make_operations.KEYWORDS.get(k, k): v for k, v in values.items()}
     op = cls(name)(**given)
-    every = [f"{p}={pipeline.literal(v, k)}" for (p, k, _), v in zip(op.parameters, op._values) if v != ()]
+    every = [f"{p}={pipeline.literal(v, k)}" for (p, k, _), v in zip(op.parameters, op._values) if v not in ((), None)]
     full = f"{name}({', '.join(every)})" if every else name
     assert pipeline.canonical("x: " + full) == pipeline.canonical("x: " + op.text)
 
@@ -77,6 +80,8 @@ def test_text_and_repr():
     assert mldf.Resize(np.int64(7)).text == "resize(7)" and mldf.Resize(np.array([7, 8])).text == "resize([7, 8])"
     assert mldf.Resize(8, antialias=False).text == "resize(8, antialias=false)"
     assert mldf.ReplaceLabel(3, to=4).text == "replace_label(3, 4)"
+    assert mldf.ReplaceLabel(indices=np.array([7, 2]), label=0).text == "replace_label(indices=[7, 2], label=0)"
+    assert mldf.Poison(7, 3, (9, 8, 7), y=2).text == "poison(7, 3, [9, 8, 7], y=2)"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +102,8 @@ def test_element_types(dtype, word):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
+        (lambda: mldf.ReplaceLabel(), "from and to must be given, or indices and label"),
+        (lambda: mldf.ReplaceLabel(3, label=4), "to must be given with from"),
         (lambda: mldf.RandomResizedCrop("large"), r"RandomResizedCrop\('large'\): size: wants a number"),
         (lambda: mldf.Resize((1, 2, 3)), r"Resize\(\(1, 2, 3\)\): size: wants 1 to 2 numbers"),
         (lambda: mldf.HorizontalFlip(2), r"HorizontalFlip\(p=2\): p: 2 is not between 0 and 1"),

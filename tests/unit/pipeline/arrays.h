@@ -108,7 +108,7 @@ CHECK_UNUSED static mldf_status arrays_run_plan(struct arrays *all, const struct
                                                 mldf_error *err) {
     static _Alignas(64) uint8_t room[ARRAY_OUTPUTS][8192]; /* nothing is allocated: tests/fault counts */
     static struct plan_target targets[ARRAY_OUTPUTS];
-    struct plan_feed feed = {all, arrays_get};
+    struct plan_feed feed = {.user = all, .get = arrays_get};
     struct plan_worker *worker = NULL;
     mldf_status status = mldfi_worker_new(plan, &worker, err);
     size_t count = mldfi_plan_output_count(plan);

@@ -61,14 +61,15 @@ struct step_run {
 CHECK_UNUSED static mldf_status step_begin(struct step_run *s, const char *text, const struct value *in, uint64_t seed,
                                            mldf_error *err) {
     struct rng rng;
-    struct frame frame = {0, 0}, next;
+    struct frame frame = {0}, next;
     memset(s, 0, sizeof *s);
     s->work.kernels = mldfi_kernels_best();
     mldf_status status = mldfi_op_from_text(text, &in->edge, &s->op, err);
     if (status < 0 || !s->op.type->draw)
         return status;
     if (in->edge.kind == VALUE_PICTURE)
-        frame = (struct frame){(uint32_t)mldfi_tensor_width(&in->tensor), (uint32_t)mldfi_tensor_height(&in->tensor)};
+        frame = (struct frame){.width = (uint32_t)mldfi_tensor_width(&in->tensor),
+                               .height = (uint32_t)mldfi_tensor_height(&in->tensor)};
     next = frame;
     mldfi_rng_begin(&rng, seed, 0, 0, 1);
     return s->op.type->draw(&s->op, &rng, &frame, s->draw, &next, err);

@@ -10,6 +10,7 @@
  *     --role WORD     mask, boxes or points
  *     --frame WxH     size that a draw sees; a picture's own otherwise
  *     --inputs N      N values of that type one behind the other, for operations of several inputs
+ *     --sample N      the sample's index in the dataset; POSITION otherwise. Of a pair's other side: N ^ 1
  *     --pair          two values, of POSITION and POSITION ^ 1: both come out, for operations on pairs
  *     --draw          also writes the draws of the steps to stderr as hexadecimal
  * The random numbers are those of the stream "run_op/NAME/K/0", K counting the steps of that name. Exit code 1: refused; the message
@@ -26,7 +27,7 @@ enum { STEPS = 16, INPUTS = 16 };
 struct run {
     struct edge edge;
     struct frame frame;
-    bool framed, pair, show;
+    bool framed, sampled, pair, show;
     size_t inputs;
     uint64_t seed, epoch, position;
     struct op_work work;
@@ -74,18 +75,20 @@ static void read_values(struct run *r) {
     }
 }
 
-static void make_draw(const struct run *r, const struct op *op, unsigned times, uint64_t position, void *draw,
+static void make_draw(const struct run *r, const struct op *op, unsigned times, uint64_t side, void *draw,
                       struct frame *next) {
     char name[128];
+    struct frame frame = r->frame;
     struct rng rng;
     mldf_error err;
     int n = snprintf(name, sizeof name, "run_op/%s/%u/0", op->type->name, times);
     memset(draw, 0, OP_DRAW_BYTES);
+    frame.sample ^= side;
     *next = r->frame;
     if (!op->type->draw)
         return;
-    mldfi_rng_begin(&rng, r->seed, r->epoch, position, mldfi_rng_stream(name, (size_t)n));
-    if (op->type->draw(op, &rng, &r->frame, draw, next, &err))
+    mldfi_rng_begin(&rng, r->seed, r->epoch, r->position ^ side, mldfi_rng_stream(name, (size_t)n));
+    if (op->type->draw(op, &rng, &frame, draw, next, &err))
         die("draw", &err);
     for (uint32_t i = 0; r->show && i < op->type->draw_bytes; i++)
         fprintf(stderr, "%02x%s", ((uint8_t *)draw)[i], i + 1 == op->type->draw_bytes ? "\n" : "");
@@ -116,7 +119,7 @@ static void run_step(struct run *r, const struct op *op, unsigned times, size_t 
     struct frame next[2];
     mldf_error err;
     for (size_t i = 0; i < (r->pair ? 2u : 1u); i++)
-        make_draw(r, op, times, r->position ^ i, draws[i], &next[i]);
+        make_draw(r, op, times, i, draws[i], &next[i]);
     if (op->type->run_many) {
         begin_out(op, &r->value[0], &out[0]);
         for (uint32_t d = 0; d < out[0].ndim; d++)
@@ -209,6 +212,10 @@ static int options(struct run *r, int argc, char **argv, bool *array) {
         } else if (strcmp(argv[i], "--frame") == 0) {
             r->framed = sscanf(value, "%ux%u", &r->frame.width, &r->frame.height) == 2;
             i++;
+        } else if (strcmp(argv[i], "--sample") == 0) {
+            r->frame.sample = strtoull(value, NULL, 10);
+            r->sampled = true;
+            i++;
         } else if (strcmp(argv[i], "--inputs") == 0) {
             r->count = strtoul(value, NULL, 10);
             i++;
@@ -238,6 +245,8 @@ int main(int argc, char **argv) {
     r.seed = strtoull(argv[at + 3], NULL, 10);
     r.epoch = strtoull(argv[at + 4], NULL, 10);
     r.position = strtoull(argv[at + 5], NULL, 10);
+    if (!r.sampled)
+        r.frame.sample = r.position;
     r.work.kernels = mldfi_kernels_best();
     if (mldfi_resize_work_new(&r.work.resize, NULL))
         die("no memory", NULL);

@@ -244,7 +244,7 @@ static void pictures_have_the_bits_of_the_built_in_kernels(void) {
         struct plan_options options[2] = {{.reference = true, .seed = 3},
                                           {.context = context, .codegen = MLDF_CODEGEN_WAIT, .seed = 3}};
         static _Alignas(64) uint8_t out[2][24 * 24 * 3 * 4];
-        struct plan_feed feed = {&all, pictures_get};
+        struct plan_feed feed = {.user = &all, .get = pictures_get};
         struct plan *plans[2];
         struct plan_worker *workers[2];
         int64_t label;

@@ -168,7 +168,7 @@ static void machine_end(struct machine *m) {
 }
 
 static mldf_status machine_run(struct machine *m, struct marks *all, uint64_t position, mldf_error *err) {
-    struct plan_feed feed = {all, marks_get};
+    struct plan_feed feed = {.user = all, .get = marks_get};
     return mldfi_plan_run(m->plan, m->worker, &feed, EPOCH, position, m->targets, err);
 }
 

@@ -194,7 +194,7 @@ static void types_and_refusals(void) {
 
 static mldf_status draw_at(const struct op *op, uint64_t position, uint32_t width, uint32_t height, void *draw) {
     struct rng rng;
-    struct frame frame = {width, height}, next = frame;
+    struct frame frame = {.width = width, .height = height}, next = frame;
     mldf_error err;
     mldfi_rng_begin(&rng, 7, 1, position, 99);
     return op->type->draw(op, &rng, &frame, draw, &next, &err);

@@ -48,7 +48,7 @@ struct outcome {
 /* Every sample through the pipeline; outputs one behind the other. */
 static void run_all(struct pictures *all, const char *text, bool reference, const char *isa, struct outcome *out) {
     struct plan_options options = {.reference = reference, .isa = isa, .seed = 11};
-    struct plan_feed feed = {all, pictures_get};
+    struct plan_feed feed = {.user = all, .get = pictures_get};
     mldf_pipeline *pipeline = NULL;
     struct plan *plan = NULL;
     struct plan_worker *worker = NULL;
@@ -96,7 +96,7 @@ enum { BOTH, ONE_BY_ONE };
 /* Twelve pairs and a last sample without partner, each sample's outputs in order. */
 static void run_pairs(struct pictures *all, const char *text, bool reference, int how, struct outcome *out) {
     struct plan_options options = {.reference = reference, .seed = 5};
-    struct plan_feed feed = {all, pictures_get};
+    struct plan_feed feed = {.user = all, .get = pictures_get};
     mldf_pipeline *pipeline = NULL;
     struct plan *plan = NULL;
     struct plan_worker *worker = NULL;

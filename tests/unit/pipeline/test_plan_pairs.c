@@ -47,7 +47,7 @@ static struct plan_target *targets_of(struct machine *m, struct pair_output *o, 
 
 static void run_both(struct machine *m, struct pictures *all, uint64_t even, bool alone, struct pair_output *a,
                      struct pair_output *b) {
-    struct plan_feed feed = {all, pictures_get};
+    struct plan_feed feed = {.user = all, .get = pictures_get};
     struct plan_target ta[2], tb[2];
     mldf_error err = {0};
     CHECK_OK(mldfi_plan_run_pair(m->plan, m->worker, &feed, EPOCH, even, alone, targets_of(m, a, ta),
@@ -56,7 +56,7 @@ static void run_both(struct machine *m, struct pictures *all, uint64_t even, boo
 }
 
 static void run_plain(struct machine *m, struct pictures *all, uint64_t position, struct pair_output *o) {
-    struct plan_feed feed = {all, pictures_get};
+    struct plan_feed feed = {.user = all, .get = pictures_get};
     struct plan_target t[2];
     mldf_error err = {0};
     CHECK_OK(mldfi_plan_run(m->plan, m->worker, &feed, EPOCH, position, targets_of(m, o, t), &err), &err);

@@ -188,6 +188,7 @@ static void functions_get_numbers_values_and_random_numbers(void) {
     for (int i = 0; i < 6; i++) {
         CHECK_EQ_U64(1, seen.calls[i].epoch);
         CHECK_EQ_U64((uint64_t)i / 2, seen.calls[i].position);
+        CHECK_EQ_U64((uint64_t)i / 2, seen.calls[i].sample); /* of a feed that does not say */
         for (int k = 0; k < i; k++) /* every sample and step has its own */
             CHECK(memcmp(seen.calls[i].random, seen.calls[k].random, sizeof seen.calls[i].random) != 0);
     }
@@ -348,7 +349,7 @@ static void dims_that_vary_are_asked_for_each_sample(void) {
     struct plan *plan;
     struct plan_worker *worker;
     struct plan_bounds bounds = {.known = true, .ndim = 1, .least = {1}, .most = {5}};
-    struct plan_feed feed = {NULL, some_floats};
+    struct plan_feed feed = {.user = NULL, .get = some_floats};
     _Alignas(64) float out[16];
     mldf_error err;
     CHECK_STATUS(MLDF_OK, add_operation(context, "repeat", NULL, &repeats, &err), &err);
