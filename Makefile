@@ -145,6 +145,7 @@ lint: ## layers, formatting, shell scripts, man pages, Python types and style
 	@tools/setup.sh test lint
 	@$(PYTHON) tools/check_layers.py --self-test
 	@$(PYTHON) tools/check_layers.py
+	@! git grep -nE '^(<<<<<<<|>>>>>>>)( |$$)' || { echo "make lint: a merge was left half done"; false; }
 	@clang-format --dry-run --Werror $(C_FILES)
 	@shellcheck $(SH_FILES)
 	@tools/lint_man.sh

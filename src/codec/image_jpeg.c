@@ -93,14 +93,34 @@ static void start(struct jpeg_reader *reader, const struct image_job *job) {
         mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_CORRUPT, "its size at this scale is not what it should be");
 }
 
+/* At 1/2 and less, libjpeg decodes coarse components (4:1:0, say) at a finer scale than the others, and spreads out what is left to be.
+ * jpeg_crop_scanline forgets the scale when it says how many samples those have: the rest of each row would be what was in memory. And
+ * where a component would have less than two columns, it chooses another way to spread them, for all components. */
+static bool may_narrow(const struct jpeg_decompress_struct *cinfo, JDIMENSION width) {
+    if (width < 2 * (JDIMENSION)cinfo->max_h_samp_factor)
+        return false;
+    for (int i = 0; i < cinfo->num_components; i++) {
+        const jpeg_component_info *c = &cinfo->comp_info[i];
+#if JPEG_LIB_VERSION >= 70
+        int own = c->DCT_h_scaled_size, least = cinfo->min_DCT_h_scaled_size;
+#else
+        int own = c->DCT_scaled_size, least = cinfo->min_DCT_scaled_size;
+#endif
+        if (own != least && (c->h_samp_factor * own != cinfo->max_h_samp_factor * least ||
+                             c->v_samp_factor * own != cinfo->max_v_samp_factor * least))
+            return false;
+    }
+    return true;
+}
+
 /* Narrows the decoder to the region's columns; returns how many pixels of a row come before it. */
 static uint32_t narrow(j_decompress_ptr cinfo, const struct image_job *job) {
     JDIMENSION left = job->x < MARGIN ? 0 : job->x - MARGIN;
     JDIMENSION right = job->x + job->width;
     right = job->full_width - right < MARGIN ? job->full_width : right + MARGIN;
-    if (left == 0 && right == job->full_width)
-        return job->x;
     JDIMENSION width = right - left;
+    if (width == job->full_width || !may_narrow(cinfo, width))
+        return job->x;
     jpeg_crop_scanline(cinfo, &left, &width);
     return job->x - left;
 }

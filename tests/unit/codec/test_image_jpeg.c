@@ -1,5 +1,10 @@
 /* JPEG regions: every region of small pictures equals the whole picture cropped, at every scale and subsampling. Pixels against
  * djpeg and Pillow are in tests/python/test_images.py. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jpeglib.h>
+
 #include "check.h"
 #include "codec/image.h"
 
@@ -21,6 +26,39 @@ static void make(uint32_t width, uint32_t height, uint32_t channels, mldf_image_
     o.progressive = progressive;
     out->size = 0;
     REQUIRE_OK(mldf_image_encode_jpeg(&p, &o, out, &err), &err);
+}
+
+/* Files that our encoder does not make: factors h, v of Y, Cb and Cr. */
+static void make_sampled(uint32_t width, uint32_t height, const int factors[6], mldf_buffer *out) {
+    static uint8_t pixels[64 * 64 * 3];
+    struct jpeg_compress_struct cinfo;
+    struct jpeg_error_mgr trouble;
+    unsigned char *file = NULL;
+    unsigned long bytes = 0;
+    mldf_error err;
+    paint(pixels, width, height, 3, width * 100 + height);
+    cinfo.err = jpeg_std_error(&trouble);
+    jpeg_create_compress(&cinfo);
+    jpeg_mem_dest(&cinfo, &file, &bytes);
+    cinfo.image_width = width;
+    cinfo.image_height = height;
+    cinfo.input_components = 3;
+    cinfo.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&cinfo);
+    for (int i = 0; i < 3; i++) {
+        cinfo.comp_info[i].h_samp_factor = factors[2 * i];
+        cinfo.comp_info[i].v_samp_factor = factors[2 * i + 1];
+    }
+    jpeg_start_compress(&cinfo, TRUE);
+    for (uint32_t y = 0; y < height; y++) {
+        JSAMPROW row = pixels + (size_t)y * width * 3;
+        jpeg_write_scanlines(&cinfo, &row, 1);
+    }
+    jpeg_finish_compress(&cinfo);
+    jpeg_destroy_compress(&cinfo);
+    out->size = 0;
+    REQUIRE_OK(mldf_buffer_append(out, file, bytes, &err), &err);
+    free(file);
 }
 
 struct scene {
@@ -79,6 +117,39 @@ static void try_regions(struct scene *s) {
                     return;
 }
 
+static void try_scales(struct scene *s, uint32_t width, uint32_t channels) {
+    mldf_error err;
+    for (s->scale = 1; s->scale <= 8; s->scale *= 2) {
+        mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
+        o.scale = s->scale;
+        CHECK_OK(mldf_image_decoded_shape(s->file.data, s->file.size, &o, &s->whole, &err), &err);
+        CHECK_EQ_U64(channels, s->whole.channels);
+        CHECK_EQ_U64((width + (unsigned)s->scale - 1) / (unsigned)s->scale, s->whole.width);
+        CHECK_OK(mldf_image_decode(NULL, s->file.data, s->file.size, &o, s->pixels, s->whole.bytes, &err), &err);
+        try_regions(s);
+    }
+}
+
+static void every_region_of_unusual_samplings_equals_the_crop(void) {
+    static const int factors[][6] = {
+        {4, 2, 1, 1, 1, 1}, {2, 4, 1, 1, 1, 1}, {4, 1, 1, 1, 1, 1}, {1, 4, 1, 1, 1, 1}, {1, 2, 1, 1, 1, 1},
+        {3, 1, 1, 1, 1, 1}, {2, 2, 2, 1, 1, 2}, {2, 2, 1, 1, 2, 2}, {4, 1, 2, 1, 1, 1}, {1, 1, 2, 2, 1, 1},
+    };
+    static const uint32_t sizes[][2] = {{17, 33}, {60, 41}};
+    struct scene *s = calloc(1, sizeof *s);
+    mldf_error err;
+    REQUIRE(s);
+    REQUIRE_OK(mldf_image_decoder_new(&s->decoder, &err), &err);
+    for (size_t f = 0; f < sizeof factors / sizeof factors[0]; f++)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            make_sampled(sizes[i][0], sizes[i][1], factors[f], &s->file);
+            try_scales(s, sizes[i][0], 3);
+        }
+    mldf_buffer_free(&s->file);
+    mldf_image_decoder_free(s->decoder);
+    free(s);
+}
+
 static void try_sizes(uint32_t channels, mldf_image_subsampling subsampling, bool progressive) {
     static const uint32_t sizes[][2] = {{1, 1}, {3, 2}, {16, 16}, {17, 33}, {35, 19}, {50, 41}};
     struct scene *s = calloc(1, sizeof *s);
@@ -87,15 +158,7 @@ static void try_sizes(uint32_t channels, mldf_image_subsampling subsampling, boo
     REQUIRE_OK(mldf_image_decoder_new(&s->decoder, &err), &err);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         make(sizes[i][0], sizes[i][1], channels, subsampling, progressive, &s->file);
-        for (s->scale = 1; s->scale <= 8; s->scale *= 2) {
-            mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
-            o.scale = s->scale;
-            CHECK_OK(mldf_image_decoded_shape(s->file.data, s->file.size, &o, &s->whole, &err), &err);
-            CHECK_EQ_U64(channels, s->whole.channels);
-            CHECK_EQ_U64((sizes[i][0] + (unsigned)s->scale - 1) / (unsigned)s->scale, s->whole.width);
-            CHECK_OK(mldf_image_decode(NULL, s->file.data, s->file.size, &o, s->pixels, s->whole.bytes, &err), &err);
-            try_regions(s);
-        }
+        try_scales(s, sizes[i][0], channels);
     }
     mldf_buffer_free(&s->file);
     mldf_image_decoder_free(s->decoder);
@@ -177,6 +240,7 @@ int main(int argc, char **argv) {
     RUN(every_region_of_422_equals_the_crop);
     RUN(every_region_of_444_equals_the_crop);
     RUN(every_region_of_gray_equals_the_crop);
+    RUN(every_region_of_unusual_samplings_equals_the_crop);
     RUN(every_region_of_a_progressive_file_equals_the_crop);
     RUN(a_file_cut_anywhere_is_an_error_and_the_decoder_lives_on);
     RUN(options_that_make_no_sense_are_refused);
