@@ -241,6 +241,8 @@ void mldfi_plan_free(struct plan *plan) {
 mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_error *err) {
     mldf_status status = mldf_buffer_append(out, plan->log.data, plan->log.size, err);
     if (status == MLDF_OK)
+        status = mldfi_explain_passes(plan, out, err);
+    if (status == MLDF_OK)
         status = mldfi_code_explain(plan->code, out, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_printf(out, err, "steps:\n");

@@ -99,6 +99,9 @@ bool mldfi_finish_is_kernel(const struct finish_plan *plan);
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
 
+/* explain.c: the plan as written and after each pass, appended. */
+mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf_error *err);
+
 /* run.c */
 mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,
                                    void *dst, size_t dst_bytes, mldf_error *err);

@@ -220,6 +220,30 @@ static void reduced_decoding_is_close_to_exact_decoding(void) {
     pictures_end(&all);
 }
 
+static void explain_shows_the_plan_before_and_after_each_pass(void) {
+    static const char text[] = "image: random_resized_crop(24) | hflip | normalize(imagenet) | chw";
+    struct plan_options options = {.seed = 1};
+    struct pictures all;
+    mldf_pipeline *pipeline = NULL;
+    struct plan *plan = NULL;
+    mldf_error err = {0};
+    mldf_buffer out = MLDF_BUFFER_INIT;
+    REQUIRE(pictures_begin(&all, 3, false));
+    REQUIRE_OK(mldf_pipeline_parse(NULL, text, sizeof text - 1, &pipeline, &err), &err);
+    REQUIRE_OK(mldfi_plan_new(pipeline, all.schema, all.bounds, &options, &plan, &err), &err);
+    REQUIRE_OK(mldfi_plan_explain(plan, &out, &err), &err);
+    REQUIRE(mldf_buffer_append(&out, "", 1, NULL) == MLDF_OK);
+    const char *explained = (const char *)out.data;
+    CHECK_CONTAINS("as written\n    image: decode | random_resized_crop | hflip | normalize | chw\n", explained);
+    CHECK_CONTAINS("after source\n    image: [decode + random_resized_crop + hflip] | normalize | chw\n", explained);
+    CHECK_CONTAINS("after finish\n    image: [decode + random_resized_crop + hflip + normalize + chw]\n", explained);
+    CHECK_CONTAINS("[decode + random_resized_crop + hflip + normalize + chw] -> the batch\n", explained);
+    mldf_buffer_free(&out);
+    mldfi_plan_free(plan);
+    mldf_pipeline_free(pipeline);
+    pictures_end(&all);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(rewriting_keeps_the_bytes_of_rgb_jpeg_and_raw);
@@ -227,5 +251,6 @@ int main(int argc, char **argv) {
     RUN(rewriting_keeps_the_bytes_of_gray);
     RUN(a_sample_is_mixed_the_same_with_and_without_its_partner_at_hand);
     RUN(reduced_decoding_is_close_to_exact_decoding);
+    RUN(explain_shows_the_plan_before_and_after_each_pass);
     return check_end();
 }
