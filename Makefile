@@ -60,7 +60,7 @@ python: dev $(VENV)/stamp ## the Python package into .venv
 	@site=$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
 	rm -rf "$$site/mldf"; cmake --install build/dev --component python --prefix "$$site" >/dev/null
 
-torch: $(VENV)/stamp ## PyTorch into .venv, so that no Python test is skipped
+torch: setup $(VENV)/stamp ## PyTorch into .venv, so that no Python test is skipped
 	@tools/venv.sh $(VENV) tests/python/requirements-torch.txt
 
 # ---- Showing and testing -------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ install: release ## into PREFIX (/usr/local), below DESTDIR
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
 
 wheel: ## a self-contained wheel in dist/, tried in an empty environment
-	@tools/setup.sh build
+	@tools/setup.sh build python
 	@PYTHON="$(PYTHON)" tools/wheel.sh
 
 clean: ## remove build/, dist/ and .venv

@@ -5,11 +5,8 @@
 
 find_package(Python3 3.11 COMPONENTS Interpreter Development.Module)
 if(NOT Python3_Development.Module_FOUND)
-    if(MLDF_BUILD_PYTHON STREQUAL "AUTO")
-        message(STATUS "mldf: no headers of Python >= 3.11, so no Python package (Debian: apt-get install python3-dev)")
-        return()
-    endif()
-    message(FATAL_ERROR "The Python package needs Python >= 3.11 and its headers (Debian: apt-get install python3-dev)")
+    message(STATUS "mldf: no headers of Python >= 3.11, so no Python package (Debian: apt-get install python3-dev)")
+    return() # with ON, CMakeLists.txt has refused already
 endif()
 
 file(GLOB mldf_python_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/_mldf/*.c")
