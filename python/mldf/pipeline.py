@@ -6,7 +6,7 @@ objects write it:
 >>> import mldf
 >>> op = mldf.RandomResizedCrop(224, scale=(0.35, 1))
 >>> op, op.text
-(RandomResizedCrop(224, (0.35, 1)), 'random_resized_crop(224, [0.35, 1])')
+(RandomResizedCrop(224, scale=(0.35, 1)), 'random_resized_crop(224, scale=[0.35, 1])')
 >>> mldf.RandomResizedCrop("large")
 Traceback (most recent call last):
 mldf.errors.ArgumentError: RandomResizedCrop('large'): size: wants a number or a [list]

@@ -79,7 +79,7 @@ def test_text_and_repr():
     assert pickle.loads(pickle.dumps(op)) == op
     assert mldf.Resize(np.int64(7)).text == "resize(7)" and mldf.Resize(np.array([7, 8])).text == "resize([7, 8])"
     assert mldf.Resize(8, antialias=False).text == "resize(8, antialias=false)"
-    assert mldf.ReplaceLabel(3, to=4).text == "replace_label(3, 4)"
+    assert mldf.ReplaceLabel(3, to=4).text == "replace_label(from=3, to=4)"
     assert mldf.ReplaceLabel(indices=np.array([7, 2]), label=0).text == "replace_label(indices=[7, 2], label=0)"
     assert mldf.Poison(7, 3, (9, 8, 7), y=2).text == "poison(7, 3, [9, 8, 7], y=2)"
 
