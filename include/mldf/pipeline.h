@@ -73,7 +73,8 @@ typedef struct mldf_operation_call {
     size_t argument_count;
     uint64_t random[4];
     uint64_t epoch, position;
-    uint64_t sample; /* its index in the whole dataset, as the output `index` has it; of a substitute, the substitute's */
+    uint64_t
+        sample; /* its index in the whole dataset, as the output `index` has it; of a substitute, the substitute's */
 } mldf_operation_call;
 
 typedef struct mldf_operation {

@@ -189,7 +189,7 @@ static void functions_get_numbers_values_and_random_numbers(void) {
         CHECK_EQ_U64(1, seen.calls[i].epoch);
         CHECK_EQ_U64((uint64_t)i / 2, seen.calls[i].position);
         CHECK_EQ_U64((uint64_t)i / 2, seen.calls[i].sample); /* of a feed that does not say */
-        for (int k = 0; k < i; k++) /* every sample and step has its own */
+        for (int k = 0; k < i; k++)                          /* every sample and step has its own */
             CHECK(memcmp(seen.calls[i].random, seen.calls[k].random, sizeof seen.calls[i].random) != 0);
     }
     const float *x = (const float *)(const void *)all.data[0][10], *y = (const float *)(const void *)out.data;
