@@ -52,40 +52,28 @@ static bool plan_affine(const struct op *ops, size_t count, struct finish *f) {
     return true;
 }
 
-mldf_status mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, size_t end,
-                              struct finish_plan *out, mldf_error *err) {
+void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, struct finish_plan *out) {
+    size_t end = chain->op_count, count = 0;
     *out = (struct finish_plan){.first = first};
     if (plan->options.reference || first >= end)
-        return MLDF_OK;
+        return;
     const struct op *op = &chain->ops[first];
     const struct edge *in = &op->in;
     if (in->kind != VALUE_PICTURE || in->role == ROLE_MASK || in->planar || in->dims[2] < 1 || in->dims[2] > 4 ||
         (in->dtype != MLDF_U8 && in->dtype != MLDF_U16))
-        return MLDF_OK;
-    size_t count = 0;
+        return;
     while (first + count < end && ((op[count].type->flags & OP_POINT) || is_layout(&op[count])) &&
            op[count].out.kind == VALUE_PICTURE) {
         out->random |= (op[count].type->flags & OP_DRAWS) != 0;
         count++;
     }
     if (count == 0)
-        return MLDF_OK;
+        return;
     out->count = count;
-    if (plan_affine(op, count, &out->finish)) {
-        out->use = true;
-        out->affine = true;
-        return MLDF_OK;
-    }
-    out->finish = (struct finish){0};
-    if (in->dtype != MLDF_U8 || op[count - 1].out.dims[op[count - 1].out.planar ? 0 : 2] != in->dims[2])
-        return MLDF_OK;
-    out->use = out->by_table = true;
-    (void)err;
-    return MLDF_OK;
-}
-
-bool mldfi_finish_is_kernel(const struct finish_plan *plan) {
-    return plan->use && plan->affine;
+    out->affine = out->use = plan_affine(op, count, &out->finish);
+    const struct edge *result = &op[count - 1].out;
+    if (!out->affine)
+        out->use = in->dtype == MLDF_U8 && result->dims[result->planar ? 0 : 2] == in->dims[2];
 }
 
 /* The steps on a ramp: a picture of 256 x 1 pixels, every channel 0 to 255. */
@@ -132,10 +120,15 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
         mldfi_finish(r->worker->work.kernels, picture, mirror_x, mirror_y, &plan->finish, dst);
         return MLDF_OK;
     }
-    mldf_status status = make_table(r, side, chain, plan, &r->worker->table, err);
+    struct chain_memory *memory = &side->chains[chain - r->plan->graph.chains];
     const struct edge *out = &chain->ops[plan->first + plan->count - 1].out;
-    if (status == MLDF_OK)
-        mldfi_lookup(picture, mirror_x, mirror_y, r->worker->table.data, mldf_dtype_bytes(out->dtype), out->planar,
-                     dst);
-    return status;
+    if (plan->random || memory->table_of != plan) {
+        memory->table_of = NULL;
+        mldf_status status = make_table(r, side, chain, plan, &memory->table, err);
+        if (status < 0)
+            return status;
+        memory->table_of = plan;
+    }
+    mldfi_lookup(picture, mirror_x, mirror_y, memory->table.data, mldf_dtype_bytes(out->dtype), out->planar, dst);
+    return MLDF_OK;
 }

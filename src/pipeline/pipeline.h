@@ -110,8 +110,10 @@ struct chain {
     bool hidden;     /* no output: dropped, or an input only */
     uint32_t offset; /* of its name in the pipeline's text; 0 for fields that no statement names */
     struct plan_output output;
-    struct stage *stages; /* made by plan.c */
+    struct stage *stages; /* made by plan.c, as is all that follows */
     size_t stage_count;
+    size_t target; /* which output it is; SIZE_MAX: hidden */
+    bool feeds;    /* another chain takes its value */
 };
 struct graph {
     struct chain *chains; /* in an order in which inputs come first, leaders of groups too */

@@ -54,9 +54,8 @@ static mldf_status plan_source(struct plan *plan, struct chain *chain, struct st
     while (stage->first + count < chain->op_count && (chain->ops[stage->first + count].type->flags & OP_AXIS))
         count++;
     stage->count = count;
-    mldf_status status = mldfi_plan_finish(plan, chain, stage->first + count, chain->op_count, &stage->finish, err);
-    if (status == MLDF_OK)
-        status = add_step(plan, chain, "decode", &stage->step, err);
+    mldfi_plan_finish(plan, chain, stage->first + count, &stage->finish);
+    mldf_status status = add_step(plan, chain, "decode", &stage->step, err);
     size_t behind = count - 1 + (stage->finish.use ? stage->finish.count : 0);
     if (status == MLDF_OK)
         status = names_of(chain->ops + stage->first + 1, behind, &text, err);
@@ -98,12 +97,12 @@ static mldf_status plan_stage(struct plan *plan, struct chain *chain, size_t fir
     } else if (op->type->flags & OP_INPUTS) {
         stage->kind = STAGE_JOIN;
     } else {
-        status = mldfi_plan_finish(plan, chain, first, chain->op_count, &stage->finish, err);
+        mldfi_plan_finish(plan, chain, first, &stage->finish);
         /* A single step gains nothing from a table; the affine pass is always the better one. */
-        if (status == MLDF_OK && stage->finish.use && (stage->finish.affine || stage->finish.count > 1)) {
+        if (stage->finish.use && (stage->finish.affine || stage->finish.count > 1)) {
             stage->kind = STAGE_FINISH;
             stage->count = stage->finish.count;
-        } else if (status == MLDF_OK && !plan->options.reference) {
+        } else if (!plan->options.reference) {
             status = plan_code(plan, chain, stage, err);
         }
     }
@@ -140,6 +139,17 @@ static mldf_status plan_chain(struct plan *plan, struct chain *chain, mldf_error
 static int compare_sizes(const void *a, const void *b) {
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
     return (x > y) - (x < y);
+}
+
+/* Where each chain's value goes: which output it is, and whether another chain takes it. */
+static void note_uses(struct graph *graph) {
+    for (size_t i = 0; i < graph->chain_count; i++)
+        graph->chains[i].target = SIZE_MAX;
+    for (size_t i = 0; i < graph->output_count; i++)
+        graph->chains[graph->outputs[i]].target = i;
+    for (size_t i = 0; i < graph->chain_count; i++)
+        for (size_t k = 0; k < graph->chains[i].input_count; k++)
+            graph->chains[graph->chains[i].inputs[k]].feeds = true;
 }
 
 static mldf_status list_fields(struct plan *plan, mldf_error *err) {
@@ -212,8 +222,10 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
             plan->kernels->name);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
         status = plan_chain(plan, &plan->graph.chains[i], err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK) {
+        note_uses(&plan->graph);
         status = list_fields(plan, err);
+    }
     if (status < 0) {
         mldfi_plan_free(plan);
         return status;

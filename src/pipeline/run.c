@@ -52,6 +52,7 @@ static void side_end(const struct plan *plan, struct side *side) {
         mldf_buffer_free(&side->chains[i].value);
         mldf_buffer_free(&side->chains[i].buffers[0]);
         mldf_buffer_free(&side->chains[i].buffers[1]);
+        mldf_buffer_free(&side->chains[i].table);
     }
     free(side->draws);
     free(side->drawn);
@@ -68,7 +69,6 @@ void mldfi_worker_free(struct plan_worker *worker) {
     mldfi_resize_work_free(worker->work.resize);
     mldf_image_decoder_free(worker->decoder);
     mldf_buffer_free(&worker->pixels);
-    mldf_buffer_free(&worker->table);
     free(worker->times);
     free(worker);
 }
@@ -138,11 +138,6 @@ static struct tensor like(const struct op *op, const struct tensor *in) {
     return out;
 }
 
-/* mldfi_draw adds the sample. */
-static struct frame frame_of(const struct tensor *t) {
-    return (struct frame){.width = (uint32_t)mldfi_tensor_width(t), .height = (uint32_t)mldfi_tensor_height(t)};
-}
-
 static mldf_status in_step(const struct op *op, mldf_status status, mldf_error *err) {
     size_t bytes = strlen(op->type->name);
     if (status < 0 && err && strncmp(err->message, op->type->name, bytes) != 0)
@@ -174,7 +169,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     if (status == MLDF_OK)
         status = op->type->run(op, draw, &memory->tensor, &out, &r->worker->work, err);
     if (op->out.kind == VALUE_PICTURE)
-        memory->frame = frame_of(&out);
+        memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = in;
     return in_step(op, status, err);
@@ -244,141 +239,6 @@ static mldf_status run_stage(const struct run *r, struct side *side, size_t chai
         status = mldfi_run_op(r, side, chain, op, dst, dst_bytes, err);
     r->worker->times[stage->step] += mldfi_worker_clock(r->worker) - start;
     return status;
-}
-
-/* ---- The value that a chain begins with -------------------------------------------------------------------------------------------- */
-
-static mldf_status number(const mldf_value *v, mldf_dtype dtype, void *out, mldf_error *err) {
-    double f = v->kind == MLDF_KIND_FLOAT ? v->as.f : 0.0;
-    float f32 = (float)f;
-    if (dtype == MLDF_F64)
-        memcpy(out, &f, 8);
-    else if (dtype == MLDF_F32)
-        memcpy(out, &f32, 4);
-    else if (v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT)
-        memcpy(out, &v->as.u, mldf_dtype_bytes(dtype)); /* little-endian: the lower bytes */
-    else
-        return mldfi_fail(err, MLDF_E_TYPE, "a value of kind %d where a number was expected", (int)v->kind);
-    return MLDF_OK;
-}
-
-/* The leaf of a struct: its elements stand apart by strides. */
-static mldf_status gather_member(const struct chain *c, const mldf_value *v, struct chain_memory *memory,
-                                 mldf_error *err) {
-    const mldf_member *m = c->member;
-    struct tensor *t = &memory->tensor;
-    size_t element = mldf_dtype_bytes(t->dtype), bytes;
-    for (uint32_t i = 0; i < t->ndim; i++)
-        t->dims[i] = (uint64_t)c->source.dims[i];
-    bytes = mldfi_tensor_bytes(t);
-    mldf_status status = mldfi_buffer_resize(&memory->buffers[0], bytes ? bytes : 1, err);
-    if (status < 0)
-        return status;
-    /* A text of n bytes is one item of the leaf and n elements of the tensor. */
-    size_t items = element && m->itemsize ? bytes / m->itemsize : 0;
-    uint8_t *to = memory->buffers[0].data;
-    for (size_t i = 0; i < items; i++, to += m->itemsize) {
-        size_t rest = i, offset = m->offset;
-        for (uint32_t k = m->ndim; k-- > 0; rest /= m->dims[k])
-            offset += rest % m->dims[k] * m->strides[k];
-        if (offset + m->itemsize > v->bytes)
-            return mldfi_fail(err, MLDF_E_CORRUPT, "a record of %" PRIu64 " bytes, too short for its members",
-                              v->bytes);
-        memcpy(to, (const uint8_t *)v->data + offset, m->itemsize);
-    }
-    t->data = memory->buffers[0].data;
-    memory->in = 0;
-    return MLDF_OK;
-}
-
-/* The dims of an array's value; a picture kept as an array of two dimensions has one channel. */
-static mldf_status take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err) {
-    const struct edge *e = &c->source;
-    bool flat = e->kind == VALUE_PICTURE && e->ndim == 3 && v->ndim == 2;
-    if ((v->ndim != t->ndim && !flat) || v->dtype != t->dtype)
-        return mldfi_fail(err, MLDF_E_CORRUPT, "an array of another type than its field has");
-    memcpy(t->dims, v->dims, sizeof t->dims);
-    if (flat)
-        t->dims[2] = 1;
-    for (uint32_t i = 0; i < t->ndim; i++)
-        if (e->dims[i] >= 0 && t->dims[i] != (uint64_t)e->dims[i])
-            return mldfi_fail(err, MLDF_E_CORRUPT,
-                              "dimension %" PRIu32 " is %" PRIu64 ", and the file said %" PRId64 " for all samples", i,
-                              t->dims[i], e->dims[i]);
-    return MLDF_OK;
-}
-
-static mldf_status take_array(const struct run *r, const struct chain *c, const mldf_value *v,
-                              struct chain_memory *memory, mldf_error *err) {
-    struct tensor *t = &memory->tensor;
-    mldf_status status = MLDF_OK;
-    r->worker->bytes += v->bytes;
-    if (c->member)
-        return gather_member(c, v, memory, err);
-    if (v->kind == MLDF_KIND_ARRAY)
-        status = take_dims(c, v, t, err);
-    else
-        t->dims[0] = v->bytes;
-    if (status < 0)
-        return status;
-    t->data = (void *)(uintptr_t)v->data;
-    size_t bytes = mldfi_tensor_bytes(t), align = mldf_dtype_bytes(t->dtype);
-    if (bytes > v->bytes)
-        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes where the shape needs %zu", v->bytes, bytes);
-    if (bytes && align > 1 && (uintptr_t)v->data % (align > 8 ? 8 : align)) {
-        status = mldfi_buffer_resize(&memory->buffers[0], bytes, err);
-        if (status < 0)
-            return status;
-        t->data = memcpy(memory->buffers[0].data, v->data, bytes);
-        memory->in = 0;
-    }
-    return MLDF_OK;
-}
-
-static void take_frame(const struct edge *e, struct chain_memory *memory) {
-    memory->frame = e->kind == VALUE_PICTURE ? frame_of(&memory->tensor) : (struct frame){0};
-}
-
-static mldf_status fetch(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
-    const struct chain *c = &r->plan->graph.chains[chain];
-    struct chain_memory *memory = &side->chains[chain];
-    struct tensor *t = &memory->tensor;
-    mldf_value v;
-    double start = mldfi_worker_clock(r->worker);
-    mldf_status status = r->feed->get(r->feed->user, side->position, c->field, &memory->value, &v, err);
-    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
-    if (status < 0)
-        return status;
-    if (v.kind == MLDF_KIND_NULL)
-        return mldfi_fail(err, MLDF_E_NULL, "the value is null");
-    memory->in = -1;
-    *t = (struct tensor){.dtype = c->source.dtype, .planar = c->source.planar, .ndim = c->source.ndim};
-    if (v.kind == MLDF_KIND_INT || v.kind == MLDF_KIND_UINT || v.kind == MLDF_KIND_FLOAT) {
-        status = mldfi_buffer_resize(&memory->buffers[0], 8, err);
-        if (status < 0)
-            return status;
-        t->data = memory->buffers[0].data;
-        memory->in = 0;
-        status = number(&v, t->dtype, t->data, err);
-    } else {
-        status = take_array(r, c, &v, memory, err);
-    }
-    take_frame(&c->source, memory);
-    return status;
-}
-
-/* What a chain begins with: a field's value, or the value of another chain. Decoding and joining begin by themselves. */
-static mldf_status begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
-    const struct chain *c = &r->plan->graph.chains[chain];
-    struct chain_memory *memory = &side->chains[chain];
-    if (c->stage_count && (c->stages[0].kind == STAGE_SOURCE || c->stages[0].kind == STAGE_JOIN))
-        return MLDF_OK;
-    if (c->field != SIZE_MAX)
-        return fetch(r, side, chain, err);
-    memory->tensor = side->chains[c->inputs[0]].tensor;
-    memory->in = -1;
-    take_frame(&c->source, memory);
-    return MLDF_OK;
 }
 
 /* ---- Chains ---------------------------------------------------------------------------------------------------------------------------- */
@@ -451,7 +311,7 @@ static mldf_status run_chain(const struct run *r, struct side *side, size_t chai
     const struct chain *c = &r->plan->graph.chains[chain];
     mldf_status status = MLDF_OK;
     if (first == 0)
-        status = begin_chain(r, side, chain, err);
+        status = mldfi_begin_chain(r, side, chain, err);
     for (size_t i = first; status == MLDF_OK && i < end; i++) {
         bool last = i + 1 == c->stage_count && target;
         status =
@@ -471,10 +331,8 @@ static void begin_side(const struct plan *plan, const struct plan_feed *feed, st
 }
 
 static const struct plan_target *target_of(const struct plan *plan, const struct plan_target *targets, size_t chain) {
-    for (size_t i = 0; targets && i < plan->graph.output_count; i++)
-        if (plan->graph.outputs[i] == chain)
-            return &targets[i];
-    return NULL;
+    size_t target = plan->graph.chains[chain].target;
+    return targets && target != SIZE_MAX ? &targets[target] : NULL;
 }
 
 mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
@@ -508,15 +366,6 @@ static mldf_status run_pair(const struct run *r, size_t chain, const struct stag
     return in_step(op, status, err);
 }
 
-/* Is the chain's result of use to another one? */
-static bool feeds(const struct plan *plan, size_t chain) {
-    for (size_t i = 0; i < plan->graph.chain_count; i++)
-        for (size_t k = 0; k < plan->graph.chains[i].input_count; k++)
-            if (plan->graph.chains[i].inputs[k] == chain)
-                return true;
-    return false;
-}
-
 /* wanted: the targets of each side's sample, NULL when that sample is only here as the partner of the other. Up to its last pair operation a chain
  * runs on both sides; what follows, only where its result is of use. */
 static mldf_status run_both(const struct run *r, size_t chain, const struct plan_target *const wanted[2],
@@ -524,7 +373,7 @@ static mldf_status run_both(const struct run *r, size_t chain, const struct plan
     const struct chain *c = &r->plan->graph.chains[chain];
     struct plan_worker *w = r->worker;
     mldf_status status = MLDF_OK;
-    bool shared = c->hidden || feeds(r->plan, chain);
+    bool shared = c->hidden || c->feeds;
     size_t from = 0;
     for (size_t i = 0; status == MLDF_OK && i <= c->stage_count; i++) {
         bool tail = i == c->stage_count, pair = !tail && c->stages[i].kind == STAGE_PAIR;
@@ -568,7 +417,7 @@ static mldf_status length_of(const struct run *r, struct side *side, size_t chai
         *out = memory->tensor.dims[0];
         return status;
     }
-    mldf_status status = fetch(r, side, chain, err);
+    mldf_status status = mldfi_fetch_value(r, side, chain, err);
     struct tensor t = memory->tensor;
     for (size_t i = 0; status == MLDF_OK && i < c->op_count; i++) {
         const struct op *op = &c->ops[i];

@@ -187,7 +187,7 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
     if (status < 0)
         return status;
     struct finish none = {.dtype = s->picture.bits == 8 ? MLDF_U8 : MLDF_U16};
-    bool kernel = finished && mldfi_finish_is_kernel(f);
+    bool kernel = finished && f->affine;
     if (g->resized && (kernel || !finished)) {
         status = resample(s, kernel ? &f->finish : &none, t.data, err);
     } else if (g->resized) {

@@ -12,11 +12,10 @@
 struct finish_plan {
     bool use;
     size_t first, count; /* operations */
-    bool affine;         /* one affine map, and maybe a narrower float: struct finish says it all */
+    bool affine; /* one affine map, and maybe a narrower float: struct finish says it all. Otherwise the steps are run
+                            on a ramp, and the pixels go through the table of 256 values for each channel that it gives */
     struct finish finish;
-    bool by_table;  /* through a table of 256 values for each channel, made by running the steps on a ramp */
-    bool random;    /* the table depends on the sample's draws */
-    uint8_t *table; /* [channels][256] elements of the last step's type, when it does not */
+    bool random; /* the table depends on the sample's draws */
 };
 
 typedef enum stage_kind {
@@ -57,11 +56,13 @@ struct side {
     uint8_t (*draws)[OP_DRAW_BYTES]; /* [shared_count], aligned to 16 */
     bool *drawn;
     struct chain_memory {
-        mldf_buffer value;      /* what the feed put aside */
-        mldf_buffer buffers[2]; /* results of stages, in turn */
-        struct tensor tensor;   /* the present value */
-        int in;                 /* which buffer holds it; -1: elsewhere, not to be written */
-        struct frame frame;     /* of a picture */
+        mldf_buffer value;                  /* what the feed put aside */
+        mldf_buffer buffers[2];             /* results of stages, in turn */
+        struct tensor tensor;               /* the present value */
+        int in;                             /* which buffer holds it; -1: elsewhere, not to be written */
+        struct frame frame;                 /* of a picture */
+        mldf_buffer table;                  /* of point-wise steps, */
+        const struct finish_plan *table_of; /* these ones */
     } * chains;
 };
 
@@ -69,7 +70,7 @@ struct plan_worker {
     const struct plan *plan;
     struct op_work work;
     mldf_image_decoder *decoder;
-    mldf_buffer pixels, table;
+    mldf_buffer pixels;
     struct side sides[2];
     bool timing;
     double *times;
@@ -86,21 +87,26 @@ struct run {
 /* run_source.c */
 mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err);
-/* finish.c: out->data is set by the caller. */
-mldf_status mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, size_t end,
-                              struct finish_plan *out, mldf_error *err);
+/* finish.c */
+void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, struct finish_plan *out);
 mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
                              const struct finish_plan *plan, const struct picture *picture, bool mirror_x,
                              bool mirror_y, void *dst, mldf_error *err);
-/* The `finish` to hand to a kernel for a table plan that kernels cannot do: none. */
-bool mldfi_finish_is_kernel(const struct finish_plan *plan);
 
 /* run_code.c */
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
 
+/* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
+mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 /* explain.c: the plan as written and after each pass, appended. */
 mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf_error *err);
+
+/* A picture's size; mldfi_draw adds the sample. */
+static inline struct frame mldfi_frame_of(const struct tensor *t) {
+    return (struct frame){.width = (uint32_t)mldfi_tensor_width(t), .height = (uint32_t)mldfi_tensor_height(t)};
+}
 
 /* run.c */
 mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,

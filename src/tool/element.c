@@ -1,7 +1,7 @@
 /* See element.h. */
 #include "tool/element.h"
 
-#include "tool/half.h"
+#include "kernel/convert.h"
 #include "util/bytes.h"
 
 static double load_f32(const uint8_t *bytes) {
@@ -39,10 +39,10 @@ bool mldfi_element(mldf_dtype dtype, const uint8_t *bytes, mldf_value *out) {
         out->as.u = mldfi_load_u64(bytes);
         return true;
     case MLDF_F16:
-        out->as.f = mldfi_f16_to_f64(mldfi_load_u16(bytes));
+        out->as.f = (double)mldfi_f16_to_f32(mldfi_load_u16(bytes));
         return true;
     case MLDF_BF16:
-        out->as.f = mldfi_bf16_to_f64(mldfi_load_u16(bytes));
+        out->as.f = (double)mldfi_bf16_to_f32(mldfi_load_u16(bytes));
         return true;
     case MLDF_F32:
         out->as.f = load_f32(bytes);

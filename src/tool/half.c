@@ -39,22 +39,3 @@ uint16_t mldfi_f64_to_f16(double value) {
 uint16_t mldfi_f64_to_bf16(double value) {
     return narrow(value, 7, 127);
 }
-
-double mldfi_bf16_to_f64(uint16_t bits) {
-    uint32_t wide = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &wide, sizeof value);
-    return (double)value;
-}
-
-double mldfi_f16_to_f64(uint16_t bits) {
-    uint64_t sign = (uint64_t)(bits & 0x8000) << 48, exponent = bits >> 10 & 31, fraction = bits & 1023;
-    double value;
-    if (exponent == 0) {
-        value = (double)fraction / 16777216.0; /* 2^-24 */
-        return sign ? -value : value;
-    }
-    uint64_t wide = sign | (exponent == 31 ? UINT64_C(0x7ff) : exponent + 1008) << 52 | fraction << 42;
-    memcpy(&value, &wide, sizeof value);
-    return value;
-}

@@ -45,6 +45,14 @@ struct outcome {
     char message[200];
 };
 
+static size_t output_bytes(const struct plan *plan, size_t output) {
+    const struct edge *e = &mldfi_plan_output(plan, output)->edge;
+    size_t bytes = mldf_dtype_bytes(e->dtype);
+    for (uint32_t k = 0; k < e->ndim; k++)
+        bytes *= (size_t)e->dims[k];
+    return bytes;
+}
+
 /* Every sample through the pipeline; outputs one behind the other. */
 static void run_all(struct pictures *all, const char *text, bool reference, const char *isa, struct outcome *out) {
     struct plan_options options = {.reference = reference, .isa = isa, .seed = 11};
@@ -64,20 +72,14 @@ static void run_all(struct pictures *all, const char *text, bool reference, cons
         struct plan_target targets[8];
         size_t count = mldfi_plan_output_count(plan);
         for (size_t o = 0; o < count; o++) {
-            const struct edge *e = &mldfi_plan_output(plan, o)->edge;
-            size_t bytes = mldf_dtype_bytes(e->dtype);
-            for (uint32_t k = 0; k < e->ndim; k++)
-                bytes *= (size_t)e->dims[k];
+            size_t bytes = output_bytes(plan, o);
             targets[o].data = aligned_alloc(64, (bytes + 127) / 64 * 64);
             targets[o].room = 0;
             memset(targets[o].data, 0xA5, bytes);
         }
         status = mldfi_plan_run(plan, worker, &feed, 3, p, targets, &err);
         for (size_t o = 0; o < count; o++) {
-            const struct edge *e = &mldfi_plan_output(plan, o)->edge;
-            size_t bytes = mldf_dtype_bytes(e->dtype);
-            for (uint32_t k = 0; k < e->ndim; k++)
-                bytes *= (size_t)e->dims[k];
+            size_t bytes = output_bytes(plan, o);
             if (status == MLDF_OK)
                 CHECK(mldf_buffer_append(&out->bytes, targets[o].data, bytes, NULL) == MLDF_OK);
             free(targets[o].data);
@@ -114,10 +116,7 @@ static void run_pairs(struct pictures *all, const char *text, bool reference, in
         size_t count = mldfi_plan_output_count(plan), bytes[4];
         bool alone = p == 24;
         for (size_t o = 0; o < count; o++) {
-            const struct edge *e = &mldfi_plan_output(plan, o)->edge;
-            bytes[o] = mldf_dtype_bytes(e->dtype);
-            for (uint32_t k = 0; k < e->ndim; k++)
-                bytes[o] *= (size_t)e->dims[k];
+            bytes[o] = output_bytes(plan, o);
             for (int side = 0; side < 2; side++)
                 targets[side][o] = (struct plan_target){aligned_alloc(64, (bytes[o] + 127) / 64 * 64), 0};
         }

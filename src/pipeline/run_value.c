@@ -1,0 +1,141 @@
+/* The value that a chain begins with: a number, an array, bytes, a member of a struct, or what another chain made. Pictures that must be
+ * decoded begin in run_source.c. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "pipeline/stage.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+static mldf_status number(const mldf_value *v, mldf_dtype dtype, void *out, mldf_error *err) {
+    double f = v->kind == MLDF_KIND_FLOAT ? v->as.f : 0.0;
+    float f32 = (float)f;
+    if (dtype == MLDF_F64)
+        memcpy(out, &f, 8);
+    else if (dtype == MLDF_F32)
+        memcpy(out, &f32, 4);
+    else if (v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT)
+        memcpy(out, &v->as.u, mldf_dtype_bytes(dtype)); /* little-endian: the lower bytes */
+    else
+        return mldfi_fail(err, MLDF_E_TYPE, "a value of kind %d where a number was expected", (int)v->kind);
+    return MLDF_OK;
+}
+
+/* The leaf of a struct: its elements stand apart by strides. */
+static mldf_status gather_member(const struct chain *c, const mldf_value *v, struct chain_memory *memory,
+                                 mldf_error *err) {
+    const mldf_member *m = c->member;
+    struct tensor *t = &memory->tensor;
+    size_t element = mldf_dtype_bytes(t->dtype), bytes;
+    for (uint32_t i = 0; i < t->ndim; i++)
+        t->dims[i] = (uint64_t)c->source.dims[i];
+    bytes = mldfi_tensor_bytes(t);
+    mldf_status status = mldfi_buffer_resize(&memory->buffers[0], bytes ? bytes : 1, err);
+    if (status < 0)
+        return status;
+    /* A text of n bytes is one item of the leaf and n elements of the tensor. */
+    size_t items = element && m->itemsize ? bytes / m->itemsize : 0;
+    uint8_t *to = memory->buffers[0].data;
+    for (size_t i = 0; i < items; i++, to += m->itemsize) {
+        size_t rest = i, offset = m->offset;
+        for (uint32_t k = m->ndim; k-- > 0; rest /= m->dims[k])
+            offset += rest % m->dims[k] * m->strides[k];
+        if (offset + m->itemsize > v->bytes)
+            return mldfi_fail(err, MLDF_E_CORRUPT, "a record of %" PRIu64 " bytes, too short for its members",
+                              v->bytes);
+        memcpy(to, (const uint8_t *)v->data + offset, m->itemsize);
+    }
+    t->data = memory->buffers[0].data;
+    memory->in = 0;
+    return MLDF_OK;
+}
+
+/* The dims of an array's value; a picture kept as an array of two dimensions has one channel. */
+static mldf_status take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err) {
+    const struct edge *e = &c->source;
+    bool flat = e->kind == VALUE_PICTURE && e->ndim == 3 && v->ndim == 2;
+    if ((v->ndim != t->ndim && !flat) || v->dtype != t->dtype)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "an array of another type than its field has");
+    memcpy(t->dims, v->dims, sizeof t->dims);
+    if (flat)
+        t->dims[2] = 1;
+    for (uint32_t i = 0; i < t->ndim; i++)
+        if (e->dims[i] >= 0 && t->dims[i] != (uint64_t)e->dims[i])
+            return mldfi_fail(err, MLDF_E_CORRUPT,
+                              "dimension %" PRIu32 " is %" PRIu64 ", and the file said %" PRId64 " for all samples", i,
+                              t->dims[i], e->dims[i]);
+    return MLDF_OK;
+}
+
+static mldf_status take_array(const struct run *r, const struct chain *c, const mldf_value *v,
+                              struct chain_memory *memory, mldf_error *err) {
+    struct tensor *t = &memory->tensor;
+    mldf_status status = MLDF_OK;
+    r->worker->bytes += v->bytes;
+    if (c->member)
+        return gather_member(c, v, memory, err);
+    if (v->kind == MLDF_KIND_ARRAY)
+        status = take_dims(c, v, t, err);
+    else
+        t->dims[0] = v->bytes;
+    if (status < 0)
+        return status;
+    t->data = (void *)(uintptr_t)v->data;
+    size_t bytes = mldfi_tensor_bytes(t), align = mldf_dtype_bytes(t->dtype);
+    if (bytes > v->bytes)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes where the shape needs %zu", v->bytes, bytes);
+    if (bytes && align > 1 && (uintptr_t)v->data % (align > 8 ? 8 : align)) {
+        status = mldfi_buffer_resize(&memory->buffers[0], bytes, err);
+        if (status < 0)
+            return status;
+        t->data = memcpy(memory->buffers[0].data, v->data, bytes);
+        memory->in = 0;
+    }
+    return MLDF_OK;
+}
+
+static void take_frame(const struct edge *e, struct chain_memory *memory) {
+    memory->frame = e->kind == VALUE_PICTURE ? mldfi_frame_of(&memory->tensor) : (struct frame){0};
+}
+
+mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    struct tensor *t = &memory->tensor;
+    mldf_value v;
+    double start = mldfi_worker_clock(r->worker);
+    mldf_status status = r->feed->get(r->feed->user, side->position, c->field, &memory->value, &v, err);
+    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
+    if (status < 0)
+        return status;
+    if (v.kind == MLDF_KIND_NULL)
+        return mldfi_fail(err, MLDF_E_NULL, "the value is null");
+    memory->in = -1;
+    *t = (struct tensor){.dtype = c->source.dtype, .planar = c->source.planar, .ndim = c->source.ndim};
+    if (v.kind == MLDF_KIND_INT || v.kind == MLDF_KIND_UINT || v.kind == MLDF_KIND_FLOAT) {
+        status = mldfi_buffer_resize(&memory->buffers[0], 8, err);
+        if (status < 0)
+            return status;
+        t->data = memory->buffers[0].data;
+        memory->in = 0;
+        status = number(&v, t->dtype, t->data, err);
+    } else {
+        status = take_array(r, c, &v, memory, err);
+    }
+    take_frame(&c->source, memory);
+    return status;
+}
+
+/* What a chain begins with: a field's value, or the value of another chain. Decoding and joining begin by themselves. */
+mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    if (c->stage_count && (c->stages[0].kind == STAGE_SOURCE || c->stages[0].kind == STAGE_JOIN))
+        return MLDF_OK;
+    if (c->field != SIZE_MAX)
+        return mldfi_fetch_value(r, side, chain, err);
+    memory->tensor = side->chains[c->inputs[0]].tensor;
+    memory->in = -1;
+    take_frame(&c->source, memory);
+    return MLDF_OK;
+}
