@@ -3,8 +3,10 @@
 
     compare.py BUILD WORKDIR [--rounds N] [--threads N] [--only WORK,WORK] [--rivals NAME,NAME] [--json]
 
-BUILD is a release build of mldf. WORKDIR keeps the data and an environment for each rival (made when missing: bench/rivals/setup.sh).
-A figure above 1 in the last column means that mldf is that many times as fast.
+BUILD is a release build of mldf. WORKDIR keeps the data and an environment for each, mldf's package too (made by bench/rivals/setup.sh).
+All run through Python; rows "in C" are mldf's loader without it. A figure above 1 in the last column means that mldf, through Python,
+is that many times as fast; in the rows of libjpeg-turbo and memcpy, mldf in C. The part "first" is the time from before the
+import to the first batch, in a new process, files in the page cache.
 """
 import argparse
 import json
@@ -23,44 +25,86 @@ WORKS = {
     "cifar": ("cifar", "image: hflip | random_translate(2) | cutout(8) | normalize(imagenet) | chw(f32); label: drop", 512, 10, 5,
               ["ffcv"], 3.0),
 }
+FIRST = ["mldf", "mldf_torch", "turbo", "dali", "torch", "tf", "ffcv"]
 
 
 def run(command):
+    command = [str(c) for c in command]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        print(f"compare: {' '.join(map(str, command))}\n{done.stderr[-2000:]}", file=sys.stderr)
+        print(f"compare: {' '.join(command)}\n{done.stderr[-2000:]}", file=sys.stderr)
         return None
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def measure(options, work):
-    name, pipeline, batch, own_epochs, epochs, rivals, goal = WORKS[work]
-    data = options.workdir / "data"
-    program = options.build / "bench" / "bench_loader"
-    own = [program, data / f"{name}.mldf", pipeline, options.threads, batch, own_epochs]
-    jobs = {"mldf": own + ["sum"], "mldf, not summed": own + ["touch"]}
-    if work == "jpeg":
-        jobs["libjpeg-turbo alone"] = own + ["floor"]
-        jobs["mldf, 1 thread"] = own[:3] + [1] + own[4:] + ["sum"]
-    else:
-        jobs["memcpy"] = own + ["copy"]
-    for rival in rivals:
-        if options.rivals and rival not in options.rivals:
-            continue
-        python = options.workdir / f"venv_{rival}" / "bin" / "python"
-        if python.exists():
-            jobs[rival] = [python, HERE / "rivals.py", rival, work, data, options.threads, epochs]
-        else:
-            print(f"compare: {rival} is not installed; run bench/rivals/setup.sh {options.workdir}", file=sys.stderr)
-    results = {job: [] for job in jobs}
+def through_python(options, name, work, epochs):
+    """The command, or None when it is not installed."""
+    python = options.workdir / f"venv_{name.partition('_')[0]}" / "bin" / "python"
+    if not python.exists():
+        print(f"compare: {name} is not installed; run bench/rivals/setup.sh {options.workdir}", file=sys.stderr)
+        return None
+    return [python, HERE / "rivals.py", name, work, options.workdir / "data", options.threads, epochs]
+
+
+def chosen(options, names):
+    return [n for n in names if n.startswith("mldf") or not options.rivals or n in options.rivals]
+
+
+def rounds(options, title, jobs):
+    """Each job once a round, in turns: the results of each."""
+    results = {job: [] for job, command in jobs.items() if command}
     for number in range(options.rounds):
-        for job, command in jobs.items():
-            print(f"\r{work}, round {number + 1} of {options.rounds}: {job:24}", end="", file=sys.stderr, flush=True)
-            result = run([str(c) for c in command])
+        for job in results:
+            print(f"\r{title}, round {number + 1} of {options.rounds}: {job:24}", end="", file=sys.stderr, flush=True)
+            result = run(jobs[job])
             if result:
                 results[job].append(result)
     print("\r" + " " * 70 + "\r", end="", file=sys.stderr)
-    return results, goal, rivals
+    return {job: rows for job, rows in results.items() if rows}
+
+
+def median(rows, what):
+    return statistics.median(r[what] or 0 for r in rows)
+
+
+def first(options):
+    """From the import to the first batch."""
+    results = rounds(options, "first batch", {n: through_python(options, n, "jpeg", 0) for n in chosen(options, FIRST)})
+    if not options.json:
+        print(f"\nfirst batch of the jpeg work: {options.threads} threads, medians of {options.rounds} new processes, seconds")
+        print(f"  {'':24}{'import':>12}{'first batch':>12}{'mldf is x':>12}")
+        for job, rows in results.items():
+            print(f"  {job:24}{median(rows, 'import'):12.2f}{median(rows, 'first_batch'):12.2f}"
+                  f"{median(rows, 'first_batch') / median(results['mldf'], 'first_batch'):12.2f}")
+    return {job: {what: median(rows, what) for what in ("import", "first_batch")} for job, rows in results.items()}
+
+
+def rates(options, work):
+    """Samples a second."""
+    name, pipeline, batch, own_epochs, epochs, rivals, goal = WORKS[work]
+    program = options.build / "bench" / "bench_loader"
+    own = [program, options.workdir / "data" / f"{name}.mldf", pipeline, options.threads, batch, own_epochs]
+    jobs = {n: through_python(options, n, work, own_epochs) for n in ("mldf", "mldf_torch")}
+    jobs |= {"mldf in C": [*own, "sum"], "mldf in C, not summed": [*own, "touch"]}
+    floor = "libjpeg-turbo alone" if work == "jpeg" else "memcpy"
+    jobs[floor] = [*own, "floor" if work == "jpeg" else "copy"]
+    if work == "jpeg":
+        jobs["mldf in C, 1 thread"] = [*own[:3], 1, *own[4:], "sum"]
+    jobs |= {n: through_python(options, n, work, epochs) for n in chosen(options, rivals)}
+    results = rounds(options, work, jobs)
+    rate = {job: median(rows, "rate") for job, rows in results.items()}
+    cpu = {job: median(rows, "cpu_rate") for job, rows in results.items()}
+    if not options.json:
+        print(f"\n{work}: {options.threads} threads, medians of {options.rounds} interleaved rounds")
+        print(f"  {'':24}{'samples/s':>12}{'per CPU-s':>12}{'mldf is x':>12}")
+        for job in rate:
+            base = rate["mldf in C, not summed"] if job == floor else rate["mldf"]
+            print(f"  {job:24}{rate[job]:12.0f}{cpu[job]:12.0f}{base / rate[job]:12.2f}")
+        best = max((rate[r] for r in rivals if r in rate), default=None)
+        if best:
+            ratio = rate["mldf"] / best
+            print(f"  against the fastest: {ratio:.2f} (goal {goal}: {'reached' if ratio >= goal else 'missed'})")
+    return {job: {"rate": rate[job], "cpu_rate": cpu[job] or None, "rounds": [r["rate"] for r in results[job]]} for job in rate}
 
 
 def main():
@@ -69,28 +113,11 @@ def main():
     parser.add_argument("workdir", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", type=lambda t: t.split(","), default=list(WORKS))
+    parser.add_argument("--only", type=lambda t: t.split(","), default=["first", *WORKS])
     parser.add_argument("--rivals", type=lambda t: t.split(","), default=None)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    document = {}
-    for work in options.only:
-        results, goal, rivals = measure(options, work)
-        rates = {job: statistics.median(r["rate"] for r in rows) for job, rows in results.items() if rows}
-        cpu = {job: statistics.median(r["cpu_rate"] or 0 for r in rows) for job, rows in results.items() if rows}
-        document[work] = {job: {"rate": rates[job], "cpu_rate": cpu[job] or None,
-                                "rounds": [r["rate"] for r in results[job]]} for job in rates}
-        if options.json:
-            continue
-        print(f"\n{work}: {options.threads} threads, medians of {options.rounds} interleaved rounds")
-        print(f"  {'':24}{'samples/s':>12}{'per CPU-s':>12}{'mldf is x':>12}")
-        for job, rate in rates.items():
-            base = rates["mldf, not summed"] if job in ("libjpeg-turbo alone", "memcpy") else rates["mldf"]
-            print(f"  {job:24}{rate:12.0f}{cpu[job]:12.0f}{base / rate:12.2f}")
-        best = max((rates[r] for r in rivals if r in rates), default=None)
-        if best:
-            ratio = rates["mldf"] / best
-            print(f"  against the fastest: {ratio:.2f} (goal {goal}: {'reached' if ratio >= goal else 'missed'})")
+    document = {work: first(options) if work == "first" else rates(options, work) for work in options.only}
     if options.json:
         json.dump(document, sys.stdout, indent=1)
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""One measurement of one other loader, in its own environment.
+"""One measurement of one loader through Python, mldf's too, in its own environment.
 
-    rivals.py NAME WORK DATA THREADS EPOCHS     prints {"rate": samples/s, "cpu_rate": samples per CPU second, "first": s}
+    rivals.py NAME WORK DATA THREADS EPOCHS     prints {"rate": samples/s, "cpu_rate": samples per CPU second}
+    rivals.py NAME WORK DATA THREADS 0          prints {"import": s, "first_batch": s since before the import}
 
 WORK: jpeg     DATA/photos*      500x375 JPEG -> random-resized-crop 224, flip, normalise, CHW float32
       raw160   DATA/raw160*      stored 160x160 u8 -> normalised CHW float32
@@ -9,6 +10,7 @@ WORK: jpeg     DATA/photos*      500x375 JPEG -> random-resized-crop 224, flip, 
       cifar    DATA/cifar*       stored 32x32 u8 -> flip, translate 2, cutout 8, normalised CHW float32
 Batches of 64 (cifar: 512), random order, each batch summed. The first epoch warms up and is not counted.
 """
+import importlib
 import json
 import os
 import resource
@@ -22,6 +24,27 @@ STD = (0.229, 0.224, 0.225)
 def cpu():
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def mldf(work, data, threads, output="numpy"):
+    import mldf
+    steps = {"jpeg": [mldf.RandomResizedCrop(224), mldf.HorizontalFlip()],
+             "raw160": [],
+             "raw256": [mldf.RandomResizedCrop(224), mldf.HorizontalFlip()],
+             "cifar": [mldf.HorizontalFlip(), mldf.RandomTranslate(2), mldf.Cutout(8)]}[work]
+    name = {"jpeg": "photos"}.get(work, work)
+    loader = mldf.Loader(f"{data}/{name}.mldf", batch_size=512 if work == "cifar" else 64, threads=threads, shuffle=True,
+                         output=output, pipelines={"image": [*steps, mldf.Normalize("imagenet"), mldf.CHW("f32")]})
+
+    def epoch():
+        for images, _ in loader:
+            images.sum()
+            yield len(images)
+    return epoch
+
+
+def mldf_torch(work, data, threads):
+    return mldf(work, data, threads, "torch")
 
 
 def dali(work, data, threads):
@@ -49,7 +72,7 @@ def dali(work, data, threads):
             array = images.as_array()
             array.sum()
             done += len(array)
-        return done
+            yield len(array)
     return epoch
 
 
@@ -71,12 +94,10 @@ def turbo(work, data, threads):
     def epoch():
         loader.set_epoch(epochs[0])
         epochs[0] += 1
-        done = 0
         for batch in loader:
             images = batch[0] if isinstance(batch, tuple) else batch
             images.sum()
-            done += len(images)
-        return done
+            yield len(images)
     return epoch
 
 
@@ -100,17 +121,13 @@ def ffcv(work, data, threads):
                     pipelines={"image": steps, "label": [IntDecoder(), ToTensor()]})
 
     def epoch():
-        done = 0
         for images, _ in loader:
             images.sum()
-            done += len(images)
-        return done
+            yield len(images)
     return epoch
 
 
 def tfdata(work, data, threads):
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     import glob
 
     import tensorflow as tf
@@ -139,12 +156,10 @@ def tfdata(work, data, threads):
     dataset = dataset.with_options(options)
 
     def epoch():
-        done = 0
         for images in dataset:
             array = images.numpy()
             array.sum()
-            done += len(array)
-        return done
+            yield len(array)
     return epoch
 
 
@@ -188,24 +203,42 @@ def pytorch(work, data, threads):
     loader = torch.utils.data.DataLoader(Photos(), batch_size=64, shuffle=True, num_workers=threads, persistent_workers=True)
 
     def epoch():
-        done = 0
         for images in loader:
             images.sum()
-            done += len(images)
-        return done
+            yield len(images)
     return epoch
 
 
+RIVALS = {  # name: (how, the modules that a program has to import)
+    "mldf": (mldf, ["mldf"]),
+    "mldf_torch": (mldf_torch, ["torch", "mldf"]),
+    "dali": (dali, ["nvidia.dali"]),
+    "turbo": (turbo, ["turboloader"]),
+    "ffcv": (ffcv, ["ffcv.loader", "ffcv.transforms"]),
+    "tf": (tfdata, ["tensorflow"]),
+    "torch": (pytorch, ["torch", "cv2", "simplejpeg"]),
+}
+
+
 def main(name, work, data, threads, epochs):
+    how, modules = RIVALS[name]
+    os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
     start = time.perf_counter()
-    epoch = {"dali": dali, "turbo": turbo, "ffcv": ffcv, "tf": tfdata, "torch": pytorch}[name](work, data, threads)
-    epoch()
-    first = time.perf_counter() - start
-    start, used, done = time.perf_counter(), cpu(), 0
-    for _ in range(epochs):
-        done += epoch()
-    seconds, used = time.perf_counter() - start, cpu() - used
-    print(json.dumps({"rate": done / seconds, "cpu_rate": done / used if used > 0.5 else None, "first_epoch": first}))
+    for module in modules:
+        importlib.import_module(module)
+    imported = time.perf_counter() - start
+    epoch = how(work, data, threads)
+    if epochs == 0:
+        next(epoch())
+        result = {"import": imported, "first_batch": time.perf_counter() - start}
+    else:
+        sum(epoch())
+        start, used, done = time.perf_counter(), cpu(), 0
+        for _ in range(epochs):
+            done += sum(epoch())
+        seconds, used = time.perf_counter() - start, cpu() - used
+        result = {"rate": done / seconds, "cpu_rate": done / used if used > 0.5 else None}
+    print(json.dumps(result))
     sys.stdout.flush()
     os._exit(0)  # some of them do not end their threads
 

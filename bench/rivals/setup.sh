@@ -30,6 +30,11 @@ environment() { # NAME PACKAGES...: a failure is said and goes on: what does not
         echo "rivals: $name does not install; see $work/$name.log" >&2
     fi
 }
+environment mldf torch==2.13.0 numpy
+site=$("$work/venv_mldf/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+rm -rf "$site/mldf"
+cmake --install "$build" --component python --prefix "$site" >/dev/null # each time: it is what is measured
+"$work/venv_mldf/bin/python" -m compileall -q "$site/mldf"                # as pip does
 environment turbo turboloader numpy
 environment dali nvidia-dali-cuda120 numpy
 environment torch torch==2.13.0 numpy pillow simplejpeg opencv-python-headless
