@@ -196,6 +196,7 @@ static mldf_status bind_again(struct builder *b, const struct binding *binding, 
     draft->origin = b->drafts[old].origin;
     draft->place = b->drafts[old].place;
     draft->step_count = b->drafts[old].step_count;
+    b->graph->chains[*out].output.valid = b->graph->chains[old].output.valid;
     b->drafts[old].replaced = b->graph->chains[old].hidden = true;
     return MLDF_OK;
 }
