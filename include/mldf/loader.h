@@ -102,11 +102,14 @@ typedef struct mldf_loader_options {
     bool reference;  /* the plain definition of every step, nothing rewritten: slow, for comparison */
     const char *isa; /* NULL: the best there is; "portable", "sse4", "avx2", "avx512", "neon" */
     mldf_codegen codegen;
+
+    int decode_channels; /* what decode does where the pipeline does not say: channels and orient of mldf_image_options */
+    bool decode_orient;
 } mldf_loader_options;
 #define MLDF_LOADER_OPTIONS_INIT \
     { \
         sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
-            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO \
+            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, false \
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pipeline/collate.h"
+#include "pipeline/decode.h"
 #include "pipeline/graph.h"
 #include "pipeline/null.h"
 #include "pipeline/registry.h"
@@ -200,6 +201,8 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     status = mldfi_bind_parameters(b->pipeline, step, op, err);
     if (status < 0)
         return status;
+    if (b->options && strcmp(step->type->name, "decode") == 0)
+        mldfi_decode_defaults(op, b->options->channels, b->options->orient);
     op->stream = place->stream;
     op->shared = place->shared;
     op->leads = place->leader == at;

@@ -29,6 +29,8 @@ struct plan_options {
     bool exact, reference;
     const char *isa;
     int codegen; /* mldf_codegen */
+    int channels; /* of decode, where the text does not say; 0 and false: its own defaults */
+    bool orient;
     uint64_t seed;
 };
 
