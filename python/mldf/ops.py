@@ -32,6 +32,7 @@ __all__ = [
     "Equalize",
     "Erasing",
     "Expr",
+    "Fill",
     "Flatten",
     "Gamma",
     "Gather",
@@ -371,6 +372,21 @@ class Expr(Operation):
 
     def __init__(self, text: str, p: Floats = ()) -> None:
         super().__init__(text, p)
+
+
+class Fill(Operation):
+    """A constant for nulls; steps in front of it are left out for them, those behind it see the constant.
+
+    value  every element of what a null becomes, or a number for each channel of a picture; a value whose length
+           varies becomes an empty one (nan)
+    valid  one more output NAME_valid: false where the value was null
+    """
+
+    name: ClassVar[str] = "fill"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("value", "floats", 0), ("valid", "bool", False))
+
+    def __init__(self, value: Floats = 0, valid: bool = False) -> None:
+        super().__init__(value, valid)
 
 
 class Flatten(Operation):
