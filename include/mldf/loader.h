@@ -103,7 +103,8 @@ typedef struct mldf_loader_options {
     const char *isa; /* NULL: the best there is; "portable", "sse4", "avx2", "avx512", "neon" */
     mldf_codegen codegen;
 
-    int decode_channels; /* what decode does where the pipeline does not say: channels and orient of mldf_image_options */
+    int decode_channels; /* what decode does where the pipeline's text does not say (its canonical form always does): channels and
+                            orient of mldf_image_options */
     bool decode_orient;
 } mldf_loader_options;
 #define MLDF_LOADER_OPTIONS_INIT \

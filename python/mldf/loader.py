@@ -42,6 +42,7 @@ from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter
 from .loader_state import checked, snapshot
 from .loader_stats import LoaderStats, summary
+from .order import seed_number
 from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
@@ -61,16 +62,18 @@ def _close_all() -> None:
 class Loader:
     """Batches of a dataset, in order, made by threads that never take the interpreter's lock.
 
-    source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset)
+    source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset). Its channels= and
+                      orient= hold for pictures here too, unless a pipeline's Decode says otherwise
     batch_size        samples of a batch of this rank (64)
     shuffle           True: order="random", False: "sequential"
     pipelines         a dict of field to a list of operations: ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or
                       the pipeline's text. None for a field leaves it out; Python callables, last in a list, get the
-                      output's whole array. ``"small = image"`` is one more view of a field.
+                      output's whole array. ``"small = image"`` is one more view of a field. Nullable fields are left
+                      out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value
     fields            these outputs alone, in this order
     order             "sequential", "random", or "quasi-random": random enough, and kind to slow disks
-    seed              of order and augmentation; the same on all ranks
-    subset            a slice, numbers or a mask of the dataset's samples
+    seed              of order and augmentation, 0 to 2**64 - 1; the same on all ranks
+    subset            a slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle
     weights           draws with replacement, a weight for each sample
     balance           a field: every class as often as every other
     ratios            of several files: so many draws of each
@@ -162,7 +165,7 @@ class Loader:
             raise ArgumentError("key=True: these files have no keys")
         self._options: dict[str, Any] = {
             "order": kind,
-            "seed": seed,
+            "seed": seed_number(seed),
             "block": block,
             "window": window,
             "batch_size": sizes[0],
@@ -184,6 +187,8 @@ class Loader:
             "exact": exact,
             "reference": reference,
             "isa": isa,
+            "decode_channels": dataset._view.channels,
+            "decode_orient": dataset._view.orient,
             "codegen": choice("codegen", codegen, CODEGENS),
             "compiler": compiler,
             "cache": cache(cache_dir),

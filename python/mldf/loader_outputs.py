@@ -18,10 +18,12 @@ from .dataset import Dataset
 from .errors import ArgumentError, Error, NoFieldError
 from .fields import registered_types
 from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
+from .schema import FieldInfo
 from .suggest import near
 
 __all__ = ["Made", "Outputs", "converter"]
 
+_COMPANIONS = ("_length", "_mask", "_offset", "_valid")
 Output = tuple[str, str, tuple[int | None, ...]]
 """Name, element type, shape of a sample."""
 
@@ -37,6 +39,10 @@ def converter(
     if device is not None:
         raise ArgumentError(f"device={device!r} goes with output='torch' or 'jax'")
     return None  # pin_memory: NumPy has none
+
+
+def _is_struct(field: FieldInfo) -> bool:
+    return field.dtype is not None and field.dtype.names is not None
 
 
 @dataclass
@@ -80,7 +86,7 @@ class Outputs:
                 error.args = (without_place(str(error)),)
             raise
         outputs = core.outputs()
-        picked = self._pick(outputs, found.plain)
+        picked = self._pick(outputs, found)
         names = tuple(outputs[i][0] for i in picked)
         kinds = tuple(None if self._convert else numpy_dtype(outputs[i][1]) for i in picked)
         core.form(batch_type(names), tuple(picked), kinds)
@@ -103,6 +109,7 @@ class Outputs:
             if name in found.named:
                 continue
             if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
+                self._check_decode(name)
                 found.statements.append(f"{quoted(name)}: decode")
             elif name not in schema or not schema[name].is_fixed:
                 self._complain(name, [*schema, *found.named])
@@ -110,28 +117,42 @@ class Outputs:
         for name, field in schema.items():
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
-            struct = field.dtype is not None and field.dtype.names is not None  # never an output, and no input of drop
-            if not wanted and name not in named and not struct:
+            if not wanted and name not in named and not _is_struct(field):  # never an output, and no input of drop
                 found.statements.append(f"{quoted(name)}: drop")
+                found.dropped.add(name)
         return found
 
+    def _check_decode(self, name: str) -> None:
+        if not self._dataset._view.decode:
+            raise ArgumentError(
+                f"field {name!r}: the dataset was opened with decode=False, which a batch of pictures cannot be; "
+                f"say what is to be done with them: {{{name!r}: [mldf.Decode(), ...]}}"
+            )
+
     def _warn(self, left_out: list[str]) -> None:
+        schema = self._files.schema
+        null = [n for n in left_out if schema[n].nullable and schema[n].is_fixed and not _is_struct(schema[n])]
+        other = [n for n in left_out if n not in null]
+        why = [f"{', '.join(other)} (samples differ in size, or a struct)"] * bool(other)
+        if null:
+            why.append(f"{', '.join(null)} (may be null: {{{null[0]!r}: [mldf.Fill(0)]}} gives nulls a value)")
         warnings.warn(
-            f"left out of the batches, since samples differ in size or may have none: {', '.join(left_out)}. "
-            "Give them pipelines, or say which fields= you want.",
+            f"left out of the batches: {'; '.join(why)}. Give them pipelines, or say which fields= you want.",
             stacklevel=5,  # the caller of Loader(...)
         )
 
-    def _pick(self, outputs: list[Output], plain: list[str]) -> list[int]:
+    def _pick(self, outputs: list[Output], found: Compiled) -> list[int]:
         """Which outputs, in the order of the fields; those of another name behind them."""
+        plain = found.plain
         schema = list(self._files.schema)
         order = self._fields if self._fields is not None else schema
         index, valid, key = self._wants
         tail = ["index"] * (index or key) + ["valid"] * valid
-        owner, owners = "", []  # x_length, x_mask, x_offset stay behind x
+        owner, owners = "", []  # x_length, x_mask, x_offset, x_valid stay behind x
         have = {o[0] for o in outputs}
+        own = (found.named | set(schema)) - found.dropped  # which may have such names themselves
         for i, (name, _, _) in enumerate(outputs):
-            companion = owner and name in (owner + "_length", owner + "_mask", owner + "_offset")
+            companion = owner and name not in own and name in [owner + suffix for suffix in _COMPANIONS]
             owner = owner if companion else name
             owners.append(owner if i < len(outputs) - len(tail) else "")
         for name in [*plain, *(self._fields or [])]:
