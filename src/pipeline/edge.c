@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/convert.h"
 #include "pipeline/pipeline.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -46,6 +47,13 @@ bool mldfi_dtype_holds(mldf_dtype dtype, double value) {
     if (dtype >= MLDF_F16)
         return true; /* as near as it gets */
     return value >= ends[dtype].least && value <= ends[dtype].most && !(floor(value) < value);
+}
+
+void mldfi_dtype_element(mldf_dtype dtype, double value, uint64_t element[2]) {
+    element[0] = element[1] = 0;
+    if (dtype == MLDF_C64 || dtype == MLDF_C128)
+        dtype = dtype == MLDF_C64 ? MLDF_F32 : MLDF_F64;
+    mldfi_convert_elements(MLDF_F64, &value, dtype, element, 1);
 }
 
 /* ---- Sizes -------------------------------------------------------------------------------------------------------------------------- */

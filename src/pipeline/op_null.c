@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/convert.h"
 #include "pipeline/null.h"
 #include "pipeline/op_fill.h"
 #include "pipeline/op_help.h"
@@ -78,7 +77,7 @@ bool mldfi_null_wants_valid(const struct op *op) {
 mldf_status mldfi_null_value(const struct op *op, mldf_buffer *room, struct tensor *out, mldf_error *err) {
     const struct edge *edge = &op->out;
     double numbers[FILL_CHANNELS];
-    uint64_t element[2] = {0, 0};
+    uint64_t element[2];
     *out = (struct tensor){.dtype = edge->dtype, .planar = edge->planar, .ndim = edge->ndim};
     for (uint32_t i = 0; i < edge->ndim; i++)
         out->dims[i] = edge->dims[i] == DIM_VARIES ? 0 : (uint64_t)edge->dims[i];
@@ -97,7 +96,7 @@ mldf_status mldfi_null_value(const struct op *op, mldf_buffer *room, struct tens
         mldfi_fill_paint(out, &pixel, 0, 0, mldfi_tensor_width(out), mldfi_tensor_height(out));
         return MLDF_OK;
     }
-    mldfi_convert_elements(MLDF_F64, numbers, out->dtype, element, 1);
+    mldfi_dtype_element(out->dtype, numbers[0], element);
     for (size_t at = 0; at + size <= bytes; at += size)
         memcpy((uint8_t *)out->data + at, element, size);
     return MLDF_OK;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/convert.h"
 #include "os/file.h"
 #include "pipeline/stage.h"
 #include "util/buffer.h"
@@ -267,13 +266,13 @@ static size_t room_bytes(const struct chain *c, const struct plan_target *target
 }
 
 static void fill_rest(uint8_t *at, size_t bytes, mldf_dtype dtype, double value) {
-    uint8_t element[16] = {0};
+    uint64_t element[2];
     size_t size = mldf_dtype_bytes(dtype);
     if (value == 0.0) {
         memset(at, 0, bytes);
         return;
     }
-    mldfi_convert_elements(MLDF_F64, &value, dtype, element, 1);
+    mldfi_dtype_element(dtype, value, element);
     for (size_t i = 0; i + size <= bytes; i += size)
         memcpy(at + i, element, size);
 }

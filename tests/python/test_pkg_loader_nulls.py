@@ -155,3 +155,11 @@ def test_mistakes(path):
     ]:
         with pytest.raises((mldf.errors.ArgumentError, mldf.errors.WrongTypeError), match=words):
             mldf.Loader(path, 8, pipelines=steps)
+
+
+def test_complex_numbers(tmp_path):
+    where = tmp_path / "c.mldf"
+    with mldf.Writer(where, {"z": mldf.NDArray("complex64", (None,), nullable=True)}) as w:
+        w.extend([{"z": np.array([1 + 2j, 3], np.complex64)}, {"z": None}])
+    with mldf.Loader(where, 2, pipelines={"z": [mldf.Fill(), mldf.Pad(3, value=7)]}) as loader:
+        assert next(iter(loader)).z.tolist() == [[1 + 2j, 3, 7], [7, 7, 7]]
