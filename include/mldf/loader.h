@@ -130,7 +130,8 @@ typedef struct mldf_output {
 } mldf_output;
 MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
 /* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
- * samples lie end to end in one array, by `x_offset` (i64, one more than samples). Then come `index` and `valid`. */
+ * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stands, when fill was asked for it, `x_valid`
+ * (bool). Last come `index` and `valid`. */
 MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
 /* What the compiler did, pass by pass, appended as text. */
 MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
