@@ -86,6 +86,8 @@ mldf_status compiler_begin(mldf_context *context, mldf_error *err);
 
 /* Each prints its message and returns false when the text makes no sense. */
 bool parse_count(const struct invocation *invocation, const char *option, const char *text, uint64_t *out);
+/* All 64 bits, where a count has no largest number. */
+bool parse_seed(const struct invocation *invocation, const char *option, const char *text, uint64_t *out);
 bool parse_bytes(const struct invocation *invocation, const char *option, const char *text,
                  uint64_t *out); /* K, M, G */
 /* -j / --workers: -1 when not given. */

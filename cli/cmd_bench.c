@@ -144,7 +144,8 @@ static bool take_options(struct bench *b, mldf_backend *backend) {
         usage_error(v, "--order: %s", err.message);
         return false;
     }
-    if (!take_count(v, "batch-size", &o->batch_size) || !take_count(v, "seed", &o->seed) ||
+    const char *seed = option_value(v, "seed");
+    if (!take_count(v, "batch-size", &o->batch_size) || (seed && !parse_seed(v, "--seed", seed, &o->seed)) ||
         !take_count(v, "block", &o->block) || !take_count(v, "window", &o->window) ||
         !take_count(v, "epochs", &b->epochs) || !take_count(v, "bucket-window", &o->bucket_window) ||
         !take_count(v, "budget", &o->budget) || !take_count(v, "in-flight", &in_flight) ||

@@ -123,7 +123,7 @@ static int parse_ways(struct invocation *v, mldf_split_options *splitting, doubl
     splitting->shuffle = option_given(v, "shuffle");
     if (code == EXIT_FINE && bytes && (splitting->by || splitting->shuffle))
         return usage_error(v, "--bytes makes parts of consecutive samples: it goes with neither --by nor --shuffle");
-    if (code == EXIT_FINE && seed && !parse_count(v, "--seed", seed, &splitting->seed))
+    if (code == EXIT_FINE && seed && !parse_seed(v, "--seed", seed, &splitting->seed))
         return EXIT_USAGE;
     return code;
 }

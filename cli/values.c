@@ -40,6 +40,14 @@ bool parse_count(const struct invocation *v, const char *option, const char *tex
     return false;
 }
 
+bool parse_seed(const struct invocation *v, const char *option, const char *text, uint64_t *out) {
+    const char *end;
+    if (digits(text, out, &end) && *end == 0)
+        return true;
+    usage_error(v, "%s: '%s' is not a whole number from 0 to 18446744073709551615", option, text);
+    return false;
+}
+
 bool parse_bytes(const struct invocation *v, const char *option, const char *text, uint64_t *out) {
     const char *end;
     uint64_t scale = 1;

@@ -1,4 +1,5 @@
 /* Random pipelines on samples of every kind: an error, or the bytes that the reference plan gives, step by step on portable kernels.
+ * Some values are null.
  *
  * The input is a list of choices: which outputs, which operations, which parameters with which values; so that most inputs are pipelines that
  * parse, and many of them fit. A first byte of 255 means that the rest is the text itself. */
@@ -87,7 +88,9 @@ static mldf_status get(void *user, uint64_t position, size_t field, mldf_buffer 
     size_t i = (size_t)(position % SAMPLES);
     (void)user, (void)scratch, (void)err;
     memset(out, 0, sizeof *out);
-    if (field < 2) {
+    if (i == 2 || (i == 4 && field == 1)) {
+        out->kind = MLDF_KIND_NULL;
+    } else if (field < 2) {
         out->kind = MLDF_KIND_BYTES;
         out->data = all.pixels[field][i].data;
         out->bytes = all.pixels[field][i].size;

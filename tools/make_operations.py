@@ -40,6 +40,8 @@ TYPES = {
     "floats": "Floats",
     "dtype": "Any",
 }
+# A loader's dataset says what these are unless the operation does: here not saying is something else than the default.
+UNSAID = {("decode", "channels"), ("decode", "orient")}
 KEYWORDS = {"from": "from_", "lambda": "lambda_", "is": "is_", "in": "in_"}
 
 HEAD = '''"""Every operation of the library as a class. Written by tools/make_operations.py from what the library says of itself.
@@ -84,7 +86,16 @@ def default(text, kind):
     return repr(tuple(value) if isinstance(value, list) else value)
 
 
+def unsaid(name, parameter):
+    """With None as its default in Python, where there is another in the library."""
+    word, kind, fallback, help_line, choices = parameter
+    if (name, word) not in UNSAID:
+        return parameter
+    return word, kind, "None", f"{help_line}; None: as the dataset was opened", choices
+
+
 def write_class(name, help_text, random, parameters):
+    parameters = [unsaid(name, p) for p in parameters]
     title = help_text[:1].upper() + help_text[1:] + ("" if help_text.endswith(".") else ".")
     lines = [f"class {class_name(name)}(Operation):"]
     width = max((len(KEYWORDS.get(p[0], p[0])) for p in parameters), default=0)

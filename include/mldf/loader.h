@@ -102,11 +102,15 @@ typedef struct mldf_loader_options {
     bool reference;  /* the plain definition of every step, nothing rewritten: slow, for comparison */
     const char *isa; /* NULL: the best there is; "portable", "sse4", "avx2", "avx512", "neon" */
     mldf_codegen codegen;
+
+    int decode_channels; /* what decode does where the pipeline's text does not say (its canonical form always does): channels and
+                            orient of mldf_image_options */
+    bool decode_orient;
 } mldf_loader_options;
 #define MLDF_LOADER_OPTIONS_INIT \
     { \
         sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
-            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO \
+            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, false \
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
@@ -126,7 +130,8 @@ typedef struct mldf_output {
 } mldf_output;
 MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
 /* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
- * samples lie end to end in one array, by `x_offset` (i64, one more than samples). Then come `index` and `valid`. */
+ * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stands, when fill was asked for it, `x_valid`
+ * (bool). Last come `index` and `valid`. */
 MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
 /* What the compiler did, pass by pass, appended as text. */
 MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);

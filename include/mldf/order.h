@@ -53,7 +53,8 @@ typedef struct mldf_order mldf_order;
 /* Over the samples [0, samples); 2^63 at most. None is fine: an order of no positions. */
 MLDF_API mldf_status mldf_order_new(uint64_t samples, const mldf_order_options *options, mldf_order **out,
                                     mldf_error *err);
-/* Over the given samples, ascending and without repetition (MLDF_E_ARGUMENT else); copied. Blocks are blocks of the list. */
+/* Over the given samples, in the order of the list and as often as they stand there; copied. Blocks are blocks of the list. Only a list that is
+ * ascending and without repetition has an inverse. */
 MLDF_API mldf_status mldf_order_new_subset(const uint64_t *samples, uint64_t count, const mldf_order_options *options,
                                            mldf_order **out, mldf_error *err);
 /* `draws` draws with replacement for each epoch, sample i with probability weights[i] / sum. Weights are finite and >= 0; they are
@@ -88,7 +89,7 @@ MLDF_API mldf_status mldf_order_at(const mldf_order *order, uint64_t epoch, uint
 MLDF_API mldf_status mldf_order_many(const mldf_order *order, uint64_t epoch, uint64_t first, size_t count,
                                      mldf_place *out, mldf_error *err);
 /* The position of a place in an epoch; MLDF_END when it does not occur there (another sample, or a mixture that does not come to it);
- * MLDF_E_STATE for weights. In a mixture a place may occur more than once: the first. */
+ * MLDF_E_STATE for weights and for subsets that are not ascending. In a mixture a place may occur more than once: the first. */
 MLDF_API mldf_status mldf_order_find(const mldf_order *order, uint64_t epoch, const mldf_place *place,
                                      uint64_t *position, mldf_error *err);
 /* 128 bits over everything that defines the order: algorithm, kind, seed, block, window, counts, subset, weights, parts. It tells orders

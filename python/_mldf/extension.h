@@ -174,6 +174,10 @@ void workspace_give(struct reader *self, struct workspace *workspace);
 /* A reader argument of a function. */
 struct reader *reader_from(struct module_state *state, PyObject *object);
 
+/* keys.c: the keys of samples that are numbered through all files, as a list of str, in one go without the GIL. */
+PyObject *keys_of(struct module_state *state, struct handle *const *handles, size_t handle_count,
+                  const uint64_t *numbers, size_t count);
+
 /* A dict for each field. */
 PyObject *schema_object(const mldf_schema *schema);
 

@@ -108,7 +108,8 @@ static bool read_options(PyObject *dict, mldf_loader_options *o) {
         !option_bool(dict, "direct", &o->direct) || !option_bool(dict, "want_index", &o->want_index) ||
         !option_bool(dict, "want_valid", &o->want_valid) || !option_bool(dict, "exact", &o->exact) ||
         !option_bool(dict, "reference", &o->reference) || !option_text(dict, "isa", &o->isa) ||
-        !option_int(dict, "codegen", &codegen))
+        !option_int(dict, "codegen", &codegen) || !option_int(dict, "decode_channels", &o->decode_channels) ||
+        !option_bool(dict, "decode_orient", &o->decode_orient))
         return false;
     if (rank > UINT32_MAX || world > UINT32_MAX || in_flight > UINT32_MAX) {
         PyErr_SetString(PyExc_OverflowError, "rank, world_size and in_flight are 32-bit numbers");
@@ -418,6 +419,23 @@ static PyObject *loader_state(PyObject *object, PyObject *ignored) {
     return text_result(self, status, &text, &err);
 }
 
+/* keys(numbers): of a batch's samples; numbers are a buffer of uint64. */
+static PyObject *loader_keys(PyObject *object, PyObject *numbers) {
+    struct loader *self = (struct loader *)object;
+    PyObject *out = NULL;
+    Py_buffer view;
+    if (PyObject_GetBuffer(numbers, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    if (view.len % 8 != 0 || (uintptr_t)view.buf % 8 != 0) {
+        PyErr_SetString(PyExc_ValueError, "an aligned array of 64-bit numbers is needed");
+    } else if (enter(self)) {
+        out = keys_of(state_of_self(object), self->handles, self->handle_count, view.buf, (size_t)view.len / 8);
+        leave(self);
+    }
+    PyBuffer_Release(&view);
+    return out;
+}
+
 /* ---- What happened -------------------------------------------------------------------------------------------------------------------- */
 
 /* Any thread, also while another one waits in next(): the library locks. */
@@ -490,6 +508,7 @@ static PyMethodDef methods[] = {
     {"begin", loader_begin, METH_O, "begin(epoch)"},
     {"restore", loader_restore, METH_VARARGS, "restore(json, epoch, consumed)"},
     {"next", loader_next, METH_NOARGS, "the next batch, until pending is set to None; None at the end"},
+    {"keys", loader_keys, METH_O, "keys(numbers): of samples, as a list"},
     {"batch_count", loader_count, METH_NOARGS, "batches of an epoch"},
     {"state", loader_state, METH_NOARGS, "the state's JSON"},
     {"stats", loader_stats, METH_NOARGS, "where the time went"},

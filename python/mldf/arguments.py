@@ -57,6 +57,15 @@ def batch_length(name: str, value: Any) -> int:
     return int(value.__index__())
 
 
+def batch_sizes(batch_size: Any, global_batch_size: Any) -> tuple[int, int]:
+    """Of a rank and of all ranks together: one of them is 0."""
+    if batch_size is not None and global_batch_size is not None:
+        raise ArgumentError("batch_size and global_batch_size: one of them")
+    if global_batch_size is None:
+        return batch_length("batch_size", 64 if batch_size is None else batch_size), 0
+    return 0, batch_length("global_batch_size", global_batch_size)
+
+
 def cache(folder: Any) -> str | None:
     """The same folder as the command's."""
     if folder is not None:

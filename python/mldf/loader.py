@@ -18,40 +18,35 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from . import _mldf
 from .arguments import (
     CODEGENS,
-    LASTS,
-    ORDERS,
     OUTPUTS,
     POLICIES,
-    batch_length,
+    batch_sizes,
     cache,
     callables,
-    dtype_name,
     field_names,
     last_kind,
-    numpy_dtype,
     order_kind,
     thread_count,
 )
-from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .dataset import Dataset
 from .dataset import open as open_dataset
-from .errors import ArgumentError, Error, NoFieldError, StateError, WrongTypeError
-from .fields import registered_types
-from .loader_stats import LoaderStats
-from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
+from .errors import ArgumentError, StateError
+from .loader_iterator import LoaderIterator
+from .loader_outputs import Made, Outputs, converter
+from .loader_state import checked, snapshot
+from .loader_stats import LoaderStats, summary
+from .order import seed_number
+from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
-from .suggest import choice, near
+from .suggest import choice
 
 __all__ = ["Loader"]
 
@@ -67,16 +62,18 @@ def _close_all() -> None:
 class Loader:
     """Batches of a dataset, in order, made by threads that never take the interpreter's lock.
 
-    source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset)
+    source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset). Its channels= and
+                      orient= hold for pictures here too, unless a pipeline's Decode says otherwise
     batch_size        samples of a batch of this rank (64)
     shuffle           True: order="random", False: "sequential"
     pipelines         a dict of field to a list of operations: ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or
                       the pipeline's text. None for a field leaves it out; Python callables, last in a list, get the
-                      output's whole array. ``"small = image"`` is one more view of a field.
+                      output's whole array. ``"small = image"`` is one more view of a field. Nullable fields are left
+                      out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value
     fields            these outputs alone, in this order
     order             "sequential", "random", or "quasi-random": random enough, and kind to slow disks
-    seed              of order and augmentation; the same on all ranks
-    subset            a slice, numbers or a mask of the dataset's samples
+    seed              of order and augmentation, 0 to 2**64 - 1; the same on all ranks
+    subset            a slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle
     weights           draws with replacement, a weight for each sample
     balance           a field: every class as often as every other
     ratios            of several files: so many draws of each
@@ -163,19 +160,12 @@ class Loader:
         kind = order_kind(order, shuffle)
         self.rank, self.world_size, self._rank_from = find_rank(rank, world_size)
         """Of this process, as given or found."""
-        if batch_size is not None and global_batch_size is not None:
-            raise ArgumentError("batch_size and global_batch_size: one of them")
-        if global_batch_size is None:
-            sizes = batch_length("batch_size", 64 if batch_size is None else batch_size), 0
-        else:
-            sizes = 0, batch_length("global_batch_size", global_batch_size)
-        self._fields = field_names(dataset, fields)
-        self._wants = (index, valid, key)
+        sizes = batch_sizes(batch_size, global_batch_size)
         if key and dataset.keys is None:
             raise ArgumentError("key=True: these files have no keys")
         self._options: dict[str, Any] = {
             "order": kind,
-            "seed": seed,
+            "seed": seed_number(seed),
             "block": block,
             "window": window,
             "batch_size": sizes[0],
@@ -197,6 +187,8 @@ class Loader:
             "exact": exact,
             "reference": reference,
             "isa": isa,
+            "decode_channels": dataset._view.channels,
+            "decode_orient": dataset._view.orient,
             "codegen": choice("codegen", codegen, CODEGENS),
             "compiler": compiler,
             "cache": cache(cache_dir),
@@ -204,146 +196,24 @@ class Loader:
         if budget and bucket is None:
             raise ArgumentError("budget goes with bucket, the output whose length counts")
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
-        self._output = OUTPUTS[choice("output", output, OUTPUTS)]
-        self._convert = self._converter(device, pin_memory, non_blocking, copy)
-        self._transforms = callables(transform)
-        self._waiting: tuple[_mldf.Loader, Pipelines | None, Any] | None = None  # from the next iter() on
+        convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
+        self._outputs = Outputs(
+            dataset, field_names(dataset, fields), (index, valid, key), convert, callables(transform)
+        )
+        self._waiting: tuple[Made, Pipelines | None] | None = None  # from the next iter() on
         self._pipelines = pipelines
-        self._names: tuple[str, ...] = ()
-        self._core, self._finish = self._make(pipelines)
+        made = self._make(pipelines)
+        self._core, self._finish = made.core, made.finish
         self._next_epoch = 0
         self._state_of_next = True  # the next epoch is not begun: state_dict tells of it
         self._resumed = False
         self._generation = 0
         _live.add(self)
 
-    # ---- making it ----
-
-    def _converter(self, device: Any, pin_memory: bool | None, non_blocking: bool, copy: bool | None) -> Convert | None:
-        if self._output == "torch":
-            return to_torch(device, pin_memory, non_blocking)
-        if self._output == "jax":
-            return to_jax(device, copy)
-        if device is not None:
-            raise ArgumentError(f"device={device!r} goes with output='torch' or 'jax'")
-        return None  # pin_memory: NumPy has none
-
-    def _compile(self, pipelines: Pipelines | None) -> Compiled:
-        """With what is not wanted dropped, and what is wanted there."""
-        schema = self._dataset._view.files.schema
-        found = compile_pipelines(pipelines, schema)
-        for name in dict.fromkeys([*found.plain, *(self._fields or ())]):
-            if name in found.named:
-                continue
-            if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
-                found.statements.append(f"{quoted(name)}: decode")
-            elif name not in schema or not schema[name].is_fixed:
-                self._complain(name, [*schema, *found.named])
-        named = found.named | set(found.plain)
-        for name, field in schema.items():
-            # A null in a batch is an error: a field that may have some must be asked for.
-            wanted = name in self._fields if self._fields is not None else not field.nullable
-            struct = field.dtype is not None and field.dtype.names is not None  # never an output, and no input of drop
-            if not wanted and name not in named and not struct:
-                found.statements.append(f"{quoted(name)}: drop")
-        return found
-
-    def _make(self, pipelines: Pipelines | None) -> tuple[_mldf.Loader, Convert | None]:
-        files = self._dataset._view.files
-        try:
-            found = self._compile(pipelines)
-            options = {**self._options, "pipeline": "\n".join(found.statements)}
-            own = [o.describe() for o in found.own.values()]
-            core = _mldf.new_loader(tuple(files.readers), options, self._order, registered_types(), own)
-        except Error as error:
-            if not isinstance(pipelines, str):  # lines and columns are of a text that nobody wrote
-                error.args = (without_place(str(error)),)
-            raise
-        outputs = core.outputs()
-        picked = self._pick(outputs, found.plain)
-        names = tuple(outputs[i][0] for i in picked)
-        kinds = tuple(None if self._convert else numpy_dtype(outputs[i][1]) for i in picked)
-        core.form(batch_type(names), tuple(picked), kinds)
-        self._shapes = [(outputs[i][0], outputs[i][1], outputs[i][2]) for i in picked]
-        for name in found.calls:
-            if name not in names:
-                raise NoFieldError(f"pipelines: there is no output {name!r}{near(name, names)}", field=name)
-        self._left_out = [n for n in files.schema if n not in names and (self._fields is None or n in self._fields)]
-        if pipelines is None and self._fields is None and self._left_out:
-            warnings.warn(
-                f"left out of the batches, since samples differ in size or may have none: {', '.join(self._left_out)}. "
-                "Give them pipelines, or say which fields= you want.",
-                stacklevel=3,
-            )
-        return core, self._finisher(names, found.calls)
-
-    def _pick(self, outputs: list[tuple[str, str, tuple[int | None, ...]]], plain: list[str]) -> list[int]:
-        """Which outputs, in the order of the fields; those of another name behind them."""
-        schema = list(self._dataset._view.files.schema)
-        order = self._fields if self._fields is not None else schema
-        index, valid, key = self._wants
-        tail = ["index"] * (index or key) + ["valid"] * valid
-        owner, owners = "", []  # x_length, x_mask, x_offset stay behind x
-        have = {o[0] for o in outputs}
-        for i, (name, _, _) in enumerate(outputs):
-            companion = owner and name in (owner + "_length", owner + "_mask", owner + "_offset")
-            owner = owner if companion else name
-            owners.append(owner if i < len(outputs) - len(tail) else "")
-        for name in [*plain, *(self._fields or [])]:
-            if name not in have:
-                self._complain(name, [*schema, *have])
-        ranks = {name: i for i, name in enumerate(order)}
-        wanted = [
-            i
-            for i, o in enumerate(owners)
-            if not o or self._fields is None or o in ranks or outputs[i][0] in ranks or o not in schema
-        ]
-        return sorted(wanted, key=lambda i: (not owners[i], ranks.get(owners[i], len(ranks)), i))
-
-    def _complain(self, name: str, names: list[str]) -> None:
-        """Of an output that there is not."""
-        schema = self._dataset._view.files.schema
-        if name not in schema:
-            raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
-        field = schema[name]
-        raise ArgumentError(
-            f"field {name!r} ({field}) has no fixed size: give it a pipeline: {{{name!r}: [mldf.Pad()]}}, say"
-        )
-
-    def _finisher(self, names: tuple[str, ...], calls: dict[str, list[Callable[[Any], Any]]]) -> Convert | None:
-        """What is left to do in Python; None: nothing."""
-        index, _, key = self._wants
-        keys = self._key_names if key else None
-        given = [n for n in names if n != "index" or index] + ["key"] * key
-        self._names = tuple(given)
-        if self._convert is None and not calls and not key and not self._transforms:
-            return None
-        convert, transforms, make = self._convert, self._transforms, batch_type(self._names)
-        steps = [(n, calls[n]) for n in names if n in calls]
-        plain = not key and not steps
-
-        def finish(raw: Batch) -> Any:
-            values = raw if convert is None else tuple(convert(v) for v in raw)
-            if not plain:
-                by_name = dict(zip(names, values))
-                for name, functions in steps:
-                    for function in functions:
-                        by_name[name] = function(by_name[name])
-                if keys is not None:
-                    by_name["key"] = keys(raw)
-                values = tuple(by_name[n] for n in given)
-            batch: Any = tuple.__new__(make, values)
-            for transform in transforms:
-                batch = transform(batch)
-            return batch
-
-        return finish
-
-    def _key_names(self, raw: Batch) -> list[str]:
-        files = self._dataset._view.files
-        numbers = np.asarray(raw["index"]).tolist()
-        parts = np.searchsorted(np.asarray(files.starts), numbers, side="right") - 1
-        return [files.readers[p].key(n - files.starts[p]) for n, p in zip(numbers, parts.tolist())]
+    def _make(self, pipelines: Pipelines | None) -> Made:
+        made = self._outputs.make(pipelines, self._options, self._order)
+        self._names, self._shapes, self._left_out = made.names, made.shapes, made.left_out
+        return made
 
     # ---- iteration ----
 
@@ -351,6 +221,14 @@ class Loader:
         if self._core is None:
             raise StateError("this loader is closed")
         return self._core
+
+    def _switch(self) -> _mldf.Loader:
+        """To the pipelines that were set for the next epoch."""
+        assert self._waiting is not None
+        self._alive().close()
+        made, self._pipelines = self._waiting
+        self._core, self._finish, self._waiting = made.core, made.finish, None
+        return made.core
 
     def __len__(self) -> int:
         """Batches of an epoch, for this rank. With a budget: at most."""
@@ -360,9 +238,7 @@ class Loader:
         """Begins the next epoch, or goes on where a state was loaded."""
         core = self._alive()
         if self._waiting is not None:
-            core.close()
-            core, self._pipelines, self._finish = self._waiting
-            self._core, self._waiting = core, None
+            core = self._switch()
         resumed = self._resumed
         if not resumed:
             core.begin(self._next_epoch)
@@ -403,54 +279,27 @@ class Loader:
             raise StateError("set_pipelines comes before load_state_dict")
         made = self._make(pipelines)
         if self._waiting is not None:
-            self._waiting[0].close()
-        self._waiting = (made[0], pipelines, made[1])
+            self._waiting[0].core.close()
+        self._waiting = (made, pipelines)
 
     # ---- state ----
-
-    def _is_end(self, state: Mapping[str, Any]) -> bool:
-        """Nothing of the epoch is left?"""
-        rest = state["count"] - state["consumed"]
-        whole = self._options["global_batch_size"] or self._options["batch_size"] * self.world_size
-        drops = self._options["last"] == LASTS.index("drop") and not self._options["bucket_window"]
-        return bool(rest <= 0 or (drops and rest < whole))
 
     def state_dict(self) -> dict[str, Any]:
         """Where the run is: what was taken from the iterator. A small dict of numbers and text (JSON below 1 kB), equal
         on all ranks. Taken at an epoch's end, it is the beginning of the next.
         """
-        core = self._alive()
-        state: dict[str, Any] = json.loads(core.state())
-        if self._state_of_next:
-            state["epoch"], state["consumed"] = self._next_epoch, 0
-            state.pop("bucket", None)
-            return state
-        state["epoch"], state["consumed"] = core.place  # without a batch that next() has not handed over
-        if self._is_end(state):
-            state["epoch"], state["consumed"] = state["epoch"] + 1, 0
-        if state["consumed"] == 0:
-            state.pop("bucket", None)
-        return state
+        next_epoch = self._next_epoch if self._state_of_next else None
+        return snapshot(self._alive(), self._options, next_epoch)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iter() goes on where the state was taken: also with other threads, batch sizes or ranks. Refused
         with the reason when the order is another (files, order, seed, subset).
         """
-        core = self._waiting[0] if self._waiting is not None else self._alive()
-        if not isinstance(state, Mapping):
-            raise WrongTypeError(f"load_state_dict: the dict of state_dict() is needed, not {type(state).__name__}")
-        wanted = dict(state)
-        for name in ("epoch", "consumed", "count"):
-            if not isinstance(wanted.get(name), int):
-                raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}")
-        if self._is_end(wanted):
-            wanted["epoch"], wanted["consumed"] = wanted["epoch"] + 1, 0
-            wanted.pop("bucket", None)
+        core = self._waiting[0].core if self._waiting is not None else self._alive()
+        wanted = checked(state, self._options)
         core.restore(json.dumps(wanted), wanted["epoch"], wanted["consumed"])
         if self._waiting is not None:
-            self._alive().close()
-            self._core, self._pipelines, self._finish = self._waiting
-            self._waiting = None
+            self._switch()
         self._next_epoch, self._resumed, self._state_of_next = wanted["epoch"], True, False
         self._generation += 1
 
@@ -485,25 +334,7 @@ class Loader:
         return self._alive().bad()
 
     def __repr__(self) -> str:
-        files = self._dataset.paths
-        where = os.path.basename(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-        if self._core is None:
-            return f"Loader({where}, closed)"
-        o = self._options
-        size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
-        lines = [f"Loader({where}: {len(self._dataset):,} samples, {len(self):,} batches of {size})"]
-        width = max(len(n) for n, _, _ in self._shapes)
-        for name, kind, shape in self._shapes:
-            dims = ", ".join("?" if d is None else str(d) for d in (self.batch_size, *shape))
-            lines.append(f"  {name:{width}}  {dtype_name(kind)}[{dims}]")
-        if self._left_out:
-            lines.append(f"  without {', '.join(self._left_out)}")
-        order = self._order[0] if self._order and self._order[0] != "subset" else ORDERS[o["order"]]
-        lines.append(
-            f"  order {order}, seed {o['seed']}, epoch {self.epoch}; rank {self.rank} of {self.world_size} "
-            f"({self._rank_from}); {self._core.stats()['threads']} threads"
-        )
-        return "\n".join(lines)
+        return summary(self)
 
     # ---- life ----
 
@@ -513,7 +344,7 @@ class Loader:
         if core is not None:
             core.close()
         if self._waiting is not None:
-            self._waiting[0].close()
+            self._waiting[0].core.close()
             self._waiting = None
         if self._own and core is not None:
             self._dataset.close()
@@ -534,45 +365,3 @@ class Loader:
 
 def _rebuild(dataset: Dataset, given: dict[str, Any]) -> Loader:
     return Loader(dataset, **given)
-
-
-class LoaderIterator(Iterator[Any]):
-    """One epoch of a loader. A later iter() of the loader ends it."""
-
-    __slots__ = ("_core", "_finish", "_generation", "_loader", "_may_skip")
-
-    def __init__(self, loader: Loader, core: _mldf.Loader, finish: Convert | None, resumed: bool) -> None:
-        self._loader, self._core, self._finish = loader, core, finish
-        self._generation = loader._generation
-        self._may_skip = resumed  # a state at the very end of an epoch
-
-    def __next__(self) -> Any:
-        """A batch. One that was interrupted on its way (Ctrl-C) comes again at the next call."""
-        loader, core = self._loader, self._core
-        if self._generation != loader._generation:
-            if self._generation < 0:
-                raise StopIteration
-            raise StateError("a later iter() or load_state_dict() of this loader has taken over")
-        raw = core.next()
-        if raw is None:
-            return self._end()
-        self._may_skip = False
-        if self._finish is None:
-            core.pending = None
-            return raw
-        try:
-            out = self._finish(raw)
-        except Exception:  # not KeyboardInterrupt
-            core.pending = None
-            raise
-        core.pending = None  # a plain store, and nothing after it that looks for signals
-        return out
-
-    def _end(self) -> Any:
-        if self._may_skip:
-            self._may_skip = False
-            self._core.begin(self._loader._next_epoch)
-            self._loader._next_epoch += 1
-            return self.__next__()
-        self._generation = -1
-        raise StopIteration

@@ -1,11 +1,17 @@
-"""Where a loader's time went."""
+"""What a loader is, for people, and where its time went."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["LoaderStats"]
+from .arguments import ORDERS, dtype_name
+
+if TYPE_CHECKING:
+    from .loader import Loader
+
+__all__ = ["LoaderStats", "summary"]
 
 
 @dataclass(frozen=True)
@@ -59,3 +65,26 @@ class LoaderStats:
             lines.append(f"  {name:{width}}  {seconds:8.3f} s  {100 * seconds / work if work else 0:5.1f} %")
         lines.append(f"  next() waited {self.wait_loader:.3f} s; threads waited {self.wait_consumer:.3f} s for room")
         return "\n".join(lines)
+
+
+def summary(loader: Loader) -> str:
+    """What ``repr(loader)`` says."""
+    files = loader._dataset.paths
+    where = os.path.basename(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    if loader._core is None:
+        return f"Loader({where}, closed)"
+    o = loader._options
+    size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
+    lines = [f"Loader({where}: {len(loader._dataset):,} samples, {len(loader):,} batches of {size})"]
+    width = max(len(n) for n, _, _ in loader._shapes)
+    for name, kind, shape in loader._shapes:
+        dims = ", ".join("?" if d is None else str(d) for d in (loader.batch_size, *shape))
+        lines.append(f"  {name:{width}}  {dtype_name(kind)}[{dims}]")
+    if loader._left_out:
+        lines.append(f"  without {', '.join(loader._left_out)}")
+    order = loader._order[0] if loader._order and loader._order[0] != "subset" else ORDERS[o["order"]]
+    lines.append(
+        f"  order {order}, seed {o['seed']}, epoch {loader.epoch}; rank {loader.rank} of {loader.world_size} "
+        f"({loader._rank_from}); {loader._core.stats()['threads']} threads"
+    )
+    return "\n".join(lines)

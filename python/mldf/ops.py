@@ -32,6 +32,7 @@ __all__ = [
     "Equalize",
     "Erasing",
     "Expr",
+    "Fill",
     "Flatten",
     "Gamma",
     "Gather",
@@ -296,20 +297,22 @@ class Decode(Operation):
     """A stored picture becomes pixels.
 
     exact     never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize
-    channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3
-    orient    turn and mirror as the EXIF orientation says
+    channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3; None: as the dataset was opened
+    orient    turn and mirror as the EXIF orientation says; None: as the dataset was opened
     bits      8 or 16; 0: as stored when all are alike, else 8
     """
 
     name: ClassVar[str] = "decode"
     parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
         ("exact", "bool", False),
-        ("channels", "int", 0),
-        ("orient", "bool", False),
+        ("channels", "int", None),
+        ("orient", "bool", None),
         ("bits", "int", 0),
     )
 
-    def __init__(self, exact: bool = False, channels: int = 0, orient: bool = False, bits: int = 0) -> None:
+    def __init__(
+        self, exact: bool = False, channels: int | None = None, orient: bool | None = None, bits: int = 0
+    ) -> None:
         super().__init__(exact, channels, orient, bits)
 
 
@@ -371,6 +374,21 @@ class Expr(Operation):
 
     def __init__(self, text: str, p: Floats = ()) -> None:
         super().__init__(text, p)
+
+
+class Fill(Operation):
+    """A constant for nulls; steps in front of it are left out for them, those behind it see the constant.
+
+    value  every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel
+           of a picture, or (nan)
+    valid  one more output NAME_valid: false where the value was null
+    """
+
+    name: ClassVar[str] = "fill"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("value", "floats", 0), ("valid", "bool", False))
+
+    def __init__(self, value: Floats = 0, valid: bool = False) -> None:
+        super().__init__(value, valid)
 
 
 class Flatten(Operation):

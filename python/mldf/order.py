@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["shuffled", "stratified"]
+from .errors import ArgumentError, WrongTypeError
+
+__all__ = ["seed_number", "shuffled", "stratified"]
 
 Numbers = npt.NDArray[np.intp]
 
@@ -20,13 +22,27 @@ def mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
+def seed_number(seed: Any) -> int:
+    """A seed: a whole number of 64 bits.
+
+    >>> seed_number(2**64 - 1)
+    18446744073709551615
+    """
+    if not hasattr(seed, "__index__"):
+        raise WrongTypeError(f"seed={seed!r}: a whole number is needed")
+    number = int(seed.__index__())
+    if not 0 <= number < 2**64:
+        raise ArgumentError(f"seed={number}: it is a whole number from 0 to 18446744073709551615 (2**64 - 1)")
+    return number
+
+
 def shuffled(count: int, seed: int) -> Numbers:
     """0 to count - 1 in an order that the seed decides.
 
     >>> shuffled(6, seed=1).tolist() == shuffled(6, seed=1).tolist() != shuffled(6, seed=2).tolist()
     True
     """
-    start = mixed(np.array([(seed + 0x9E3779B97F4A7C15) % 2**64], np.uint64))
+    start = mixed(np.array([(seed_number(seed) + 0x9E3779B97F4A7C15) % 2**64], np.uint64))
     with np.errstate(over="ignore"):
         keys = mixed(start + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     return np.argsort(keys, kind="stable")

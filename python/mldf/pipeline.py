@@ -271,6 +271,8 @@ class Compiled:
     """Python callables by output."""
     plain: list[str] = field(default_factory=list)
     """Fields that are wanted as they are."""
+    dropped: set[str] = field(default_factory=set)
+    """Fields that are no outputs."""
     own: dict[str, OwnOperation] = field(default_factory=dict)
     """The user's own operations by name."""
 
@@ -375,6 +377,7 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
         if pipeline is None:
             out.statements.append(f"{left}: drop")
             out.named.add(key)
+            out.dropped.add(key)
             continue
         texts, callables = _steps(key, pipeline, out.own)
         if texts:

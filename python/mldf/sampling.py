@@ -15,20 +15,13 @@ __all__ = ["describe"]
 Numbers = npt.NDArray[np.uint64]
 
 
-def _ascending(numbers: Numbers, shuffled: bool) -> Numbers:
-    """The subset as the library takes it. The order that numbers were given in is lost in a shuffle anyway."""
-    if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
-        return np.ascontiguousarray(numbers)
-    out = np.sort(numbers)
-    twice = out[1:] == out[:-1]
-    if twice.any():
-        n = int(out[1:][twice][0])
-        raise ArgumentError(f"subset: sample {n} is there twice; weights= draws samples more than once")
-    if not shuffled:
-        raise ArgumentError(
-            "subset: its samples are not in ascending order, and the order is sequential; sort them, or shuffle"
-        )
-    return out
+def _listed(numbers: Numbers, shuffled: bool) -> Numbers:
+    """The subset as the library takes it: as it is when its order counts, sorted when a shuffle is to follow, so that
+    the same samples are shuffled the same way however they were listed.
+    """
+    if shuffled and len(numbers) > 1 and not bool((numbers[1:] > numbers[:-1]).all()):
+        return np.sort(numbers)
+    return np.ascontiguousarray(numbers)
 
 
 def _numbers(dataset: Dataset) -> Numbers | None:
@@ -89,4 +82,4 @@ def describe(
     if draws is not None:
         raise ArgumentError("samples_per_epoch goes with weights, balance or ratios")
     numbers = _numbers(dataset)
-    return None if numbers is None else ("subset", _ascending(numbers, shuffled))
+    return None if numbers is None else ("subset", _listed(numbers, shuffled))

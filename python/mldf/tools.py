@@ -26,6 +26,7 @@ from .dataset import Dataset
 from .errors import ArgumentError
 from .fields import registered_types, schema_json
 from .look import opened, secret_options
+from .order import seed_number
 from .paths import Path, Paths, encode, expand
 from .progress import ProgressArgument, Reporting
 from .results import Part, Result, Skip
@@ -367,7 +368,7 @@ def split(
         "names": names,
         "by": by,
         "shuffle": shuffle,
-        "seed": seed,
+        "seed": seed_number(seed),
         "compress": _compress(compress),
     }
     with opened(source, key, passphrase) as reader, Reporting("split", progress) as hook:

@@ -55,7 +55,7 @@ static mldf_status take_dims(struct array_plan *array, const struct edge *edge, 
 static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, mldf_error *err) {
     static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_RAGGED};
     struct array_plan *array = add_array(naming, kinds[output->collate], output->name, "", output->edge.dtype);
-    struct array_plan *length = NULL, *mask = NULL, *offset = NULL;
+    struct array_plan *length = NULL, *mask = NULL, *offset = NULL, *valid = NULL;
     if (output->collate == COLLATE_PAD) {
         length = add_array(naming, ARRAY_LENGTH, output->name, "_length", MLDF_I64);
         if (output->mask)
@@ -63,6 +63,8 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
     } else if (output->collate == COLLATE_RAGGED) {
         offset = add_array(naming, ARRAY_OFFSET, output->name, "_offset", MLDF_I64);
     }
+    if (output->valid)
+        valid = add_array(naming, ARRAY_FILLED, output->name, "_valid", MLDF_BOOL);
     if (!array)
         return MLDF_OK;
     array->output = index;
@@ -71,6 +73,8 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
         length->output = index;
     if (offset)
         offset->output = index;
+    if (valid)
+        valid->output = index;
     if (mask) {
         mask->output = index;
         mask->length = array->length;
@@ -251,7 +255,8 @@ static void set_mask(bool *mask, size_t room, uint64_t length) {
     memset(mask + set, 0, room - set);
 }
 
-void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid) {
+void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid,
+                        const struct plan_worker *worker, unsigned side) {
     const struct batch_pool *pool = batch->pool;
     for (size_t i = 0; i < pool->array_count; i++) {
         const struct array_plan *plan = &pool->arrays[i];
@@ -260,6 +265,8 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *len
             mldfi_store_u64(at, lengths[plan->output]);
         else if (plan->kind == ARRAY_MASK)
             set_mask((bool *)at, batch->rows[i], lengths[plan->output]);
+        else if (plan->kind == ARRAY_FILLED)
+            *(bool *)at = !mldfi_worker_filled(worker, side, plan->output);
         else if (plan->kind == ARRAY_INDEX)
             mldfi_store_u64(at, index);
         else if (plan->kind == ARRAY_VALID)

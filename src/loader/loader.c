@@ -36,6 +36,9 @@ static mldf_status check_options(mldf_loader_options *o, mldf_error *err) {
     if ((unsigned)o->last > MLDF_LAST_PAD || (unsigned)o->bad > MLDF_BAD_SUBSTITUTE ||
         (unsigned)o->codegen > MLDF_CODEGEN_WAIT)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "last, bad or codegen has a value that does not exist");
+    if (o->decode_channels < 0 || o->decode_channels > 4 || o->decode_channels == 2)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "decode_channels %d; 0, 1, 3 and 4 can be asked for",
+                          o->decode_channels);
     if (o->threads < -1)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads", o->threads);
     if ((o->budget || o->bucket_output) && !o->bucket_window)
@@ -97,6 +100,8 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
                                 .reference = o->reference,
                                 .isa = o->isa,
                                 .codegen = (int)o->codegen,
+                                .channels = o->decode_channels,
+                                .orient = o->decode_orient,
                                 .seed = o->seed};
     mldf_status status = mldf_pipeline_parse(o->context, text, strlen(text), &loader->pipeline, err);
     if (status < 0)

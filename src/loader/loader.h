@@ -89,6 +89,7 @@ enum array_kind {
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,
     ARRAY_OFFSET, /* of a ragged output */
+    ARRAY_FILLED, /* NAME_valid of an output whose nulls are filled */
     ARRAY_INDEX,
     ARRAY_VALID
 };
@@ -145,8 +146,9 @@ mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint6
                             mldf_batch **out, mldf_error *err);
 /* Where a sample's outputs go. */
 void mldfi_batch_targets(const mldf_batch *batch, size_t row, const uint64_t *lengths, struct plan_target *targets);
-/* What is not an output of the plan: length, mask, index, valid of one sample. */
-void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid);
+/* What is not an output of the plan: length, mask, index, valid of one sample. It is the one that `worker` ran last, on this side. */
+void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid,
+                        const struct plan_worker *worker, unsigned side);
 /* Leaves the rows out for which keep is false; arrays of rows alone (no RAGGED). */
 void mldfi_batch_compact(mldf_batch *batch, const bool *keep);
 

@@ -222,9 +222,11 @@ static mldf_status aim(struct worker *worker, struct job *job, size_t index, str
     return MLDF_OK;
 }
 
-static void complete(struct worker *worker, struct job *job, size_t index) {
+/* side: of the plan's worker, which ran the sample. */
+static void complete(struct worker *worker, struct job *job, size_t index, unsigned side) {
     const struct slot *slot = &job->slots[index];
-    mldfi_batch_extras(job->batch, index, job_lengths(worker, job, index), index_of(worker, &slot->seat), slot->valid);
+    mldfi_batch_extras(job->batch, index, job_lengths(worker, job, index), index_of(worker, &slot->seat), slot->valid,
+                       worker->plan, side);
 }
 
 static bool run_one(struct worker *worker, struct job *job, size_t index) {
@@ -239,7 +241,7 @@ static bool run_one(struct worker *worker, struct job *job, size_t index) {
                                     worker->targets[0], &err);
         }
         if (status >= 0) {
-            complete(worker, job, index);
+            complete(worker, job, index, 0);
             return true;
         }
         enum verdict verdict = deal(worker, job, index, slot, true, &err);
@@ -388,9 +390,10 @@ static bool run_couple(struct worker *worker, struct job *job, struct couple *co
         if (verdict != RETRY)
             return verdict != FAILED;
     }
+    bool both = couple->side[0] && !couple->side[0]->skipped && couple->side[1] && !couple->side[1]->skipped;
     for (unsigned s = 0; s < 2; s++)
         if (couple->index[s] != SIZE_MAX && !couple->side[s]->skipped)
-            complete(worker, job, couple->index[s]);
+            complete(worker, job, couple->index[s], both ? s : 0); /* one alone is run as the first */
     return true;
 }
 

@@ -62,6 +62,14 @@ void mldf_order_free(mldf_order *order) {
     free(order);
 }
 
+/* Each entry larger than the one before. */
+static bool is_ascending(const uint64_t *list, uint64_t count) {
+    for (uint64_t i = 1; i < count; i++)
+        if (list[i] <= list[i - 1])
+            return false;
+    return true;
+}
+
 static mldf_status range_or_subset(enum order_form form, const uint64_t *list, uint64_t count,
                                    const mldf_order_options *options, mldf_order **out, mldf_error *err) {
     mldf_order_options taken;
@@ -87,6 +95,7 @@ static mldf_status range_or_subset(enum order_form form, const uint64_t *list, u
             return MLDF_E_MEMORY;
         }
         memcpy(order->list, list, (size_t)count * sizeof *list);
+        order->mixed = !is_ascending(list, count);
     }
     mldfi_order_digest(order);
     *out = order;
@@ -105,12 +114,6 @@ mldf_status mldf_order_new_subset(const uint64_t *samples, uint64_t count, const
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a subset of %" PRIu64 " samples without a list", count);
     if (count > SIZE_MAX / sizeof *samples)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a list of %" PRIu64 " samples does not fit into memory", count);
-    for (uint64_t i = 1; i < count; i++)
-        if (samples[i] <= samples[i - 1])
-            return mldfi_fail(err, MLDF_E_ARGUMENT,
-                              "a subset is ascending and without repetition; entry %" PRIu64 " is %" PRIu64
-                              " after %" PRIu64,
-                              i, samples[i], samples[i - 1]);
     return range_or_subset(ORDER_SUBSET, samples, count, options, out, err);
 }
 
@@ -121,7 +124,7 @@ uint64_t mldf_order_count(const mldf_order *order) {
 }
 
 bool mldf_order_is_invertible(const mldf_order *order) {
-    if (!order || order->form == ORDER_WEIGHTS)
+    if (!order || order->form == ORDER_WEIGHTS || order->mixed)
         return false;
     for (size_t i = 0; i < order->part_count; i++)
         if (!mldf_order_is_invertible(order->parts[i].order))
@@ -231,7 +234,9 @@ mldf_status mldf_order_find(const mldf_order *order, uint64_t epoch, const mldf_
     if (!order || !place || !position)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no order, no sample or no place for its position");
     if (!mldf_order_is_invertible(order))
-        return mldfi_fail(err, MLDF_E_STATE, "draws by weight have no inverse: a sample may come often, or never");
+        return mldfi_fail(err, MLDF_E_STATE,
+                          "draws by weight, and subsets that are not ascending, have no inverse: a sample may come "
+                          "often, or never");
     if (order->form == ORDER_MIXTURE)
         return mldfi_mixture_find(order, epoch, place, position) ? MLDF_OK : MLDF_END;
     if (place->part != 0)

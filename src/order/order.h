@@ -34,6 +34,7 @@ struct mldf_order {
     uint64_t block, window; /* quasi-random */
     struct perm_shape blocks, full_window;
     uint64_t *list; /* subset: the samples */
+    bool mixed;     /* they are not ascending, or repeat: no inverse */
 
     /* Weights: sums[i] is the sum of the whole-number weights 0 .. i. */
     uint64_t *sums;

@@ -10,4 +10,7 @@ struct decode_state {
     int bits;
 };
 
+/* Where the text does not say. */
+void mldfi_decode_defaults(struct op *op, int channels, bool orient);
+
 #endif

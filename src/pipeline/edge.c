@@ -1,7 +1,9 @@
-/* Types of values in words: "u8 375x500x3 picture"; element types by their short names; sizes. */
+/* Types of values in words: "u8 375x500x3 picture"; element types by their short names, and what they hold; sizes. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/convert.h"
 #include "pipeline/pipeline.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -26,6 +28,32 @@ mldf_dtype mldfi_dtype_word(const char *word, size_t bytes) {
 
 const char *mldfi_dtype_short(mldf_dtype dtype) {
     return (unsigned)dtype < DTYPE_WORDS ? dtype_words[dtype] : "none";
+}
+
+bool mldfi_dtype_holds(mldf_dtype dtype, double value) {
+    static const struct {
+        double least, most;
+    } ends[] = {
+        [MLDF_BOOL] = {0, 1},
+        [MLDF_I8] = {-128, 127},
+        [MLDF_U8] = {0, 255},
+        [MLDF_I16] = {-32768, 32767},
+        [MLDF_U16] = {0, 65535},
+        [MLDF_I32] = {-2147483648.0, 2147483647.0},
+        [MLDF_U32] = {0, 4294967295.0},
+        [MLDF_I64] = {-0x1p63, 0x1p63 - 1024},
+        [MLDF_U64] = {0, 0x1p64 - 2048},
+    };
+    if (dtype >= MLDF_F16)
+        return true; /* as near as it gets */
+    return value >= ends[dtype].least && value <= ends[dtype].most && !(floor(value) < value);
+}
+
+void mldfi_dtype_element(mldf_dtype dtype, double value, uint64_t element[2]) {
+    element[0] = element[1] = 0;
+    if (dtype == MLDF_C64 || dtype == MLDF_C128)
+        dtype = dtype == MLDF_C64 ? MLDF_F32 : MLDF_F64;
+    mldfi_convert_elements(MLDF_F64, &value, dtype, element, 1);
 }
 
 /* ---- Sizes -------------------------------------------------------------------------------------------------------------------------- */

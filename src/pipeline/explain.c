@@ -26,12 +26,17 @@ static mldf_status write_chain(const struct chain *c, enum pass pass, mldf_buffe
     for (size_t at = 0; status == MLDF_OK && at < c->op_count;) {
         size_t count = group(c, at, pass);
         status = mldfi_buffer_printf(out, err, "%s%s", at ? " | " : " ", count > 1 ? "[" : "");
-        for (size_t i = 0; status == MLDF_OK && i < count; i++)
-            status = mldfi_buffer_printf(out, err, "%s%s", i ? " + " : "", c->ops[at + i].type->name);
+        for (size_t i = 0; status == MLDF_OK && i < count; i++) {
+            bool filled = c->fill && c->fill_at == at + i;
+            status = mldfi_buffer_printf(out, err, "%s%s%s%s", i ? " + " : "", filled ? c->fill->type->name : "",
+                                         filled ? (count > 1 ? " + " : " | ") : "", c->ops[at + i].type->name);
+        }
         if (status == MLDF_OK && count > 1)
             status = mldf_buffer_append(out, "]", 1, err);
         at += count;
     }
+    if (status == MLDF_OK && c->fill && c->fill_at == c->op_count)
+        status = mldfi_buffer_printf(out, err, "%s%s", c->op_count ? " | " : " ", c->fill->type->name);
     if (status == MLDF_OK && pass == PASS_CODE && !c->hidden)
         status = mldfi_buffer_printf(out, err, " -> the batch");
     return status == MLDF_OK ? mldf_buffer_append(out, "\n", 1, err) : status;

@@ -196,6 +196,7 @@ static mldf_status bind_again(struct builder *b, const struct binding *binding, 
     draft->origin = b->drafts[old].origin;
     draft->place = b->drafts[old].place;
     draft->step_count = b->drafts[old].step_count;
+    b->graph->chains[*out].output.valid = b->graph->chains[old].output.valid;
     b->drafts[old].replaced = b->graph->chains[old].hidden = true;
     return MLDF_OK;
 }
@@ -334,8 +335,7 @@ static mldf_status build(struct builder *b, mldf_error *err) {
 mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
                             const struct plan_options *options, struct graph *out, mldf_error *err) {
     static const mldf_pipeline nothing = {.text = NULL};
-    struct builder b = {.pipeline = pipeline ? pipeline : &nothing, .schema = schema, .bounds = bounds, .graph = out};
-    (void)options;
+    struct builder b = {.pipeline = pipeline ? pipeline : &nothing, .schema = schema, .bounds = bounds, .options = options, .graph = out};
     memset(out, 0, sizeof *out);
     mldf_status status = build(&b, err);
     free(b.drafts);

@@ -11,6 +11,9 @@ void mldfi_chain_free(struct chain *chain) {
     for (size_t i = 0; i < chain->op_count; i++)
         mldfi_op_free(&chain->ops[i]);
     free(chain->ops);
+    if (chain->fill)
+        mldfi_op_free(chain->fill);
+    free(chain->fill);
     free(chain->name);
     free(chain->field_name);
     free(chain->member);
@@ -79,15 +82,15 @@ mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* x_length, x_offset and x_mask come with x. */
+/* x_length, x_offset, x_mask and x_valid come with x. */
 static mldf_status check_names(const struct builder *b, mldf_error *err) {
-    static const char *const suffixes[] = {"_length", "_offset", "_mask"};
+    static const char *const suffixes[] = {"_length", "_offset", "_mask", "_valid"};
     const struct graph *g = b->graph;
     for (size_t i = 0; i < g->chain_count; i++) {
         const struct plan_output *out = &g->chains[i].output;
-        bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask};
+        bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask, out->valid};
         size_t bytes = strlen(g->chains[i].name);
-        if (g->chains[i].hidden || out->collate == COLLATE_FIXED)
+        if (g->chains[i].hidden)
             continue;
         for (size_t k = 0; k < g->chain_count; k++)
             for (size_t s = 0; s < sizeof used && !g->chains[k].hidden; s++)

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "pipeline/collate.h"
+#include "pipeline/decode.h"
 #include "pipeline/graph.h"
+#include "pipeline/null.h"
 #include "pipeline/registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -142,6 +144,39 @@ static mldf_status infer_one(struct builder *b, size_t chain, struct op *op, mld
     return mldfi_op_infer(op, &b->drafts[chain].edge, 1, err);
 }
 
+/* What fill needs in front of it: steps that nobody else depends on. */
+static mldf_status check_fill(const struct builder *b, size_t at, const struct step *step, mldf_error *err) {
+    const struct chain *chain = &b->graph->chains[at];
+    const char *what = NULL;
+    if (chain->field == SIZE_MAX)
+        what = "nulls come from fields: it stands in the first statement of one, before others are made of it";
+    else if (chain->fill)
+        what = "the nulls are filled already";
+    for (size_t i = 0; i < chain->op_count && !what; i++)
+        if (chain->ops[i].type->flags & OP_PAIR)
+            what = "samples are mixed already: it stands in front of that";
+    for (size_t i = 0; i < b->lead_count && !what; i++)
+        if (b->leads[i].leader == at)
+            what = "others share the draws of the steps in front of it, which a null does not make: it stands in front";
+    if (!what)
+        return MLDF_OK;
+    (void)mldfi_fail(err, MLDF_E_ARGUMENT, "%s", what);
+    return name_step(b, at, step, MLDF_E_ARGUMENT, err);
+}
+
+/* fill is kept beside the other steps. */
+static mldf_status note_fill(struct chain *chain, struct op *op, mldf_error *err) {
+    chain->fill = mldfi_alloc(sizeof *chain->fill, err);
+    if (!chain->fill) {
+        mldfi_op_free(op);
+        return MLDF_E_MEMORY;
+    }
+    *chain->fill = *op;
+    chain->fill_at = chain->op_count;
+    chain->output.valid = mldfi_null_wants_valid(op);
+    return MLDF_OK;
+}
+
 /* pad and ragged: how the batch is made. */
 static void note_collate(struct chain *chain, const struct op *op) {
     const struct collate_state *state = op->state;
@@ -155,7 +190,10 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
                              mldf_error *err) {
     struct chain *chain = &b->graph->chains[at];
     struct draft *draft = &b->drafts[at];
-    mldf_status status =
+    mldf_status status = step->type == &mldfi_op_null ? check_fill(b, at, step, err) : MLDF_OK;
+    if (status < 0)
+        return status;
+    status =
         mldfi_array_reserve(&chain->ops, &draft->op_capacity, chain->op_count + 1, sizeof chain->ops[0], err);
     if (status < 0)
         return status;
@@ -163,6 +201,8 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     status = mldfi_bind_parameters(b->pipeline, step, op, err);
     if (status < 0)
         return status;
+    if (b->options && strcmp(step->type->name, "decode") == 0)
+        mldfi_decode_defaults(op, b->options->channels, b->options->orient);
     op->stream = place->stream;
     op->shared = place->shared;
     op->leads = place->leader == at;
@@ -177,9 +217,12 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     draft->edge = op->out;
     if (step->type->flags & OP_COLLATE)
         note_collate(chain, op);
-    chain->op_count++;
+    if (step->type == &mldfi_op_null)
+        status = note_fill(chain, op, err);
+    else
+        chain->op_count++;
     draft->step_count += step->bytes > 0;
-    return MLDF_OK;
+    return status;
 }
 
 static mldf_status append_all(struct builder *b, const struct target *t, const struct step *step, mldf_error *err) {

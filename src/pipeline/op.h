@@ -221,6 +221,10 @@ const struct op_type *mldfi_op_find(const char *name, size_t bytes);
 /* The index-th of all operations, or NULL. */
 const struct op_type *mldfi_op_at(size_t index);
 
+/* Whether an element of the type can be exactly that; floats: anything. */
+bool mldfi_dtype_holds(mldf_dtype dtype, double value);
+/* A number as an element of the type; complex ones have no imaginary part. */
+void mldfi_dtype_element(mldf_dtype dtype, double value, uint64_t element[2]);
 /* "u8 375x500x3 picture" and the like, appended. */
 mldf_status mldfi_edge_write(const struct edge *edge, mldf_buffer *out, mldf_error *err);
 /* MLDF_E_TYPE "step: wants ..., gets a ...". */

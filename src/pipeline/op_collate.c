@@ -1,5 +1,4 @@
 /* pad and ragged say how values of different lengths become a batch; truncate cuts a value's first dimension. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "pipeline/collate.h"
@@ -39,32 +38,12 @@ static const struct op_param pad_params[] = {
     OP_END_OF_PARAMS,
 };
 
-/* Whether an element of the type can be exactly that. */
-static bool holds(mldf_dtype dtype, double value) {
-    static const struct {
-        double least, most;
-    } ends[] = {
-        [MLDF_BOOL] = {0, 1},
-        [MLDF_I8] = {-128, 127},
-        [MLDF_U8] = {0, 255},
-        [MLDF_I16] = {-32768, 32767},
-        [MLDF_U16] = {0, 65535},
-        [MLDF_I32] = {-2147483648.0, 2147483647.0},
-        [MLDF_U32] = {0, 4294967295.0},
-        [MLDF_I64] = {-0x1p63, 0x1p63 - 1024},
-        [MLDF_U64] = {0, 0x1p64 - 2048},
-    };
-    if (dtype >= MLDF_F16)
-        return true;
-    return value >= ends[dtype].least && value <= ends[dtype].most && !(floor(value) < value);
-}
-
 static mldf_status pad_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct collate_state *state;
     mldf_status s = check_list(op, in, err);
     int64_t length = op->args[PAD_LENGTH].i;
     *out = *in;
-    if (!s && !holds(in->dtype, op->args[PAD_VALUE].f))
+    if (!s && !mldfi_dtype_holds(in->dtype, op->args[PAD_VALUE].f))
         s = mldfi_fail(err, MLDF_E_ARGUMENT, "value %g does not fit the element type %s", op->args[PAD_VALUE].f,
                        mldf_dtype_name(in->dtype));
     if (!s && length > 0 && in->dims[0] != DIM_VARIES && in->dims[0] > length)

@@ -5,6 +5,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
+enum { EXACT, CHANNELS, ORIENT, BITS };
 static const struct op_param params[] = {
     {"exact", PARAM_BOOL, "false", 0, 0, NULL, 0, 0,
      "never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize"},
@@ -14,8 +15,15 @@ static const struct op_param params[] = {
     {"bits", PARAM_INT, "0", 0, 16, NULL, 0, 0, "8 or 16; 0: as stored when all are alike, else 8"},
     {NULL, PARAM_INT, NULL, 0, 0, NULL, 0, 0, NULL}};
 
+void mldfi_decode_defaults(struct op *op, int channels, bool orient) {
+    if (!op->args[CHANNELS].given)
+        op->args[CHANNELS].i = channels;
+    if (!op->args[ORIENT].given)
+        op->args[ORIENT].i = orient;
+}
+
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    int64_t channels = op->args[1].i, bits = op->args[3].i;
+    int64_t channels = op->args[CHANNELS].i, bits = op->args[BITS].i;
     struct decode_state *s;
     if (in->kind != VALUE_ENCODED)
         return mldfi_edge_refuse(op, in, "a stored picture", err);
@@ -32,9 +40,9 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
         channels = in->dims[2] == DIM_VARIES ? 3 : in->dims[2];
     if (bits == 0)
         bits = in->dtype == MLDF_U16 ? 16 : 8;
-    s->exact = op->args[0].i != 0;
+    s->exact = op->args[EXACT].i != 0;
     s->channels = channels == 2 ? 0 : (int)channels;
-    s->orient = op->args[2].i != 0;
+    s->orient = op->args[ORIENT].i != 0;
     s->bits = (int)bits;
     out->dims[2] = channels;
     out->most[2] = (uint64_t)channels;

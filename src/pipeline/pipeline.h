@@ -107,6 +107,8 @@ struct chain {
         source; /* type of the field's value, or of the one input's; of the first operation's output for a list of inputs */
     struct op *ops; /* an OP_COLLATE op stands last */
     size_t op_count;
+    struct op *fill; /* what a null becomes in front of ops[fill_at]; NULL: an error. Not one of ops (null.h) */
+    size_t fill_at;
     bool hidden;     /* no output: dropped, or an input only */
     uint32_t offset; /* of its name in the pipeline's text; 0 for fields that no statement names */
     struct plan_output output;

@@ -171,16 +171,24 @@ static mldf_status list_fields(struct plan *plan, mldf_error *err) {
     return MLDF_OK;
 }
 
+static mldf_status log_op(struct plan *plan, const struct op *op, mldf_error *err) {
+    mldf_status status = mldfi_buffer_printf(&plan->log, err, "\n      | %-22s ", op->type->name);
+    if (status == MLDF_OK)
+        status = mldfi_edge_write(&op->out, &plan->log, err);
+    if (status == MLDF_OK && op->type->explain)
+        op->type->explain(op, &plan->log);
+    return status;
+}
+
 static mldf_status log_chain(struct plan *plan, const struct chain *c, mldf_error *err) {
     mldf_status status = mldfi_buffer_printf(&plan->log, err, "  %s: ", c->name);
     if (status == MLDF_OK)
         status = mldfi_edge_write(&c->source, &plan->log, err);
-    for (size_t i = 0; status == MLDF_OK && i < c->op_count; i++) {
-        status = mldfi_buffer_printf(&plan->log, err, "\n      | %-22s ", c->ops[i].type->name);
-        if (status == MLDF_OK)
-            status = mldfi_edge_write(&c->ops[i].out, &plan->log, err);
-        if (status == MLDF_OK && c->ops[i].type->explain)
-            c->ops[i].type->explain(&c->ops[i], &plan->log);
+    for (size_t i = 0; status == MLDF_OK && i <= c->op_count; i++) {
+        if (c->fill && c->fill_at == i)
+            status = log_op(plan, c->fill, err);
+        if (status == MLDF_OK && i < c->op_count)
+            status = log_op(plan, &c->ops[i], err);
     }
     return status == MLDF_OK ? mldfi_buffer_printf(&plan->log, err, "\n") : status;
 }

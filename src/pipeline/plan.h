@@ -29,6 +29,8 @@ struct plan_options {
     bool exact, reference;
     const char *isa;
     int codegen; /* mldf_codegen */
+    int channels; /* of decode, where the text does not say; 0 and false: its own defaults */
+    bool orient;
     uint64_t seed;
 };
 
@@ -51,6 +53,7 @@ struct plan_output {
     uint64_t length;   /* PAD */
     double fill;       /* PAD: value of the padding */
     bool mask;         /* PAD: one more output NAME_mask (bool) */
+    bool valid;        /* one more output NAME_valid (bool): mldfi_worker_filled tells */
     bool many_lengths; /* the dims 1.. are fixed; dim 0 varies */
 };
 size_t mldfi_plan_output_count(const struct plan *plan);
@@ -92,6 +95,9 @@ mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, 
 mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                                 uint64_t epoch, uint64_t even, bool alone, const struct plan_target *targets_even,
                                 const struct plan_target *targets_odd, mldf_error *err);
+
+/* Of the sample that was run last (side 1: the odd one of a pair): was the output's value null, and filled? */
+bool mldfi_worker_filled(const struct plan_worker *worker, unsigned side, size_t output);
 
 /* Time of each step, added up by a worker in seconds; measured only while `on`. Names and count are the plan's. */
 size_t mldfi_plan_step_count(const struct plan *plan);

@@ -19,6 +19,7 @@ static const struct op_type *const *const families[] = {
     mldfi_ops_any,
     mldfi_ops_pair,
     mldfi_ops_collate,
+    mldfi_ops_null,
     mldfi_ops_warp,
     mldfi_ops_code,
 };

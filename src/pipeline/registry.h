@@ -11,6 +11,7 @@ extern const struct op_type *const mldfi_ops_point[];
 extern const struct op_type *const mldfi_ops_any[];
 extern const struct op_type *const mldfi_ops_pair[];
 extern const struct op_type *const mldfi_ops_collate[];
+extern const struct op_type *const mldfi_ops_null[];
 extern const struct op_type *const mldfi_ops_warp[];
 extern const struct op_type *const mldfi_ops_code[];
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/convert.h"
 #include "os/file.h"
 #include "pipeline/stage.h"
 #include "util/buffer.h"
@@ -79,6 +78,10 @@ void mldfi_worker_timing(struct plan_worker *worker, bool on) {
 
 const double *mldfi_worker_times(const struct plan_worker *worker) {
     return worker->times;
+}
+
+bool mldfi_worker_filled(const struct plan_worker *worker, unsigned side, size_t output) {
+    return worker->sides[side].chains[worker->plan->graph.outputs[output]].filled;
 }
 
 uint64_t mldfi_worker_bytes(const struct plan_worker *worker) {
@@ -263,13 +266,13 @@ static size_t room_bytes(const struct chain *c, const struct plan_target *target
 }
 
 static void fill_rest(uint8_t *at, size_t bytes, mldf_dtype dtype, double value) {
-    uint8_t element[16] = {0};
+    uint64_t element[2];
     size_t size = mldf_dtype_bytes(dtype);
     if (value == 0.0) {
         memset(at, 0, bytes);
         return;
     }
-    mldfi_convert_elements(MLDF_F64, &value, dtype, element, 1);
+    mldfi_dtype_element(dtype, value, element);
     for (size_t i = 0; i + size <= bytes; i += size)
         memcpy(at + i, element, size);
 }
@@ -306,6 +309,18 @@ static void name_chain(const struct chain *c, mldf_error *err) {
     mldfi_error_place(err, MLDF_NONE, c->field_name ? c->field_name : c->name);
 }
 
+/* A stage of a chain whose value is a constant: its steps behind fill, one by one; fused or not, they give the same bits. */
+static mldf_status run_filled(const struct run *r, struct side *side, size_t chain, const struct stage *stage,
+                              void *dst, size_t dst_bytes, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    bool joined = stage->kind == STAGE_SOURCE && stage->finish.use;
+    size_t end = stage->first + stage->count + (joined ? stage->finish.count : 0);
+    mldf_status status = MLDF_OK;
+    for (size_t i = stage->first > c->fill_at ? stage->first : c->fill_at; status == MLDF_OK && i < end; i++)
+        status = mldfi_run_op(r, side, chain, &c->ops[i], i + 1 == end ? dst : NULL, dst_bytes, err);
+    return status;
+}
+
 static mldf_status run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
                              const struct plan_target *target, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
@@ -313,9 +328,12 @@ static mldf_status run_chain(const struct run *r, struct side *side, size_t chai
     if (first == 0)
         status = mldfi_begin_chain(r, side, chain, err);
     for (size_t i = first; status == MLDF_OK && i < end; i++) {
-        bool last = i + 1 == c->stage_count && target;
-        status =
-            run_stage(r, side, chain, &c->stages[i], last ? target->data : NULL, last ? room_bytes(c, target) : 0, err);
+        void *dst = i + 1 == c->stage_count && target ? target->data : NULL;
+        size_t dst_bytes = dst ? room_bytes(c, target) : 0;
+        if (!side->chains[chain].null)
+            status = run_stage(r, side, chain, &c->stages[i], dst, dst_bytes, err);
+        if (status == MLDF_OK && side->chains[chain].null) /* the source stage finds it out */
+            status = run_filled(r, side, chain, &c->stages[i], dst, dst_bytes, err);
     }
     if (status == MLDF_OK && end == c->stage_count && target)
         status = deliver(c, &side->chains[chain].tensor, target, err);
@@ -419,7 +437,7 @@ static mldf_status length_of(const struct run *r, struct side *side, size_t chai
     }
     mldf_status status = mldfi_fetch_value(r, side, chain, err);
     struct tensor t = memory->tensor;
-    for (size_t i = 0; status == MLDF_OK && i < c->op_count; i++) {
+    for (size_t i = memory->null ? c->fill_at : 0; status == MLDF_OK && i < c->op_count; i++) {
         const struct op *op = &c->ops[i];
         const void *draw;
         struct tensor next = like(op, &t);

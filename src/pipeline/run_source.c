@@ -44,7 +44,7 @@ static mldf_status fetch(struct source *s, mldf_error *err) {
     if (status < 0)
         return status;
     if (s->value.kind == MLDF_KIND_NULL)
-        return mldfi_fail(err, MLDF_E_NULL, "the picture is null");
+        return mldfi_take_null(r, s->side, s->chain_index, err);
     status = mldf_image_record(&s->value, &s->info, err);
     if (status < 0)
         return status;
@@ -219,8 +219,9 @@ mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chai
     double start = mldfi_worker_clock(r->worker);
     mldf_status status = fetch(&s, err);
     r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
-    if (status == MLDF_OK)
-        status = compose(&s, err);
+    if (status < 0 || side->chains[chain].null)
+        return status;
+    status = compose(&s, err);
     if (status < 0)
         return status;
     bool all = s.composed + 1 == stage->count;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "pipeline/null.h"
 #include "pipeline/stage.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -98,18 +99,31 @@ static void take_frame(const struct edge *e, struct chain_memory *memory) {
     memory->frame = e->kind == VALUE_PICTURE ? mldfi_frame_of(&memory->tensor) : (struct frame){0};
 }
 
+mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    if (!c->fill)
+        return mldfi_fail(err, MLDF_E_NULL, "the value is null; the step fill makes a constant of it");
+    mldf_status status = mldfi_null_value(c->fill, &memory->buffers[0], &memory->tensor, err);
+    memory->in = 0;
+    memory->null = memory->filled = true;
+    take_frame(&c->fill->out, memory);
+    return status;
+}
+
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
     struct tensor *t = &memory->tensor;
     mldf_value v;
+    memory->null = memory->filled = false;
     double start = mldfi_worker_clock(r->worker);
     mldf_status status = r->feed->get(r->feed->user, side->position, c->field, &memory->value, &v, err);
     r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
     if (status < 0)
         return status;
     if (v.kind == MLDF_KIND_NULL)
-        return mldfi_fail(err, MLDF_E_NULL, "the value is null");
+        return mldfi_take_null(r, side, chain, err);
     memory->in = -1;
     *t = (struct tensor){.dtype = c->source.dtype, .planar = c->source.planar, .ndim = c->source.ndim};
     if (v.kind == MLDF_KIND_INT || v.kind == MLDF_KIND_UINT || v.kind == MLDF_KIND_FLOAT) {
@@ -130,11 +144,13 @@ mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t cha
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
+    memory->null = memory->filled = false;
     if (c->stage_count && (c->stages[0].kind == STAGE_SOURCE || c->stages[0].kind == STAGE_JOIN))
         return MLDF_OK;
     if (c->field != SIZE_MAX)
         return mldfi_fetch_value(r, side, chain, err);
     memory->tensor = side->chains[c->inputs[0]].tensor;
+    memory->filled = side->chains[c->inputs[0]].filled;
     memory->in = -1;
     take_frame(&c->source, memory);
     return MLDF_OK;

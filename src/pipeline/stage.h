@@ -61,6 +61,8 @@ struct side {
         struct tensor tensor;               /* the present value */
         int in;                             /* which buffer holds it; -1: elsewhere, not to be written */
         struct frame frame;                 /* of a picture */
+        bool null;                          /* the chain's own value was null: ops from fill_at on run on a constant */
+        bool filled;                        /* it was, or the one was that it goes on from */
         mldf_buffer table;                  /* of point-wise steps, */
         const struct finish_plan *table_of; /* these ones */
     } * chains;
@@ -100,6 +102,8 @@ mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain,
 /* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* The value is null: what it becomes, or an error. */
+mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 /* explain.c: the plan as written and after each pass, appended. */
 mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf_error *err);
 

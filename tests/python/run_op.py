@@ -36,7 +36,7 @@ def word_of(dtype):
 
 
 def run(text, value, *, seed=0, epoch=0, position=0, dtype=None, array=None, planar=False, role=None, frame=None, pair=False,
-        draws=False, sample=None):
+        draws=False, sample=None, null=False):
     """One value, a list of inputs, or with pair=True the two sides. A list comes back where several values do."""
     values = [np.asarray(v, order="C") for v in (value if isinstance(value, (list, tuple)) else [value])]
     first = values[0]
@@ -46,6 +46,7 @@ def run(text, value, *, seed=0, epoch=0, position=0, dtype=None, array=None, pla
     options += ["--role", role] if role else []
     options += ["--frame", f"{frame[0]}x{frame[1]}"] if frame else []
     options += ["--draw"] if draws else []
+    options += ["--null"] if null else []
     options += ["--sample", str(sample)] if sample is not None else []
     options += ["--inputs", str(len(values))] if len(values) > 1 and not pair else []
     dims = "x".join(map(str, first.shape)) or "-"

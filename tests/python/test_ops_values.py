@@ -387,3 +387,40 @@ def test_truncate_and_pad():
                                  ("pad(value=0.5)", np.zeros(3, np.int64), "does not fit"), ("ragged", np.float32(1), "at least one")):
         with pytest.raises(run_op.Refused, match=message):
             run_op.run(text, value)
+
+
+def test_fill():
+    """A value passes; a null is the constant in the shape that the steps in front of it make, and those behind it see it."""
+    for word, kind in run_op.WORDS.items():
+        shape, number = (3, 2), 1 if word == "bool" else 7
+        stored = np.zeros(shape, kind)
+        if word == "bf16":
+            want = np.full(shape, 0x40E0, np.uint16)
+        else:
+            want = np.full(shape, number, kind)
+        np.testing.assert_array_equal(run_op.run(f"fill({number})", stored, dtype=word), stored)
+        got = run_op.run(f"fill({number})", stored, dtype=word, null=True)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+    number = np.float64(3)
+    assert np.isnan(run_op.run("fill(nan)", number, null=True)) and run_op.run("fill(nan)", number) == 3
+    label = np.int64(2)
+    np.testing.assert_array_equal(run_op.run("one_hot(4) | fill(0.25)", label, null=True), np.full(4, 0.25, F))
+    np.testing.assert_array_equal(run_op.run("one_hot(4) | fill(0.25)", label), np.eye(4, dtype=F)[2])
+    np.testing.assert_array_equal(run_op.run("fill(3) | one_hot(4)", label, null=True), np.eye(4, dtype=F)[3])
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.float32])
+def test_fill_of_pictures(kind):
+    picture = noise(6, 8, 3, kind)
+    colour = np.broadcast_to(np.array([10, 20, 30], kind), (5, 4, 3))
+    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | fill([10, 20, 30])", picture, null=True), colour)
+    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | chw | fill([10, 20, 30])", picture, null=True),
+                                  colour.transpose(2, 0, 1))
+    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | fill([10, 20, 30]) | chw", picture, null=True),
+                                  colour.transpose(2, 0, 1))
+    np.testing.assert_array_equal(run_op.run("fill(9)", picture, null=True), np.full_like(picture, 9))
+    for text, value, message in (("fill(256)", picture.astype(np.uint8), "does not fit"), ("fill([1, 2])", picture, "one is enough"),
+                                 ("fill(nan)", np.int32(1), "does not fit"), ("fill([1, 2])", np.zeros(2, F), "one is enough")):
+        with pytest.raises(run_op.Refused, match=message):
+            run_op.run(text, value)

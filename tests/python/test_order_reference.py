@@ -304,7 +304,9 @@ def random_case(r, mixture=True):
         if form == "range":
             case["count"] = r.choice([r.randrange(1, 40), r.randrange(1, 3000)])
         else:
-            case["samples"] = sorted(r.sample(range(10**12), r.randrange(1, 300)))
+            case["samples"] = r.choices(range(r.choice([100, 10**12])), k=r.randrange(1, 300))
+            if r.randrange(2):
+                case["samples"] = sorted(set(case["samples"]))
     elif form == "weights":
         case["weights"] = [r.choice([0.0, 1.0, r.random(), r.expovariate(1) * 10.0 ** r.randrange(-9, 9)])
                            for _ in range(r.randrange(1, 200))] + [0.25]

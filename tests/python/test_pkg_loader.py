@@ -183,10 +183,7 @@ def test_subsets(path):
     mask[want] = True
     assert indices(load(path, subset=mask, index=True)) == want
     assert sorted(indices(load(path, subset=want[::-1], index=True, shuffle=True))) == want
-    with pytest.raises(mldf.errors.ArgumentError, match="ascending"):
-        load(path, subset=want[::-1])
-    with pytest.raises(mldf.errors.ArgumentError, match="sample 10 is there twice"):
-        load(path, subset=[10, 20, 10], shuffle=True)
+    assert indices(load(path, subset=want[::-1], index=True)) == want[::-1]
 
 
 def test_weights_draw_with_replacement(path):
@@ -477,5 +474,5 @@ def test_mistakes_are_reported_early_and_clearly(path):
             mldf.Loader(path, **{"fields": None, **options})
     with pytest.raises(FileNotFoundError):
         mldf.Loader("no-such-file.mldf")
-    with pytest.warns(UserWarning, match="left out of the batches.*image, score, text"):
+    with pytest.warns(UserWarning, match="left out of the batches: image, text, .*; score .may be null"):
         mldf.Loader(path)

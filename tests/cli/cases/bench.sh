@@ -26,6 +26,14 @@ done
 hashes p.mldf -p "$crops" --order random --batch-size 7 --seed 4 --epochs 2 >got
 cmp -s want got && complain 'another order and seed give the same batches'
 
+# Seeds have 64 bits.
+hashes p.mldf -p "$crops" --order random --batch-size 7 --seed 18446744073709551615 >got
+hashes p.mldf -p "$crops" --order random --batch-size 7 --seed 18446744073709551614 >want
+cmp -s want got && complain 'two of the largest seeds give the same batches'
+for seed in -1 18446744073709551616 1.5 7x; do
+    expect_error 2 "--seed: '$seed' is not a whole number from 0 to 18446744073709551615" mldf bench p.mldf "--seed=$seed"
+done
+
 mldf bench p.mldf -p "$crops" --json --explain >out.json || complain 'bench --json fails'
 python3 - <<'END' || complain 'bench --json lacks something'
 import json
@@ -55,6 +63,7 @@ expect_error 2 'none of portable' mldf bench p.mldf --isa mmx
 printf '%s\n' '{"a":1,"s":"hello"}' '{"a":null,"s":"x"}' >rows.jsonl
 mldf pack rows.jsonl -o rows.mldf -q || complain 'pack of rows fails'
 expect_error 1 'sample 1, field a: the value is null' mldf bench rows.mldf
+check mldf bench rows.mldf -p 'a: fill(0, valid=true)' -q
 expect_error 1 "sample 0, field s: a result of 5 is longer than pad's 3; truncate it first" mldf bench rows.mldf -p 'a: drop; t = s: pad(3)'
 printf 'label: drop\0 image: nonsense(' >nul.pipeline
 expect_error 2 'line 1, column 12' mldf bench p.mldf -p @nul.pipeline

@@ -12,6 +12,7 @@
  *     --inputs N      N values of that type one behind the other, for operations of several inputs
  *     --sample N      the sample's index in the dataset; POSITION otherwise. Of a pair's other side: N ^ 1
  *     --pair          two values, of POSITION and POSITION ^ 1: both come out, for operations on pairs
+ *     --null          the value is null until a step fill
  *     --draw          also writes the draws of the steps to stderr as hexadecimal
  * The random numbers are those of the stream "run_op/NAME/K/0", K counting the steps of that name. Exit code 1: refused; the message
  * is on stderr. */
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #include "kernel/resize.h"
+#include "pipeline/null.h"
 #include "pipeline/pipeline.h"
 
 enum { STEPS = 16, INPUTS = 16 };
@@ -27,7 +29,7 @@ enum { STEPS = 16, INPUTS = 16 };
 struct run {
     struct edge edge;
     struct frame frame;
-    bool framed, sampled, pair, show;
+    bool framed, sampled, pair, show, null;
     size_t inputs;
     uint64_t seed, epoch, position;
     struct op_work work;
@@ -148,6 +150,13 @@ static void run_step(struct run *r, const struct op *op, unsigned times, size_t 
     r->frame = next[0];
 }
 
+static void fill_null(struct run *r, const struct op *op, size_t turn) {
+    mldf_error err;
+    if (mldfi_null_value(op, &r->room[turn][0], &r->value[0], &err))
+        die("fill", &err);
+    r->null = false;
+}
+
 static void run_text(struct run *r, char *text) {
     struct op op;
     struct edge edges[INPUTS];
@@ -172,7 +181,10 @@ static void run_text(struct run *r, char *text) {
         names[count] = op.type->name;
         for (size_t i = 0; i < count; i++)
             times += strcmp(names[i], op.type->name) == 0;
-        run_step(r, &op, times, (count + 1) % 2);
+        if (!r->null)
+            run_step(r, &op, times, (count + 1) % 2);
+        else if (op.type == &mldfi_op_null)
+            fill_null(r, &op, (count + 1) % 2);
         r->edge = op.out;
         mldfi_op_free(&op);
         step = bar ? bar + 3 : NULL;
@@ -200,6 +212,8 @@ static int options(struct run *r, int argc, char **argv, bool *array) {
             r->edge.planar = true;
         } else if (strcmp(argv[i], "--draw") == 0) {
             r->show = true;
+        } else if (strcmp(argv[i], "--null") == 0) {
+            r->null = true;
         } else if (strcmp(argv[i], "--pair") == 0) {
             r->pair = true;
             r->count = 2;

@@ -1,0 +1,209 @@
+"""What comes out of a loader: which fields and pipelines become which arrays of a batch, in which order, and what is
+left to do with them in Python. loader.py asks once for each set of pipelines.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _mldf
+from .arguments import numpy_dtype
+from .batch import Batch, Convert, batch_type, to_jax, to_torch
+from .dataset import Dataset
+from .errors import ArgumentError, Error, NoFieldError
+from .fields import registered_types
+from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
+from .schema import FieldInfo
+from .suggest import near
+
+__all__ = ["Made", "Outputs", "converter"]
+
+_COMPANIONS = ("_length", "_mask", "_offset", "_valid")
+Output = tuple[str, str, tuple[int | None, ...]]
+"""Name, element type, shape of a sample."""
+
+
+def converter(
+    output: str, device: Any, pin_memory: bool | None, non_blocking: bool, copy: bool | None
+) -> Convert | None:
+    """From the loader's memory to what the user computes with; None: NumPy's arrays as they are."""
+    if output == "torch":
+        return to_torch(device, pin_memory, non_blocking)
+    if output == "jax":
+        return to_jax(device, copy)
+    if device is not None:
+        raise ArgumentError(f"device={device!r} goes with output='torch' or 'jax'")
+    return None  # pin_memory: NumPy has none
+
+
+def _is_struct(field: FieldInfo) -> bool:
+    return field.dtype is not None and field.dtype.names is not None
+
+
+@dataclass
+class Made:
+    """The library's loader for some pipelines, and what belongs to it."""
+
+    core: _mldf.Loader
+    finish: Convert | None
+    """What is left to do with a batch in Python."""
+    names: tuple[str, ...]
+    """Of a batch's arrays, as the user gets them."""
+    shapes: list[Output]
+    left_out: list[str]
+    """Fields that are in no batch."""
+
+
+class Outputs:
+    """What a loader was asked for, whatever its pipelines are."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        fields: list[str] | None,
+        wants: tuple[bool, bool, bool],
+        convert: Convert | None,
+        transforms: list[Callable[[Any], Any]],
+    ) -> None:
+        self._dataset, self._files = dataset, dataset._view.files
+        self._fields, self._wants = fields, wants
+        self._convert, self._transforms = convert, transforms
+
+    def make(self, pipelines: Pipelines | None, options: dict[str, Any], order: tuple[Any, ...] | None) -> Made:
+        """Compiles the pipelines; mistakes in them are told here."""
+        try:
+            found = self._compile(pipelines)
+            options = {**options, "pipeline": "\n".join(found.statements)}
+            own = [o.describe() for o in found.own.values()]
+            core = _mldf.new_loader(tuple(self._files.readers), options, order, registered_types(), own)
+        except Error as error:
+            if not isinstance(pipelines, str):  # lines and columns are of a text that nobody wrote
+                error.args = (without_place(str(error)),)
+            raise
+        outputs = core.outputs()
+        picked = self._pick(outputs, found)
+        names = tuple(outputs[i][0] for i in picked)
+        kinds = tuple(None if self._convert else numpy_dtype(outputs[i][1]) for i in picked)
+        core.form(batch_type(names), tuple(picked), kinds)
+        for name in found.calls:
+            if name not in names:
+                raise NoFieldError(f"pipelines: there is no output {name!r}{near(name, names)}", field=name)
+        left_out = [n for n in self._files.schema if n not in names and (self._fields is None or n in self._fields)]
+        if pipelines is None and self._fields is None and left_out:
+            self._warn(left_out)
+        index, _, key = self._wants
+        given = tuple([n for n in names if n != "index" or index] + ["key"] * key)
+        finish = self._finisher(core, names, given, found.calls)
+        return Made(core, finish, given, [outputs[i] for i in picked], left_out)
+
+    def _compile(self, pipelines: Pipelines | None) -> Compiled:
+        """With what is not wanted dropped, and what is wanted there."""
+        schema = self._files.schema
+        found = compile_pipelines(pipelines, schema)
+        for name in dict.fromkeys([*found.plain, *(self._fields or ())]):
+            if name in found.named:
+                continue
+            if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
+                self._check_decode(name)
+                found.statements.append(f"{quoted(name)}: decode")
+            elif name not in schema or not schema[name].is_fixed:
+                self._complain(name, [*schema, *found.named])
+        named = found.named | set(found.plain)
+        for name, field in schema.items():
+            # A null in a batch is an error: a field that may have some must be asked for.
+            wanted = name in self._fields if self._fields is not None else not field.nullable
+            if not wanted and name not in named and not _is_struct(field):  # never an output, and no input of drop
+                found.statements.append(f"{quoted(name)}: drop")
+                found.dropped.add(name)
+        return found
+
+    def _check_decode(self, name: str) -> None:
+        if not self._dataset._view.decode:
+            raise ArgumentError(
+                f"field {name!r}: the dataset was opened with decode=False, which a batch of pictures cannot be; "
+                f"say what is to be done with them: {{{name!r}: [mldf.Decode(), ...]}}"
+            )
+
+    def _warn(self, left_out: list[str]) -> None:
+        schema = self._files.schema
+        null = [n for n in left_out if schema[n].nullable and schema[n].is_fixed and not _is_struct(schema[n])]
+        other = [n for n in left_out if n not in null]
+        why = [f"{', '.join(other)} (samples differ in size, or a struct)"] * bool(other)
+        if null:
+            why.append(f"{', '.join(null)} (may be null: {{{null[0]!r}: [mldf.Fill(0)]}} gives nulls a value)")
+        warnings.warn(
+            f"left out of the batches: {'; '.join(why)}. Give them pipelines, or say which fields= you want.",
+            stacklevel=5,  # the caller of Loader(...)
+        )
+
+    def _pick(self, outputs: list[Output], found: Compiled) -> list[int]:
+        """Which outputs, in the order of the fields; those of another name behind them."""
+        plain = found.plain
+        schema = list(self._files.schema)
+        order = self._fields if self._fields is not None else schema
+        index, valid, key = self._wants
+        tail = ["index"] * (index or key) + ["valid"] * valid
+        owner, owners = "", []  # x_length, x_mask, x_offset, x_valid stay behind x
+        have = {o[0] for o in outputs}
+        own = (found.named | set(schema)) - found.dropped  # which may have such names themselves
+        for i, (name, _, _) in enumerate(outputs):
+            companion = owner and name not in own and name in [owner + suffix for suffix in _COMPANIONS]
+            owner = owner if companion else name
+            owners.append(owner if i < len(outputs) - len(tail) else "")
+        for name in [*plain, *(self._fields or [])]:
+            if name not in have:
+                self._complain(name, [*schema, *have])
+        ranks = {name: i for i, name in enumerate(order)}
+        wanted = [
+            i
+            for i, o in enumerate(owners)
+            if not o or self._fields is None or o in ranks or outputs[i][0] in ranks or o not in schema
+        ]
+        return sorted(wanted, key=lambda i: (not owners[i], ranks.get(owners[i], len(ranks)), i))
+
+    def _complain(self, name: str, names: list[str]) -> None:
+        """Of an output that there is not."""
+        schema = self._files.schema
+        if name not in schema:
+            raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
+        field = schema[name]
+        raise ArgumentError(
+            f"field {name!r} ({field}) has no fixed size: give it a pipeline: {{{name!r}: [mldf.Pad()]}}, say"
+        )
+
+    def _finisher(
+        self,
+        core: _mldf.Loader,
+        names: tuple[str, ...],
+        given: tuple[str, ...],
+        calls: dict[str, list[Callable[[Any], Any]]],
+    ) -> Convert | None:
+        """What is left to do in Python; None: nothing."""
+        key = self._wants[2]
+        if self._convert is None and not calls and not key and not self._transforms:
+            return None
+        convert, transforms, make = self._convert, self._transforms, batch_type(given)
+        steps = [(n, calls[n]) for n in names if n in calls]
+        plain = not key and not steps
+
+        def finish(raw: Batch) -> Any:
+            values = raw if convert is None else tuple(convert(v) for v in raw)
+            if not plain:
+                by_name = dict(zip(names, values))
+                for name, functions in steps:
+                    for function in functions:
+                        by_name[name] = function(by_name[name])
+                if key:
+                    by_name["key"] = core.keys(np.asarray(raw["index"]))
+                values = tuple(by_name[n] for n in given)
+            batch: Any = tuple.__new__(make, values)
+            for transform in transforms:
+                batch = transform(batch)
+            return batch
+
+        return finish

@@ -1,0 +1,49 @@
+"""Where a loader's run is, as a small dict: how it is taken, checked, and moved on to the next epoch at an end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from . import _mldf
+from .arguments import LASTS
+from .errors import ArgumentError, WrongTypeError
+
+__all__ = ["checked", "snapshot"]
+
+
+def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    """Nothing of the epoch is left?"""
+    rest = state["count"] - state["consumed"]
+    whole = options["global_batch_size"] or options["batch_size"] * options["world_size"]
+    drops = options["last"] == LASTS.index("drop") and not options["bucket_window"]
+    return bool(rest <= 0 or (drops and rest < whole))
+
+
+def snapshot(core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | None) -> dict[str, Any]:
+    """The state of what was taken from the iterator. next_epoch: none is running, this one comes next."""
+    state: dict[str, Any] = json.loads(core.state())
+    if next_epoch is not None:
+        state["epoch"], state["consumed"] = next_epoch, 0
+    else:
+        state["epoch"], state["consumed"] = core.place  # without a batch that next() has not handed over
+        if _is_end(state, options):
+            state["epoch"], state["consumed"] = state["epoch"] + 1, 0
+    if state["consumed"] == 0:
+        state.pop("bucket", None)
+    return state
+
+
+def checked(state: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A state from outside; the end of an epoch is the beginning of the next."""
+    if not isinstance(state, Mapping):
+        raise WrongTypeError(f"load_state_dict: the dict of state_dict() is needed, not {type(state).__name__}")
+    wanted = dict(state)
+    for name in ("epoch", "consumed", "count"):
+        if not isinstance(wanted.get(name), int):
+            raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}")
+    if _is_end(wanted, options):
+        wanted["epoch"], wanted["consumed"] = wanted["epoch"] + 1, 0
+        wanted.pop("bucket", None)
+    return wanted

@@ -1,0 +1,199 @@
+/* Nullable fields in batches: fill gives nulls a value in every order, on any number of threads, on ranks and in pairs; NAME_valid tells. */
+#include "loader_files.h"
+
+enum { SAMPLES = 101, SIDE = 6 };
+static mldf_reader *reader;
+
+/* Each field has its own nulls; they overlap. */
+static bool is_null(uint64_t sample, int field) {
+    static const uint64_t every[] = {3, 4, 5, 7};
+    return sample % every[field] == 1;
+}
+enum { IMAGE, AGE, FEAT, TEXT };
+
+static mldf_value null_or(uint64_t sample, int field, mldf_value value) {
+    return is_null(sample, field) ? (mldf_value){.kind = MLDF_KIND_NULL} : value;
+}
+
+static void write_file(const char *path) {
+    mldf_schema *schema;
+    mldf_writer *writer;
+    mldf_error err;
+    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
+    unsigned nullable = MLDF_FIELD_NULLABLE;
+    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
+    CHECK_OK(mldf_schema_add(schema, "image", MLDF_IMAGE, NULL, nullable, &err), &err);
+    CHECK_OK(mldf_schema_add(schema, "age", MLDF_INT, NULL, nullable, &err), &err);
+    CHECK_OK(mldf_schema_add(schema, "feat", MLDF_NDARRAY, "{\"dtype\":\"<f4\",\"shape\":[2]}", nullable, &err), &err);
+    CHECK_OK(mldf_schema_add(schema, "text", MLDF_TEXT, NULL, nullable, &err), &err);
+    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        static uint8_t pixels[30 * 30 * 3];
+        uint32_t width = 10 + (uint32_t)(i % 17), height = 8 + (uint32_t)(i % 13);
+        float feat[2] = {(float)i, (float)i / 2};
+        files_picture(i, width, height, pixels);
+        mldf_value values[] = {
+            null_or(i, IMAGE,
+                    (mldf_value){.kind = MLDF_KIND_ARRAY,
+                                 .dtype = MLDF_U8,
+                                 .data = pixels,
+                                 .bytes = (uint64_t)width * height * 3,
+                                 .ndim = 3,
+                                 .dims = {height, width, 3}}),
+            null_or(i, AGE, (mldf_value){.kind = MLDF_KIND_INT, .as.i = (int64_t)i}),
+            null_or(i, FEAT,
+                    (mldf_value){
+                        .kind = MLDF_KIND_ARRAY, .dtype = MLDF_F32, .data = feat, .bytes = 8, .ndim = 1, .dims = {2}}),
+            null_or(i, TEXT, (mldf_value){.kind = MLDF_KIND_TEXT, .data = "abcdefghij", .bytes = 1 + i % 10}),
+        };
+        CHECK_OK(mldf_writer_append(writer, values, 4, NULL, 0, &err), &err);
+    }
+    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
+    mldf_schema_free(schema);
+}
+
+static const char pipeline[] = "image: random_resized_crop(6) | hflip | fill(77, valid=true)\n"
+                               "age: fill(-1, valid=true) | cast(i32)\n"
+                               "feat: fill(0.5)\n"
+                               "text: fill(valid=true) | pad(value=46)";
+
+static mldf_loader_options options(const char *text, mldf_order_kind order, int threads) {
+    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+    o.pipeline = text;
+    o.order = order;
+    o.seed = 9;
+    o.batch_size = 8;
+    o.threads = threads;
+    o.want_index = true;
+    return o;
+}
+
+static void check_sample(const mldf_batch *batch, size_t i) {
+    uint64_t s = ((uint64_t *)files_array(batch, "index").data)[i];
+    mldf_array text = files_array(batch, "text");
+    const uint8_t *image = (uint8_t *)files_array(batch, "image").data + i * SIDE * SIDE * 3;
+    const float *feat = (float *)files_array(batch, "feat").data + 2 * i;
+    size_t constant = 0;
+    for (size_t k = 0; k < SIDE * SIDE * 3; k++)
+        constant += image[k] == 77;
+    CHECK_EQ_INT(is_null(s, IMAGE), constant == SIDE * SIDE * 3);
+    CHECK_EQ_INT(!is_null(s, IMAGE), ((bool *)files_array(batch, "image_valid").data)[i]);
+    CHECK_EQ_INT(is_null(s, AGE) ? -1 : (int)s, ((int32_t *)files_array(batch, "age").data)[i]);
+    CHECK_EQ_INT(!is_null(s, AGE), ((bool *)files_array(batch, "age_valid").data)[i]);
+    CHECK(feat[0] == (is_null(s, FEAT) ? 0.5f : (float)s));
+    uint64_t length = is_null(s, TEXT) ? 0 : 1 + s % 10;
+    CHECK_EQ_U64(length, ((uint64_t *)files_array(batch, "text_length").data)[i]);
+    CHECK_EQ_INT(!is_null(s, TEXT), ((bool *)files_array(batch, "text_valid").data)[i]);
+    for (uint64_t k = 0; k < text.dims[1]; k++)
+        CHECK_EQ_INT(k < length ? "abcdefghij"[k] : '.', ((char *)text.data)[i * text.dims[1] + k]);
+}
+
+static void every_sample_comes_and_nulls_are_the_constant(void) {
+    for (int order = 0; order < 3; order++)
+        for (int threads = 0; threads < 4; threads += 3) {
+            mldf_loader_options o = options(pipeline, (mldf_order_kind)order, threads);
+            mldf_loader *loader = files_loader(reader, &o);
+            mldf_batch *batch;
+            mldf_error err;
+            size_t seen = 0;
+            REQUIRE(loader);
+            while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+                for (size_t i = 0; i < mldf_batch_sample_count(batch); i++)
+                    check_sample(batch, i);
+                seen += mldf_batch_sample_count(batch);
+                mldf_batch_release(batch);
+            }
+            CHECK_EQ_U64(SAMPLES, seen);
+            CHECK_EQ_U64(0, mldf_loader_bad_count(loader));
+            mldf_loader_free(loader);
+        }
+}
+
+static void plans_threads_and_buckets_agree(void) {
+    static const char *const texts[] = {
+        pipeline,
+        "image: random_resized_crop(6) | fill([1, 2, 3]) | color_jitter(0.4, 0.4, 0.4) | normalize(imagenet) | "
+        "chw(f16)\nage: fill(5)\nfeat: expr(\"x * 3\") | fill(1, valid=true) | expr(\"x + 1\") | cast(f16)\ntext: fill | "
+        "ragged",
+        "image: resize([6, 6]) | fill(9, valid=true) | mixup(0.4)\nage: fill(3, valid=true) | cast(f32) | mixup(0.4)\n"
+        "feat: fill(0)",
+    };
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        for (int bucket = 0; bucket < 2 && (t < 2 || !bucket); bucket++) {
+            struct hashes want, got;
+            mldf_loader_options o = options(texts[t], MLDF_ORDER_RANDOM, 0);
+            if (bucket) {
+                o.bucket_window = 32;
+                o.bucket_output = "text";
+            }
+            o.reference = true;
+            files_epoch(reader, &o, 1, &want);
+            CHECK_EQ_U64(SAMPLES, want.samples);
+            CHECK_EQ_U64(0, want.errors);
+            o.reference = false;
+            for (o.threads = 0; o.threads < 5; o.threads += 2) {
+                files_epoch(reader, &o, 1, &got);
+                files_check_same(&want, &got, texts[t]);
+            }
+        }
+}
+
+/* A rank that has one side of a pair alone: 3 ranks of batches of 3 cut the pairs, and the last sample has no partner. */
+static void ranks_see_the_nulls_of_their_own_samples(void) {
+    size_t seen = 0;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        mldf_loader_options o = options("age: fill(500, valid=true) | cast(f64) | mixup(0.4)\nfeat: drop",
+                                        MLDF_ORDER_RANDOM, 2);
+        o.batch_size = 3;
+        o.rank = rank;
+        o.world_size = 3;
+        mldf_loader *loader = files_loader(reader, &o);
+        mldf_batch *batch;
+        mldf_error err;
+        REQUIRE(loader);
+        while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+            for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
+                uint64_t s = ((uint64_t *)files_array(batch, "index").data)[i];
+                CHECK_EQ_INT(!is_null(s, AGE), ((bool *)files_array(batch, "age_valid").data)[i]);
+                seen++;
+            }
+            mldf_batch_release(batch);
+        }
+        mldf_loader_free(loader);
+    }
+    CHECK(seen >= SAMPLES);
+}
+
+/* What is skipped takes its row of NAME_valid with it. */
+static void skipped_samples_leave_no_row(void) {
+    mldf_loader_options o = options("image: drop\nage: fill(-1, valid=true)\nfeat", MLDF_ORDER_RANDOM, 2);
+    mldf_batch *batch;
+    mldf_error err;
+    size_t seen = 0;
+    o.bad = MLDF_BAD_SKIP;
+    mldf_loader *loader = files_loader(reader, &o);
+    REQUIRE(loader);
+    while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+        for (size_t i = 0; i < mldf_batch_sample_count(batch); i++, seen++) {
+            uint64_t s = ((uint64_t *)files_array(batch, "index").data)[i];
+            CHECK(!is_null(s, FEAT));
+            CHECK_EQ_INT(!is_null(s, AGE), ((bool *)files_array(batch, "age_valid").data)[i]);
+        }
+        mldf_batch_release(batch);
+    }
+    CHECK_EQ_U64(SAMPLES - 20, seen);
+    CHECK_EQ_U64(20, mldf_loader_bad_count(loader));
+    mldf_loader_free(loader);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    write_file(check_tmp("nulls.mldf"));
+    reader = files_open(check_tmp("nulls.mldf"), MLDF_BACKEND_MAP);
+    RUN(every_sample_comes_and_nulls_are_the_constant);
+    RUN(plans_threads_and_buckets_agree);
+    RUN(ranks_see_the_nulls_of_their_own_samples);
+    RUN(skipped_samples_leave_no_row);
+    mldf_reader_close(reader);
+    return check_end();
+}
