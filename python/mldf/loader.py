@@ -40,7 +40,9 @@ from .arguments import (
     last_kind,
     numpy_dtype,
     order_kind,
+    text,
     thread_count,
+    whole,
 )
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .dataset import Dataset
@@ -170,25 +172,25 @@ class Loader:
         else:
             sizes = 0, batch_length("global_batch_size", global_batch_size)
         self._fields = field_names(dataset, fields)
-        self._wants = (index, valid, key)
+        self._wants = (bool(index), bool(valid), bool(key))
         if key and dataset.keys is None:
             raise ArgumentError("key=True: these files have no keys")
         self._options: dict[str, Any] = {
             "order": kind,
-            "seed": seed,
-            "block": block,
-            "window": window,
+            "seed": whole("seed", seed),
+            "block": whole("block", block),
+            "window": whole("window", window),
             "batch_size": sizes[0],
             "global_batch_size": sizes[1],
             "rank": self.rank,
             "world_size": self.world_size,
             "last": last_kind(last, drop_last),
             "threads": thread_count(threads, num_workers),
-            "in_flight": batches_ahead,
+            "in_flight": whole("batches_ahead", batches_ahead, 0, 4096),
             "bad": choice("on_error", on_error, POLICIES),
-            "bucket_window": bucket_window if bucket is not None else 0,
-            "bucket_output": bucket,
-            "budget": budget,
+            "bucket_window": whole("bucket_window", bucket_window, 1) if bucket is not None else 0,
+            "bucket_output": text("bucket", bucket),
+            "budget": whole("budget", budget),
             "prefetch": prefetch,
             "forget_behind": forget_behind,
             "direct": direct,
@@ -196,9 +198,9 @@ class Loader:
             "want_valid": valid,
             "exact": exact,
             "reference": reference,
-            "isa": isa,
+            "isa": text("isa", isa),
             "codegen": choice("codegen", codegen, CODEGENS),
-            "compiler": compiler,
+            "compiler": text("compiler", compiler),
             "cache": cache(cache_dir),
         }
         if budget and bucket is None:
@@ -369,7 +371,7 @@ class Loader:
         self._resumed = self._state_of_next = False
         self._next_epoch += 1
         self._generation += 1
-        return LoaderIterator(self, core, self._finish, resumed)
+        return LoaderIterator(self, core, self._finish, resumed and core.place[1] > 0)
 
     @property
     def epoch(self) -> int:
@@ -379,8 +381,7 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """The next iter() begins this epoch. If it would anyway, nothing happens: a loaded state stays."""
         self._alive()
-        if epoch < 0:
-            raise ArgumentError(f"set_epoch({epoch}): epochs count from 0")
+        epoch = whole("epoch", epoch)
         if epoch == self._next_epoch:
             return
         self._next_epoch, self._resumed, self._state_of_next = epoch, False, True
@@ -409,11 +410,11 @@ class Loader:
     # ---- state ----
 
     def _is_end(self, state: Mapping[str, Any]) -> bool:
-        """Nothing of the epoch is left?"""
+        """Nothing of an epoch that was begun is left?"""
         rest = state["count"] - state["consumed"]
-        whole = self._options["global_batch_size"] or self._options["batch_size"] * self.world_size
+        all_ranks = self._options["global_batch_size"] or self._options["batch_size"] * self.world_size
         drops = self._options["last"] == LASTS.index("drop") and not self._options["bucket_window"]
-        return bool(rest <= 0 or (drops and rest < whole))
+        return bool(state["consumed"] and (rest == 0 or (drops and 0 < rest < all_ranks)))
 
     def state_dict(self) -> dict[str, Any]:
         """Where the run is: what was taken from the iterator. A small dict of numbers and text (JSON below 1 kB), equal
@@ -441,12 +442,18 @@ class Loader:
             raise WrongTypeError(f"load_state_dict: the dict of state_dict() is needed, not {type(state).__name__}")
         wanted = dict(state)
         for name in ("epoch", "consumed", "count"):
-            if not isinstance(wanted.get(name), int):
-                raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}")
+            try:
+                wanted[name] = whole(name, wanted.get(name))
+            except Error as error:
+                raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}: {error}") from None
         if self._is_end(wanted):
             wanted["epoch"], wanted["consumed"] = wanted["epoch"] + 1, 0
             wanted.pop("bucket", None)
-        core.restore(json.dumps(wanted), wanted["epoch"], wanted["consumed"])
+        try:
+            form = json.dumps(wanted)
+        except (TypeError, ValueError) as error:
+            raise WrongTypeError(f"load_state_dict: the state is no JSON: {error}") from None
+        core.restore(form, wanted["epoch"], wanted["consumed"])
         if self._waiting is not None:
             self._alive().close()
             self._core, self._pipelines, self._finish = self._waiting
