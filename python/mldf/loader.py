@@ -53,6 +53,7 @@ from .loader_stats import LoaderStats
 from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
 from .ranks import find_rank
 from .sampling import describe
+from .schema import FieldInfo
 from .suggest import choice, near
 
 __all__ = ["Loader"]
@@ -157,7 +158,7 @@ class Loader:
         given = {k: v for k, v in locals().items() if k not in ("self", "source") and not k.startswith("__")}
         self._core: _mldf.Loader | None = None
         self._own = not isinstance(source, Dataset)
-        dataset = open_dataset(source) if self._own else source
+        dataset = open_dataset(source, backend="read" if direct else "map") if self._own else source
         if subset is not None:
             dataset = dataset.subset(subset)
         self._dataset = dataset
@@ -239,14 +240,13 @@ class Loader:
                 continue
             if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
                 found.statements.append(f"{quoted(name)}: decode")
-            elif name not in schema or not schema[name].is_fixed:
+            elif name not in schema or not schema[name].is_fixed or _is_struct(schema[name]):
                 self._complain(name, [*schema, *found.named])
         named = found.named | set(found.plain)
         for name, field in schema.items():
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
-            struct = field.dtype is not None and field.dtype.names is not None  # never an output, and no input of drop
-            if not wanted and name not in named and not struct:
+            if not wanted and name not in named and not _is_struct(field):  # never an output, and no input of drop
                 found.statements.append(f"{quoted(name)}: drop")
         return found
 
@@ -264,6 +264,8 @@ class Loader:
         outputs = core.outputs()
         picked = self._pick(outputs, found.plain)
         names = tuple(outputs[i][0] for i in picked)
+        if not names:
+            raise ArgumentError(f"fields={self._fields}: a batch of nothing")
         kinds = tuple(None if self._convert else numpy_dtype(outputs[i][1]) for i in picked)
         core.form(batch_type(names), tuple(picked), kinds)
         self._shapes = [(outputs[i][0], outputs[i][1], outputs[i][2]) for i in picked]
@@ -308,6 +310,16 @@ class Loader:
         if name not in schema:
             raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
         field = schema[name]
+        if _is_struct(field):
+            members = field.dtype.names if field.dtype is not None and field.dtype.names else ("x",)
+            raise ArgumentError(
+                f"field {name!r} is a struct: its members can be outputs: "
+                + "pipelines={"
+                + ", ".join(f"'{m} = {name}.{m}': []" for m in members[:3])
+                + "}"
+            )
+        if field.is_fixed or field.is_image:
+            raise ArgumentError(f"field {name!r}: its pipeline drops it, and fields= wants it")
         raise ArgumentError(
             f"field {name!r} ({field}) has no fixed size: give it a pipeline: {{{name!r}: [mldf.Pad()]}}, say"
         )
@@ -496,6 +508,10 @@ class Loader:
         where = os.path.basename(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
         if self._core is None:
             return f"Loader({where}, closed)"
+        try:
+            threads = self._core.stats()["threads"]
+        except StateError:
+            return f"Loader({where}, of the process that was forked)"
         o = self._options
         size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
         lines = [f"Loader({where}: {len(self._dataset):,} samples, {len(self):,} batches of {size})"]
@@ -508,7 +524,7 @@ class Loader:
         order = self._order[0] if self._order and self._order[0] != "subset" else ORDERS[o["order"]]
         lines.append(
             f"  order {order}, seed {o['seed']}, epoch {self.epoch}; rank {self.rank} of {self.world_size} "
-            f"({self._rank_from}); {self._core.stats()['threads']} threads"
+            f"({self._rank_from}); {threads} threads"
         )
         return "\n".join(lines)
 
@@ -537,6 +553,10 @@ class Loader:
         given = {**self._given, "subset": None, "pipelines": self.pipelines}
         given["rank"], given["world_size"] = self.rank, self.world_size
         return _rebuild, (self._dataset, given)
+
+
+def _is_struct(field: FieldInfo) -> bool:
+    return field.dtype is not None and field.dtype.names is not None
 
 
 def _rebuild(dataset: Dataset, given: dict[str, Any]) -> Loader:
