@@ -25,6 +25,7 @@ struct loader {
     uint64_t epoch, consumed;    /* up to what was taken */
     uint64_t epoch_after, after; /* with what is pending */
     bool busy, closing;          /* under the GIL */
+    bool ended;                  /* the epoch, until another begins; the library would begin the next one by itself */
 };
 
 /* ---- Life -------------------------------------------------------------------------------------------------------------------- */
@@ -277,6 +278,7 @@ static void at_place(struct loader *self, uint64_t epoch, uint64_t consumed) {
     Py_CLEAR(self->pending);
     self->epoch = self->epoch_after = epoch;
     self->consumed = self->after = consumed;
+    self->ended = false;
 }
 
 /* begin(epoch) */
@@ -342,6 +344,8 @@ static PyObject *loader_next(PyObject *object, PyObject *ignored) {
     (void)ignored;
     if (self->pending)
         return Py_NewRef(self->pending);
+    if (self->ended)
+        Py_RETURN_NONE;
     if (!self->form.type)
         return raise_status(state, MLDF_E_STATE, "form() comes before next()");
     if (!enter(self))
@@ -356,6 +360,7 @@ static PyObject *loader_next(PyObject *object, PyObject *ignored) {
             mldf_batch_release(batch);
     } else if (status == MLDF_END) {
         at_place(self, self->epoch + 1, 0);
+        self->ended = true;
     }
     PyObject *out = status == MLDF_END ? Py_None : self->pending;
     Py_XINCREF(out);

@@ -21,6 +21,8 @@ PyTorch and Pillow are used when their objects are given.
 
 from __future__ import annotations
 
+from typing import Any as _Any
+
 from . import errors, images, ops
 from ._mldf import features as _features
 from ._mldf import version as __version__
@@ -112,6 +114,15 @@ __all__ = [
     "write",
 ]
 __all__ += ops.__all__
+
+
+def __getattr__(name: str) -> _Any:
+    """Only of names that there are not."""
+    from .suggest import nearest
+
+    hint = "" if name.startswith("_") else nearest(name, __all__)
+    raise AttributeError(f"module 'mldf' has no attribute {name!r}{hint}")
+
 
 features: tuple[str, ...] = tuple(_features.split())
 """The optional parts of this build: "zstd", "sodium", "webp" ..."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -40,21 +41,43 @@ def last_kind(last: str | None, drop_last: bool | None) -> int:
     return kind
 
 
+def whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
+    """A whole number, Python's or NumPy's, between these.
+
+    >>> whole("seed", np.int64(3))
+    3
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise WrongTypeError(f"{name}={value!r}: a whole number is needed")
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise WrongTypeError(f"{name}={value!r}: a whole number is needed") from None
+    if found < least:
+        raise ArgumentError(f"{name}={found}: it is at least {least}")
+    if found > most:
+        raise ArgumentError(f"{name}={found}: it is at most {most}")
+    return found
+
+
+def text(name: str, value: Any) -> str | None:
+    """Text or nothing."""
+    if value is not None and not isinstance(value, str):
+        raise WrongTypeError(f"{name}={value!r}: text is needed")
+    return value
+
+
 def thread_count(threads: int | None, num_workers: int | None) -> int:
     """-1: as many as there are CPUs."""
     if threads is not None and num_workers is not None and threads != num_workers:
         raise ArgumentError(f"threads={threads} and num_workers={num_workers}: they are two names of one thing")
-    found = threads if threads is not None else num_workers
-    return -1 if found is None else found
+    name, found = ("num_workers", num_workers) if threads is None else ("threads", threads)
+    return -1 if found is None else whole(name, found, -1, 2**31 - 1)
 
 
 def batch_length(name: str, value: Any) -> int:
     """A size of batches: a whole number above 0."""
-    if not hasattr(value, "__index__"):
-        raise WrongTypeError(f"{name}={value!r}: a whole number is needed")
-    if value < 1:
-        raise ArgumentError(f"{name}={value!r}: it is at least 1")
-    return int(value.__index__())
+    return whole(name, value, 1)
 
 
 def batch_sizes(batch_size: Any, global_batch_size: Any) -> tuple[int, int]:
@@ -69,6 +92,8 @@ def batch_sizes(batch_size: Any, global_batch_size: Any) -> tuple[int, int]:
 def cache(folder: Any) -> str | None:
     """The same folder as the command's."""
     if folder is not None:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise WrongTypeError(f"cache_dir={folder!r}: a path is needed")
         return str(os.path.abspath(folder))
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):
@@ -82,6 +107,9 @@ def field_names(dataset: Dataset, fields: Sequence[str] | None) -> list[str] | N
     if isinstance(fields, str):
         raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
     if fields is not None:
+        for name in fields:
+            if not isinstance(name, str):
+                raise WrongTypeError(f"fields: {name!r} is no name")
         return list(fields)
     view = dataset._view
     return None if list(view.fields) == list(view.files.schema) else list(view.fields)
@@ -89,6 +117,8 @@ def field_names(dataset: Dataset, fields: Sequence[str] | None) -> list[str] | N
 
 def callables(transform: Any) -> list[Callable[[Any], Any]]:
     """One or several, as a list."""
+    if transform is not None and not callable(transform) and not isinstance(transform, (list, tuple)):
+        raise WrongTypeError(f"transform={transform!r}: a callable, or a list of them, is needed")
     found = [] if transform is None else [transform] if callable(transform) else list(transform)
     for f in found:
         if not callable(f):

@@ -34,6 +34,17 @@ class Batch(Sample):
             raise NoFieldError(f"no output {key!r} in this batch; it has {', '.join(self.names)}", field=key)
         return super().__getitem__(key)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # `batch.image /= 2` works on the array and then stores the same array again.
+        if name not in self.names or value is not self[name]:
+            raise AttributeError(
+                f"a batch is a tuple: write into batch.{name}[...], or make batch._replace({name}=...)"
+            )
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if value is not self[key]:
+            raise TypeError(f"a batch is a tuple: write into batch[{key!r}][...]")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.names, tuple(self))
 

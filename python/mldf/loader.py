@@ -33,11 +33,13 @@ from .arguments import (
     field_names,
     last_kind,
     order_kind,
+    text,
     thread_count,
+    whole,
 )
 from .dataset import Dataset
 from .dataset import open as open_dataset
-from .errors import ArgumentError, StateError
+from .errors import ArgumentError, StateError, WrongTypeError
 from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter
 from .loader_state import checked, snapshot
@@ -152,7 +154,7 @@ class Loader:
         given = {k: v for k, v in locals().items() if k not in ("self", "source") and not k.startswith("__")}
         self._core: _mldf.Loader | None = None
         self._own = not isinstance(source, Dataset)
-        dataset = open_dataset(source) if self._own else source
+        dataset = open_dataset(source, backend="read" if direct else "map") if self._own else source
         if subset is not None:
             dataset = dataset.subset(subset)
         self._dataset = dataset
@@ -166,19 +168,19 @@ class Loader:
         self._options: dict[str, Any] = {
             "order": kind,
             "seed": seed_number(seed),
-            "block": block,
-            "window": window,
+            "block": whole("block", block),
+            "window": whole("window", window),
             "batch_size": sizes[0],
             "global_batch_size": sizes[1],
             "rank": self.rank,
             "world_size": self.world_size,
             "last": last_kind(last, drop_last),
             "threads": thread_count(threads, num_workers),
-            "in_flight": batches_ahead,
+            "in_flight": whole("batches_ahead", batches_ahead, 0, 4096),
             "bad": choice("on_error", on_error, POLICIES),
-            "bucket_window": bucket_window if bucket is not None else 0,
-            "bucket_output": bucket,
-            "budget": budget,
+            "bucket_window": whole("bucket_window", bucket_window, 1) if bucket is not None else 0,
+            "bucket_output": text("bucket", bucket),
+            "budget": whole("budget", budget),
             "prefetch": prefetch,
             "forget_behind": forget_behind,
             "direct": direct,
@@ -186,11 +188,11 @@ class Loader:
             "want_valid": valid,
             "exact": exact,
             "reference": reference,
-            "isa": isa,
+            "isa": text("isa", isa),
             "decode_channels": dataset._view.channels,
             "decode_orient": dataset._view.orient,
             "codegen": choice("codegen", codegen, CODEGENS),
-            "compiler": compiler,
+            "compiler": text("compiler", compiler),
             "cache": cache(cache_dir),
         }
         if budget and bucket is None:
@@ -198,7 +200,7 @@ class Loader:
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
-            dataset, field_names(dataset, fields), (index, valid, key), convert, callables(transform)
+            dataset, field_names(dataset, fields), (bool(index), bool(valid), bool(key)), convert, callables(transform)
         )
         self._waiting: tuple[Made, Pipelines | None] | None = None  # from the next iter() on
         self._pipelines = pipelines
@@ -245,7 +247,7 @@ class Loader:
         self._resumed = self._state_of_next = False
         self._next_epoch += 1
         self._generation += 1
-        return LoaderIterator(self, core, self._finish, resumed)
+        return LoaderIterator(self, core, self._finish, resumed and core.place[1] > 0)
 
     @property
     def epoch(self) -> int:
@@ -255,8 +257,7 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """The next iter() begins this epoch. If it would anyway, nothing happens: a loaded state stays."""
         self._alive()
-        if epoch < 0:
-            raise ArgumentError(f"set_epoch({epoch}): epochs count from 0")
+        epoch = whole("epoch", epoch)
         if epoch == self._next_epoch:
             return
         self._next_epoch, self._resumed, self._state_of_next = epoch, False, True
@@ -297,7 +298,11 @@ class Loader:
         """
         core = self._waiting[0].core if self._waiting is not None else self._alive()
         wanted = checked(state, self._options)
-        core.restore(json.dumps(wanted), wanted["epoch"], wanted["consumed"])
+        try:
+            form = json.dumps(wanted)
+        except (TypeError, ValueError) as error:
+            raise WrongTypeError(f"load_state_dict: the state is no JSON: {error}") from None
+        core.restore(form, wanted["epoch"], wanted["consumed"])
         if self._waiting is not None:
             self._switch()
         self._next_epoch, self._resumed, self._state_of_next = wanted["epoch"], True, False
@@ -318,8 +323,8 @@ class Loader:
     @property
     def batch_size(self) -> int:
         """Of this rank; the largest share, with global_batch_size."""
-        whole: int = self._options["global_batch_size"]
-        return int(self._options["batch_size"] or -(-whole // self.world_size))
+        all_ranks: int = self._options["global_batch_size"]
+        return int(self._options["batch_size"] or -(-all_ranks // self.world_size))
 
     def stats(self) -> LoaderStats:
         """Where the time went. May be asked by any thread."""

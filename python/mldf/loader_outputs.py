@@ -88,6 +88,8 @@ class Outputs:
         outputs = core.outputs()
         picked = self._pick(outputs, found)
         names = tuple(outputs[i][0] for i in picked)
+        if not names:
+            raise ArgumentError(f"fields={self._fields}: a batch of nothing")
         kinds = tuple(None if self._convert else numpy_dtype(outputs[i][1]) for i in picked)
         core.form(batch_type(names), tuple(picked), kinds)
         for name in found.calls:
@@ -111,7 +113,7 @@ class Outputs:
             if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
                 self._check_decode(name)
                 found.statements.append(f"{quoted(name)}: decode")
-            elif name not in schema or not schema[name].is_fixed:
+            elif name not in schema or not schema[name].is_fixed or _is_struct(schema[name]):
                 self._complain(name, [*schema, *found.named])
         named = found.named | set(found.plain)
         for name, field in schema.items():
@@ -172,6 +174,16 @@ class Outputs:
         if name not in schema:
             raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
         field = schema[name]
+        if _is_struct(field):
+            members = field.dtype.names if field.dtype is not None and field.dtype.names else ("x",)
+            raise ArgumentError(
+                f"field {name!r} is a struct: its members can be outputs: "
+                + "pipelines={"
+                + ", ".join(f"'{m} = {name}.{m}': []" for m in members[:3])
+                + "}"
+            )
+        if field.is_fixed or field.is_image:
+            raise ArgumentError(f"field {name!r}: its pipeline drops it, and fields= wants it")
         raise ArgumentError(
             f"field {name!r} ({field}) has no fixed size: give it a pipeline: {{{name!r}: [mldf.Pad()]}}, say"
         )

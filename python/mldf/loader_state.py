@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _mldf
-from .arguments import LASTS
-from .errors import ArgumentError, WrongTypeError
+from .arguments import LASTS, whole
+from .errors import ArgumentError, Error, WrongTypeError
 
 __all__ = ["checked", "snapshot"]
 
 
 def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-    """Nothing of the epoch is left?"""
+    """Nothing of an epoch that was begun is left?"""
     rest = state["count"] - state["consumed"]
-    whole = options["global_batch_size"] or options["batch_size"] * options["world_size"]
+    all_ranks = options["global_batch_size"] or options["batch_size"] * options["world_size"]
     drops = options["last"] == LASTS.index("drop") and not options["bucket_window"]
-    return bool(rest <= 0 or (drops and rest < whole))
+    return bool(state["consumed"] and (rest == 0 or (drops and 0 < rest < all_ranks)))
 
 
 def snapshot(core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | None) -> dict[str, Any]:
@@ -41,8 +41,10 @@ def checked(state: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         raise WrongTypeError(f"load_state_dict: the dict of state_dict() is needed, not {type(state).__name__}")
     wanted = dict(state)
     for name in ("epoch", "consumed", "count"):
-        if not isinstance(wanted.get(name), int):
-            raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}")
+        try:
+            wanted[name] = whole(name, wanted.get(name))
+        except Error as error:
+            raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}: {error}") from None
     if _is_end(wanted, options):
         wanted["epoch"], wanted["consumed"] = wanted["epoch"] + 1, 0
         wanted.pop("bucket", None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .arguments import ORDERS, dtype_name
+from .errors import StateError
 
 if TYPE_CHECKING:
     from .loader import Loader
@@ -73,6 +74,10 @@ def summary(loader: Loader) -> str:
     where = os.path.basename(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
     if loader._core is None:
         return f"Loader({where}, closed)"
+    try:
+        threads = loader._core.stats()["threads"]
+    except StateError:
+        return f"Loader({where}, of the process that was forked)"
     o = loader._options
     size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
     lines = [f"Loader({where}: {len(loader._dataset):,} samples, {len(loader):,} batches of {size})"]
@@ -85,6 +90,6 @@ def summary(loader: Loader) -> str:
     order = loader._order[0] if loader._order and loader._order[0] != "subset" else ORDERS[o["order"]]
     lines.append(
         f"  order {order}, seed {o['seed']}, epoch {loader.epoch}; rank {loader.rank} of {loader.world_size} "
-        f"({loader._rank_from}); {loader._core.stats()['threads']} threads"
+        f"({loader._rank_from}); {threads} threads"
     )
     return "\n".join(lines)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Union
 
-from .errors import ArgumentError, NotFoundError
+from .errors import ArgumentError, NotFoundError, WrongTypeError
 
 __all__ = ["Path", "Paths", "encode", "expand"]
 
@@ -44,12 +44,14 @@ def expand(paths: Paths) -> list[str]:
     """Files, in order: a path, a list of them; each may be a glob (``data/*.mldf``, sorted) or have a range
     (``{000..009}``).
     """
+    if isinstance(paths, bytes) or not isinstance(paths, (str, os.PathLike, Iterable)):
+        raise WrongTypeError(f"a path or a list of paths is needed, not {paths!r}")
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     out: list[str] = []
     for path in given:
-        text = os.fspath(path)
+        text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
         if not isinstance(text, str):
-            raise ArgumentError(f"a path is text, not {type(text).__name__}")
+            raise WrongTypeError(f"a path is text, not {type(text).__name__}")
         for one in braces(text):
             if os.path.exists(one) or not glob.has_magic(one):
                 out.append(one)

@@ -14,6 +14,9 @@ mldf.errors.ArgumentError: RandomResizedCrop('large'): size: wants a number or a
 
 from __future__ import annotations
 
+import contextlib
+import enum
+import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +25,8 @@ from typing import Any, ClassVar, Union
 import numpy as np
 
 from . import _mldf
-from .errors import ArgumentError, SyntaxMistakeError, WrongTypeError
+from .errors import ArgumentError, Error, SyntaxMistakeError, WrongTypeError
+from .suggest import nearest
 
 __all__ = ["CFunction", "CSource", "Operation", "Pipeline", "Pipelines", "Step", "canonical"]
 
@@ -50,11 +54,16 @@ def dtype_word(value: Any) -> str:
         return {bool: "bool", int: "i64", float: "f32"}[value]
     name = value if isinstance(value, str) else str(getattr(value, "__name__", value))
     name = name.removeprefix("torch.")
+    if name[:1] in ("<", ">", "=", "|"):  # NumPy's way to write them
+        with contextlib.suppress(TypeError):
+            name = np.dtype(name).name
     return _WORDS.get(name, name)
 
 
 def literal(value: Any, kind: str) -> str:
     """A parameter's value as text."""
+    if isinstance(value, enum.Enum):  # torchvision's InterpolationMode, Pillow's Resampling
+        value = value.value if isinstance(value.value, str) or kind != "choice" else value.name.lower()
     if kind == "dtype":
         return dtype_word(value)
     if isinstance(value, bool) or type(value).__name__ == "bool_":
@@ -71,8 +80,6 @@ def literal(value: Any, kind: str) -> str:
         return repr(value.__index__())
     if isinstance(value, Sequence):
         return "[" + ", ".join(literal(v, kind) for v in value) + "]"
-    if hasattr(value, "value") and isinstance(value.value, str):  # an enum, such as torchvision's InterpolationMode
-        return literal(value.value, kind)
     raise WrongTypeError(f"a number, a list of numbers or text is needed, not {type(value).__name__}")
 
 
@@ -147,12 +154,20 @@ class OwnOperation(Operation):
 
     def __init__(self, what: Any, arguments: Sequence[float], dtype: Any, shape: Sequence[int] | None) -> None:
         self.dtype = None if dtype is None else _own_dtype(dtype)
-        self.shape = None if shape is None else tuple(int(d) for d in shape)
-        self.arguments = tuple(float(a) for a in arguments)
+        try:
+            self.shape = None if shape is None else tuple(operator.index(d) for d in shape)
+            self.arguments = tuple(float(a) for a in arguments)
+        except (TypeError, ValueError):
+            raise WrongTypeError(
+                f"{type(self).__name__}: a shape is whole numbers and arguments are numbers, "
+                f"not {shape!r} and {arguments!r}"
+            ) from None
+        if self.shape is not None and min(self.shape, default=1) < 1:
+            raise ArgumentError(f"{type(self).__name__}: shape={self.shape}: its sides are at least 1")
         import hashlib
 
         identity = f"{what!r} {self.dtype} {self.shape}"
-        self.own_name = "own_" + hashlib.sha256(identity.encode()).hexdigest()[:16]
+        self.own_name = f"{type(self).__name__.lower()}_{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
         """As the pipeline's text has it."""
         self.text = self.own_name + (f"({', '.join(map(repr, self.arguments))})" if arguments else "")
 
@@ -193,6 +208,8 @@ class CSource(OwnOperation):
     """
 
     def __init__(self, source: str, *arguments: float, dtype: Any = None, shape: Sequence[int] | None = None) -> None:
+        if not isinstance(source, str):
+            raise WrongTypeError(f"CSource: C source is text, not {type(source).__name__}")
         if "mldf_run" not in source:
             raise ArgumentError("CSource: the source does not define mldf_run")
         self.source = source
@@ -286,6 +303,32 @@ def _flat(items: Sequence[Any]) -> Iterator[Any]:
             yield item
 
 
+def _checked(output: str, i: int, text: str) -> str:
+    """A step, or several, as the user wrote them; mistakes are reported as this step's."""
+    where = f"pipelines[{output!r}], step {i + 1}, {text!r}"
+    try:
+        found = canonical(f"x: {text}\n")
+    except Error as error:
+        message = without_place(str(error))
+        raise type(error)(f"{where}: {message}{_familiar(message)}") from None
+    if len(found.splitlines()) != 1 or found.startswith("x\n"):
+        raise ArgumentError(f"{where}: steps joined by | are needed, not statements; those make up a text of their own")
+    return text
+
+
+def _familiar(message: str) -> str:
+    """A hint for those who wrote a class's name, of ours or of another library's."""
+    from . import ops
+
+    found = re.fullmatch(r"there is no operation (\w+)", message)
+    name = found[1] if found else ""
+    if name.islower():
+        name = "".join(part.capitalize() for part in name.split("_"))
+    if name in ops.__all__:
+        return f"; mldf.{name} is {getattr(ops, name).name} in text"
+    return nearest(name, ())
+
+
 def _steps(
     output: str, pipeline: Pipeline, own: dict[str, OwnOperation]
 ) -> tuple[list[str], list[Callable[[Any], Any]]]:
@@ -307,7 +350,7 @@ def _steps(
                     f"pipelines[{output!r}], step {i + 1}: {step!r} stands behind a Python callable; callables see the "
                     "whole batch when all else is done, so they come last"
                 )
-            texts.append(step.text if isinstance(step, Operation) else step)
+            texts.append(step.text if isinstance(step, Operation) else _checked(output, i, step))
             if isinstance(step, OwnOperation):
                 own[step.own_name] = step
         elif callable(step):
@@ -381,12 +424,14 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
             continue
         texts, callables = _steps(key, pipeline, out.own)
         if texts:
-            out.statements.append(f"{left}: {' | '.join(texts)}")
+            steps = "\n| ".join(texts)  # a comment ends with its line
+            out.statements.append(f"{left}: {steps}")
             out.named |= {key} if key in fields else left_names(left)
         elif key == names[0]:
             out.plain.append(key)
-        else:
-            raise ArgumentError(f"pipelines[{key!r}]: it has no steps")
+        else:  # one more view, as it is stored
+            out.statements.append(left)
+            out.named |= left_names(left)
         if callables:
             out.calls[names[0]] = callables
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from .arguments import whole
 from .errors import ArgumentError
 
 __all__ = ["find_rank"]
@@ -20,6 +21,7 @@ def find_rank(rank: int | None = None, world_size: int | None = None) -> tuple[i
     if (rank is None) != (world_size is None):
         raise ArgumentError("rank and world_size are given together, or neither")
     if rank is not None and world_size is not None:
+        rank, world_size = whole("rank", rank), whole("world_size", world_size, 1, 2**32 - 1)
         if not 0 <= rank < world_size:
             raise ArgumentError(f"rank={rank} of world_size={world_size}: it is 0 to {world_size - 1}")
         return rank, world_size, "given"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .arguments import whole
 from .dataset import Dataset
-from .errors import ArgumentError, UnsupportedError
+from .errors import ArgumentError, UnsupportedError, WrongTypeError
 
 __all__ = ["describe"]
 
@@ -33,7 +35,10 @@ def _numbers(dataset: Dataset) -> Numbers | None:
 
 
 def _weighted(dataset: Dataset, weights: Any, draws: int | None) -> tuple[Any, ...]:
-    values = np.ascontiguousarray(weights, np.float64)
+    try:
+        values = np.ascontiguousarray(weights, np.float64)
+    except (TypeError, ValueError):
+        raise WrongTypeError(f"weights: a number for each sample is needed, not {type(weights).__name__}") from None
     if values.shape != (len(dataset),):
         raise ArgumentError(f"weights: an array of shape {values.shape} for {len(dataset)} samples")
     numbers = _numbers(dataset)
@@ -57,11 +62,11 @@ def _mixed(dataset: Dataset, ratios: Any, draws: int | None) -> tuple[Any, ...]:
     infos = dataset._view.files.infos
     if dataset._index is not None:
         raise UnsupportedError("ratios: of whole files, not of a subset")
-    if len(ratios) != len(infos) or len(infos) < 2:
-        raise ArgumentError(f"ratios: {len(ratios)} of them for {len(infos)} files; one for each, two at least")
-    if any(int(r) != r or r <= 0 for r in ratios):
-        raise ArgumentError(f"ratios={list(ratios)}: they are whole numbers above 0")
-    return ("mixture", [(i["num_samples"], int(r)) for i, r in zip(infos, ratios)], draws or 0)
+    if not isinstance(ratios, (Sequence, np.ndarray)) or len(ratios) != len(infos) or len(infos) < 2:
+        given = len(ratios) if isinstance(ratios, Sized) else repr(ratios)
+        raise ArgumentError(f"ratios: {given} of them for {len(infos)} files; one for each, two at least")
+    shares = [whole("ratios", r, 1, 2**32) for r in ratios]
+    return ("mixture", [(i["num_samples"], r) for i, r in zip(infos, shares)], draws or 0)
 
 
 def describe(
@@ -71,6 +76,8 @@ def describe(
     chosen = [
         name for name, value in (("weights", weights), ("balance", balance), ("ratios", ratios)) if value is not None
     ]
+    if draws is not None:
+        draws = whole("samples_per_epoch", draws, 1)
     if len(chosen) > 1:
         raise ArgumentError(f"{' and '.join(chosen)}: one of them at a time")
     if weights is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .errors import ArgumentError
 
-__all__ = ["choice", "near"]
+__all__ = ["choice", "near", "nearest"]
 
 
 def near(name: str, names: Iterable[str]) -> str:
@@ -23,6 +23,23 @@ def near(name: str, names: Iterable[str]) -> str:
     if found:
         return f"; did you mean {found[0]!r}?"
     return f"; there is {', '.join(map(repr, known[:20]))}" if known else ""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """ "; did you mean ...?" of the closest one; where nothing is close, of names that other libraries have.
+
+    >>> nearest("RandomResizeCrop", ["RandomResizedCrop", "Resize"])
+    "; did you mean 'RandomResizedCrop'?"
+    >>> nearest("ToTensor", [])
+    '; mldf.compat.torchvision has ToTensor'
+    """
+    import importlib
+
+    for module in ("torchvision", "ffcv", "turboloader"):
+        if name in importlib.import_module(f"mldf.compat.{module}").__all__:
+            return f"; mldf.compat.{module} has {name}"
+    hint = near(name, names)
+    return hint if "did you mean" in hint else ""
 
 
 def choice(argument: str, value: Any, choices: tuple[str, ...]) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import operator
 import os
-import pathlib
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -100,8 +99,9 @@ def _text(field: FieldInfo) -> Converter:
     return convert
 
 
-def _file(value: os.PathLike[Any]) -> bytes:
-    return pathlib.Path(os.fsdecode(value)).read_bytes()
+def _file(value: str | os.PathLike[Any]) -> bytes:
+    with open(os.fsdecode(value), "rb") as file:
+        return file.read()
 
 
 def _bytes(field: FieldInfo) -> Converter:
@@ -248,7 +248,7 @@ def _image(field: FieldInfo) -> Converter:
         if value is None or type(value) is bytes:
             return value
         if isinstance(value, (str, os.PathLike)):
-            return _file(pathlib.Path(value))
+            return _file(value)
         if _is_pil(value):
             return _from_pil(value)
         if _is_tensor(value):

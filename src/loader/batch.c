@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "loader/loader.h"
+#include "os/memory.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -179,6 +180,26 @@ static bool shape_array(const struct array_plan *plan, size_t samples, const uin
 
 static mldf_status too_large(const char *name, size_t samples, mldf_error *err) {
     return mldfi_fail(err, MLDF_E_LIMIT, "a batch of %zu samples of output %s does not fit into memory", samples, name);
+}
+
+mldf_status mldfi_batch_pool_check(const struct batch_pool *pool, uint64_t samples, mldf_error *err) {
+    uint64_t each = sizeof(struct slot), total, have = mldfi_memory_bytes();
+    bool fits = true;
+    for (size_t i = 0; i < pool->array_count && fits; i++) {
+        const struct array_plan *plan = &pool->arrays[i];
+        uint64_t bytes = mldf_dtype_bytes(plan->dtype);
+        if (plan->kind == ARRAY_RAGGED)
+            continue;
+        fits = mldfi_mul_u64(bytes, plan->inner, &bytes) &&
+               mldfi_mul_u64(bytes, plan->length ? plan->length : 1, &bytes) && mldfi_add_u64(each, bytes, &each);
+    }
+    if (!fits || !mldfi_mul_u64(each, samples, &total))
+        total = UINT64_MAX;
+    if (have == 0 || total <= have)
+        return MLDF_OK;
+    return mldfi_fail(
+        err, MLDF_E_LIMIT, "a batch of %llu samples takes %llu MB at least, and this machine has %llu: smaller batches",
+        (unsigned long long)samples, (unsigned long long)(total / 1000000), (unsigned long long)(have / 1000000));
 }
 
 /* Bytes of the whole batch. */

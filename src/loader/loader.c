@@ -148,6 +148,15 @@ static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
                 : mldfi_fail(err, MLDF_E_ARGUMENT, "buckets need an output that is padded or ragged");
 }
 
+/* Samples of a batch of this rank, at most. */
+static uint64_t largest_batch(const mldf_loader *loader) {
+    const mldf_loader_options *o = &loader->options;
+    uint64_t global = mldfi_global_batch(o), each = global / o->world_size + (global % o->world_size != 0);
+    if (o->budget && loader->series.bucket.window)
+        each = 1; /* the budget says */
+    return loader->count && (o->last == MLDF_LAST_PAD || each < loader->count) ? each : loader->count;
+}
+
 /* ---- New and free ---------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers, size_t reader_count, mldf_error *err) {
@@ -163,6 +172,8 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
         status = find_bucket_output(loader, err);
     if (status >= 0)
         status = mldfi_batch_pool_new(loader->plan, o->want_index, o->want_valid, o->memory, 4, &loader->pool, err);
+    if (status >= 0)
+        status = mldfi_batch_pool_check(loader->pool, largest_batch(loader), err);
     if (status >= 0)
         status = mldfi_crew_new(loader, err);
     return status;

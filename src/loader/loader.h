@@ -136,6 +136,8 @@ struct mldf_batch {
 mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool want_valid,
                                  const mldf_memory_hook *hook, size_t idle_most, struct batch_pool **out,
                                  mldf_error *err);
+/* Is there, by the machine's memory, room for a batch of so many samples? What varies in length counts as 1. */
+mldf_status mldfi_batch_pool_check(const struct batch_pool *pool, uint64_t samples, mldf_error *err);
 /* The loader's share; batches go on. */
 void mldfi_batch_pool_close(struct batch_pool *pool);
 /* A batch with memory for at least `bytes`, held once. */

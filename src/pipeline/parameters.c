@@ -247,17 +247,29 @@ static size_t param_count(const struct op_type *type) {
     return n;
 }
 
+/* "; it has size, filter ...", for a name that is like none of them. */
+static const char *list_names(const char *const *names, char room[200]) {
+    size_t at = 0;
+    for (size_t i = 0; names[i] && at < 150; i++) {
+        int wrote = snprintf(room + at, 200 - at, "%s%s", i ? ", " : "; it has ", names[i]);
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+    room[at < 200 ? at : 199] = 0;
+    return room;
+}
+
 static mldf_status fail_name(const struct mldf_pipeline *pipeline, const struct op_type *type,
                              const struct argument *argument, mldf_error *err) {
     const char *names[OP_MAX_PARAMS + 1] = {NULL};
-    char room[96];
+    char room[96], list[200] = "";
     size_t count = param_count(type);
     for (size_t i = 0; i < count; i++)
         names[i] = type->params[i].name;
+    const char *hint = nearest(argument->name, argument->name_bytes, names, room);
     return mldfi_pipeline_fail(pipeline->text, pipeline->text_bytes, argument->offset, err, MLDF_E_ARGUMENT,
                                "%s has no parameter %.*s%s", type->name,
                                (int)(argument->name_bytes < 60 ? argument->name_bytes : 60), argument->name,
-                               nearest(argument->name, argument->name_bytes, names, room));
+                               hint[0] ? hint : list_names(names, list));
 }
 
 /* Which parameter the argument is for. */

@@ -476,3 +476,65 @@ def test_mistakes_are_reported_early_and_clearly(path):
         mldf.Loader("no-such-file.mldf")
     with pytest.warns(UserWarning, match="left out of the batches: image, text, .*; score .may be null"):
         mldf.Loader(path)
+
+
+def test_numbers_are_whole_and_of_any_kind(path):
+    A, T = mldf.errors.ArgumentError, mldf.errors.WrongTypeError
+    loader = load(path, np.int32(16), seed=np.uint64(2**63), threads=np.int8(1), batches_ahead=np.int64(2))
+    assert len(loader) == 7 and len(next(iter(loader)).label) == 16
+    for kind, words, options in [
+        (T, "batch_size=True: a whole number", {"batch_size": True}),
+        (T, r"batch_size=array\(\[4\]\): a whole number", {"batch_size": np.array([4])}),
+        (A, "global_batch_size=.*at most", {"global_batch_size": 2**64, "batch_size": None}),
+        (T, "threads=2.5", {"threads": 2.5}),
+        (T, "num_workers='2'", {"num_workers": "2"}),
+        (A, "threads=-2: it is at least -1", {"threads": -2}),
+        (A, "seed=-1: it is at least 0", {"seed": -1}),
+        (A, "seed=18446744073709551616: it is at most", {"seed": 2**64}),
+        (T, "seed=1.5", {"seed": 1.5}),
+        (A, "batches_ahead=-1", {"batches_ahead": -1}),
+        (A, "window=-2", {"window": -2}),
+        (T, "rank='0'", {"rank": "0", "world_size": 2}),
+        (T, "bucket=3: text", {"bucket": 3}),
+        (T, "isa=3: text", {"isa": 3}),
+        (T, "compiler=3: text", {"compiler": 3}),
+        (T, "cache_dir=3", {"cache_dir": 3}),
+        (T, "fields: 3 is no name", {"fields": ["label", 3]}),
+        (T, "transform=3", {"transform": 3}),
+        (T, "weights: a number for each sample", {"weights": "heavy"}),
+        (A, "samples_per_epoch=0", {"samples_per_epoch": 0, "weights": np.ones(COUNT)}),
+    ]:
+        with pytest.raises(kind, match=words):
+            mldf.Loader(path, **{"fields": ["label"], **options})
+    for source in (None, 3, b"photos.mldf", [3]):
+        with pytest.raises(T, match="path"):
+            mldf.Loader(source)
+    with pytest.raises(T, match=r"epoch='3'"):
+        load(path).set_epoch("3")
+
+
+def test_an_epoch_without_batches_is_one_epoch_and_no_more(path):
+    """drop, and fewer samples than a batch has."""
+    options = {"size": COUNT + 1, "last": "drop"}
+    loader = load(path, **options)
+    loader.set_epoch(2)
+    state = loader.state_dict()
+    for _ in range(3):  # from state to state nothing moves
+        loader = load(path, **options)
+        loader.load_state_dict(state)
+        assert loader.epoch == 2 and loader.state_dict() == state
+    assert list(loader) == [] and loader.state_dict()["epoch"] == 3
+
+
+def test_states_that_no_loader_made_are_refused(path):
+    loader = load(path, shuffle=True)
+    next(iter(loader))
+    state = loader.state_dict()
+    for change in ({"consumed": COUNT + 1}, {"consumed": -1}, {"consumed": True}, {"epoch": 2**64}, {"more": object()}):
+        other = load(path, shuffle=True)
+        with pytest.raises(mldf.Error):
+            other.load_state_dict({**state, **change})
+        assert len(list(other)) == len(other)  # and it still works
+    loader = load(path, shuffle=True)
+    loader.load_state_dict({**state, "epoch": np.int64(state["epoch"])})
+    assert len(list(loader)) == len(loader) - 1

@@ -308,6 +308,22 @@ def test_an_interrupt_between_the_loader_and_the_user_loses_no_batch(path):
     assert got == list(range(COUNT)) and len(calls) == 8 + 2
 
 
+def test_an_interrupt_at_the_end_of_an_epoch_begins_no_other(path, monkeypatch):
+    loader = load(path, threads=2)
+    it = iter(loader)
+    assert sum(len(next(it).label) for _ in range(8)) == COUNT
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(it), "_end", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            next(it)
+    assert list(it) == [] and loader.epoch == 1 and loader.state_dict()["consumed"] == 0
+    assert len(list(loader)) == 8
+
+
 # ---- fork ----
 
 
@@ -352,6 +368,7 @@ def test_a_forked_child_gets_a_clear_error_and_the_parent_goes_on(path):
         lines = in_child(child).splitlines()
         assert all(line.startswith("state: ") and "fork" in line for line in lines[:4]), lines
         assert lines[4:] == ["fine", str(COUNT), str(first.label.tolist())], lines
+    assert in_child(lambda: repr(loader)) == "Loader(a.mldf, of the process that was forked)"
     rest = [b.label.tolist() for b in it]
     want = [b.label.tolist() for b in load(path, shuffle=True)]
     assert [first.label.tolist(), *rest] == want

@@ -141,7 +141,7 @@ static void wrong_values_are_refused(void) {
          "line 1, column 8: kinds, d: wants an element type: bool, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, "
          "f32, f64"},
         {"drop(1, i=2)", 8, "line 1, column 9: kinds, i: given twice"},
-        {"drop(g=2)", 5, "line 1, column 6: kinds has no parameter g"},
+        {"drop(g=2)", 5, "line 1, column 6: kinds has no parameter g; it has i, f, b, c, u, t, n, x, e, d"},
         {"drop(1,2,true,red,1,a,1,red,1,u8,7)", 33, "line 1, column 34: kinds takes at most 10 arguments"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
