@@ -60,7 +60,7 @@ python: dev $(VENV)/stamp ## the Python package into .venv
 	@site=$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
 	rm -rf "$$site/mldf"; cmake --install build/dev --component python --prefix "$$site" >/dev/null
 
-torch: setup $(VENV)/stamp ## PyTorch into .venv, so that no Python test is skipped
+torch: setup $(VENV)/stamp ## PyTorch, torchvision, JAX and Numba into .venv, so that no Python test is skipped
 	@tools/venv.sh $(VENV) tests/python/requirements-torch.txt
 
 # ---- Showing and testing -------------------------------------------------------------------------------------------
@@ -76,10 +76,10 @@ test: dev python ## everything: C tests, command, fuzz corpora, layers, oracle, 
 	ctest --preset dev -j 2 $(CTEST_ARGS) || status=1; \
 	MLDF="$(CURDIR)/build/dev/bin/mldf" MLDF_SOURCE_DIR="$(CURDIR)" MLDF_BUILD_DIR="$(CURDIR)/build/dev" \
 		$(VENV)/bin/python -m pytest -q -rs $(PYTEST_ARGS) $(PYTEST_DIRS) || status=1; \
-	$(VENV)/bin/python -c 'import torch' 2>/dev/null || { \
-		echo "******************************************************************************************"; \
-		echo "make test: PyTorch is not in $(VENV), so the tests with it were SKIPPED. Get it: make torch"; \
-		echo "******************************************************************************************"; }; \
+	$(VENV)/bin/python -c 'import torch, jax, numba' 2>/dev/null || { \
+		echo "*****************************************************************************************************"; \
+		echo "make test: PyTorch, JAX or Numba is not in $(VENV): the tests with them were SKIPPED. Get them: make torch"; \
+		echo "*****************************************************************************************************"; }; \
 	exit $$status
 
 check: test ## the same as test

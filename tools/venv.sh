@@ -7,7 +7,7 @@ if "$python" - "$2" <<'EOF'; then
 import importlib.metadata, sys
 for line in open(sys.argv[1]):
     name, _, version = line.split("#")[0].strip().partition("==")
-    if name:
+    if name and not name.startswith("-"):  # -c FILE: pip's
         try:
             if importlib.metadata.version(name).split("+")[0] != version:  # 2.13.0+cpu is 2.13.0
                 sys.exit(1)

@@ -135,6 +135,7 @@ bool option_int(PyObject *dict, const char *name, int *out);
 bool option_u64(PyObject *dict, const char *name, uint64_t *out);
 bool option_text(PyObject *dict, const char *name, const char **out);
 bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes);
+bool option_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes);
 /* The names of the members that hold a key and a passphrase. */
 bool option_secret(PyObject *dict, const char *key, const char *passphrase, mldf_secret *out);
 bool option_writer(PyObject *dict, mldf_writer_options *out);

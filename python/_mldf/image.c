@@ -30,7 +30,7 @@ static PyObject *pixels_object(struct module_state *state, mldf_buffer *pixels, 
     return array_to_numpy(state, array, &shape, s->bits == 16 ? state->dtype_u16 : state->dtype_u8);
 }
 
-/* decode_image(data, channels, scale, orient, tolerant, region or None): a NumPy array */
+/* decode_image(data, options, region or None): a NumPy array. The options are members of mldf_image_options. */
 static PyObject *decode_image(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
     mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
@@ -39,15 +39,16 @@ static PyObject *decode_image(PyObject *module, PyObject *args) {
     mldf_error err;
     mldf_status status;
     Py_buffer data;
-    PyObject *region, *out = NULL;
-    int orient, tolerant;
-    if (!PyArg_ParseTuple(args, "y*iippO", &data, &options.channels, &options.scale, &orient, &tolerant, &region))
+    PyObject *dict, *region, *out = NULL;
+    if (!PyArg_ParseTuple(args, "y*O!O", &data, &PyDict_Type, &dict, &region))
         return NULL;
-    options.orient = orient;
-    options.tolerant = tolerant;
     options.region = region != Py_None;
-    if (options.region && !PyArg_ParseTuple(region, "IIII;region is (x, y, width, height)", &options.x, &options.y,
-                                            &options.width, &options.height)) {
+    if (!option_int(dict, "channels", &options.channels) || !option_int(dict, "bits", &options.bits) ||
+        !option_int(dict, "scale", &options.scale) || !option_bool(dict, "orient", &options.orient) ||
+        !option_bool(dict, "fast_dct", &options.fast_dct) || !option_bool(dict, "tolerant", &options.tolerant) ||
+        !option_u64(dict, "max_pixels", &options.max_pixels) ||
+        (options.region && !PyArg_ParseTuple(region, "IIII;region is (x, y, width, height)", &options.x, &options.y,
+                                             &options.width, &options.height))) {
         PyBuffer_Release(&data);
         return NULL;
     }
@@ -83,7 +84,7 @@ static bool pixels_from(PyObject *object, Py_buffer *view, mldf_image_pixels *ou
     return true;
 }
 
-/* encode_image(pixels, format, quality, subsampling): bytes. format "jpeg" or "png" */
+/* encode_image(pixels, png, options): bytes. The options are members of mldf_jpeg_options; png_level is zlib's. */
 static PyObject *encode_image(PyObject *module, PyObject *args) {
     mldf_jpeg_options jpeg = MLDF_JPEG_OPTIONS_INIT;
     mldf_buffer file = MLDF_BUFFER_INIT;
@@ -91,15 +92,20 @@ static PyObject *encode_image(PyObject *module, PyObject *args) {
     mldf_error err;
     mldf_status status;
     Py_buffer view;
-    PyObject *object, *out = NULL;
-    int png, subsampling;
-    if (!PyArg_ParseTuple(args, "Opii", &object, &png, &jpeg.quality, &subsampling) ||
+    PyObject *object, *dict, *out = NULL;
+    const char *icc = NULL;
+    int png, subsampling = 420, level = -1;
+    if (!PyArg_ParseTuple(args, "OpO!", &object, &png, &PyDict_Type, &dict) ||
+        !option_int(dict, "quality", &jpeg.quality) || !option_int(dict, "subsampling", &subsampling) ||
+        !option_bool(dict, "optimize", &jpeg.optimize) || !option_bool(dict, "progressive", &jpeg.progressive) ||
+        !option_bytes(dict, "icc", &icc, &jpeg.icc_bytes) || !option_int(dict, "png_level", &level) ||
         !pixels_from(object, &view, &pixels))
         return NULL;
+    jpeg.icc = icc;
     jpeg.subsampling = subsampling == 444 ? MLDF_IMAGE_444 : subsampling == 422 ? MLDF_IMAGE_422 : MLDF_IMAGE_420;
     Py_BEGIN_ALLOW_THREADS
     status =
-        png ? mldf_image_encode_png(&pixels, -1, &file, &err) : mldf_image_encode_jpeg(&pixels, &jpeg, &file, &err);
+        png ? mldf_image_encode_png(&pixels, level, &file, &err) : mldf_image_encode_jpeg(&pixels, &jpeg, &file, &err);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&view);
     if (status < 0)
@@ -107,6 +113,26 @@ static PyObject *encode_image(PyObject *module, PyObject *args) {
     else
         out = PyBytes_FromStringAndSize((const char *)file.data, (Py_ssize_t)file.size);
     mldf_buffer_free(&file);
+    return out;
+}
+
+/* image_icc(data): bytes, or None */
+static PyObject *image_icc(PyObject *module, PyObject *args) {
+    mldf_buffer profile = MLDF_BUFFER_INIT;
+    mldf_error err;
+    Py_buffer data;
+    PyObject *out = NULL;
+    if (!PyArg_ParseTuple(args, "y*", &data))
+        return NULL;
+    mldf_status status = mldf_image_icc(data.buf, (size_t)data.len, &profile, &err);
+    PyBuffer_Release(&data);
+    if (status < 0)
+        raise_error(state_of(module), &err);
+    else if (status == MLDF_END)
+        out = Py_NewRef(Py_None);
+    else
+        out = PyBytes_FromStringAndSize((const char *)profile.data, (Py_ssize_t)profile.size);
+    mldf_buffer_free(&profile);
     return out;
 }
 
@@ -142,8 +168,9 @@ static PyObject *resize_image(PyObject *module, PyObject *args) {
 
 PyMethodDef image_functions[] = {
     {"probe_image", probe_image, METH_VARARGS, "probe_image(data): a dict"},
-    {"decode_image", decode_image, METH_VARARGS, "decode_image(data, channels, scale, orient, tolerant, region)"},
-    {"encode_image", encode_image, METH_VARARGS, "encode_image(pixels, png, quality, subsampling)"},
+    {"decode_image", decode_image, METH_VARARGS, "decode_image(data, options, region)"},
+    {"encode_image", encode_image, METH_VARARGS, "encode_image(pixels, png, options)"},
+    {"image_icc", image_icc, METH_VARARGS, "image_icc(data): bytes or None"},
     {"resize_image", resize_image, METH_VARARGS, "resize_image(pixels, width, height, filter)"},
     {NULL, NULL, 0, NULL},
 };

@@ -75,7 +75,7 @@ bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_
 }
 
 /* Keys are bytes of any value. */
-static bool option_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes) {
+bool option_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes) {
     PyObject *value = find(dict, name);
     char *data;
     Py_ssize_t length;

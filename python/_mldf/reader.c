@@ -98,8 +98,9 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
     mldf_reader *reader = NULL;
     mldf_error err;
     mldf_status status;
-    int backend = 0;
+    int backend = 0, tar_index = MLDF_TAR_INDEX_USE;
     if (!PyArg_ParseTuple(args, "yO!O", &path, &PyDict_Type, &dict, &types) || !option_int(dict, "backend", &backend) ||
+        !option_int(dict, "tar_index", &tar_index) ||
         !option_bool(dict, "verify", &options.verify) || !option_bool(dict, "without_key", &options.without_key) ||
         !option_secret(dict, "key", "passphrase", &options.secret))
         return NULL;
@@ -108,6 +109,7 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
         return NULL;
     options.context = context_get(context);
     options.backend = backend ? MLDF_BACKEND_READ : MLDF_BACKEND_MAP;
+    options.tar_index = (mldf_tar_index)tar_index;
     Py_BEGIN_ALLOW_THREADS
     status = mldf_reader_open(path, &options, &reader, &err);
     Py_END_ALLOW_THREADS

@@ -176,12 +176,28 @@ static PyObject *dims_object(const mldf_field_summary *f) {
     return list;
 }
 
+static PyObject *members_object(const mldf_field_summary *f);
+
 static PyObject *summary_object(const mldf_field_summary *f) {
-    return Py_BuildValue("{s:s,s:K,s:K,s:K,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "name", f->name, "count",
-                         (unsigned long long)f->present, "nulls", (unsigned long long)f->nulls, "nonfinite",
-                         (unsigned long long)f->nonfinite, "min", number_object(&f->min), "max", number_object(&f->max),
-                         "values", distribution_object(f->values), "lengths", distribution_object(f->lengths), "bytes",
-                         distribution_object(f->bytes), "dims", dims_object(f), "classes", classes_object(f));
+    return Py_BuildValue("{s:s,s:s,s:K,s:K,s:K,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "name", f->name, "type", f->type,
+                         "count", (unsigned long long)f->present, "nulls", (unsigned long long)f->nulls, "nonfinite",
+                         (unsigned long long)f->nonfinite, "elements",
+                         number_or_none(f->elements ? f->elements : MLDF_NONE), "min", number_object(&f->min), "max",
+                         number_object(&f->max), "values", distribution_object(f->values), "lengths",
+                         distribution_object(f->lengths), "bytes", distribution_object(f->bytes), "dims",
+                         dims_object(f), "classes", classes_object(f), "members", members_object(f));
+}
+
+/* Of a struct; a member has none itself. */
+static PyObject *members_object(const mldf_field_summary *f) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < f->member_count; i++) {
+        PyObject *item = summary_object(&f->members[i]);
+        if (!item || PyList_Append(list, item) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
 }
 
 /* stats(reader, progress): a dict for each field */

@@ -65,7 +65,7 @@ static PyObject *open_writer(PyObject *module, PyObject *args) {
     mldf_error err;
     mldf_status status = MLDF_OK;
     if (!PyArg_ParseTuple(args, "yz#O!OO", &path, &text, &text_bytes, &PyDict_Type, &dict, &types, &progress) ||
-        !option_writer(dict, &options))
+        !option_writer(dict, &options) || !option_bool(dict, "resume", &options.resume))
         return NULL;
     struct writer *self = writer_new(state, types, progress);
     if (!self)
@@ -212,6 +212,33 @@ static PyObject *writer_abort(PyObject *object, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
+/* checkpoint(position): whether something was saved */
+static PyObject *writer_checkpoint(PyObject *object, PyObject *position) {
+    struct writer *self = (struct writer *)object;
+    char *data;
+    Py_ssize_t bytes;
+    mldf_error err;
+    if (!writer_usable(self) || PyBytes_AsStringAndSize(position, &data, &bytes) < 0)
+        return NULL;
+    enter(self);
+    mldf_status status = mldf_writer_checkpoint(self->writer, data, (size_t)bytes, &err);
+    leave(self);
+    if (!call_check(&self->call, state_of_self(object), status, &err))
+        return NULL;
+    return PyBool_FromLong(status != MLDF_END);
+}
+
+/* position(): of the checkpoint that this writer goes on from, or None */
+static PyObject *writer_position(PyObject *object, PyObject *ignored) {
+    struct writer *self = (struct writer *)object;
+    size_t bytes;
+    (void)ignored;
+    if (!writer_usable(self))
+        return NULL;
+    const void *position = mldf_writer_position(self->writer, &bytes);
+    return position ? PyBytes_FromStringAndSize(position, (Py_ssize_t)bytes) : Py_NewRef(Py_None);
+}
+
 static PyObject *writer_count(PyObject *object, PyObject *ignored) {
     struct writer *self = (struct writer *)object;
     (void)ignored;
@@ -263,6 +290,8 @@ static PyMethodDef methods[] = {
     {"append", (PyCFunction)(void (*)(void))writer_append, METH_FASTCALL, "append(values, key)"},
     {"finish", writer_finish, METH_NOARGS, "finish(): (samples, skipped, file_bytes)"},
     {"abort", writer_abort, METH_NOARGS, "Removes what was written."},
+    {"checkpoint", writer_checkpoint, METH_O, "checkpoint(position): whether something was saved"},
+    {"position", writer_position, METH_NOARGS, "Of the checkpoint that this writer goes on from."},
     {"sample_count", writer_count, METH_NOARGS, "Samples so far."},
     {"fields", writer_fields, METH_NOARGS, "A dict for each field."},
     {"skipped", writer_skipped, METH_NOARGS, "A list of (submitted, message, field)."},

@@ -33,10 +33,12 @@ from .order import shuffled, stratified
 from .paths import Paths, expand
 from .sample import Sample
 from .schema import INT, FieldInfo, Schema, rows_dtype
+from .suggest import choice
 
 __all__ = ["Dataset", "Keys", "open"]
 
 Index = npt.NDArray[np.uint64]
+TAR_INDEX = ("use", "keep", "ignore")
 _CHUNK = 1024  # samples of one call where a column is long: between two calls Ctrl-C is heard
 
 
@@ -51,6 +53,7 @@ def open(
     backend: str = "map",
     key: bytes | None = None,
     passphrase: str | bytes | None = None,
+    tar_index: str = "use",
 ) -> Dataset:
     """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
     ``{000..009}``.
@@ -62,6 +65,8 @@ def open(
     verify      check the checksums of all that is read
     backend     "map": views of the mapped file; "read": copies by positional reads, for files that others may cut short
     key, passphrase   of encrypted files
+    tar_index   of a plain tar, FILE.mldfidx beside it: "use" it if it is there, "keep": make it for the next time,
+                "ignore"
 
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).
@@ -71,6 +76,7 @@ def open(
     if channels not in (None, 1, 3, 4):
         raise ArgumentError(f"channels={channels!r}: it is 1, 3, 4 or None")
     options = {
+        "tar_index": choice("tar_index", tar_index, TAR_INDEX),
         "backend": int(backend == "read"),
         "verify": verify,
         "key": key,

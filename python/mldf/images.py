@@ -16,7 +16,7 @@ import numpy.typing as npt
 from . import _mldf
 from .errors import ArgumentError
 
-__all__ = ["decode", "encode", "probe", "resize"]
+__all__ = ["decode", "encode", "icc", "probe", "resize"]
 
 _FILTERS = {"box": 0, "bilinear": 1, "bicubic": 2, "lanczos": 3, "area": 4}
 
@@ -32,24 +32,68 @@ def decode(
     data: Any,
     *,
     channels: int | None = None,
+    bits: int | None = None,
     scale: int = 1,
     orient: bool = False,
     tolerant: bool = False,
     region: tuple[int, int, int, int] | None = None,
+    fast_dct: bool = False,
+    max_pixels: int | None = None,
 ) -> npt.NDArray[Any]:
     """The pixels of a picture file's bytes: (height, width, channels), uint8 or uint16.
 
-    channels: 1 gray, 3 RGB, 4 RGB + alpha, None as stored. scale: 2, 4 or 8 makes a JPEG's half, quarter or eighth.
-    region: (x, y, width, height) of the result. tolerant: damaged files give what can be had.
+    channels: 1 gray, 3 RGB, 4 RGB + alpha, None as stored. bits: 8 or 16, None as stored. scale: 2, 4 or 8 makes a
+    JPEG's half, quarter or eighth. region: (x, y, width, height) of the result. tolerant: damaged files give what can be
+    had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger pictures are refused (2**28).
     """
-    return _mldf.decode_image(data, channels or 0, scale, orient, tolerant, region)
+    options = {
+        "channels": channels,
+        "bits": bits,
+        "scale": scale,
+        "orient": orient,
+        "tolerant": tolerant,
+        "fast_dct": fast_dct,
+        "max_pixels": max_pixels,
+    }
+    return _mldf.decode_image(data, options, region)
 
 
-def encode(pixels: npt.NDArray[Any], format: str = "jpeg", *, quality: int = 90, subsampling: int = 420) -> bytes:
-    """Pixels as the bytes of a "jpeg" or "png" file."""
+def encode(
+    pixels: npt.NDArray[Any],
+    format: str = "jpeg",
+    *,
+    quality: int = 90,
+    subsampling: int = 420,
+    optimize: bool = False,
+    progressive: bool = False,
+    icc: bytes | None = None,
+    level: int | None = None,
+) -> bytes:
+    """Pixels as the bytes of a "jpeg" or "png" file.
+
+    JPEG: quality 1 to 100; subsampling 420, 422 or 444; optimize: smaller and slower; progressive; icc: a colour profile
+    to embed. PNG: level, zlib's 0 to 9.
+    """
     if format not in ("jpeg", "png"):
         raise ArgumentError(f"format={format!r}: it is 'jpeg' or 'png'")
-    return _mldf.encode_image(np.ascontiguousarray(pixels), format == "png", quality, subsampling)
+    if subsampling not in (420, 422, 444):
+        raise ArgumentError(f"subsampling={subsampling!r}: it is 420, 422 or 444")
+    if format == "png" and icc is not None:
+        raise ArgumentError("icc: of JPEG alone")
+    options = {
+        "quality": quality,
+        "subsampling": subsampling,
+        "optimize": optimize,
+        "progressive": progressive,
+        "icc": icc,
+        "png_level": level,
+    }
+    return _mldf.encode_image(np.ascontiguousarray(pixels), format == "png", options)
+
+
+def icc(data: Any) -> bytes | None:
+    """The colour profile in a picture file's bytes, or None."""
+    return _mldf.image_icc(data)
 
 
 def resize(pixels: npt.NDArray[Any], width: int, height: int, *, filter: str = "bilinear") -> npt.NDArray[Any]:

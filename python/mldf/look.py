@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _mldf
-from .dataset import Dataset
+from .dataset import TAR_INDEX, Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError
 from .fields import registered_types, schema_json
@@ -43,9 +43,18 @@ def opened(source: Path | Dataset, key: bytes | None, passphrase: str | bytes | 
 _FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
 
 
-def info(path: Path, *, key: bytes | None = None, passphrase: str | bytes | None = None) -> dict[str, Any]:
-    """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key."""
-    options = {"without_key": not (key or passphrase), **secret_options(key, passphrase)}
+def info(
+    path: Path, *, key: bytes | None = None, passphrase: str | bytes | None = None, keep_index: bool = False
+) -> dict[str, Any]:
+    """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key.
+
+    keep_index: of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time.
+    """
+    options = {
+        "without_key": not (key or passphrase),
+        "tar_index": TAR_INDEX.index("keep" if keep_index else "use"),
+        **secret_options(key, passphrase),
+    }
     reader = _mldf.open_reader(encode(path), options, registered_types())
     about = reader.info()
     fields = []
@@ -151,24 +160,26 @@ def stats(
     passphrase: str | bytes | None = None,
     progress: ProgressArgument = None,
 ) -> dict[str, dict[str, Any]]:
-    """How the values of each field are distributed: a dict for each field, with the keys of ``mldf stats --json``."""
+    """How the values of each field are distributed: a dict for each field, with the keys of ``mldf stats --json``. The
+    members of a struct that are numbers follow it as "pose.x".
+    """
     with opened(source, key, passphrase) as reader, Reporting("stats", progress) as hook:
-        kinds = [raw["type"] for raw in reader.fields()]
         found = _mldf.stats(reader, hook)
-    out = {}
-    for kind, one in zip(kinds, found):
-        values = one["values"] or dict.fromkeys(("mean", "std", "p50", "p90", "p99", "percentiles")) | {"histogram": []}
-        names = ("mean", "std", "p50", "p90", "p99", "percentiles", "histogram")
-        classes = one["classes"]
-        out[one["name"]] = {
-            "type": kind,
-            **{k: one[k] for k in ("count", "nulls", "nonfinite", "min", "max")},
-            **{k: values[k] for k in names},
-            **{k: one[k] for k in ("lengths", "bytes", "dims")},
-            "distinct": None if classes is None else len(classes),
-            "classes": classes,
-        }
-    return out
+    return {one["name"]: _summary(one) for field in found for one in (field, *field["members"])}
+
+
+def _summary(one: dict[str, Any]) -> dict[str, Any]:
+    """Of a field, or of a member of a struct."""
+    names = ("mean", "std", "p50", "p90", "p99", "percentiles", "histogram")
+    values = one["values"] or dict.fromkeys(names) | {"histogram": []}
+    classes = one["classes"]
+    return {
+        **{k: one[k] for k in ("type", "count", "nulls", "nonfinite", "elements", "min", "max")},
+        **{k: values[k] for k in names},
+        **{k: one[k] for k in ("lengths", "bytes", "dims")},
+        "distinct": None if classes is None else len(classes),
+        "classes": classes,
+    }
 
 
 def plan(

@@ -39,6 +39,10 @@ class Result:
     parts: list[Part] = field(default_factory=list)
     action: str | None = None
     """Of repair: what was done."""
+    changed: bool | None = None
+    """Of repair: False when nothing was wrong."""
+    unchecked: bool | None = None
+    """Of repair: True when checksums were lost with the damage, so that what was saved may itself be damaged."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def _result(began: float, answer: tuple[int, int, int, list[tuple[Any, ...]]]) -
         of("warning"),
         of("left_out"),
         [Part(*r[1:]) for r in reports if r[0] == "part"],
-        next((r[1] for r in reports if r[0] == "action"), None),
+        *next((r[1:] for r in reports if r[0] == "action"), (None, None, None)),
     )
 
 
@@ -105,7 +105,26 @@ def _keep_encrypted(
         reader.close()
 
 
+def _stay_encrypted(
+    options: dict[str, Any], source: Path | Dataset, key: bytes | None, passphrase: str | bytes | None, decrypt: bool
+) -> None:
+    """The same for what is made of one file or dataset."""
+    if isinstance(source, Dataset):
+        given = source._view.files.options
+        _keep_encrypted(options, source.paths, given["key"], given["passphrase"], decrypt)
+    else:
+        _keep_encrypted(options, expand([source]), key, passphrase, decrypt)
+
+
 # ---- making ----
+
+
+
+def _skips(on_error: str) -> bool:
+    if on_error not in ("raise", "skip"):
+        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
+    return on_error == "skip"
+
 
 _FORMATS = {None: 0, "auto": 0, "csv": 1, "tsv": 2, "jsonl": 3, "tar": 4, "folder": 5}
 _LAYOUTS = {None: 0, "auto": 0, "flat": 1, "classes": 2}
@@ -129,15 +148,13 @@ def _pack_options(
     root: Path | None,
     allow_outside: bool,
 ) -> dict[str, Any]:
-    if on_error not in ("raise", "skip"):
-        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
     return {
         "format": _choice("format", format, _FORMATS),
         "layout": _choice("layout", layout, _LAYOUTS),
         "schema": None if fields is None else schema_json(fields),
         "key_column": key_column,
         "compress": _compress(compress),
-        "skip_bad_rows": on_error == "skip",
+        "skip_bad_rows": _skips(on_error),
         "image_arguments": None if image is None else json.dumps(dict(image)),
         "file_columns": _names(files),
         "file_root": None if root is None else encode(root),
@@ -197,6 +214,7 @@ def append(
     sources: Paths,
     *,
     format: str | None = None,
+    layout: str | None = None,
     key_column: str | None = None,
     files: Sequence[str] | str | None = None,
     root: Path | None = None,
@@ -207,14 +225,15 @@ def append(
     passphrase: str | bytes | None = None,
     progress: ProgressArgument = None,
 ) -> Result:
-    """Adds tables or MLDF files of the same schema to an existing file. Until it succeeds the file is what it was.
+    """Adds tables, folders of pictures, tar archives or MLDF files of the same fields to an existing file. Until it
+    succeeds the file is what it was.
 
     Samples from Python: ``mldf.Writer.existing(path)``.
     """
     began = time.monotonic()
     options = {
         **_output({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
-        **_pack_options(format, None, key_column, None, on_error, None, None, files, root, allow_outside),
+        **_pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
     }
     with Reporting("append", progress) as hook:
         return _result(began, _mldf.pack(_sources(sources), encode(path), True, options, registered_types(), hook))
@@ -228,6 +247,7 @@ def convert(
     fields: Sequence[str] | None = None,
     compress: Any = None,
     drop_fields: bool = False,
+    on_error: str = "raise",
     lz4: bool = False,
     dataset_version: int | None = None,
     created: int | None = None,
@@ -239,8 +259,13 @@ def convert(
 ) -> Result:
     """Samples of files of any format into one new file of any format.
 
-    to: "mldf", "tbl1", "tbl2", "beton" or "tar"; None: by out's ending. drop_fields: leave out what the format has no
-    place for. output: as for :func:`pack`.
+    to           "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst"; None: by
+                 out's ending
+    drop_fields  leave out what the format has no place for
+    on_error     "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them
+                 in the result
+    lz4, dataset_version, created    of TBL files
+    output       as for :func:`pack`; of an MLDF file
     """
     began = time.monotonic()
     paths = expand(sources)
@@ -251,6 +276,7 @@ def convert(
         "fields": _names(fields),
         "compress": _compress(compress),
         "drop_fields": drop_fields,
+        "skip_unfit": _skips(on_error),
         "lz4": lz4,
         "dataset_version": dataset_version,
         "created": created,
@@ -304,27 +330,27 @@ def select(
     *,
     fields: Sequence[str] | None = None,
     samples: Any = None,
+    keys: Sequence[str] | None = None,
     where: str | None = None,
     compress: Any = None,
     key: bytes | None = None,
     passphrase: str | bytes | None = None,
+    decrypt: bool = False,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
     """Some fields and samples of a file, undecoded, into a new MLDF file.
 
-    samples: numbers in the order that the result will have, or a slice. where: an expression over the fields, as
+    samples: numbers in the order that the result will have, or a slice; keys: their names instead. where: an expression over the fields, as
     docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``.
     """
     began = time.monotonic()
-    options = {
-        **_output(output),
-        "fields": _names(fields),
-        "ranges": _ranges(samples),
-        "where": where,
-        "compress": _compress(compress),
-    }
+    if samples is not None and keys is not None:
+        raise ArgumentError("samples and keys: one of them")
+    options = {**_output(output), "fields": _names(fields), "where": where, "compress": _compress(compress)}
+    _stay_encrypted(options, source, key, passphrase, decrypt)
     with opened(source, key, passphrase) as reader, Reporting("select", progress) as hook:
+        options["ranges"] = _ranges(samples if keys is None else [reader.find_key(k) for k in keys])
         return _result(began, _mldf.select(reader, encode(out), options, registered_types(), hook))
 
 
@@ -341,6 +367,7 @@ def split(
     compress: Any = None,
     key: bytes | None = None,
     passphrase: str | bytes | None = None,
+    decrypt: bool = False,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -371,6 +398,7 @@ def split(
         "seed": seed_number(seed),
         "compress": _compress(compress),
     }
+    _stay_encrypted(options, source, key, passphrase, decrypt)
     with opened(source, key, passphrase) as reader, Reporting("split", progress) as hook:
         return _result(began, _mldf.split(reader, encode(pattern), options, registered_types(), hook))
 

@@ -159,8 +159,8 @@ def _to_dtype(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> np.ndarray[
             value = np.asarray(value)
         else:
             return _from_list(field, value, dtype)
-    if value.dtype == dtype:
-        return np.ascontiguousarray(value).reshape(value.shape)
+    if value.dtype == dtype or (value.dtype == np.uint16 and field.arguments.get("dtype") == "bfloat16"):
+        return np.ascontiguousarray(value).reshape(value.shape)  # of bfloat16 also the bits, ml_dtypes or not
     if np.can_cast(value.dtype, dtype, "safe"):
         return np.ascontiguousarray(value, dtype=dtype).reshape(value.shape)
     raise _wrong(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import json
 import os
 import time
@@ -33,6 +34,8 @@ from .schema import Schema, no_field
 from .values import converter
 
 __all__ = ["WriteResult", "Writer", "write"]
+
+CHECKPOINT_SECONDS = 30.0  # of write(resume=True)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class Writer:
     key, passphrase   encrypt with them
     on_error    "raise", or "skip": leave out samples that cannot be encoded
     check       decode every picture after it was encoded
+    resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
 
     Used in a ``with`` block: an exception inside it leaves nothing behind. An error in a value may show at a later
     append or at the end, because threads encode; it names sample and field. A writer is one thread's at a time.
@@ -110,6 +114,7 @@ class Writer:
         passphrase: str | bytes | None = None,
         on_error: str = "raise",
         check: bool = False,
+        resume: bool = False,
         progress: ProgressArgument = None,
     ) -> None:
         if on_error not in ("raise", "skip"):
@@ -124,7 +129,7 @@ class Writer:
             key=key,
             passphrase=passphrase,
         )
-        options |= {"skip_bad_samples": on_error == "skip", "check_values": check}
+        options |= {"skip_bad_samples": on_error == "skip", "check_values": check, "resume": resume}
         self._open(path, schema_json(fields), options, progress)
 
     @classmethod
@@ -158,6 +163,8 @@ class Writer:
         self._known = frozenset(self._names)
         self._converters = [converter(field) for field in self._schema.values()]
         self._calls = 0
+        self.position: bytes | None = self._writer.position()
+        """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""
         self._skip = bool(options["skip_bad_samples"])
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
         _live.add(self)
@@ -216,6 +223,13 @@ class Writer:
             return
         for sample, key in zip(samples, keys, strict=True):
             self.append(sample, key)
+
+    def checkpoint(self, position: bytes = b"") -> bool:
+        """With resume=True: makes all samples so far durable. After an interruption, a writer of the same path, fields
+        and options goes on behind them, and its `position` is what was given here: where the caller is in its source.
+        False: nothing could be saved yet, because a dictionary is still being learnt.
+        """
+        return self._writer.checkpoint(position)
 
     def finish(self) -> WriteResult:
         """Completes the file, durably. ``with`` does it."""
@@ -280,7 +294,8 @@ def write(
     dataset.
 
     fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along. Options
-    are those of :class:`Writer`.
+    are those of :class:`Writer`. resume=True saves a checkpoint every now and then; the same call after an interruption
+    goes on from there, if the samples come in the same order.
 
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
@@ -296,16 +311,20 @@ def write(
     if fields is None:
         raise ArgumentError("fields are needed: {'image': mldf.Image(), 'label': mldf.Int()}, say")
     total = len(source) if hasattr(source, "__len__") else None
-    names = None if keys is None else iter(keys)
     with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:
-        told = 0.0
-        for i, sample in enumerate(_samples(source, total)):
+        told, saved = 0.0, time.monotonic()
+        done = int(writer.position or 0)
+        names = None if keys is None else itertools.islice(keys, done, None)
+        for i, sample in enumerate(_samples(source, total, done), done):
             try:
                 writer.append(sample, None if names is None else next(names))
             except Error as error:
                 if error.sample is None and not isinstance(error, StateError):
                     error.sample = i
                 raise
+            if options.get("resume") and time.monotonic() - saved > CHECKPOINT_SECONDS:
+                writer.checkpoint(str(i + 1).encode())
+                saved = time.monotonic()
             if hook is not None and (time.monotonic() - told > 0.05 or i + 1 == total):
                 told = time.monotonic()
                 if hook("write", i + 1, total, 0, None) is False:
@@ -314,9 +333,8 @@ def write(
     return result
 
 
-def _samples(source: Any, total: int | None) -> Iterable[Any]:
+def _samples(source: Any, total: int | None, first: int) -> Iterable[Any]:
     """Indexing first: a torch dataset has no end to its iteration but its length."""
     if total is not None and hasattr(source, "__getitem__") and not isinstance(source, Mapping):
-        return (source[i] for i in range(total))
-    samples: Iterable[Any] = source
-    return samples
+        return (source[i] for i in range(first, total))
+    return itertools.islice(source, first, None)

@@ -170,11 +170,3 @@ def test_two_ranks_by_torch_distributed(path, tmp_path):
     for job in jobs:
         out, err = job.communicate(timeout=120)
         assert out.strip() == "fine", err
-
-
-def test_jax_gets_copies_unless_asked(path):
-    jax = pytest.importorskip("jax", reason="JAX is not installed")
-    want = list(load(path))
-    for copy in (None, False):
-        for a, b in zip(want, load(path, output="jax", copy=copy)):
-            assert isinstance(b.image, jax.Array) and np.array_equal(a.image, np.asarray(b.image))

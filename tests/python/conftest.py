@@ -1,0 +1,24 @@
+"""MLDF_NO_SKIPS=1 (.ci/run): a test that was skipped, or a warning that nobody expected, fails the run."""
+
+import os
+
+import pytest
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    if not os.environ.get("MLDF_NO_SKIPS"):
+        return
+    stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    found = {kind: len(stats.get(kind, [])) for kind in ("skipped", "xfailed", "warnings")}
+    if any(found.values()) and session.exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        session.config.stash[WHY] = ", ".join(f"{count} {kind}" for kind, count in found.items() if count)
+
+
+WHY = pytest.StashKey[str]()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if WHY in config.stash:
+        terminalreporter.write_line(f"MLDF_NO_SKIPS: {config.stash[WHY]}, and there may be none", red=True)
