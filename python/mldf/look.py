@@ -18,16 +18,14 @@ from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .results import Difference, DiffResult, Problem, VerifyResult
 from .schema import Schema, rows_dtype
+from .secret import Key, Passphrase, secret
+from .writer import thread_count
 
 __all__ = ["diff", "info", "plan", "stats", "verify"]
 
 
-def secret_options(key: bytes | None, passphrase: str | bytes | None) -> dict[str, Any]:
-    return {"key": key, "passphrase": passphrase.encode() if isinstance(passphrase, str) else passphrase}
-
-
 @contextmanager
-def opened(source: Path | Dataset, key: bytes | None, passphrase: str | bytes | None) -> Iterator[_mldf.Reader]:
+def opened(source: Path | Dataset, key: Key, passphrase: Passphrase) -> Iterator[_mldf.Reader]:
     """The one reader of a path or of a dataset of one whole file."""
     if isinstance(source, Dataset):
         if len(source._view.files.readers) > 1 or source._index is not None:
@@ -43,9 +41,9 @@ def opened(source: Path | Dataset, key: bytes | None, passphrase: str | bytes | 
 _FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
 
 
-def info(path: Path, *, key: bytes | None = None, passphrase: str | bytes | None = None) -> dict[str, Any]:
+def info(path: Path, *, key: Key = None, passphrase: Passphrase = None) -> dict[str, Any]:
     """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key."""
-    options = {"without_key": not (key or passphrase), **secret_options(key, passphrase)}
+    options = {"without_key": not (key or passphrase), **secret(key, passphrase)}
     reader = _mldf.open_reader(encode(path), options, registered_types())
     about = reader.info()
     fields = []
@@ -107,12 +105,12 @@ def verify(
     *,
     deep: bool = False,
     threads: int | None = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> VerifyResult:
     """Checks structure and checksums of a file of any format; deep decodes every value too."""
-    options = {"deep": deep, "threads": -1 if threads is None else threads, **secret_options(key, passphrase)}
+    options = {"deep": deep, "threads": thread_count(threads), **secret(key, passphrase)}
     with Reporting("verify", progress) as hook:
         found = _mldf.verify(encode(path), options, registered_types(), hook)
     problems = [
@@ -134,8 +132,8 @@ def diff(
     b: Path | Dataset,
     *,
     limit: int = 1000,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> DiffResult:
     """Compares two files by content, whatever their layout or format; stops after `limit` differences."""
@@ -145,11 +143,7 @@ def diff(
 
 
 def stats(
-    source: Path | Dataset,
-    *,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
-    progress: ProgressArgument = None,
+    source: Path | Dataset, *, key: Key = None, passphrase: Passphrase = None, progress: ProgressArgument = None
 ) -> dict[str, dict[str, Any]]:
     """How the values of each field are distributed: a dict for each field, with the keys of ``mldf stats --json``."""
     with opened(source, key, passphrase) as reader, Reporting("stats", progress) as hook:
