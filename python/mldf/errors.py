@@ -15,6 +15,9 @@ the file),
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 __all__ = [
     "ArgumentError",
     "BusyError",
@@ -276,3 +279,14 @@ class SyntaxMistakeError(DataError, ValueError):
     """JSON, CSV or another text does not parse."""
 
     status = "syntax"
+
+
+# ---- warnings ----
+
+
+def warn(message: str) -> None:
+    """A UserWarning about the line that called this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "mldf":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)

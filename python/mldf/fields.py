@@ -277,14 +277,18 @@ _registry: dict[int, type[CustomField]] = {}
 
 def register_field(cls: type[CustomField]) -> type[CustomField]:
     """Makes a user-defined type known, so that files with it can be read. Also a class decorator."""
-    if "." not in cls.type_name:
-        raise SchemaError(f"{cls.__name__}.type_name is {cls.type_name!r}; it is like 'org.example.name'")
-    number = cls.number()
-    other = _registry.get(number)
-    if other is not None and other.type_name != cls.type_name:
-        raise SchemaError(
-            f"{cls.type_name} and {other.type_name} have the same number {number:#x}; give one of them a type_id"
-        )
+    name, number = cls.type_name, cls.number()
+    if not isinstance(name, str) or "." not in name:
+        raise SchemaError(f"{cls.__name__}.type_name is {name!r}; it is like 'org.example.name'")
+    if not FIRST_PRIVATE <= number <= 0xFFFF:
+        raise SchemaError(f"{cls.__name__}.type_id is {number:#x}; it is {FIRST_PRIVATE:#x} to 0xffff, or 0")
+    for known, other in _registry.items():
+        if known == number and other.type_name != name:
+            raise SchemaError(f"{name} and {other.type_name} have the same number {number:#x}; give one a type_id")
+        if known != number and other.type_name == name:
+            raise SchemaError(f"{name} is registered with the number {known:#x}, and here it has {number:#x}")
+    others = [known for known in registered_types() if known[0] != number]
+    _mldf.check_schema('{"fields":[{"name":"x","type":"int"}]}', [*others, (number, name)])  # or it would fail later
     _registry[number] = cls
     return cls
 

@@ -14,12 +14,12 @@ from .dataset import Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError
 from .fields import registered_types, schema_json
+from .limits import thread_count, whole
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .results import Difference, DiffResult, Problem, VerifyResult
 from .schema import Schema, rows_dtype
 from .secret import Key, Passphrase, secret
-from .writer import thread_count
 
 __all__ = ["diff", "info", "plan", "stats", "verify"]
 
@@ -138,7 +138,7 @@ def diff(
 ) -> DiffResult:
     """Compares two files by content, whatever their layout or format; stops after `limit` differences."""
     with opened(a, key, passphrase) as left, opened(b, key, passphrase) as right, Reporting("diff", progress) as hook:
-        found = _mldf.diff(left, right, limit, hook)
+        found = _mldf.diff(left, right, whole("limit", limit), hook)
     return DiffResult([Difference(sample, name or None, what, message) for sample, name, what, message in found])
 
 
@@ -180,10 +180,15 @@ def plan(
     """
     text = schema_json(fields)
     given = dict(payload_bytes or {})
-    sizes = [given.pop(f["name"], None) for f in json.loads(text)["fields"]]
+    sizes = [whole(f["name"], given.pop(f["name"], None)) for f in json.loads(text)["fields"]]
     if given:
         raise ArgumentError(f"payload_bytes: there is no field {next(iter(given))!r}")
-    options = {"schema": text, "samples": samples, "page_size": page_size, "no_checksums": not checksums}
+    options = {
+        "schema": text,
+        "samples": whole("samples", samples),
+        "page_size": whole("page_size", page_size),
+        "no_checksums": not checksums,
+    }
     return [
         {"name": name, "begin": begin, "end": end}
         for name, begin, end in _mldf.plan_file(sizes, options, registered_types())

@@ -29,12 +29,13 @@ from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, NoSampleError
 from .fields import registered_types, schema_json
+from .limits import thread_count, whole
 from .look import opened
 from .paths import Path, Paths, encode, expand
 from .progress import ProgressArgument, Reporting
 from .results import Part, Result, Skip
 from .secret import Key, Passphrase, secret
-from .writer import thread_count, writer_options
+from .writer import writer_options
 
 __all__ = ["add_field", "append", "convert", "extract", "merge", "pack", "repack", "repair", "select", "split"]
 
@@ -267,8 +268,8 @@ def convert(
         "compress": _compress(compress),
         "drop_fields": drop_fields,
         "lz4": lz4,
-        "dataset_version": dataset_version,
-        "created": created,
+        "dataset_version": whole("dataset_version", dataset_version),
+        "created": whole("created", created),
     }
     _keep_encrypted(options, paths, key, passphrase, decrypt or to not in (None, "mldf"))
     with Reporting("convert", progress) as hook:
@@ -381,13 +382,13 @@ def split(
     )
     options = {
         **_output(output),
-        "count": count,
-        "bytes": bytes,
+        "count": whole("count", count),
+        "bytes": whole("bytes", bytes),
         "fractions": shares,
         "names": names,
         "by": by,
         "shuffle": shuffle,
-        "seed": seed,
+        "seed": whole("seed", seed),
         "compress": _compress(compress),
     }
     with opened(source, key, passphrase) as reader, Reporting("split", progress) as hook:

@@ -15,7 +15,6 @@ import atexit
 import contextlib
 import dataclasses
 import json
-import operator
 import os
 import threading
 import time
@@ -32,6 +31,7 @@ from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, CancelledError, Error, SampleKeyError, StateError, WrongTypeError
 from .fields import registered_types, schema_json
+from .limits import thread_count, whole
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .sample import Sample
@@ -69,19 +69,10 @@ def writer_options(
         "threads": thread_count(threads),
         "no_checksums": not checksums,
         "dictionary": dictionary,
-        "page_size": page_size,
+        "page_size": whole("page_size", page_size),
         "card": _card(card),
         **secret(key, passphrase, "encrypt_"),
     }
-
-
-def thread_count(threads: int | None) -> int:
-    """As the library has it: -1 for as many as there are CPUs."""
-    if threads is None:
-        return -1
-    if not hasattr(threads, "__index__") or threads < 0:
-        raise ArgumentError(f"threads={threads!r}: it is 0 or more, or None for the CPUs that may be used")
-    return operator.index(threads)
 
 
 def _card(card: Mapping[str, Any] | None) -> str | None:
