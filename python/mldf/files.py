@@ -53,7 +53,7 @@ def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str]
     if only is not None:
         schemas = [Schema([field for name, field in s.items() if name in only]) for s in schemas]
     out = dict(schemas[0].items())
-    for schema, info, path in zip(schemas, infos, paths):
+    for schema, path in zip(schemas, paths):
         for name, field in schema.items():
             if name in out and _family(out[name]) != _family(field):
                 raise SchemaError(f"{path}: field {name!r} is {field}, and in {paths[0]} it is {out[name]}", field=name)
@@ -61,7 +61,7 @@ def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str]
                 raise SchemaError(f"{path}: field {name!r} is not in {paths[0]}", field=name)
             out.setdefault(name, field)
         missing = [name for name in out if name not in schema]
-        if missing and info["format"] != "tar":
+        if missing and not all(i["format"] == "tar" for i in infos):
             raise SchemaError(f"{path}: there is no field {missing[0]!r}, which {paths[0]} has", field=missing[0])
     return Schema([_nullable(field) if _lacks(schemas, name) else field for name, field in out.items()])
 

@@ -138,7 +138,7 @@ def diff(
 ) -> DiffResult:
     """Compares two files by content, whatever their layout or format; stops after `limit` differences."""
     with opened(a, key, passphrase) as left, opened(b, key, passphrase) as right, Reporting("diff", progress) as hook:
-        found = _mldf.diff(left, right, whole("limit", limit), hook)
+        found = _mldf.diff(left, right, whole("limit", limit) or 0, hook)
     return DiffResult([Difference(sample, name or None, what, message) for sample, name, what, message in found])
 
 
