@@ -119,6 +119,15 @@ mldf_context *context_edit(struct context *context) {
     return context->context;
 }
 
+/* mldf.errors.warn finds the line of the user's program that it is about. */
+static bool warn(const char *message) {
+    PyObject *errors = PyImport_ImportModule("mldf.errors");
+    PyObject *done = errors ? PyObject_CallMethod(errors, "warn", "s", message) : NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(errors);
+    return done != NULL;
+}
+
 bool context_warn(struct context *context) {
     char *taken[WARNINGS_MAX];
     pthread_mutex_lock(&context->lock);
@@ -128,7 +137,7 @@ bool context_warn(struct context *context) {
     pthread_mutex_unlock(&context->lock);
     bool fine = true;
     for (size_t i = 0; i < count; i++) {
-        fine = fine && (!taken[i] || PyErr_WarnEx(PyExc_UserWarning, taken[i], 2) == 0);
+        fine = fine && (!taken[i] || warn(taken[i]));
         free(taken[i]);
     }
     return fine;

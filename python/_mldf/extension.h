@@ -223,6 +223,7 @@ struct cell {
     mldf_value value;
     mldf_buffer own; /* holds value.data, unless that lies in the file */
     bool owned;
+    uint64_t sample;
 };
 mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,
                       bool copy, struct workspace *workspace, struct cell *out, mldf_error *err);

@@ -83,6 +83,7 @@ mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const 
                       bool copy, struct workspace *workspace, struct cell *out, mldf_error *err) {
     out->own = (mldf_buffer)MLDF_BUFFER_INIT;
     out->owned = false;
+    out->sample = sample;
     if (slot->how == HOW_ABSENT) {
         out->value.kind = MLDF_KIND_NULL;
         return MLDF_OK;
@@ -173,12 +174,30 @@ static PyObject *plain_object(struct module_state *state, struct handle *handle,
     return bytes_object(v->data, v->bytes);
 }
 
+/* What the user's decode raised goes up as it is, with a note of where. */
+static void note_place(const struct handle *handle, const struct slot *slot, const struct cell *cell) {
+    PyObject *type, *error, *trace, *done = NULL;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    const mldf_field *field = mldf_schema_field(mldf_reader_schema(handle->reader), slot->field);
+    PyObject *note =
+        PyUnicode_FromFormat("in field '%s' of sample %llu", field->name, (unsigned long long)cell->sample);
+    if (note && error)
+        done = PyObject_CallMethod(error, "add_note", "O", note);
+    PyErr_Clear(); /* a note that cannot be made is not missed */
+    Py_XDECREF(note);
+    Py_XDECREF(done);
+    PyErr_Restore(type, error, trace);
+}
+
 PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell) {
     PyObject *plain = plain_object(state, handle, slot, cell);
     if (!plain || !slot->decode || cell->value.kind == MLDF_KIND_NULL)
         return plain;
     PyObject *out = PyObject_CallFunctionObjArgs(slot->decode, plain, NULL);
     Py_DECREF(plain);
+    if (!out)
+        note_place(handle, slot, cell);
     return out;
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from .dataset import Dataset
 from .errors import ArgumentError, WrongTypeError
+from .limits import whole
 from .schema import bfloat16
 from .suggest import choice
 
@@ -41,38 +41,11 @@ def last_kind(last: str | None, drop_last: bool | None) -> int:
     return kind
 
 
-def whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
-    """A whole number, Python's or NumPy's, between these.
-
-    >>> whole("seed", np.int64(3))
-    3
-    """
-    if isinstance(value, (bool, np.bool_)):
-        raise WrongTypeError(f"{name}={value!r}: a whole number is needed")
-    try:
-        found = operator.index(value)
-    except TypeError:
-        raise WrongTypeError(f"{name}={value!r}: a whole number is needed") from None
-    if found < least:
-        raise ArgumentError(f"{name}={found}: it is at least {least}")
-    if found > most:
-        raise ArgumentError(f"{name}={found}: it is at most {most}")
-    return found
-
-
 def text(name: str, value: Any) -> str | None:
     """Text or nothing."""
     if value is not None and not isinstance(value, str):
         raise WrongTypeError(f"{name}={value!r}: text is needed")
     return value
-
-
-def thread_count(threads: int | None, num_workers: int | None) -> int:
-    """-1: as many as there are CPUs."""
-    if threads is not None and num_workers is not None and threads != num_workers:
-        raise ArgumentError(f"threads={threads} and num_workers={num_workers}: they are two names of one thing")
-    name, found = ("num_workers", num_workers) if threads is None else ("threads", threads)
-    return -1 if found is None else whole(name, found, -1, 2**31 - 1)
 
 
 def batch_length(name: str, value: Any) -> int:

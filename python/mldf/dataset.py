@@ -19,6 +19,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import json
+import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
@@ -26,13 +27,14 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ArgumentError, NoSampleError, StateError, UnsupportedError
+from .errors import ArgumentError, NoSampleError, StateError, UnsupportedError, WrongTypeError
 from .fields import CustomField, register_field
 from .files import Files, View
 from .order import shuffled, stratified
 from .paths import Paths, expand
 from .sample import Sample
-from .schema import INT, FieldInfo, Schema, rows_dtype
+from .schema import BYTES, FLOAT, INT, JSON, TEXT, FieldInfo, Schema, rows_dtype
+from .secret import Key, Passphrase, secret
 from .suggest import choice
 
 __all__ = ["Dataset", "Keys", "open"]
@@ -51,14 +53,14 @@ def open(
     orient: bool = False,
     verify: bool = False,
     backend: str = "map",
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     tar_index: str = "use",
 ) -> Dataset:
     """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
     ``{000..009}``.
 
-    fields      these alone, in this order
+    fields      these alone, in this order; of several files only these need to be alike
     decode      pictures as NumPy arrays (height, width, channels); False: as the bytes of their files
     channels    of decoded pictures: 1 gray, 3 RGB, 4 RGB + alpha; None: as stored
     orient      turn pictures as their EXIF orientation says
@@ -73,16 +75,13 @@ def open(
     """
     if backend not in ("map", "read"):
         raise ArgumentError(f"backend={backend!r}: it is 'map' or 'read'")
-    if channels not in (None, 1, 3, 4):
-        raise ArgumentError(f"channels={channels!r}: it is 1, 3, 4 or None")
     options = {
         "tar_index": choice("tar_index", tar_index, TAR_INDEX),
         "backend": int(backend == "read"),
         "verify": verify,
-        "key": key,
-        "passphrase": passphrase.encode() if isinstance(passphrase, str) else passphrase,
+        **secret(key, passphrase),
     }
-    files = Files([os.path.abspath(p) for p in expand(paths)], options)
+    files = Files([os.path.abspath(p) for p in expand(paths)], options, fields)
     return Dataset(View(files, fields, decode, channels, orient), None)
 
 
@@ -122,7 +121,7 @@ class Dataset(Sequence[Sample]):
 
     def _locate(self, i: Any) -> int:
         """The number among all samples of the files."""
-        n = i.__index__()
+        n = operator.index(i)
         if n < 0:
             n += self._count
         if not 0 <= n < self._count:
@@ -285,16 +284,18 @@ class Dataset(Sequence[Sample]):
         """The whole metadata table as one structured array: numbers and structs as themselves, the rest as records
         with ptr and size.
 
-        A read-only view of the mapped file (a copy for a subset by numbers). One MLDF file only; nulls are zeros.
+        A read-only view of the mapped file; a copy for a subset by numbers, and of several files, where each ptr
+        counts in its own file (see `parts`). MLDF files only; nulls are zeros.
         """
         files = self._view.files
-        if len(files.readers) > 1:
-            raise UnsupportedError(
-                "rows: this dataset has several files, whose pointers mean nothing together; see `parts`"
-            )
-        dtype = rows_dtype(files.schema, files.infos[0]["row_bytes"])
-        table: npt.NDArray[Any] = np.ndarray((files.count,), dtype, self._reader.rows())
-        return self._pick(table)
+        dtypes = [rows_dtype(schema, info["row_bytes"]) for schema, info in zip(files.schemas, files.infos)]
+        if any(dtype != dtypes[0] for dtype in dtypes):
+            raise UnsupportedError("rows: the files of this dataset have rows of different layout; see `parts`")
+        tables: list[npt.NDArray[Any]] = [
+            np.ndarray((info["num_samples"],), dtypes[0], reader.rows())
+            for reader, info in zip(files.readers, files.infos)
+        ]
+        return self._pick(tables[0] if len(tables) == 1 else np.concatenate(tables))
 
     # ---- numbers of samples ----
 
@@ -315,6 +316,7 @@ class Dataset(Sequence[Sample]):
         if low < -self._count or high >= self._count:
             raise NoSampleError(f"no sample {high if high >= self._count else low}: there are {self._count}")
         if low < 0:
+            indices = indices.astype(np.int64)
             indices = np.where(indices < 0, indices + self._count, indices)
         if isinstance(self._index, range):
             return (self._index.start + indices.astype(np.int64) * self._index.step).astype(np.uint64)
@@ -394,21 +396,34 @@ class Dataset(Sequence[Sample]):
             if isinstance(self._index, range):
                 return Dataset(self._view, self._index[which])
             return Dataset(self._view, np.ascontiguousarray(self._index[which]))
-        numbers = np.asarray(which)
+        numbers = self._given(which)
         if numbers.dtype == np.bool_:
             if numbers.shape != (self._count,):
                 raise ArgumentError(f"a mask of shape {numbers.shape} for {self._count} samples")
             numbers = np.flatnonzero(numbers)
-        elif numbers.dtype.kind not in "iu" and numbers.size:
-            raise ArgumentError(
-                f"samples are chosen by a number, a slice, an array of integers or a mask, not by {which!r}"
-            )
         return Dataset(self._view, self._numbers(numbers))
 
-    def with_fields(self, *names: str) -> Dataset:
+    def _given(self, which: Any) -> npt.NDArray[Any]:
+        """Numbers or a mask; what else people put in brackets is told what there is for it."""
+        try:
+            numbers = np.asarray(which)
+        except ValueError:  # ragged
+            numbers = np.empty(1, object)
+        if numbers.dtype.kind in "biu" or numbers.size == 0:
+            return numbers
+        hint = ""
+        texts = which[-1] if isinstance(which, tuple) and which else which
+        if isinstance(texts, (list, tuple)) and texts and all(isinstance(name, str) for name in texts):
+            hint = f"; several fields: ds.with_fields({', '.join(map(repr, texts))})"
+        raise ArgumentError(
+            f"samples are chosen by a number, a slice, an array of integers or a mask, not by {which!r}{hint}"
+        )
+
+    def with_fields(self, *names: str | Sequence[str]) -> Dataset:
         """The same samples with these fields alone, in this order."""
+        chosen: Any = names[0] if len(names) == 1 and not isinstance(names[0], str) else names
         v = self._view
-        return Dataset(View(v.files, names, v.decode, v.channels, v.orient), self._index)
+        return Dataset(View(v.files, chosen, v.decode, v.channels, v.orient), self._index)
 
     def with_options(
         self, *, decode: bool | None = None, channels: int | None = None, orient: bool | None = None
@@ -428,8 +443,8 @@ class Dataset(Sequence[Sample]):
         """Part `index` of `count`: every count-th sample, or a run of neighbours. All parts together are the
         dataset.
         """
-        if not 0 <= index < count:
-            raise ArgumentError(f"shard {index} of {count}: it is 0 to {count - 1}")
+        if count < 1 or not 0 <= index < count:
+            raise ArgumentError(f"shard {index} of {count}: there are {count}, from 0 on")
         if contiguous:
             return self.subset(slice(self._count * index // count, self._count * (index + 1) // count))
         return self.subset(slice(index, None, count))
@@ -444,28 +459,45 @@ class Dataset(Sequence[Sample]):
     ) -> dict[str, Dataset]: ...
 
     def split(self, *fractions: Any, shuffle: bool = True, seed: int = 0, by: str | None = None) -> Any:
-        """Datasets of these shares: ``train, test = ds.split(0.9, 0.1)``; a dict of shares gives a dict.
+        """Datasets of these shares: ``train, test = ds.split(0.9, 0.1)``; a list works too, and a dict of shares gives
+        a dict. Numbers of samples that add up to all of them are shares as well: ``ds.split(50_000, 10_000)``.
 
         Which sample goes where depends on the seed and the number of samples alone. by: each part has the values of
-        this field in the proportion of the whole. Inside a part the order stays.
+        this field in the proportion of the whole; where a value is too rare for that, the parts still have their
+        sizes. Inside a part the order stays.
         """
-        names = list(fractions[0]) if len(fractions) == 1 and isinstance(fractions[0], Mapping) else None
-        shares = [float(f) for f in (fractions[0].values() if names is not None else fractions)]
-        if not shares or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
-            raise ArgumentError(f"split{tuple(shares)}: the shares must add up to 1")
+        given = fractions[0] if len(fractions) == 1 and isinstance(fractions[0], (Mapping, list, tuple)) else fractions
+        names = list(given) if isinstance(given, Mapping) else None
+        shares = self._shares(list(given.values() if isinstance(given, Mapping) else given))
         order = shuffled(self._count, seed) if shuffle else np.arange(self._count)
         classes = None if by is None else self._classes(by)
         parts = [self.subset(places) for places in stratified(order, shares, classes)]
         return tuple(parts) if names is None else dict(zip(names, parts))
 
+    def _shares(self, given: list[Any]) -> list[float]:
+        try:
+            shares = [float(share) for share in given]
+        except (TypeError, ValueError):
+            raise ArgumentError(f"split({', '.join(map(repr, given))}): shares are numbers") from None
+        whole = self._count if all(hasattr(share, "__index__") for share in given) and sum(given) != 1 else 1
+        if not shares or not min(shares) >= 0 or not abs(sum(shares) - whole) <= 1e-6 or sum(shares) == 0:
+            raise ArgumentError(
+                f"split({', '.join(map(repr, given))}): shares add up to 1, and numbers of samples to {self._count}"
+            )
+        return shares
+
     def _classes(self, name: str) -> npt.NDArray[np.intp]:
+        field = self._view.schema[name]
+        if field.type_id not in (INT, FLOAT, TEXT, JSON, BYTES):
+            raise ArgumentError(f"by={name!r}: it is of type {field.type}; samples are not stratified on those")
         values = self.column(name)
         if isinstance(values, np.ma.MaskedArray):
             values = values.tolist()
-        if isinstance(values, np.ndarray) and values.ndim == 1:
+        if isinstance(values, np.ndarray):
             return np.unique(values, return_inverse=True)[1].reshape(-1)
         numbers: dict[Any, int] = {}
-        return np.asarray([numbers.setdefault(json.dumps(v, default=str), len(numbers)) for v in values], np.intp)
+        texts = ([json.dumps(v, sort_keys=True) for v in values]) if field.type_id == JSON else values
+        return np.asarray([numbers.setdefault(v, len(numbers)) for v in texts], np.intp)
 
     # ---- life ----
 
@@ -493,8 +525,15 @@ class Dataset(Sequence[Sample]):
             v.decode,
             v.channels,
             v.orient,
-            self._index,
+            self._packed_index(),
+            v.files.only,
         )
+
+    def _packed_index(self) -> Any:
+        """As few bytes as the numbers need."""
+        if not isinstance(self._index, np.ndarray):
+            return self._index
+        return self._index.astype(np.min_scalar_type(max(self._view.files.count - 1, 0)))
 
 
 def _restore(
@@ -506,14 +545,17 @@ def _restore(
     decode: bool,
     channels: int | None,
     orient: bool,
-    index: Index | range | None,
+    index: npt.NDArray[Any] | range | None,
+    only: Sequence[str] | None = None,
 ) -> Dataset:
     """A pickled dataset again: opens the files anew."""
     for cls in custom:
         register_field(cls)
-    files = Files(paths, options)
+    files = Files(paths, options, only)
     if files.count != count:
         raise StateError(f"{paths[0]}: the dataset had {count} samples when it was pickled, and now has {files.count}")
+    if isinstance(index, np.ndarray):
+        index = index.astype(np.uint64)
     return Dataset(View(files, fields, decode, channels, orient), index)
 
 
@@ -531,19 +573,25 @@ class Keys(Sequence[str]):
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: slice | Sequence[int] | npt.NDArray[Any]) -> list[str]: ...
 
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(len(self))[index]]
+    def __getitem__(self, index: Any) -> str | list[str]:
+        if not hasattr(index, "__index__") or getattr(index, "ndim", 0) > 0:
+            part_of = self._dataset.subset(index)
+            return [Keys(part_of)[i] for i in range(len(part_of))]
         files = self._dataset._view.files
         n = self._dataset._locate(index)
         part = bisect.bisect_right(files.starts, n) - 1
         return files.readers[part].key(n - files.starts[part])
 
-    def index(self, key: str, start: int = 0, stop: int | None = None) -> int:
+    def index(self, key: str | bytes, start: int = 0, stop: int | None = None) -> int:
         """The number of the sample of this name in the dataset."""
         files = self._dataset._view.files
+        if isinstance(key, bytes):
+            key = key.decode("utf-8", "surrogateescape")
+        if not isinstance(key, str):
+            raise WrongTypeError(f"a sample's key is a str, not a {type(key).__name__}")
+        start, stop, _ = slice(start, stop).indices(len(self))
         for reader, first, info in zip(files.readers, files.starts, files.infos):
             if not info["has_keys"]:  # it has no samples either
                 continue
@@ -552,7 +600,7 @@ class Keys(Sequence[str]):
             except NoSampleError:
                 continue
             place = self._place(n)
-            if place is not None and place >= start and (stop is None or place < stop):
+            if place is not None and start <= place < stop:
                 return place
         raise NoSampleError(f"no sample has the key {key!r}")
 
@@ -567,7 +615,7 @@ class Keys(Sequence[str]):
 
     def __contains__(self, key: object) -> bool:
         try:
-            return isinstance(key, str) and self.index(key) >= 0
+            return isinstance(key, (str, bytes)) and self.index(key) >= 0
         except NoSampleError:
             return False
 

@@ -15,6 +15,10 @@ the file),
 
 from __future__ import annotations
 
+import sys
+import warnings
+from typing import Any
+
 __all__ = [
     "ArgumentError",
     "BusyError",
@@ -70,6 +74,18 @@ class Error(Exception):
 
     def __str__(self) -> str:  # KeyError would show its repr
         return str(self.args[0]) if self.args else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept = {name: getattr(self, name) for name in ("errno", "strerror", "filename") if hasattr(self, name)}
+        return _rebuild, (type(self), self.args, kept), self.__dict__ or None
+
+
+def _rebuild(cls: type[Error], args: tuple[Any, ...], kept: dict[str, Any]) -> Error:
+    """A pickled error again. What OSError keeps beside its arguments has to be put back by hand."""
+    error = cls(*args)
+    for name, value in kept.items():
+        setattr(error, name, value)
+    return error
 
 
 # ---- the caller ----
@@ -276,3 +292,14 @@ class SyntaxMistakeError(DataError, ValueError):
     """JSON, CSV or another text does not parse."""
 
     status = "syntax"
+
+
+# ---- warnings ----
+
+
+def warn(message: str) -> None:
+    """A UserWarning about the line that called this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "mldf":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)

@@ -13,6 +13,7 @@ Every type takes ``nullable`` (a sample may lack the value) and, where there is 
 from __future__ import annotations
 
 import json
+import operator
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,7 +72,10 @@ def dtype_text(dtype: Any) -> str:
     if str(getattr(dtype, "name", getattr(dtype, "__name__", dtype))).removeprefix("torch.") == "bfloat16":
         return "bfloat16"
     text = str(dtype)
-    kind = np.dtype(text.removeprefix("torch.") if text.startswith("torch.") else dtype)
+    try:
+        kind = np.dtype(text.removeprefix("torch.") if text.startswith("torch.") else dtype)
+    except TypeError:
+        raise SchemaError(f"{dtype!r} is no dtype") from None
     return kind.newbyteorder("<").str
 
 
@@ -121,10 +125,19 @@ class NDArray(Field):
 
     type_name: ClassVar[str] = "ndarray"
     dtype: Any
-    shape: Sequence[int | None]
+    shape: Sequence[int | None] | int
 
     def arguments(self) -> dict[str, Any]:
-        return {"dtype": dtype_text(self.dtype), "shape": [None if d is None or d < 0 else int(d) for d in self.shape]}
+        return {"dtype": dtype_text(self.dtype), "shape": _dims(self.shape)}
+
+
+def _dims(shape: Any) -> list[int | None]:
+    """A shape as a schema has it; one number is one dimension, as in NumPy."""
+    try:
+        dims = [None if d is None else operator.index(d) for d in ((shape,) if hasattr(shape, "__index__") else shape)]
+    except TypeError:
+        raise SchemaError(f"shape={shape!r}: it is a tuple of integers, with None where they vary") from None
+    return [None if d is None or d < 0 else d for d in dims]
 
 
 def _descr(dtype: np.dtype[Any]) -> list[Any]:
@@ -157,7 +170,10 @@ class Struct(Field):
     dtype: Any
 
     def arguments(self) -> dict[str, Any]:
-        return {"descr": _descr(np.dtype(self.dtype))}
+        try:
+            return {"descr": _descr(np.dtype(self.dtype))}
+        except (TypeError, ValueError) as error:
+            raise SchemaError(f"Struct({self.dtype!r}): {error}") from None
 
 
 @dataclass(frozen=True)
@@ -261,14 +277,18 @@ _registry: dict[int, type[CustomField]] = {}
 
 def register_field(cls: type[CustomField]) -> type[CustomField]:
     """Makes a user-defined type known, so that files with it can be read. Also a class decorator."""
-    if "." not in cls.type_name:
-        raise SchemaError(f"{cls.__name__}.type_name is {cls.type_name!r}; it is like 'org.example.name'")
-    number = cls.number()
-    other = _registry.get(number)
-    if other is not None and other.type_name != cls.type_name:
-        raise SchemaError(
-            f"{cls.type_name} and {other.type_name} have the same number {number:#x}; give one of them a type_id"
-        )
+    name, number = cls.type_name, cls.number()
+    if not isinstance(name, str) or "." not in name:
+        raise SchemaError(f"{cls.__name__}.type_name is {name!r}; it is like 'org.example.name'")
+    if not FIRST_PRIVATE <= number <= 0xFFFF:
+        raise SchemaError(f"{cls.__name__}.type_id is {number:#x}; it is {FIRST_PRIVATE:#x} to 0xffff, or 0")
+    for known, other in _registry.items():
+        if known == number and other.type_name != name:
+            raise SchemaError(f"{name} and {other.type_name} have the same number {number:#x}; give one a type_id")
+        if known != number and other.type_name == name:
+            raise SchemaError(f"{name} is registered with the number {known:#x}, and here it has {number:#x}")
+    others = [known for known in registered_types() if known[0] != number]
+    _mldf.check_schema('{"fields":[{"name":"x","type":"int"}]}', [*others, (number, name)])  # or it would fail later
     _registry[number] = cls
     return cls
 
@@ -286,16 +306,24 @@ def registered(number: int) -> type[CustomField] | None:
 # ---- schemas ----
 
 Fields = Union[Mapping[str, Union[Field, str, Mapping[str, Any]]], Sequence[Mapping[str, Any]], str]
-"""What says which fields a dataset has: name to Field (or type name, or dict), a list of dicts as in a schema file,
-or JSON text.
+"""What says which fields a dataset has: name to Field (or type name, or dict, or int, float, bool, str, bytes), a list
+of such pairs, a list of dicts as in a schema file, or JSON text.
 """
+
+_PYTHON: dict[Any, Field] = {bool: Int("bool"), int: Int(), float: Float(), str: Text(), bytes: Bytes()}
 
 
 def _entry(name: str, field: Any) -> dict[str, Any]:
+    if isinstance(field, type) and field in _PYTHON:
+        field = _PYTHON[field]
     if isinstance(field, CustomField):
         register_field(type(field))
     if isinstance(field, Field):
-        return {"name": name, **field.describe()}
+        try:
+            return {"name": name, **field.describe()}
+        except SchemaError as error:
+            error.field = error.field or name
+            raise
     if isinstance(field, type) and issubclass(field, Field):
         return _entry(name, field())
     if isinstance(field, str):
@@ -305,6 +333,10 @@ def _entry(name: str, field: Any) -> dict[str, Any]:
     raise SchemaError(
         f"field {name!r}: {field!r} is neither a field like mldf.Int() nor a type's name nor a dict", field=name
     )
+
+
+def _shown(fields: Any) -> str:
+    return repr(fields)[:60] if isinstance(fields, Sequence) else f"a {type(fields).__name__}"
 
 
 def schema_json(fields: Any) -> str:
@@ -321,8 +353,10 @@ def schema_json(fields: Any) -> str:
         text = json.dumps(fields)
     elif isinstance(fields, Mapping):
         text = json.dumps({"fields": [_entry(str(name), field) for name, field in fields.items()]})
-    elif isinstance(fields, Sequence):
+    elif isinstance(fields, Sequence) and all(isinstance(f, (tuple, list)) and len(f) == 2 for f in fields):
+        text = json.dumps({"fields": [_entry(str(name), field) for name, field in fields]})
+    elif isinstance(fields, Sequence) and all(isinstance(f, Mapping) for f in fields):
         text = json.dumps({"fields": [dict(field) for field in fields]})
     else:
-        raise SchemaError(f"fields are a dict of name to field, not {type(fields).__name__}")
+        raise SchemaError(f"fields are a dict of name to field, not {_shown(fields)}")
     return _mldf.check_schema(text, registered_types())

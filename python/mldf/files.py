@@ -20,14 +20,15 @@ __all__ = ["Files", "View"]
 class Files:
     """The open files of a dataset and their common schema."""
 
-    def __init__(self, paths: list[str], options: dict[str, Any]) -> None:
+    def __init__(self, paths: list[str], options: dict[str, Any], only: Sequence[str] | None = None) -> None:
         self.paths = paths
         self.options = options
+        self.only = only if len(paths) > 1 else None  # the fields that must be alike; None: all
         types = registered_types()
         self.readers = [_mldf.open_reader(encode(p), options, types) for p in paths]
         self.schemas = [Schema.from_reader(r.fields()) for r in self.readers]
         self.infos = [r.info() for r in self.readers]
-        self.schema = _common(self.schemas, self.infos, paths)
+        self.schema = _common(self.schemas, self.infos, paths, self.only)
         self.starts = [0]
         for info in self.infos:
             self.starts.append(self.starts[-1] + info["num_samples"])
@@ -46,12 +47,13 @@ def _family(field: FieldInfo) -> tuple[Any, ...]:
     return ("image",) if field.is_image else (field.type_id, json.dumps(field.arguments, sort_keys=True))
 
 
-def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str]) -> Schema:
-    first = schemas[0]
+def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str], only: Sequence[str] | None) -> Schema:
     if len(schemas) == 1:
-        return first
-    out = dict(first.items())
-    for schema, info, path in zip(schemas, infos, paths):
+        return schemas[0]
+    if only is not None:
+        schemas = [Schema([field for name, field in s.items() if name in only]) for s in schemas]
+    out = dict(schemas[0].items())
+    for schema, path in zip(schemas, paths):
         for name, field in schema.items():
             if name in out and _family(out[name]) != _family(field):
                 raise SchemaError(f"{path}: field {name!r} is {field}, and in {paths[0]} it is {out[name]}", field=name)
@@ -59,7 +61,7 @@ def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str]
                 raise SchemaError(f"{path}: field {name!r} is not in {paths[0]}", field=name)
             out.setdefault(name, field)
         missing = [name for name in out if name not in schema]
-        if missing and info["format"] != "tar":
+        if missing and not all(i["format"] == "tar" for i in infos):
             raise SchemaError(f"{path}: there is no field {missing[0]!r}, which {paths[0]} has", field=missing[0])
     return Schema([_nullable(field) if _lacks(schemas, name) else field for name, field in out.items()])
 
@@ -83,8 +85,13 @@ class View:
     ) -> None:
         if isinstance(fields, str):
             raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
+        if channels not in (None, 0, 1, 3, 4):
+            raise ArgumentError(f"channels={channels!r}: it is 1, 3, 4 or None")
         self.files = files
         self.fields = list(files.schema) if fields is None else list(fields)
+        twice = [name for i, name in enumerate(self.fields) if name in self.fields[:i]] if fields is not None else []
+        if twice:
+            raise ArgumentError(f"fields: {twice[0]!r} is there twice")
         self.decode, self.channels, self.orient = decode, channels, orient
         self.schema = Schema([files.schema[name] for name in self.fields])
         self.slots = {name: i for i, name in enumerate(self.fields)}

@@ -34,17 +34,15 @@ from .arguments import (
     last_kind,
     order_kind,
     text,
-    thread_count,
-    whole,
 )
 from .dataset import Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError, StateError, WrongTypeError
+from .limits import thread_count, whole
 from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter
 from .loader_state import checked, snapshot
 from .loader_stats import LoaderStats, summary
-from .order import seed_number
 from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
@@ -167,7 +165,7 @@ class Loader:
             raise ArgumentError("key=True: these files have no keys")
         self._options: dict[str, Any] = {
             "order": kind,
-            "seed": seed_number(seed),
+            "seed": whole("seed", seed),
             "block": whole("block", block),
             "window": whole("window", window),
             "batch_size": sizes[0],

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _mldf
-from .arguments import LASTS, whole
+from .arguments import LASTS
 from .errors import ArgumentError, Error, WrongTypeError
+from .limits import whole
 
 __all__ = ["checked", "snapshot"]
 

@@ -14,20 +14,18 @@ from .dataset import TAR_INDEX, Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError
 from .fields import registered_types, schema_json
+from .limits import thread_count, whole_or_none
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .results import Difference, DiffResult, Problem, VerifyResult
 from .schema import Schema, rows_dtype
+from .secret import Key, Passphrase, secret
 
 __all__ = ["diff", "info", "plan", "stats", "verify"]
 
 
-def secret_options(key: bytes | None, passphrase: str | bytes | None) -> dict[str, Any]:
-    return {"key": key, "passphrase": passphrase.encode() if isinstance(passphrase, str) else passphrase}
-
-
 @contextmanager
-def opened(source: Path | Dataset, key: bytes | None, passphrase: str | bytes | None) -> Iterator[_mldf.Reader]:
+def opened(source: Path | Dataset, key: Key, passphrase: Passphrase) -> Iterator[_mldf.Reader]:
     """The one reader of a path or of a dataset of one whole file."""
     if isinstance(source, Dataset):
         if len(source._view.files.readers) > 1 or source._index is not None:
@@ -43,9 +41,7 @@ def opened(source: Path | Dataset, key: bytes | None, passphrase: str | bytes | 
 _FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
 
 
-def info(
-    path: Path, *, key: bytes | None = None, passphrase: str | bytes | None = None, keep_index: bool = False
-) -> dict[str, Any]:
+def info(path: Path, *, key: Key = None, passphrase: Passphrase = None, keep_index: bool = False) -> dict[str, Any]:
     """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key.
 
     keep_index: of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time.
@@ -53,7 +49,7 @@ def info(
     options = {
         "without_key": not (key or passphrase),
         "tar_index": TAR_INDEX.index("keep" if keep_index else "use"),
-        **secret_options(key, passphrase),
+        **secret(key, passphrase),
     }
     reader = _mldf.open_reader(encode(path), options, registered_types())
     about = reader.info()
@@ -116,12 +112,12 @@ def verify(
     *,
     deep: bool = False,
     threads: int | None = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> VerifyResult:
     """Checks structure and checksums of a file of any format; deep decodes every value too."""
-    options = {"deep": deep, "threads": -1 if threads is None else threads, **secret_options(key, passphrase)}
+    options = {"deep": deep, "threads": thread_count(threads), **secret(key, passphrase)}
     with Reporting("verify", progress) as hook:
         found = _mldf.verify(encode(path), options, registered_types(), hook)
     problems = [
@@ -143,22 +139,18 @@ def diff(
     b: Path | Dataset,
     *,
     limit: int = 1000,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> DiffResult:
     """Compares two files by content, whatever their layout or format; stops after `limit` differences."""
     with opened(a, key, passphrase) as left, opened(b, key, passphrase) as right, Reporting("diff", progress) as hook:
-        found = _mldf.diff(left, right, limit, hook)
+        found = _mldf.diff(left, right, whole_or_none("limit", limit) or 0, hook)
     return DiffResult([Difference(sample, name or None, what, message) for sample, name, what, message in found])
 
 
 def stats(
-    source: Path | Dataset,
-    *,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
-    progress: ProgressArgument = None,
+    source: Path | Dataset, *, key: Key = None, passphrase: Passphrase = None, progress: ProgressArgument = None
 ) -> dict[str, dict[str, Any]]:
     """How the values of each field are distributed: a dict for each field, with the keys of ``mldf stats --json``. The
     members of a struct that are numbers follow it as "pose.x".
@@ -197,10 +189,15 @@ def plan(
     """
     text = schema_json(fields)
     given = dict(payload_bytes or {})
-    sizes = [given.pop(f["name"], None) for f in json.loads(text)["fields"]]
+    sizes = [whole_or_none(f["name"], given.pop(f["name"], None)) for f in json.loads(text)["fields"]]
     if given:
         raise ArgumentError(f"payload_bytes: there is no field {next(iter(given))!r}")
-    options = {"schema": text, "samples": samples, "page_size": page_size, "no_checksums": not checksums}
+    options = {
+        "schema": text,
+        "samples": whole_or_none("samples", samples),
+        "page_size": whole_or_none("page_size", page_size),
+        "no_checksums": not checksums,
+    }
     return [
         {"name": name, "begin": begin, "end": end}
         for name, begin, end in _mldf.plan_file(sizes, options, registered_types())

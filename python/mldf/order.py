@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ArgumentError, WrongTypeError
+from .limits import whole
 
-__all__ = ["seed_number", "shuffled", "stratified"]
+__all__ = ["shuffled", "stratified"]
 
 Numbers = npt.NDArray[np.intp]
 
@@ -22,41 +22,44 @@ def mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def seed_number(seed: Any) -> int:
-    """A seed: a whole number of 64 bits.
-
-    >>> seed_number(2**64 - 1)
-    18446744073709551615
-    """
-    if not hasattr(seed, "__index__"):
-        raise WrongTypeError(f"seed={seed!r}: a whole number is needed")
-    number = int(seed.__index__())
-    if not 0 <= number < 2**64:
-        raise ArgumentError(f"seed={number}: it is a whole number from 0 to 18446744073709551615 (2**64 - 1)")
-    return number
-
-
 def shuffled(count: int, seed: int) -> Numbers:
     """0 to count - 1 in an order that the seed decides.
 
     >>> shuffled(6, seed=1).tolist() == shuffled(6, seed=1).tolist() != shuffled(6, seed=2).tolist()
     True
     """
-    start = mixed(np.array([(seed_number(seed) + 0x9E3779B97F4A7C15) % 2**64], np.uint64))
+    start = mixed(np.array([(whole("seed", seed) + 0x9E3779B97F4A7C15) % 2**64], np.uint64))
     with np.errstate(over="ignore"):
         keys = mixed(start + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     return np.argsort(keys, kind="stable")
 
 
-def _cuts(count: int, shares: Sequence[float]) -> list[int]:
-    """Where the parts end: each within one of its share."""
-    sums = np.cumsum(np.asarray(shares, np.float64))
-    return [int(c) for c in np.floor(sums / sums[-1] * count + 0.5)]
+_UNITS = 1_000_000_000  # shares are counted in these, so that sums of them are exact
 
 
-def _deal(order: Numbers, shares: Sequence[float]) -> list[Numbers]:
-    ends = _cuts(len(order), shares)
-    return [order[a:b] for a, b in zip([0, *ends], ends)]
+def _quotas(sizes: Sequence[int], shares: Sequence[float]) -> Iterator[list[int]]:
+    """How many samples of each class go to each part.
+
+    The whole numbers in every share first; what is left goes, one each, to the parts that lag most over all classes
+    so far. So each class is within one sample of its share in each part, and the parts keep their sizes even when
+    every sample is a class of its own.
+
+    >>> list(_quotas([1, 1, 1, 1], [0.5, 0.5]))
+    [[1, 0], [0, 1], [1, 0], [0, 1]]
+    """
+    whole = sum(shares)
+    weights = [round(share / whole * _UNITS) for share in shares]
+    total = sum(weights)
+    lag = [0] * len(weights)
+    for size in sizes:
+        quota = [size * w // total for w in weights]
+        rest = [size * w % total for w in weights]
+        lag = [behind + r for behind, r in zip(lag, rest)]
+        due = sorted((p for p in range(len(rest)) if rest[p]), key=lambda p: -lag[p])
+        for part in due[: size - sum(quota)]:
+            quota[part] += 1
+            lag[part] -= total
+        yield quota
 
 
 def stratified(order: Numbers, shares: Sequence[float], classes: npt.NDArray[Any] | None) -> Iterator[Numbers]:
@@ -66,10 +69,13 @@ def stratified(order: Numbers, shares: Sequence[float], classes: npt.NDArray[Any
     [[0, 1, 4, 5], [2, 3, 6, 7]]
     """
     if classes is None:
-        groups = [order]
+        sizes = [len(order)]
     else:
         of = classes[order]
-        groups = [order[of == c] for c in np.unique(of)]
-    dealt = [_deal(group, shares) for group in groups]
+        order = order[np.argsort(of, kind="stable")]
+        sizes = np.unique(of, return_counts=True)[1].tolist()
+    parts = np.tile(np.arange(len(shares)), len(sizes))
+    quotas = [q for quota in _quotas(sizes, shares) for q in quota]
+    part_of = np.repeat(parts, np.asarray(quotas, np.intp))
     for part in range(len(shares)):
-        yield np.sort(np.concatenate([d[part] for d in dealt]) if dealt else order[:0])
+        yield np.sort(order[part_of == part])

@@ -12,7 +12,7 @@ from .errors import ArgumentError, NotFoundError, WrongTypeError
 
 __all__ = ["Path", "Paths", "encode", "expand"]
 
-Path = Union[str, "os.PathLike[str]"]
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Union[Path, Iterable[Path]]
 
 _BRACES = re.compile(r"\{([0-9]+)\.\.([0-9]+)\}")
@@ -20,7 +20,13 @@ _BRACES = re.compile(r"\{([0-9]+)\.\.([0-9]+)\}")
 
 def encode(path: Path) -> bytes:
     """The path as the system has it."""
-    return os.fsencode(path)
+    try:
+        out = os.fsencode(path)
+    except TypeError:
+        raise WrongTypeError(f"a path is needed here, not a {type(path).__name__}") from None
+    if b"\0" in out:
+        raise ArgumentError(f"the path {os.fsdecode(out)!r} has a NUL in it")
+    return out
 
 
 def braces(path: str) -> list[str]:
@@ -44,14 +50,18 @@ def expand(paths: Paths) -> list[str]:
     """Files, in order: a path, a list of them; each may be a glob (``data/*.mldf``, sorted) or have a range
     (``{000..009}``).
     """
-    if isinstance(paths, bytes) or not isinstance(paths, (str, os.PathLike, Iterable)):
-        raise WrongTypeError(f"a path or a list of paths is needed, not {paths!r}")
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    given: Iterable[Path]
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        given = [paths]
+    elif isinstance(paths, Iterable):
+        given = paths
+    else:
+        raise WrongTypeError(f"a path, or a list of them, is needed here, not a {type(paths).__name__}")
     out: list[str] = []
     for path in given:
-        text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
-        if not isinstance(text, str):
-            raise WrongTypeError(f"a path is text, not {type(text).__name__}")
+        text = os.fsdecode(encode(path))
+        if not text:
+            raise ArgumentError("an empty file name")
         for one in braces(text):
             if os.path.exists(one) or not glob.has_magic(one):
                 out.append(one)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from .arguments import whole
 from .errors import ArgumentError
+from .limits import whole
 
 __all__ = ["find_rank"]
 

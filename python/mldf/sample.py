@@ -44,6 +44,9 @@ class Sample(tuple[Any, ...]):
         return cls(*values)
 
     def _replace(self, **changes: Any) -> Sample:
+        unknown = [name for name in changes if name not in self.names]
+        if unknown:
+            raise ValueError(f"no field {unknown[0]!r} in this sample; it has {', '.join(self.names)}")
         values = {**self.asdict(), **changes}
         return type(self)(*(values[name] for name in self.names))
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .arguments import whole
 from .dataset import Dataset
 from .errors import ArgumentError, UnsupportedError, WrongTypeError
+from .limits import whole
 
 __all__ = ["describe"]
 

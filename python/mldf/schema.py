@@ -157,7 +157,7 @@ class Schema(Mapping[str, FieldInfo]):
     def __getitem__(self, name: str) -> FieldInfo:
         try:
             return self._fields[name]
-        except KeyError:
+        except (KeyError, TypeError):  # a list is no name either
             raise no_field(name, self._fields) from None
 
     def __iter__(self) -> Iterator[str]:

@@ -17,19 +17,24 @@ True
 from __future__ import annotations
 
 import json
+import operator
+import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _mldf
 from .dataset import Dataset
-from .errors import ArgumentError
+from .errors import ArgumentError, NoSampleError
 from .fields import registered_types, schema_json
-from .look import opened, secret_options
-from .order import seed_number
+from .limits import thread_count, whole, whole_or_none
+from .look import opened
 from .paths import Path, Paths, encode, expand
 from .progress import ProgressArgument, Reporting
 from .results import Part, Result, Skip
+from .secret import Key, Passphrase, secret
 from .writer import writer_options
 
 __all__ = ["add_field", "append", "convert", "extract", "merge", "pack", "repack", "repair", "select", "split"]
@@ -62,6 +67,8 @@ def _compress(compress: Mapping[str, int] | Sequence[str] | str | None) -> list[
         return None
     if isinstance(compress, str):
         return [compress]
+    if not isinstance(compress, (Mapping, Sequence)):
+        raise ArgumentError(f"compress={compress!r}: it is a list of fields, or a dict of field to level")
     return [f"{n}={level}" for n, level in compress.items()] if isinstance(compress, Mapping) else list(compress)
 
 
@@ -92,7 +99,7 @@ def _output(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _keep_encrypted(
-    options: dict[str, Any], paths: Sequence[str], key: bytes | None, passphrase: str | bytes | None, decrypt: bool
+    options: dict[str, Any], paths: Sequence[str], key: Key, passphrase: Passphrase, decrypt: bool
 ) -> None:
     """An encrypted file stays encrypted, with the secret that opened it, unless the user says otherwise."""
     if decrypt or options["encrypt_key"] or options["encrypt_passphrase"] or not (key or passphrase):
@@ -100,13 +107,13 @@ def _keep_encrypted(
     for path in paths:
         reader = _mldf.open_reader(encode(path), {"without_key": True}, registered_types())
         if reader.info()["flags"] & 8:
-            given = secret_options(key, passphrase)
+            given = secret(key, passphrase)
             options["encrypt_key"], options["encrypt_passphrase"] = given["key"], given["passphrase"]
         reader.close()
 
 
 def _stay_encrypted(
-    options: dict[str, Any], source: Path | Dataset, key: bytes | None, passphrase: str | bytes | None, decrypt: bool
+    options: dict[str, Any], source: Path | Dataset, key: Key, passphrase: Passphrase, decrypt: bool
 ) -> None:
     """The same for what is made of one file or dataset."""
     if isinstance(source, Dataset):
@@ -117,7 +124,6 @@ def _stay_encrypted(
 
 
 # ---- making ----
-
 
 
 def _skips(on_error: str) -> bool:
@@ -160,6 +166,15 @@ def _pack_options(
         "file_root": None if root is None else encode(root),
         "allow_outside": allow_outside,
     }
+
+
+def _files(sources: Paths | Dataset) -> list[str]:
+    """Paths; those of a dataset that is all of its files."""
+    if isinstance(sources, Dataset):
+        if sources._index is not None:
+            raise ArgumentError("paths, or a dataset of whole files, are needed here; use mldf.write for parts of them")
+        return sources.paths
+    return expand(sources)
 
 
 def _sources(paths: Paths) -> list[bytes]:
@@ -221,8 +236,8 @@ def append(
     allow_outside: bool = False,
     on_error: str = "raise",
     threads: int | None = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """Adds tables, folders of pictures, tar archives or MLDF files of the same fields to an existing file. Until it
@@ -240,7 +255,7 @@ def append(
 
 
 def convert(
-    sources: Paths,
+    sources: Paths | Dataset,
     out: Path,
     *,
     to: str | None = None,
@@ -251,8 +266,8 @@ def convert(
     lz4: bool = False,
     dataset_version: int | None = None,
     created: int | None = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
     **output: Any,
@@ -268,18 +283,18 @@ def convert(
     output       as for :func:`pack`; of an MLDF file
     """
     began = time.monotonic()
-    paths = expand(sources)
+    paths = _files(sources)
     options = {
         **_output(output),
-        **secret_options(key, passphrase),
+        **secret(key, passphrase),
         "format": to,
         "fields": _names(fields),
         "compress": _compress(compress),
         "drop_fields": drop_fields,
         "skip_unfit": _skips(on_error),
         "lz4": lz4,
-        "dataset_version": dataset_version,
-        "created": created,
+        "dataset_version": whole_or_none("dataset_version", dataset_version),
+        "created": whole_or_none("created", created),
     }
     _keep_encrypted(options, paths, key, passphrase, decrypt or to not in (None, "mldf"))
     with Reporting("convert", progress) as hook:
@@ -287,36 +302,45 @@ def convert(
 
 
 def merge(
-    sources: Paths,
+    sources: Paths | Dataset,
     out: Path,
     *,
     compress: Any = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
     """All samples of files with the same fields, undecoded, into one new MLDF file."""
     began = time.monotonic()
-    paths = expand(sources)
-    options = {**_output(output), **secret_options(key, passphrase), "compress": _compress(compress)}
+    paths = _files(sources)
+    options = {**_output(output), **secret(key, passphrase), "compress": _compress(compress)}
     _keep_encrypted(options, paths, key, passphrase, decrypt)
     with Reporting("merge", progress) as hook:
         return _result(began, _mldf.merge([encode(p) for p in paths], encode(out), options, registered_types(), hook))
 
 
-def _ranges(samples: Any) -> list[tuple[int, int]] | None:
-    """Runs of neighbours among sample numbers: a slice's or an iterable's."""
+def _ranges(samples: Any, count: int) -> list[tuple[int, int]] | None:
+    """Runs of neighbours among sample numbers: a slice's, a mask's or an iterable's."""
     if samples is None:
         return None
     if isinstance(samples, slice):
-        if samples.step not in (None, 1) or samples.stop is None or (samples.start or 0) < 0 or samples.stop < 0:
-            raise ArgumentError(f"samples={samples!r}: a slice here has a stop, no step, and nothing negative")
-        return [(samples.start or 0, samples.stop)]
+        samples = range(count)[samples]
+    elif isinstance(samples, (str, bytes)) or not hasattr(samples, "__iter__"):
+        raise ArgumentError(f"samples={samples!r}: it is a slice, a mask or an iterable of numbers")
+    elif not isinstance(samples, range):
+        samples = list(samples)
+        if samples and all(isinstance(s, (bool, np.bool_)) for s in samples):
+            if len(samples) != count:
+                raise ArgumentError(f"samples: a mask of {len(samples)} for {count} samples")
+            samples = np.flatnonzero(samples).tolist()
     out: list[tuple[int, int]] = []
     for number in samples:
-        n = int(number)
+        n = operator.index(number)
+        n += count if n < 0 else 0
+        if not 0 <= n < count:
+            raise NoSampleError(f"no sample {number}: there are {count}")
         if out and out[-1][1] == n:
             out[-1] = (out[-1][0], n + 1)
         else:
@@ -333,16 +357,16 @@ def select(
     keys: Sequence[str] | None = None,
     where: str | None = None,
     compress: Any = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
     """Some fields and samples of a file, undecoded, into a new MLDF file.
 
-    samples: numbers in the order that the result will have, or a slice; keys: their names instead. where: an expression over the fields, as
-    docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``.
+    samples: numbers in the order that the result will have, a slice, or a mask; keys: their names instead. where: an
+    expression over the fields, as docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``.
     """
     began = time.monotonic()
     if samples is not None and keys is not None:
@@ -350,7 +374,8 @@ def select(
     options = {**_output(output), "fields": _names(fields), "where": where, "compress": _compress(compress)}
     _stay_encrypted(options, source, key, passphrase, decrypt)
     with opened(source, key, passphrase) as reader, Reporting("select", progress) as hook:
-        options["ranges"] = _ranges(samples if keys is None else [reader.find_key(k) for k in keys])
+        chosen = samples if keys is None else [reader.find_key(k) for k in keys]
+        options["ranges"] = _ranges(chosen, reader.info()["num_samples"])
         return _result(began, _mldf.select(reader, encode(out), options, registered_types(), hook))
 
 
@@ -365,8 +390,8 @@ def split(
     shuffle: bool = False,
     seed: int = 0,
     compress: Any = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
     **output: Any,
@@ -389,13 +414,13 @@ def split(
     )
     options = {
         **_output(output),
-        "count": count,
-        "bytes": bytes,
+        "count": whole_or_none("count", count),
+        "bytes": whole_or_none("bytes", bytes),
         "fractions": shares,
         "names": names,
         "by": by,
         "shuffle": shuffle,
-        "seed": seed_number(seed),
+        "seed": whole("seed", seed),
         "compress": _compress(compress),
     }
     _stay_encrypted(options, source, key, passphrase, decrypt)
@@ -409,8 +434,8 @@ def extract(
     *,
     fields: Sequence[str] | None = None,
     overwrite: bool = False,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """Each sample's payloads as files in a folder, with a manifest.jsonl. The folder appears whole or not at all."""
@@ -431,8 +456,8 @@ def add_field(
     key_column: str | None = None,
     compress: int | None = None,
     threads: int | None = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines file.
@@ -441,13 +466,13 @@ def add_field(
     """
     began = time.monotonic()
     options = {
-        "threads": -1 if threads is None else threads,
+        "threads": thread_count(threads),
         "format": _choice("format", format, _FORMATS),
         "column": column,
         "schema": None if field is None else schema_json({name: field}),
         "key_column": key_column,
         "compress_level": compress,
-        **secret_options(key, passphrase),
+        **secret(key, passphrase),
     }
     with Reporting("add_field", progress) as hook:
         return _result(began, _mldf.add_field(encode(path), name, encode(source), options, registered_types(), hook))
@@ -459,21 +484,16 @@ def repack(
     *,
     compress: Any = None,
     decompress: bool = False,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
     """Writes the samples anew, in order, without what appends left unused; out None: in place, atomically."""
     began = time.monotonic()
-    options = {
-        **_output(output),
-        **secret_options(key, passphrase),
-        "compress": _compress(compress),
-        "decompress": decompress,
-    }
-    _keep_encrypted(options, [str(path)], key, passphrase, decrypt)
+    options = {**_output(output), **secret(key, passphrase), "compress": _compress(compress), "decompress": decompress}
+    _keep_encrypted(options, [os.fsdecode(encode(path))], key, passphrase, decrypt)
     with Reporting("repack", progress) as hook:
         target = b"" if out is None else encode(out)
         return _result(began, _mldf.repack(encode(path), target, options, registered_types(), hook))
@@ -485,15 +505,15 @@ def repair(
     *,
     overwrite: bool = False,
     threads: int | None = None,
-    key: bytes | None = None,
-    passphrase: str | bytes | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """out None: puts back a torn header or footer, in place, and never drops a sample. Else every whole sample goes
     into a new file; ``skipped`` lists the others.
     """
     began = time.monotonic()
-    options = {"overwrite": overwrite, "threads": -1 if threads is None else threads, **secret_options(key, passphrase)}
+    options = {"overwrite": overwrite, "threads": thread_count(threads), **secret(key, passphrase)}
     with Reporting("repair", progress) as hook:
         target = b"" if out is None else encode(out)
         return _result(began, _mldf.repair(encode(path), target, options, registered_types(), hook))

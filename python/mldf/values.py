@@ -2,7 +2,7 @@
 array.
 
 One converter for each field, chosen when the writer opens. A value that does not fit is refused here, with the
-field's name and what would fit, before it reaches a thread.
+field's name and what would fit, before it reaches a thread: the writer is as it was, and may go on.
 """
 
 from __future__ import annotations
@@ -10,116 +10,133 @@ from __future__ import annotations
 import json
 import operator
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from .errors import WrongTypeError
+from .arrays import array_converter, struct_converter
+from .errors import Error, RangeError, WrongTypeError
+from .foreign import from_pil, from_tensor, is_pil, is_tensor, kind, missing, read_file, wrong
 from .schema import BYTES, FLOAT, INLINE, INT, JSON, NDARRAY, TEXT, FieldInfo
 
-__all__ = ["converter"]
+__all__ = ["converter", "plain"]
 
 Converter = Callable[[Any], Any]
 
 
-def _kind(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} and shape {value.shape}"
-    return f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
+# ---- numbers ----
 
 
-def _wrong(field: FieldInfo, value: Any, wanted: str) -> WrongTypeError:
-    return WrongTypeError(f"field {field.name!r} takes {wanted}, not {_kind(value)}", field=field.name)
-
-
-def _is_tensor(value: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
-
-
-def _is_pil(value: Any) -> bool:
-    image = sys.modules.get("PIL.Image")
-    return image is not None and isinstance(value, image.Image)
-
-
-def _from_tensor(value: Any) -> np.ndarray[Any, Any]:
-    """A tensor of any device as an array; bfloat16 as its bits."""
-    value = value.detach().cpu().contiguous()
-    if str(value.dtype) == "torch.bfloat16":
-        import torch
-
-        value = value.view(torch.int16)
-        out: np.ndarray[Any, Any] = value.numpy().view(np.uint16)
-        return out
-    out = value.numpy()
-    return out
-
-
-# ---- numbers, text, bytes ----
+def _one(value: Any) -> Any:
+    """The number in an array or a tensor of one element; else the value itself."""
+    if is_tensor(value) and value.numel() == 1 and not value.is_complex():
+        return value.detach().item()
+    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf":
+        return value.item()
+    return value
 
 
 def _int(field: FieldInfo) -> Converter:
+    dtype = field.dtype or np.dtype(np.int64)
+    low, high = (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
     def convert(value: Any) -> Any:
-        if value is None or type(value) is int:
+        if type(value) is not int:
+            if value is None:
+                return missing(field)
+            number = _one(value)
+            if isinstance(number, np.bool_):
+                number = bool(number)
+            try:
+                value = operator.index(number)
+            except TypeError:
+                raise wrong(field, value, "an integer") from None
+        if low <= value <= high:
             return value
-        if isinstance(value, np.bool_):
-            return bool(value)
-        try:
-            return operator.index(value)
-        except TypeError:
-            if _is_tensor(value) and value.numel() == 1 and not value.is_floating_point():
-                return int(value)
-            raise _wrong(field, value, "an integer") from None
+        raise RangeError(
+            f"field {field.name!r}: {value} is outside {dtype}, which holds {low} to {high}", field=field.name
+        )
 
     return convert
 
 
 def _float(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
-        if value is None or type(value) is float or type(value) is int:
+        if type(value) is float:
             return value
-        if isinstance(value, (str, bytes)):
-            raise _wrong(field, value, "a number")
+        if value is None:
+            return missing(field)
+        number = _one(value)
+        if isinstance(number, (str, bytes, np.ndarray, np.complexfloating)):
+            raise wrong(field, value, "a number")
         try:
-            return float(value)
+            out = float(number)
+        except OverflowError:
+            raise RangeError(f"field {field.name!r}: an integer that no float holds", field=field.name) from None
         except (TypeError, ValueError, RuntimeError):
-            raise _wrong(field, value, "a number") from None
+            raise wrong(field, value, "a number") from None
+        if isinstance(number, int) and number != out:
+            raise RangeError(
+                f"field {field.name!r}: the integer {number} is not exact as a 64-bit float", field=field.name
+            )
+        return out
 
     return convert
+
+
+# ---- text, bytes, JSON ----
+
+
+def _unicode(field: FieldInfo, text: str) -> str:
+    """The text itself, when UTF-8 can hold it."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise RangeError(
+                f"field {field.name!r}: the text has half of a surrogate pair at {error.start}, which UTF-8 does not "
+                "hold",
+                field=field.name,
+            ) from None
+    return text
 
 
 def _text(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
-        if value is None or isinstance(value, str):
-            return value
-        raise _wrong(field, value, "a str" + (" (decode the bytes first)" if isinstance(value, bytes) else ""))
+        if value is None:
+            return missing(field)
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        if not isinstance(value, str):
+            raise wrong(field, value, "a str", "; decode the bytes first" if isinstance(value, bytes) else "")
+        return _unicode(field, value)
 
     return convert
 
 
-def _file(value: str | os.PathLike[Any]) -> bytes:
-    with open(os.fsdecode(value), "rb") as file:
-        return file.read()
-
-
 def _bytes(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
-        if value is None or type(value) is bytes:
+        if type(value) is bytes:
             return value
+        if value is None:
+            return missing(field)
         if isinstance(value, os.PathLike):
-            return _file(value)
-        if _is_tensor(value):
-            value = _from_tensor(value)
+            return read_file(field, value)
+        if is_tensor(value):
+            value = from_tensor(value, bits=True)
         if isinstance(value, str):
-            raise _wrong(
-                field, value, "bytes; a str is ambiguous: text.encode() for its bytes, pathlib.Path(text) for a file's"
-            )
+            hint = ": text.encode() for its bytes, pathlib.Path(text) for a file's"
+            raise wrong(field, value, "bytes; a str is ambiguous", hint)
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            return value.tobytes()
         try:
-            return bytes(memoryview(value).cast("B"))
+            view = memoryview(value)
         except TypeError:
-            raise _wrong(field, value, "bytes, an array or a pathlib.Path") from None
+            view = None
+        if view is None or isinstance(value, np.ndarray):
+            raise wrong(field, value, "bytes, an array of numbers or a pathlib.Path")
+        return view.tobytes()
 
     return convert
 
@@ -129,115 +146,24 @@ def _json(field: FieldInfo) -> Converter:
         if value is None and field.nullable:
             return None
         try:
-            return json.dumps(value, allow_nan=False, ensure_ascii=False, default=_plain)
-        except (TypeError, ValueError) as error:
+            return _unicode(field, json.dumps(value, allow_nan=False, ensure_ascii=False, default=plain))
+        except (TypeError, ValueError, RecursionError) as error:
+            if isinstance(error, Error):
+                raise
             raise WrongTypeError(f"field {field.name!r} takes what JSON can hold: {error}", field=field.name) from None
 
     return convert
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays in JSON."""
+def plain(value: Any) -> Any:
+    """NumPy's and torch's numbers and arrays in JSON."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if is_tensor(value):
+        return value.detach().cpu().tolist()
     raise TypeError(f"{type(value).__name__} is not JSON")
-
-
-# ---- arrays ----
-
-
-def _to_dtype(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Exactly or by a cast that loses nothing; lists and Python numbers take the field's dtype."""
-    if _is_tensor(value):
-        if str(value.dtype) == "torch.bfloat16" and field.arguments.get("dtype") == "bfloat16":
-            return _from_tensor(value)
-        value = _from_tensor(value)
-    if not isinstance(value, (np.ndarray, np.generic)):
-        if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-            value = np.asarray(value)
-        else:
-            return _from_list(field, value, dtype)
-    if value.dtype == dtype or (value.dtype == np.uint16 and field.arguments.get("dtype") == "bfloat16"):
-        return np.ascontiguousarray(value).reshape(value.shape)  # of bfloat16 also the bits, ml_dtypes or not
-    if np.can_cast(value.dtype, dtype, "safe"):
-        return np.ascontiguousarray(value, dtype=dtype).reshape(value.shape)
-    raise _wrong(
-        field,
-        value,
-        f"arrays of {_dtype_name(field)}, and the cast would lose something; use .astype() if that is fine;",
-    )
-
-
-def _dtype_name(field: FieldInfo) -> str:
-    return "bfloat16" if field.arguments.get("dtype") == "bfloat16" else str(field.dtype)
-
-
-def _from_list(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    if isinstance(value, (str, bytes, Mapping)):
-        raise _wrong(field, value, f"an array of {_dtype_name(field)}")
-    try:
-        given = np.asarray(value)
-        out = np.ascontiguousarray(given, dtype=dtype).reshape(given.shape)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise WrongTypeError(
-            f"field {field.name!r} takes an array of {_dtype_name(field)}: {error}", field=field.name
-        ) from None
-    if given.dtype.kind in "iuf" and dtype.kind in "iu" and not np.array_equal(given, out):
-        raise WrongTypeError(f"field {field.name!r}: numbers that {dtype} does not hold", field=field.name)
-    return out
-
-
-def _array(field: FieldInfo) -> Converter:
-    dtype = field.dtype
-    assert dtype is not None
-    bits = field.arguments.get("dtype") == "bfloat16"
-
-    def convert(value: Any) -> Any:
-        if value is None:
-            return None
-        if type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous and not bits:
-            return value
-        out = _to_dtype(field, value, dtype)
-        return out.view(np.uint16) if bits else out
-
-    return convert
-
-
-def _struct(field: FieldInfo) -> Converter:
-    dtype, shape = field.dtype, field.dims
-    assert dtype is not None
-
-    def convert(value: Any) -> Any:
-        if value is None:
-            return None
-        if dtype.names is None and dtype.kind not in "SUV":
-            out = _to_dtype(field, value, dtype)
-        else:
-            try:
-                out = np.array(_record(value, dtype), dtype=dtype)
-            except (TypeError, ValueError, KeyError) as error:
-                raise WrongTypeError(
-                    f"field {field.name!r} takes a record of {dtype}: {error!r}", field=field.name
-                ) from None
-        if out.shape != shape:
-            raise _wrong(field, out, f"an array of shape {shape}")
-        return out.tobytes()
-
-    return convert
-
-
-def _record(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A dict, an object with attributes or a tuple as the tuple that NumPy takes."""
-    if dtype.names is None or dtype.fields is None or isinstance(value, (np.void, np.ndarray)):
-        return value
-    if isinstance(value, Mapping):
-        unknown = [k for k in value if k not in dtype.names]
-        if unknown:
-            raise ValueError(f"there is no member {unknown[0]!r}; the record has {', '.join(dtype.names)}")
-        return tuple(_record(value[name], dtype.fields[name][0]) for name in dtype.names)
-    return tuple(value)
 
 
 # ---- pictures ----
@@ -245,49 +171,61 @@ def _record(value: Any, dtype: np.dtype[Any]) -> Any:
 
 def _image(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
-        if value is None or type(value) is bytes:
+        if type(value) is bytes:
             return value
+        if value is None:
+            return missing(field)
+        if isinstance(value, np.ndarray):
+            return _pixels(field, value)
         if isinstance(value, (str, os.PathLike)):
-            return _file(value)
-        if _is_pil(value):
-            return _from_pil(value)
-        if _is_tensor(value):
+            return read_file(field, value)
+        if is_pil(value):
+            return from_pil(field, value)
+        if is_tensor(value):
             return _from_chw(field, value)
         if isinstance(value, (bytearray, memoryview)):
             return bytes(value)
-        if not isinstance(value, np.ndarray):
-            raise _wrong(
-                field,
-                value,
-                "a picture: a file's bytes or path, a PIL image, a uint8 or uint16 array (height, width, "
-                "channels), or a torch tensor (channels, height, width)",
-            )
-        if value.dtype not in (np.uint8, np.uint16):
-            raise _wrong(field, value, "pixels of uint8 or uint16 (scale floats first),")
-        return np.ascontiguousarray(value)
+        if isinstance(value, Mapping) and not {"bytes", "path"}.isdisjoint(value):  # Hugging Face's, undecoded
+            found = value.get("bytes")
+            return convert(value["path"] if found is None else found)
+        if callable(getattr(value, "read", None)):
+            return _from_open_file(field, value)
+        raise wrong(
+            field,
+            value,
+            "a picture (a file's bytes or path, a PIL image, a uint8 or uint16 array (height, width, channels), or a "
+            "torch tensor (channels, height, width))",
+        )
 
     return convert
 
 
-def _from_pil(value: Any) -> np.ndarray[Any, Any]:
-    """The pixels of a PIL image, palettes and rare modes made RGB or gray."""
-    if value.mode == "1":
-        value = value.convert("L")
-    elif value.mode in ("P", "PA"):
-        value = value.convert("RGBA" if value.mode == "PA" or "transparency" in value.info else "RGB")
-    elif value.mode not in ("L", "LA", "RGB", "RGBA", "I;16"):
-        value = value.convert("RGB")
-    return np.ascontiguousarray(np.asarray(value))
+def _from_open_file(field: FieldInfo, file: Any) -> bytes:
+    data = file.read()
+    if not isinstance(data, bytes):
+        raise wrong(field, data, "a picture", " from a file; open it in binary mode")
+    return data
 
 
-def _from_chw(field: FieldInfo, value: Any) -> np.ndarray[Any, Any]:
+def _pixels(field: FieldInfo, value: Any) -> Any:
+    """(height, width[, channels]); in one dimension the bytes of a file, as ``Dataset.raw`` gives them."""
+    if value.dtype not in (np.uint8, np.uint16):
+        hint = "; scale floats first" if value.dtype.kind == "f" else ""
+        raise wrong(field, value, "pixels of uint8 or uint16", hint)
+    if value.ndim == 1 and value.dtype == np.uint8:
+        return value.tobytes()
+    if value.ndim not in (2, 3) or (value.ndim == 3 and not 1 <= value.shape[2] <= 4) or 0 in value.shape:
+        hint = "; move the channels last" if value.ndim == 3 and 1 <= value.shape[0] <= 4 else ""
+        raise wrong(field, value, "pictures as (height, width) or (height, width, 1 to 4 channels)", hint)
+    return np.ascontiguousarray(value, value.dtype.newbyteorder("="))
+
+
+def _from_chw(field: FieldInfo, value: Any) -> Any:
     """torchvision's order: channels first."""
     if value.ndim not in (2, 3) or (value.ndim == 3 and not 1 <= value.shape[0] <= 4):
-        raise _wrong(field, value, f"tensors (channels, height, width); this one is {tuple(value.shape)};")
-    pixels = _from_tensor(value)
-    if pixels.dtype not in (np.uint8, np.uint16):
-        raise _wrong(field, pixels, "pixels of uint8 or uint16 (scale floats first),")
-    return np.ascontiguousarray(pixels if pixels.ndim == 2 else pixels.transpose(1, 2, 0))
+        raise wrong(field, value, "tensors (channels, height, width), with 1 to 4 channels")
+    pixels = from_tensor(value)
+    return _pixels(field, pixels if pixels.ndim == 2 else pixels.transpose(1, 2, 0))
 
 
 # ---- choosing ----
@@ -298,13 +236,19 @@ def _custom(field: FieldInfo) -> Converter:
 
     def convert(value: Any) -> Any:
         if value is None:
-            return None
+            return missing(field)
         if custom is None:
-            raise _wrong(field, value, "nothing: its type is not registered (mldf.register_field)")
-        out = custom.encode(value)
+            raise wrong(field, value, "nothing: its type is not registered (mldf.register_field)")
+        try:
+            out = custom.encode(value)
+        except Exception as error:
+            error.add_note(f"in {type(custom).__name__}.encode, for field {field.name!r}")
+            raise
+        if isinstance(out, (bytearray, memoryview)):
+            return bytes(out)
         if not isinstance(out, bytes):
             raise WrongTypeError(
-                f"field {field.name!r}: {type(custom).__name__}.encode gave {_kind(out)}, not bytes", field=field.name
+                f"field {field.name!r}: {type(custom).__name__}.encode gave {kind(out)}, not bytes", field=field.name
             )
         return out
 
@@ -313,7 +257,13 @@ def _custom(field: FieldInfo) -> Converter:
 
 def converter(field: FieldInfo) -> Converter:
     """The function that makes a field's values ready."""
-    makers = {INT: _int, FLOAT: _float, TEXT: _text, BYTES: _bytes, JSON: _json, NDARRAY: _array, INLINE: _struct}
-    if field.is_image:
-        return _image(field)
-    return makers.get(field.type_id, _custom)(field)
+    makers = {
+        INT: _int,
+        FLOAT: _float,
+        TEXT: _text,
+        BYTES: _bytes,
+        JSON: _json,
+        NDARRAY: array_converter,
+        INLINE: struct_converter,
+    }
+    return _image(field) if field.is_image else makers.get(field.type_id, _custom)(field)

@@ -13,25 +13,32 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import itertools
 import json
 import os
+import threading
 import time
+import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from . import _mldf
 from .dataset import Dataset
-from .errors import ArgumentError, CancelledError, Error, StateError, WrongTypeError
+from .errors import ArgumentError, CancelledError, Error, SampleKeyError, StateError, WrongTypeError
 from .fields import registered_types, schema_json
+from .limits import thread_count, whole_or_none
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .sample import Sample
 from .schema import Schema, no_field
-from .values import converter
+from .secret import Key, Passphrase, secret
+from .values import converter, plain
 
 __all__ = ["WriteResult", "Writer", "write"]
 
@@ -48,14 +55,6 @@ class WriteResult:
     """With on_error="skip": (number of the append call, why)."""
 
 
-def secret(key: bytes | None, passphrase: str | bytes | None) -> dict[str, Any]:
-    """Options of a writer that encrypts."""
-    return {
-        "encrypt_key": key,
-        "encrypt_passphrase": passphrase.encode() if isinstance(passphrase, str) else passphrase,
-    }
-
-
 def writer_options(
     *,
     overwrite: bool,
@@ -64,19 +63,36 @@ def writer_options(
     dictionary: bool,
     page_size: int | None,
     card: Mapping[str, Any] | None,
-    key: bytes | None,
-    passphrase: str | bytes | None,
+    key: Key,
+    passphrase: Passphrase,
 ) -> dict[str, Any]:
     """The options that everything has that writes a file."""
     return {
         "overwrite": overwrite,
-        "threads": -1 if threads is None else threads,
+        "threads": thread_count(threads),
         "no_checksums": not checksums,
         "dictionary": dictionary,
-        "page_size": page_size,
-        "card": None if card is None else json.dumps(dict(card)),
-        **secret(key, passphrase),
+        "page_size": whole_or_none("page_size", page_size),
+        "card": _card(card),
+        **secret(key, passphrase, "encrypt_"),
     }
+
+
+def _card(card: Mapping[str, Any] | None) -> str | None:
+    if card is None:
+        return None
+    if not isinstance(card, Mapping):
+        raise WrongTypeError(f"card is a dict that describes the dataset, not a {type(card).__name__}")
+    try:
+        return json.dumps(dict(card), allow_nan=False, default=plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WrongTypeError(f"card takes what JSON can hold: {error}") from None
+
+
+def _check_on_error(on_error: str) -> bool:
+    if on_error not in ("raise", "skip"):
+        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
+    return on_error == "skip"
 
 
 class Writer:
@@ -95,8 +111,10 @@ class Writer:
     check       decode every picture after it was encoded
     resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
 
-    Used in a ``with`` block: an exception inside it leaves nothing behind. An error in a value may show at a later
-    append or at the end, because threads encode; it names sample and field. A writer is one thread's at a time.
+    Used in a ``with`` block: an exception inside it leaves nothing behind. A value that its field cannot hold is
+    refused at once, and the writer may go on; what only shows when a picture is encoded may be raised by a later
+    append or at the end, because threads encode, and ends the writer. Both name sample and field. Several threads may
+    append; their samples come in the order in which they do.
     """
 
     def __init__(
@@ -110,15 +128,14 @@ class Writer:
         checksums: bool = True,
         dictionary: bool = False,
         page_size: int | None = None,
-        key: bytes | None = None,
-        passphrase: str | bytes | None = None,
+        key: Key = None,
+        passphrase: Passphrase = None,
         on_error: str = "raise",
         check: bool = False,
         resume: bool = False,
         progress: ProgressArgument = None,
     ) -> None:
-        if on_error not in ("raise", "skip"):
-            raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
+        skip = _check_on_error(on_error)
         options = writer_options(
             overwrite=overwrite,
             threads=threads,
@@ -129,7 +146,7 @@ class Writer:
             key=key,
             passphrase=passphrase,
         )
-        options |= {"skip_bad_samples": on_error == "skip", "check_values": check, "resume": resume}
+        options |= {"skip_bad_samples": skip, "check_values": check, "resume": resume}
         self._open(path, schema_json(fields), options, progress)
 
     @classmethod
@@ -138,35 +155,40 @@ class Writer:
         path: Path,
         *,
         threads: int | None = None,
-        key: bytes | None = None,
-        passphrase: str | bytes | None = None,
+        key: Key = None,
+        passphrase: Passphrase = None,
         on_error: str = "raise",
         progress: ProgressArgument = None,
     ) -> Writer:
         """Appends samples to an existing MLDF file, with its schema. Until the end succeeds the file is what it was."""
         self = cls.__new__(cls)
         options = {
-            "threads": -1 if threads is None else threads,
-            "skip_bad_samples": on_error == "skip",
-            **secret(key, passphrase),
+            "threads": thread_count(threads),
+            "skip_bad_samples": _check_on_error(on_error),
+            **secret(key, passphrase, "encrypt_"),
         }
         self._open(path, None, options, progress)
         return self
 
     def _open(self, path: Path, schema: str | None, options: dict[str, Any], progress: ProgressArgument) -> None:
-        self.path = os.fspath(path)
+        name = encode(path)
+        self.path = os.fsdecode(name)
         self.result: WriteResult | None = None
         self._reporting = Reporting("write", progress)
-        self._writer = _mldf.open_writer(encode(path), schema, options, registered_types(), self._reporting.__enter__())
+        self._lock = threading.RLock()
+        self._writer = _mldf.open_writer(name, schema, options, registered_types(), self._reporting.__enter__())
         self._schema = Schema.from_reader(self._writer.fields())
         self._names = self._schema.names
         self._known = frozenset(self._names)
         self._converters = [converter(field) for field in self._schema.values()]
+        self._first = self._writer.sample_count()  # of the samples to come
         self._calls = 0
         self.position: bytes | None = self._writer.position()
         """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""
         self._skip = bool(options["skip_bad_samples"])
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
+        self._process = os.getpid()
+        self._ended = False
         _live.add(self)
 
     @property
@@ -186,22 +208,31 @@ class Writer:
         have one or none.
         """
         try:
+            if type(key) is not bytes and key is not None:
+                key = _key(key)
             values = tuple([convert(value) for convert, value in zip(self._converters, self._ordered(sample))])
-        except (Error, OSError) as error:
+        except Error as error:
             if not self._skip:
+                if error.sample is None:
+                    error.sample = self._first + self._calls
                 raise
-            self._refused.append((self._calls, str(error)))
-        else:
-            self._writer.append(values, key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key)
-        self._calls += 1
+            with self._lock:
+                self._refused.append((self._calls, str(error)))
+                self._calls += 1
+            return
+        with self._lock:
+            self._writer.append(values, key)
+            self._calls += 1
 
     def _ordered(self, sample: Any) -> Sequence[Any]:
         if isinstance(sample, Mapping):
             if not self._known.issuperset(sample):
                 raise no_field(next(name for name in sample if name not in self._known), self._names)
             return [sample.get(name) for name in self._names]
-        if isinstance(sample, Sample) and sample.names != self._names:
-            return self._ordered(sample.asdict())
+        if type(sample) is not tuple and type(sample) is not list:
+            named = _named(sample)
+            if named is not None and (named.keys() == self._known or not isinstance(sample, tuple)):
+                return self._ordered(named)
         if isinstance(sample, (tuple, list)):
             if len(sample) != len(self._names):
                 raise ArgumentError(
@@ -221,7 +252,7 @@ class Writer:
             for sample in samples:
                 self.append(sample)
             return
-        for sample, key in zip(samples, keys, strict=True):
+        for sample, key in _with_keys(samples, keys):
             self.append(sample, key)
 
     def checkpoint(self, position: bytes = b"") -> bool:
@@ -229,12 +260,17 @@ class Writer:
         and options goes on behind them, and its `position` is what was given here: where the caller is in its source.
         False: nothing could be saved yet, because a dictionary is still being learnt.
         """
-        return self._writer.checkpoint(position)
+        with self._lock:
+            return self._writer.checkpoint(position)
 
     def finish(self) -> WriteResult:
         """Completes the file, durably. ``with`` does it."""
-        samples, _, size = self._writer.finish()
-        self._reporting.__exit__()
+        self._ended = True
+        try:
+            with self._lock:
+                samples, _, size = self._writer.finish()
+        finally:
+            self._reporting.__exit__()
         self.result = WriteResult(samples, size, self._skipped())
         return self.result
 
@@ -251,7 +287,19 @@ class Writer:
     def abort(self) -> None:
         """Gives up: nothing is left behind."""
         self._writer.abort()
+        self._ended = True
         self._reporting.__exit__()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_ended", True) and self._process == os.getpid():
+            with contextlib.suppress(Error):
+                self.abort()
+            warnings.warn(
+                f"unfinished {self!r}: nothing is left of it; use it in a `with` block, or call finish()",
+                ResourceWarning,
+                source=self,
+                stacklevel=2,
+            )
 
     def __enter__(self) -> Writer:
         return self
@@ -269,14 +317,63 @@ class Writer:
         return f"Writer({self.path!r}, {state}, {self._schema!r})"
 
 
+def _key(key: Any) -> bytes:
+    if isinstance(key, (bytearray, memoryview)):
+        return bytes(key)
+    if not isinstance(key, str):
+        raise WrongTypeError(f"a sample's key is a str, not a {type(key).__name__}")
+    try:
+        return key.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise SampleKeyError(f"the key {key!r} is no text that UTF-8 holds") from None
+
+
+def _named(sample: Any) -> Mapping[str, Any] | None:
+    """Values by name: of samples, named tuples, dataclasses and records of NumPy's structured arrays."""
+    if isinstance(sample, Sample):
+        return sample.asdict()
+    if isinstance(sample, tuple) and hasattr(sample, "_fields"):
+        return dict(zip(sample._fields, sample))
+    if isinstance(sample, np.void) and sample.dtype.names is not None:
+        return {name: sample[name] for name in sample.dtype.names}
+    if dataclasses.is_dataclass(sample) and not isinstance(sample, type):
+        return {member.name: getattr(sample, member.name) for member in dataclasses.fields(sample)}
+    return None
+
+
+_NO_MORE: Any = object()
+
+
+def _with_keys(samples: Iterable[Any], keys: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    names = iter(keys)
+    count = 0
+    for sample in samples:
+        key = next(names, _NO_MORE)
+        if key is _NO_MORE:
+            raise SampleKeyError(f"{count} keys, and more samples", sample=count)
+        count += 1
+        yield sample, key
+    if next(names, _NO_MORE) is not _NO_MORE:
+        raise SampleKeyError(f"{count} samples, and more keys")
+
+
 _live: weakref.WeakSet[Writer] = weakref.WeakSet()
+
+
+def _unlock_all() -> None:
+    """In a forked child, where the thread that held a lock is not: its writers say that they are the parent's."""
+    for writer in list(_live):
+        writer._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock_all)
 
 
 @atexit.register
 def _abort_all() -> None:
     """A program that ends with writers open leaves no temporary files, daemon threads or not."""
     for writer in list(_live):
-        if writer.result is None:
+        if not writer._ended:
             with contextlib.suppress(StateError):  # another thread is inside
                 writer.abort()
 
@@ -290,8 +387,8 @@ def write(
     progress: ProgressArgument = None,
     **options: Any,
 ) -> WriteResult:
-    """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, another mldf
-    dataset.
+    """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, a dict of
+    columns, a structured array, another mldf dataset.
 
     fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along. Options
     are those of :class:`Writer`. resume=True saves a checkpoint every now and then; the same call after an interruption
@@ -310,18 +407,14 @@ def write(
         options.setdefault("card", dataset.card or None)
     if fields is None:
         raise ArgumentError("fields are needed: {'image': mldf.Image(), 'label': mldf.Int()}, say")
-    total = len(source) if hasattr(source, "__len__") else None
     with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:
         told, saved = 0.0, time.monotonic()
         done = int(writer.position or 0)
+        samples, total = _samples(source, done)
         names = None if keys is None else itertools.islice(keys, done, None)
-        for i, sample in enumerate(_samples(source, total, done), done):
-            try:
-                writer.append(sample, None if names is None else next(names))
-            except Error as error:
-                if error.sample is None and not isinstance(error, StateError):
-                    error.sample = i
-                raise
+        pairs = ((sample, None) for sample in samples) if names is None else _with_keys(samples, names)
+        for i, (sample, key) in enumerate(pairs, done):
+            writer.append(sample, key)
             if options.get("resume") and time.monotonic() - saved > CHECKPOINT_SECONDS:
                 writer.checkpoint(str(i + 1).encode())
                 saved = time.monotonic()
@@ -333,8 +426,28 @@ def write(
     return result
 
 
-def _samples(source: Any, total: int | None, first: int) -> Iterable[Any]:
-    """Indexing first: a torch dataset has no end to its iteration but its length."""
-    if total is not None and hasattr(source, "__getitem__") and not isinstance(source, Mapping):
-        return (source[i] for i in range(first, total))
-    return itertools.islice(source, first, None)
+def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:
+    """The samples from this one on, and how many there are in all when that is known. Indexed where that is possible:
+    a torch dataset has no end to its iteration but its length.
+    """
+    if isinstance(source, Mapping):
+        return _rows(source, first)
+    total = None
+    if hasattr(source, "__len__"):
+        with contextlib.suppress(TypeError):  # torch's IterableDataset without a length
+            total = len(source)
+    if total is not None and hasattr(source, "__getitem__"):
+        return (source[i] for i in range(first, total)), total
+    if not hasattr(source, "__iter__") and not hasattr(source, "__getitem__"):
+        raise WrongTypeError(f"a dataset to write is indexed or iterated; a {type(source).__name__} is neither")
+    return itertools.islice(source, first, None), total
+
+
+def _rows(columns: Mapping[str, Any], first: int) -> tuple[Iterable[Any], int]:
+    """Columns of equal length, by name, as samples."""
+    sizes = {name: len(column) for name, column in columns.items()}
+    total = max(sizes.values(), default=0)
+    for name, size in sizes.items():
+        if size != total:
+            raise ArgumentError(f"column {name!r} has {size} values, and another has {total}")
+    return ({name: column[i] for name, column in columns.items()} for i in range(first, total)), total

@@ -323,8 +323,7 @@ def test_several_files_are_one_dataset(shards, how):
     assert ds[::-3].column("fixed")[:, 0].tolist() == list(range(19, -1, -3))
     assert ds.keys.index("key-14") == 14 and ds[10:].keys.index("key-14") == 4 and ds.raw(14, "blob").size == 0
     assert pickle.loads(pickle.dumps(ds[3:9]))[0].label == 3
-    with pytest.raises(mldf.errors.UnsupportedError):
-        ds.rows
+    assert ds.rows["label"].tolist() == list(range(20)) and len(ds[::3].rows) == 7
 
 
 def test_files_that_do_not_fit(tmp_path):

@@ -1,0 +1,42 @@
+"""Numbers among arguments: checked before they reach the library, whose types have limits that Python's do not."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from .errors import ArgumentError, WrongTypeError
+
+__all__ = ["thread_count", "whole", "whole_or_none"]
+
+
+def whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
+    """A whole number, Python's or NumPy's, between these.
+
+    >>> whole("seed", 2**64 - 1)
+    18446744073709551615
+    """
+    try:
+        if type(value).__name__ in ("bool", "bool_"):  # Python's, NumPy's
+            raise TypeError
+        found = operator.index(value)
+    except TypeError:
+        raise WrongTypeError(f"{name}={value!r}: a whole number is needed") from None
+    if found < least:
+        raise ArgumentError(f"{name}={found}: it is at least {least}")
+    if found > most:
+        raise ArgumentError(f"{name}={found}: it is at most {most}")
+    return found
+
+
+def whole_or_none(name: str, value: Any) -> int | None:
+    """The same for an argument that may be left out."""
+    return None if value is None else whole(name, value)
+
+
+def thread_count(threads: int | None, num_workers: int | None = None) -> int:
+    """As the library has it: -1 for as many as there are CPUs. num_workers is another name of it."""
+    if threads is not None and num_workers is not None and threads != num_workers:
+        raise ArgumentError(f"threads={threads} and num_workers={num_workers}: they are two names of one thing")
+    name, found = ("num_workers", num_workers) if threads is None else ("threads", threads)
+    return -1 if found is None else whole(name, found, -1, 2**31 - 1)
