@@ -12,6 +12,10 @@ array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
 >>> train, test = ds.split(0.8, 0.2, seed=1)
 >>> len(train), len(test)
 (8, 2)
+>>> ds[2:4].column("label"), [s.label for s in ds.shard(0, 5)], ds.with_fields("label")[3]
+(array([2, 0]), [0, 2], Sample(label=0))
+>>> ds.schema["x"].shape, ds.format, ds.keys is None
+((2,), 'mldf', True)
 """
 
 from __future__ import annotations
@@ -55,6 +59,7 @@ def open(
     """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
     ``{000..009}``.
 
+    paths       one path, a list of them, a glob, or a range in braces
     fields      these alone, in this order
     decode      pictures as NumPy arrays (height, width, channels); False: as the bytes of their files
     channels    of decoded pictures: 1 gray, 3 RGB, 4 RGB + alpha; None: as stored
@@ -65,6 +70,9 @@ def open(
 
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).
+
+    Raises :class:`mldf.errors.NotFoundError` and the like for the file, :class:`mldf.errors.FileError` for what is in
+    it, :class:`mldf.errors.NoFieldError` for a name in fields.
     """
     if backend not in ("map", "read"):
         raise ArgumentError(f"backend={backend!r}: it is 'map' or 'read'")
@@ -161,7 +169,10 @@ class Dataset(Sequence[Sample]):
         return self.subset(rows).column(name)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Sample]:
-        """Many samples in one call, as copies that may be written. torch's DataLoader uses it."""
+        """Many samples in one call, as copies that may be written. torch's DataLoader uses it.
+
+        indices: their numbers.
+        """
         numbers = self._numbers(np.asarray(indices))
         if self._starts is None:
             return self._reader.samples(self._plan, numbers, True)
@@ -178,7 +189,10 @@ class Dataset(Sequence[Sample]):
 
     def raw(self, i: int, name: str) -> npt.NDArray[np.uint8] | None:
         """The stored bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where
-        possible.
+        possible. None for a null.
+
+        i     the sample's number
+        name  the field
         """
         n = self._locate(i)
         part = 0 if self._starts is None else bisect.bisect_right(self._starts, n) - 1
@@ -193,7 +207,7 @@ class Dataset(Sequence[Sample]):
     # ---- columns ----
 
     def column(self, name: str) -> Any:
-        """All values of a field.
+        """All values of a field. name: which.
 
         Numbers and structs of one mapped file: a read-only strided view of its table of rows, no copy. Arrays of
         fixed shape: one array, gathered in one call. Everything else: a list. A nullable field gives a masked array
@@ -211,7 +225,7 @@ class Dataset(Sequence[Sample]):
         return out
 
     def valid(self, name: str) -> npt.NDArray[np.bool_]:
-        """For each sample, whether it has a value of this field."""
+        """For each sample, whether it has a value of this field. name: which."""
         field = self._view.schema[name]
         out = np.ones(self._count, np.bool_)
         if not field.nullable:
@@ -336,12 +350,12 @@ class Dataset(Sequence[Sample]):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the fields that a sample has."""
         return self._view.schema.names
 
     @property
     def paths(self) -> list[str]:
-        """The files."""
+        """The files, as absolute paths."""
         return list(self._view.files.paths)
 
     @property
@@ -380,7 +394,7 @@ class Dataset(Sequence[Sample]):
     # ---- other views of the same files ----
 
     def subset(self, which: Any) -> Dataset:
-        """The dataset of these samples: a slice, numbers in any order, or a mask of booleans."""
+        """The dataset of these samples. which: a slice, numbers in any order, or a mask of booleans."""
         if isinstance(which, slice):
             r = range(self._count)[which]
             if self._index is None:
@@ -400,14 +414,19 @@ class Dataset(Sequence[Sample]):
         return Dataset(self._view, self._numbers(numbers))
 
     def with_fields(self, *names: str) -> Dataset:
-        """The same samples with these fields alone, in this order."""
+        """The same samples with these fields alone. names: in the order that is wanted."""
         v = self._view
         return Dataset(View(v.files, names, v.decode, v.channels, v.orient), self._index)
 
     def with_options(
         self, *, decode: bool | None = None, channels: int | None = None, orient: bool | None = None
     ) -> Dataset:
-        """The same samples, pictures decoded otherwise; what is not given stays. channels=0: as stored."""
+        """The same samples, pictures decoded otherwise; what is not given stays.
+
+        decode    False: the bytes of the pictures' files
+        channels  1 gray, 3 RGB, 4 RGB + alpha, 0 as stored
+        orient    turn pictures as their EXIF orientation says
+        """
         v = self._view
         view = View(
             v.files,
@@ -419,8 +438,8 @@ class Dataset(Sequence[Sample]):
         return Dataset(view, self._index)
 
     def shard(self, index: int, count: int, *, contiguous: bool = False) -> Dataset:
-        """Part `index` of `count`: every count-th sample, or a run of neighbours. All parts together are the
-        dataset.
+        """Part `index` of `count`: every count-th sample. All parts together are the dataset. contiguous: a run of
+        neighbours instead.
         """
         if not 0 <= index < count:
             raise ArgumentError(f"shard {index} of {count}: it is 0 to {count - 1}")
@@ -440,8 +459,12 @@ class Dataset(Sequence[Sample]):
     def split(self, *fractions: Any, shuffle: bool = True, seed: int = 0, by: str | None = None) -> Any:
         """Datasets of these shares: ``train, test = ds.split(0.9, 0.1)``; a dict of shares gives a dict.
 
-        Which sample goes where depends on the seed and the number of samples alone. by: each part has the values of
-        this field in the proportion of the whole. Inside a part the order stays.
+        fractions  that add up to 1, or a dict of name to fraction
+        shuffle    False: the first samples go to the first part
+        seed       which sample goes where depends on it and on the number of samples alone
+        by         a field: each part has its values in the proportion of the whole
+
+        Inside a part the order stays.
         """
         names = list(fractions[0]) if len(fractions) == 1 and isinstance(fractions[0], Mapping) else None
         shares = [float(f) for f in (fractions[0].values() if names is not None else fractions)]
@@ -536,7 +559,11 @@ class Keys(Sequence[str]):
         return files.readers[part].key(n - files.starts[part])
 
     def index(self, key: str, start: int = 0, stop: int | None = None) -> int:
-        """The number of the sample of this name in the dataset."""
+        """The number of the sample of this name. Raises :class:`mldf.errors.NoSampleError` if there is none.
+
+        key          the sample's name
+        start, stop  only numbers between these
+        """
         files = self._dataset._view.files
         for reader, first, info in zip(files.readers, files.starts, files.infos):
             if not info["has_keys"]:  # it has no samples either

@@ -13,8 +13,11 @@ class LoaderStats:
     """What a loader did since it was made. ``print(loader.stats())`` shows it as a table."""
 
     samples: int
+    """In the batches that were handed out."""
     batches: int
+    """That were handed out."""
     bad_samples: int
+    """That could not be decoded."""
     bytes_read: int
     """Of the samples' stored values."""
     seconds: float
@@ -24,6 +27,7 @@ class LoaderStats:
     wait_consumer: float
     """Seconds, of all threads together, that there was nothing to do because nobody took batches."""
     threads: int
+    """That work for this loader; 0: all is done in next()."""
     verdict: str
     """In one line, what holds things up."""
     steps: dict[str, float] = field(default_factory=dict)

@@ -40,7 +40,9 @@ class WriteResult:
     """What was written."""
 
     samples: int
+    """In the file."""
     bytes: int
+    """Of the file."""
     skipped: list[tuple[int, str]]
     """With on_error="skip": (number of the append call, why)."""
 
@@ -81,15 +83,17 @@ class Writer:
 
     path        the new file; it appears under this name only when it is complete and on disk
     fields      ``{"image": mldf.Image(), "label": mldf.Int()}``; also names of types, dicts, or the schema of another
-    dataset
+                dataset
     overwrite   replace an existing file
     threads     that encode; None: the CPUs this process may use; 0: none
     card        a dict that describes the dataset
     checksums   of every payload and table
     dictionary  train one zstd dictionary for the compressed fields
+    page_size   of the file, a power of two; None: the library's choice
     key, passphrase   encrypt with them
     on_error    "raise", or "skip": leave out samples that cannot be encoded
     check       decode every picture after it was encoded
+    progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
 
     Used in a ``with`` block: an exception inside it leaves nothing behind. An error in a value may show at a later
     append or at the end, because threads encode; it names sample and field. A writer is one thread's at a time.
@@ -138,7 +142,14 @@ class Writer:
         on_error: str = "raise",
         progress: ProgressArgument = None,
     ) -> Writer:
-        """Appends samples to an existing MLDF file, with its schema. Until the end succeeds the file is what it was."""
+        """Appends samples to an existing MLDF file, with its schema. Until the end succeeds the file is what it was.
+
+        path             the file
+        threads          that encode; None: the CPUs this process may use; 0: none
+        key, passphrase  of an encrypted file
+        on_error         "raise", or "skip": leave out samples that cannot be encoded
+        progress         True: a bar on stderr; or a function that is told
+        """
         self = cls.__new__(cls)
         options = {
             "threads": -1 if threads is None else threads,
@@ -164,7 +175,7 @@ class Writer:
 
     @property
     def schema(self) -> Schema:
-        """The fields."""
+        """The fields that a sample has."""
         return self._schema
 
     def __len__(self) -> int:
@@ -209,7 +220,7 @@ class Writer:
         )
 
     def extend(self, samples: Iterable[Any], keys: Iterable[str] | None = None) -> None:
-        """Many samples."""
+        """Many samples. samples: anything to iterate over; keys: as many names."""
         if keys is None:
             for sample in samples:
                 self.append(sample)
@@ -218,7 +229,7 @@ class Writer:
             self.append(sample, key)
 
     def finish(self) -> WriteResult:
-        """Completes the file, durably. ``with`` does it."""
+        """Completes the file, durably, and says what was written. ``with`` does it."""
         samples, _, size = self._writer.finish()
         self._reporting.__exit__()
         self.result = WriteResult(samples, size, self._skipped())
@@ -279,8 +290,13 @@ def write(
     """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, another mldf
     dataset.
 
-    fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along. Options
-    are those of :class:`Writer`.
+    path      the new file
+    dataset   what is written
+    fields    as for :class:`Writer`; not needed for an mldf dataset: pictures are then kept as they are stored, and keys
+              go along
+    keys      a name for each sample
+    progress  True: a bar on stderr; or a function that is told
+    options   those of :class:`Writer`
 
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
