@@ -384,12 +384,19 @@ class Dataset(Sequence[Sample]):
         with_samples = [i for i in self._view.files.infos if i["num_samples"]]
         return Keys(self) if with_samples and all(i["has_keys"] for i in with_samples) else None
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         files = self._view.files
         where = os.path.basename(files.paths[0]) + (f" and {len(files.paths) - 1} more" if len(files.paths) > 1 else "")
-        lines = [f"Dataset({where}: {self._count:,} samples, {self.format}{', closed' if files.closed else ''})"]
+        return f"Dataset({where}: {self._count:,} samples, {self.format}{', closed' if files.closed else ''})"
+
+    def __repr__(self) -> str:
         width = max((len(n) for n in self.schema), default=0)
-        return "\n".join(lines + [f"  {name:{width}}  {field}" for name, field in self.schema.items()])
+        return "\n".join([self._title(), *(f"  {name:{width}}  {field}" for name, field in self.schema.items())])
+
+    def _repr_html_(self) -> str:
+        from .notebook import dataset_html
+
+        return dataset_html(self, self._title(), self._view.files.closed)
 
     # ---- other views of the same files ----
 

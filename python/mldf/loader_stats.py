@@ -48,6 +48,11 @@ class LoaderStats:
         """Stored bytes."""
         return self.bytes_read / self.seconds if self.seconds > 0 else 0.0
 
+    def _repr_html_(self) -> str:
+        from .notebook import stats_html
+
+        return stats_html(self)
+
     def __str__(self) -> str:
         work = sum(self.steps.values())
         rate, stored = self.samples_per_second, self.bytes_per_second / 1e6

@@ -187,6 +187,10 @@ class Schema(Mapping[str, FieldInfo]):
     def __repr__(self) -> str:
         return "Schema(" + ", ".join(f"{name}: {field}" for name, field in self._fields.items()) + ")"
 
+    def __str__(self) -> str:
+        width = max((len(name) for name in self), default=0)
+        return "\n".join(f"{name:{width}}  {field}" for name, field in self._fields.items())
+
 
 def no_field(name: object, names: Mapping[str, Any] | tuple[str, ...]) -> NoFieldError:
     """The error for a name that no field has, with the nearest one that a field has."""

@@ -71,9 +71,7 @@ def test_the_source_and_the_package_agree():
 def test_what_is_not_explained_is_found(tmp_path):
     package = tmp_path / "python"
     package.mkdir()
-    (package / "__init__.py").write_text(
-        'from .part import A, f, g\n__all__ = ["A", "f", "g"]\n', encoding="utf-8"
-    )
+    (package / "__init__.py").write_text('from .part import A, f, g\n__all__ = ["A", "f", "g"]\n', encoding="utf-8")
     (package / "mixin.py").write_text("class Half:\n    def half(self, by):\n        pass\n", encoding="utf-8")
     (package / "part.py").write_text(
         "from .mixin import Half\n"
