@@ -1,7 +1,7 @@
 """What notebooks show of a dataset and of a loader's statistics: HTML, for Jupyter and its like.
 
-All text that comes from files is escaped. Nothing here raises because of what is in a file: a sample that cannot be read shows
-its error.
+All text that comes from files is escaped. Nothing here raises because of what is in a file: a sample that cannot be
+read shows its error.
 """
 
 from __future__ import annotations

@@ -292,8 +292,8 @@ def write(
 
     path      the new file
     dataset   what is written
-    fields    as for :class:`Writer`; not needed for an mldf dataset: pictures are then kept as they are stored, and keys
-              go along
+    fields    as for :class:`Writer`; not needed for an mldf dataset: pictures are then kept as they are stored, and
+              keys go along
     keys      a name for each sample
     progress  True: a bar on stderr; or a function that is told
     options   those of :class:`Writer`

@@ -2,6 +2,7 @@
 
 import base64
 import html.parser
+import pathlib
 import re
 
 import mldf
@@ -82,7 +83,7 @@ def test_what_cannot_be_read_shows_its_error(tmp_path):
     path = pkg.make(tmp_path / "a.mldf", 3)
     ds = mldf.open(path)
     row = ds.rows["image"][1]
-    data = bytearray(path.read_bytes() if hasattr(path, "read_bytes") else open(path, "rb").read())
+    data = bytearray(pathlib.Path(path).read_bytes())
     begin, size = int(row["ptr"]), int(row["size"])
     data[begin : begin + size] = bytes(size)
     bad = tmp_path / "bad.mldf"
