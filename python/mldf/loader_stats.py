@@ -10,7 +10,10 @@ __all__ = ["LoaderStats"]
 
 @dataclass(frozen=True)
 class LoaderStats:
-    """What a loader did since it was made. ``print(loader.stats())`` shows it as a table."""
+    """What a loader did since it was made. ``print(loader.stats())`` shows it as a table, a notebook with bars.
+
+    docs/guides/speed.md says what the numbers mean together, and what to do about them.
+    """
 
     samples: int
     """In the batches that were handed out."""
@@ -19,7 +22,7 @@ class LoaderStats:
     bad_samples: int
     """That could not be decoded."""
     bytes_read: int
-    """Of the samples' stored values."""
+    """Of the samples' values before pictures are decoded; of compressed fields, after decompression."""
     seconds: float
     """Since the first batch was asked for, without the time between epochs."""
     wait_loader: float
@@ -40,12 +43,12 @@ class LoaderStats:
 
     @property
     def samples_per_second(self) -> float:
-        """0 before the first batch."""
+        """Samples by seconds, your own work between batches counted; 0 before the first batch."""
         return self.samples / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def bytes_per_second(self) -> float:
-        """Stored bytes."""
+        """bytes_read by seconds; 0 before the first batch."""
         return self.bytes_read / self.seconds if self.seconds > 0 else 0.0
 
     def _repr_html_(self) -> str:

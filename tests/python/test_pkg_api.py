@@ -1,5 +1,6 @@
 """docs/api: written from the docstrings, current, complete; and every link of every document leads somewhere."""
 
+import functools
 import importlib
 import os
 import pathlib
@@ -116,6 +117,7 @@ DOCUMENTS = sorted(
 LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 
 
+@functools.cache
 def anchors(path: pathlib.Path) -> set[str]:
     """Those that headings make, as the usual viewers of Markdown do it."""
     out: set[str] = set()
@@ -157,6 +159,50 @@ def test_every_document_can_be_reached():
                 todo.append(pathlib.Path(os.path.normpath(path.parent / link.partition("#")[0])))
     missing = [str(p.relative_to(pkg.ROOT)) for p in DOCUMENTS if p not in seen and "docs" in p.parts]
     assert missing == []
+
+
+# ---- names ----
+
+GUIDES = [pkg.ROOT / "README.md", *pkg.ROOT.glob("docs/*.md"), *pkg.ROOT.glob("docs/guides/*.md")]
+
+
+def test_names_in_the_documents_are_there():
+    """mldf.Something, mldf_something, MLDF_SOMETHING, and paths of this repository."""
+    headers = "".join(p.read_text(encoding="utf-8") for p in (pkg.ROOT / "include/mldf").glob("*.h"))
+    own = {"mldf.h", "mldf.order.weights", "mldf_static"}  # a header, a stream of random numbers, a CMake target
+    for name in ("mldf.compat.ffcv", "mldf.compat.torchvision", "mldf.compat.turboloader"):
+        importlib.import_module(name)
+    missing = []
+    for path in GUIDES:
+        text = path.read_text(encoding="utf-8")
+        for name in set(re.findall(r"\bmldf(?:\.[A-Za-z_]\w*)+", text)) - own:
+            thing = mldf
+            for part in name.split(".")[1:]:
+                thing = getattr(thing, part, None)
+            missing += [(path.name, name)] * (thing is None)
+        for name in set(re.findall(r"\b(?:mldf_[a-z_]+|MLDF_[A-Z0-9_]+)\b", text)) - own:
+            missing += [(path.name, name)] * (re.search(rf"\b{name}\b", headers) is None)
+        for name in re.findall(r"`((?:src|tests|docs|tools|bench|python|include|fuzz|cli|examples)/[\w./-]+)`", text):
+            missing += [(path.name, name)] * (not (pkg.ROOT / name).exists())
+    assert missing == []
+
+
+def test_options_in_the_documents_are_there():
+    """`mldf pack ... --option`: the command's own help knows the option."""
+    command = os.environ.get("MLDF")
+    if not command:
+        pytest.skip("MLDF does not say where the command is")
+    helps: dict[str, str] = {}
+    seen, missing = 0, []
+    for path in GUIDES:
+        for verb, rest in re.findall(r"\bmldf ([a-z]+(?:-[a-z]+)?)\b([^`\n|;&]*)", path.read_text(encoding="utf-8")):
+            for option in re.findall(r"(?<!\S)(--[a-z][a-z-]+)", rest):
+                if verb not in helps:
+                    done = subprocess.run([command, verb, "--help"], capture_output=True, text=True)
+                    helps[verb] = done.stdout if done.returncode == 0 else ""
+                seen += 1
+                missing += [(path.name, verb, option)] * (option not in helps[verb])
+    assert missing == [] and seen > 20
 
 
 def test_the_guide_for_c_programmers_has_every_header():
