@@ -44,8 +44,9 @@ class Module:
         self.path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
         self.package = name if base.is_dir() else name.rpartition(".")[0]
         self.name = name
-        self.text = self.path.read_text(encoding="utf-8")
-        self.tree = ast.parse(self.text)
+        text = self.path.read_text(encoding="utf-8")
+        self.lines = text.encode().splitlines(keepends=True)  # ast counts columns in bytes
+        self.tree = ast.parse(text)
         self.doc = inspect.cleandoc(ast.get_docstring(self.tree) or "")
         self.defined = {}  # name: (node, docstring behind it)
         self.imported = {}  # name: (module, name there)
@@ -64,8 +65,11 @@ class Module:
                     self.imported[alias.asname or alias.name] = (".".join(parts), alias.name)
 
     def source(self, node: ast.AST) -> str:
-        text = ast.get_source_segment(self.text, node) or ""
-        return re.sub(r"\s*\n\s*", " ", text)
+        """The characters of a node, on one line. (ast.get_source_segment cuts the file into lines each time.)"""
+        lines = self.lines[node.lineno - 1 : node.end_lineno]
+        lines[-1] = lines[-1][: node.end_col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        return re.sub(r"\s*\n\s*", " ", b"".join(lines).decode())
 
 
 def _string(node: ast.AST | None) -> str:
