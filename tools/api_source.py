@@ -36,6 +36,7 @@ class Thing:
     line: int = 0
     bases: list[str] = dataclasses.field(default_factory=list)
     members: list[Thing] = dataclasses.field(default_factory=list)
+    status: str = ""  # of an exception
 
 
 class Module:
@@ -70,6 +71,10 @@ class Module:
         lines[-1] = lines[-1][: node.end_col_offset]
         lines[0] = lines[0][node.col_offset :]
         return re.sub(r"\s*\n\s*", " ", b"".join(lines).decode())
+
+
+def _assigns(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name
 
 
 def _string(node: ast.AST | None) -> str:
@@ -188,6 +193,7 @@ class Package:
         own = [t for t in self._members(m, node, dataclass) if t.doc or t.name not in repeated]
         names = {t.name for t in own}
         out.members = [t for t in inherited if t.name not in names] + own
+        out.status = next((m.source(n.value) for n in node.body if _assigns(n, "status")), "").strip('"')
         made = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
         if made is not None:
             out.parameters = self._function(m, made, "method").parameters

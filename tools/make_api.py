@@ -156,13 +156,15 @@ class Reference:
             out += [f"`{thing.name}: {thing.returns}`", ""]
         else:
             word = "class " if thing.kind == "class" else ""
-            lines = [f"class {thing.name}"] if thing.name in NOT_MADE else signature(thing, word)
+            bare = thing.name in NOT_MADE or (thing.module == "errors" and not thing.parameters)
+            lines = [f"class {thing.name}"] if bare else signature(thing, word)
             out += ["```python", *lines, "```", ""]
         bases = [b for b in thing.bases if not b.startswith(("Base", "tuple"))]
         if bases and thing.module != "ops":
             out += ["Bases: " + ", ".join(self.link(b, page) for b in bases) + ".", ""]
         names = {p.name for p in thing.parameters}
         out += self.text(thing, page, names, thing.name)
+        out += [f"`status` is `{thing.status}`.", ""] if thing.status else []
         out += self.parameters(thing, page, thing.name)
         out += self._values(thing, page, names)
         for member in thing.members:
