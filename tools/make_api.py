@@ -223,7 +223,10 @@ class Reference:
         plain = [t for t in things if t.kind != "class" or t.module == "ops"]
         out += ["| | |", "|---|---|"]
         for t in plain:
-            about = self.inline(re.sub(r"\bmldf\.(\w+)", r":class:`mldf.\1`", brief(t.doc)), page)
+            doc = brief(t.doc)
+            if doc.startswith("The same") and " as " not in doc and t.name in self.where:
+                doc = f"The same as mldf.{t.name}{doc.removeprefix('The same')}"
+            about = self.inline(re.sub(r"\bmldf\.(\w+)", r":class:`mldf.\1`", doc), page)
             if t.kind == "value":
                 about = about or "Nothing to do: values are decoded by their field."
                 left = f"{t.name}()" if "(" in t.returns else t.name

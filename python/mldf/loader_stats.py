@@ -8,9 +8,9 @@ from typing import Any
 __all__ = ["LoaderStats"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoaderStats:
-    """What a loader did since it was made. ``print(loader.stats())`` shows it as a table, a notebook with bars.
+    """What a loader did since it was made. It shows as a table, in a notebook with bars.
 
     docs/guides/speed.md says what the numbers mean together, and what to do about them.
     """
@@ -56,7 +56,7 @@ class LoaderStats:
 
         return stats_html(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         work = sum(self.steps.values())
         rate, stored = self.samples_per_second, self.bytes_per_second / 1e6
         lines = [

@@ -113,6 +113,7 @@ def test_statistics():
     text = stats._repr_html_()
     assert "script" not in Tags(text).seen and text.count("&lt;script&gt;") == 2
     assert "75.0 %" in text and "25.0 %" in text and "1 bad samples" in text and "5 samples/s" in text
+    assert repr(stats) == str(stats) and len(repr(stats).splitlines()) == 6
     Tags(mldf.LoaderStats(0, 0, 0, 0, 0.0, 0.0, 0.0, 0, "nothing was loaded yet")._repr_html_())
 
 
