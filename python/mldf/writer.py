@@ -90,10 +90,10 @@ class Writer:
     checksums   of every payload and table
     dictionary  train one zstd dictionary for the compressed fields
     page_size   of the file, a power of two; None: the library's choice
+    progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
     key, passphrase   encrypt with them
     on_error    "raise", or "skip": leave out samples that cannot be encoded
     check       decode every picture after it was encoded
-    progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
 
     Used in a ``with`` block: an exception inside it leaves nothing behind. An error in a value may show at a later
     append or at the end, because threads encode; it names sample and field. A writer is one thread's at a time.
@@ -292,11 +292,13 @@ def write(
 
     path      the new file
     dataset   what is written
-    fields    as for :class:`Writer`; not needed for an mldf dataset: pictures are then kept as they are stored, and
-              keys go along
+    fields    as for :class:`Writer`
     keys      a name for each sample
     progress  True: a bar on stderr; or a function that is told
     options   those of :class:`Writer`
+
+    fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along. Options
+    are those of :class:`Writer`.
 
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
