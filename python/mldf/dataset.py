@@ -16,6 +16,17 @@ array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
 (array([2, 0]), [0, 2], Sample(label=0))
 >>> ds.schema["x"].shape, ds.format, ds.keys is None
 ((2,), 'mldf', True)
+
+What the arguments are:
+
+paths        one path, a list of them, a glob, or a range in braces
+which        a slice, numbers in any order, or a mask of booleans
+names        of fields, in the order that is wanted
+fractions    that add up to 1, or a dict of name to fraction
+shuffle      False: the first samples go to the first part
+seed         of shuffle
+key          a sample's name
+start, stop  only numbers between these
 """
 
 from __future__ import annotations
@@ -59,7 +70,6 @@ def open(
     """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
     ``{000..009}``.
 
-    paths       one path, a list of them, a glob, or a range in braces
     fields      these alone, in this order
     decode      pictures as NumPy arrays (height, width, channels); False: as the bytes of their files
     channels    of decoded pictures: 1 gray, 3 RGB, 4 RGB + alpha; None: as stored
@@ -401,7 +411,7 @@ class Dataset(Sequence[Sample]):
     # ---- other views of the same files ----
 
     def subset(self, which: Any) -> Dataset:
-        """The dataset of these samples. which: a slice, numbers in any order, or a mask of booleans."""
+        """The dataset of these samples: a slice, numbers in any order, or a mask of booleans."""
         if isinstance(which, slice):
             r = range(self._count)[which]
             if self._index is None:
@@ -421,7 +431,7 @@ class Dataset(Sequence[Sample]):
         return Dataset(self._view, self._numbers(numbers))
 
     def with_fields(self, *names: str) -> Dataset:
-        """The same samples with these fields alone. names: in the order that is wanted."""
+        """The same samples with these fields alone, in this order."""
         v = self._view
         return Dataset(View(v.files, names, v.decode, v.channels, v.orient), self._index)
 
@@ -466,12 +476,8 @@ class Dataset(Sequence[Sample]):
     def split(self, *fractions: Any, shuffle: bool = True, seed: int = 0, by: str | None = None) -> Any:
         """Datasets of these shares: ``train, test = ds.split(0.9, 0.1)``; a dict of shares gives a dict.
 
-        fractions  that add up to 1, or a dict of name to fraction
-        shuffle    False: the first samples go to the first part
-        seed       which sample goes where depends on it and on the number of samples alone
-        by         a field: each part has its values in the proportion of the whole
-
-        Inside a part the order stays.
+        Which sample goes where depends on the seed and the number of samples alone. by: each part has the values of
+        this field in the proportion of the whole. Inside a part the order stays.
         """
         names = list(fractions[0]) if len(fractions) == 1 and isinstance(fractions[0], Mapping) else None
         shares = [float(f) for f in (fractions[0].values() if names is not None else fractions)]
@@ -566,11 +572,7 @@ class Keys(Sequence[str]):
         return files.readers[part].key(n - files.starts[part])
 
     def index(self, key: str, start: int = 0, stop: int | None = None) -> int:
-        """The number of the sample of this name. Raises :class:`mldf.errors.NoSampleError` if there is none.
-
-        key          the sample's name
-        start, stop  only numbers between these
-        """
+        """The number of the sample of this name in the dataset."""
         files = self._dataset._view.files
         for reader, first, info in zip(files.readers, files.starts, files.infos):
             if not info["has_keys"]:  # it has no samples either

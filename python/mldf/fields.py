@@ -6,7 +6,17 @@
 >>> mldf.schema_json(fields)[:63]
 '{"fields":[{"name":"image","type":"image","max_resolution":512}'
 
-User-defined types derive from :class:`CustomField`. Every type takes
+User-defined types derive from :class:`CustomField`:
+
+>>> @mldf.register_field
+... class Lines(mldf.CustomField):
+...     type_name = "org.example.lines"
+...     def encode(self, value): return "\\n".join(value).encode()
+...     def decode(self, data): return data.decode().split("\\n")
+
+cls  the class of such a type
+
+Every type takes
 
 nullable  a sample may lack the value
 compress  zstd, where there is a payload: True, or a level from 1 to 22
@@ -283,14 +293,7 @@ _registry: dict[int, type[CustomField]] = {}
 
 
 def register_field(cls: type[CustomField]) -> type[CustomField]:
-    """Makes a user-defined type known, so that files with it can be read. Also a class decorator. cls: the class.
-
-    >>> @register_field
-    ... class Lines(CustomField):
-    ...     type_name = "org.example.lines"
-    ...     def encode(self, value): return "\\n".join(value).encode()
-    ...     def decode(self, data): return data.decode().split("\\n")
-    """
+    """Makes a user-defined type known, so that files with it can be read. Also a class decorator."""
     if "." not in cls.type_name:
         raise SchemaError(f"{cls.__name__}.type_name is {cls.type_name!r}; it is like 'org.example.name'")
     number = cls.number()

@@ -13,6 +13,7 @@ What means the same everywhere:
 
 path        the file
 source      a path, or a dataset of one whole file
+deep        decode every value too; what is wrong with the data is in the result, not raised
 threads     None: the CPUs that this process may use
 key         of an encrypted file: 32 bytes
 passphrase  of an encrypted file
@@ -130,10 +131,7 @@ def verify(
     passphrase: str | bytes | None = None,
     progress: ProgressArgument = None,
 ) -> VerifyResult:
-    """Checks structure and checksums of a file of any format. deep: decode every value too.
-
-    What is wrong with the data is in the result, not raised.
-    """
+    """Checks structure and checksums of a file of any format; deep decodes every value too."""
     options = {"deep": deep, "threads": -1 if threads is None else threads, **secret_options(key, passphrase)}
     with Reporting("verify", progress) as hook:
         found = _mldf.verify(encode(path), options, registered_types(), hook)

@@ -229,7 +229,7 @@ class Writer:
             self.append(sample, key)
 
     def finish(self) -> WriteResult:
-        """Completes the file, durably, and says what was written. ``with`` does it."""
+        """Completes the file, durably. ``with`` does it."""
         samples, _, size = self._writer.finish()
         self._reporting.__exit__()
         self.result = WriteResult(samples, size, self._skipped())
