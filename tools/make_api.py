@@ -207,9 +207,7 @@ class Reference:
             if module.startswith("compat"):
                 out += self._compat(module, things, page)
                 continue
-            if len(modules) == 1:
-                m = self.package.module(module)
-                out += self.text(Thing(module, "module", module, m.doc), page, set())
+            out += self.text(Thing(module, "module", module, introduction(self.package.module(module).doc)), page, set())
             for thing in things:
                 out += self.thing(module, thing, page)
         return "\n".join(out).rstrip("\n") + "\n"
@@ -266,6 +264,14 @@ class Reference:
             if things:
                 out[f"{page}.md"] = self.page(page)
         return out
+
+
+def introduction(doc: str) -> str:
+    """A module's docstring without what its functions' own tables have. One line alone says nothing that the page does not."""
+    parts = ["\n".join(lines) for lines in paragraphs(doc)]
+    tables = {i for i, part in enumerate(parts) if rows(part.split("\n")) is not None}
+    kept = [p for i, p in enumerate(parts) if i not in tables and not (i + 1 in tables and p.endswith((":", "takes")))]
+    return "\n\n".join(kept) if len(kept) > 1 else ""
 
 
 def slug(heading: str) -> str:
