@@ -84,6 +84,10 @@ test: dev python ## everything: C tests, command, fuzz corpora, layers, oracle, 
 
 check: test ## the same as test
 
+.PHONY: api
+api: ## docs/api from the docstrings of the Python package
+	@$(PYTHON) tools/make_api.py
+
 .PHONY: operations
 operations: dev ## docs/operations.md from the library's own list
 	@build/dev/tests/unit_pipeline_test_operations --write docs/operations.md

@@ -12,6 +12,21 @@ array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
 >>> train, test = ds.split(0.8, 0.2, seed=1)
 >>> len(train), len(test)
 (8, 2)
+>>> ds[2:4].column("label"), [s.label for s in ds.shard(0, 5)], ds.with_fields("label")[3]
+(array([2, 0]), [0, 2], Sample(label=0))
+>>> ds.schema["x"].shape, ds.format, ds.keys is None
+((2,), 'mldf', True)
+
+What the arguments are:
+
+paths        one path, a list of them, a glob, or a range in braces
+which        a slice, numbers in any order, or a mask of booleans
+names        of fields, in the order that is wanted
+fractions    that add up to 1, or a dict of name to fraction
+shuffle      False: the first samples go to the first part
+seed         of shuffle
+key          a sample's name
+start, stop  only numbers between these
 """
 
 from __future__ import annotations
@@ -72,6 +87,9 @@ def open(
 
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).
+
+    Raises :class:`mldf.errors.NotFoundError` and the like for the file, :class:`mldf.errors.FileError` for what is in
+    it, :class:`mldf.errors.NoFieldError` for a name in fields.
     """
     if backend not in ("map", "read"):
         raise ArgumentError(f"backend={backend!r}: it is 'map' or 'read'")
@@ -166,7 +184,10 @@ class Dataset(Sequence[Sample]):
         return self.subset(rows).column(name)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Sample]:
-        """Many samples in one call, as copies that may be written. torch's DataLoader uses it."""
+        """Many samples in one call, as copies that may be written. torch's DataLoader uses it.
+
+        indices: their numbers.
+        """
         numbers = self._numbers(np.asarray(indices))
         if self._starts is None:
             return self._reader.samples(self._plan, numbers, True)
@@ -183,7 +204,10 @@ class Dataset(Sequence[Sample]):
 
     def raw(self, i: int, name: str) -> npt.NDArray[np.uint8] | None:
         """The stored bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where
-        possible.
+        possible. None for a null.
+
+        i     the sample's number
+        name  the field
         """
         n = self._locate(i)
         part = 0 if self._starts is None else bisect.bisect_right(self._starts, n) - 1
@@ -198,7 +222,7 @@ class Dataset(Sequence[Sample]):
     # ---- columns ----
 
     def column(self, name: str) -> Any:
-        """All values of a field.
+        """All values of a field. name: which.
 
         Numbers and structs of one mapped file: a read-only strided view of its table of rows, no copy. Arrays of
         fixed shape: one array, gathered in one call. Everything else: a list. A nullable field gives a masked array
@@ -216,7 +240,7 @@ class Dataset(Sequence[Sample]):
         return out
 
     def valid(self, name: str) -> npt.NDArray[np.bool_]:
-        """For each sample, whether it has a value of this field."""
+        """For each sample, whether it has a value of this field. name: which."""
         field = self._view.schema[name]
         out = np.ones(self._count, np.bool_)
         if not field.nullable:
@@ -344,12 +368,12 @@ class Dataset(Sequence[Sample]):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the fields that a sample has."""
         return self._view.schema.names
 
     @property
     def paths(self) -> list[str]:
-        """The files."""
+        """The files, as absolute paths."""
         return list(self._view.files.paths)
 
     @property
@@ -378,12 +402,19 @@ class Dataset(Sequence[Sample]):
         with_samples = [i for i in self._view.files.infos if i["num_samples"]]
         return Keys(self) if with_samples and all(i["has_keys"] for i in with_samples) else None
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         files = self._view.files
         where = os.path.basename(files.paths[0]) + (f" and {len(files.paths) - 1} more" if len(files.paths) > 1 else "")
-        lines = [f"Dataset({where}: {self._count:,} samples, {self.format}{', closed' if files.closed else ''})"]
+        return f"Dataset({where}: {self._count:,} samples, {self.format}{', closed' if files.closed else ''})"
+
+    def __repr__(self) -> str:
         width = max((len(n) for n in self.schema), default=0)
-        return "\n".join(lines + [f"  {name:{width}}  {field}" for name, field in self.schema.items()])
+        return "\n".join([self._title(), *(f"  {name:{width}}  {field}" for name, field in self.schema.items())])
+
+    def _repr_html_(self) -> str:
+        from .notebook import dataset_html
+
+        return dataset_html(self, self._title(), self._view.files.closed)
 
     # ---- other views of the same files ----
 
@@ -428,7 +459,12 @@ class Dataset(Sequence[Sample]):
     def with_options(
         self, *, decode: bool | None = None, channels: int | None = None, orient: bool | None = None
     ) -> Dataset:
-        """The same samples, pictures decoded otherwise; what is not given stays. channels=0: as stored."""
+        """The same samples, pictures decoded otherwise; what is not given stays.
+
+        decode    False: the bytes of the pictures' files
+        channels  1 gray, 3 RGB, 4 RGB + alpha, 0 as stored
+        orient    turn pictures as their EXIF orientation says
+        """
         v = self._view
         view = View(
             v.files,
@@ -440,8 +476,8 @@ class Dataset(Sequence[Sample]):
         return Dataset(view, self._index)
 
     def shard(self, index: int, count: int, *, contiguous: bool = False) -> Dataset:
-        """Part `index` of `count`: every count-th sample, or a run of neighbours. All parts together are the
-        dataset.
+        """Part `index` of `count`: every count-th sample. All parts together are the dataset. contiguous: a run of
+        neighbours instead.
         """
         if count < 1 or not 0 <= index < count:
             raise ArgumentError(f"shard {index} of {count}: there are {count}, from 0 on")

@@ -9,8 +9,7 @@ anyway:
 NotFoundError not_found
 
 ``status`` is the library's own name of the fault, the same as the command prints with ``--json``. ``offset`` (byte in
-the file),
-``sample`` and ``field`` say where, or are None.
+the file), ``sample`` and ``field`` say where, or are None.
 """
 
 from __future__ import annotations
@@ -58,12 +57,16 @@ __all__ = [
 
 
 class Error(Exception):
-    """The base of all exceptions of mldf."""
+    """The base of all exceptions of mldf. message: in words; the rest are keywords."""
 
     status: str = "error"
+    """The library's name of the fault, the same as the command prints with ``--json``."""
     offset: int | None = None
+    """The byte of the file."""
     sample: int | None = None
+    """Its number."""
     field: str | None = None
+    """Its name."""
 
     def __init__(self, message: str = "", *, sample: int | None = None, field: str | None = None) -> None:
         super().__init__(message)

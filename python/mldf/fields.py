@@ -6,8 +6,20 @@
 >>> mldf.schema_json(fields)[:63]
 '{"fields":[{"name":"image","type":"image","max_resolution":512}'
 
-Every type takes ``nullable`` (a sample may lack the value) and, where there is a payload, ``compress`` (zstd: True or
-1 to 22). User-defined types derive from :class:`CustomField`.
+User-defined types derive from :class:`CustomField`:
+
+>>> @mldf.register_field
+... class Lines(mldf.CustomField):
+...     type_name = "org.example.lines"
+...     def encode(self, value): return "\\n".join(value).encode()
+...     def decode(self, data): return data.decode().split("\\n")
+
+cls  the class of such a type
+
+Every type takes
+
+nullable  a sample may lack the value
+compress  zstd, where there is a payload: True, or a level from 1 to 22
 """
 
 from __future__ import annotations
@@ -43,9 +55,14 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """What all fields have."""
+    """What all fields have.
+
+    nullable  a sample may lack the value
+    compress  zstd, where there is a payload: True, or a level from 1 to 22
+    """
 
     type_name: ClassVar[str] = ""
+    """As a schema file has it."""
     nullable: bool = False
     compress: bool | int = False
 
@@ -81,7 +98,7 @@ def dtype_text(dtype: Any) -> str:
 
 @dataclass(frozen=True)
 class Int(Field):
-    """An integer; the dtype, int64 unless said otherwise, says which values are refused. "bool" gives back bool."""
+    """An integer. dtype: which values are refused, those of int64 unless said otherwise; "bool" gives back bool."""
 
     type_name: ClassVar[str] = "int"
     dtype: Any = "int64"
@@ -121,7 +138,11 @@ class Json(Field):
 
 @dataclass(frozen=True)
 class NDArray(Field):
-    """A NumPy array of one dtype. None in the shape stands for a dimension that varies from sample to sample."""
+    """A NumPy array.
+
+    dtype  of NumPy or torch, or its name; also "bfloat16"
+    shape  None in it stands for a dimension that varies from sample to sample
+    """
 
     type_name: ClassVar[str] = "ndarray"
     dtype: Any
@@ -160,6 +181,8 @@ class Struct(Field):
     """A record of named members, or a small array of fixed shape, kept in the row itself (type "inline", at most 4
     KiB).
 
+    dtype  whatever np.dtype takes
+
     >>> Struct([("x", "f4"), ("y", "f4")]).arguments()
     {'descr': [['x', '<f4'], ['y', '<f4']]}
     >>> Struct(("f4", (4,))).arguments()
@@ -180,9 +203,19 @@ class Struct(Field):
 class Image(Field):
     """A picture. By default a file's bytes are kept as they are, and arrays are stored raw.
 
-    encode: "keep", "jpeg", "raw", "yuv420", "smart" or "proportion"; quality, subsampling, smart_threshold,
-    compress_probability, max_resolution, min_resolution, orientation, icc and baseline as docs/guides/images.md has
-    them. stored: "any", "jpeg", "png" or "raw" restricts what the field may hold.
+    encode                "keep", "jpeg", "raw", "yuv420", "smart" or "proportion"
+    quality               of JPEG, 1 to 100
+    subsampling           of JPEG: "420", "422" or "444"
+    smart_threshold       of "smart": pictures of at most so many bytes of pixels are stored raw, others as JPEG
+    compress_probability  of "proportion": the share of pictures that become JPEG
+    max_resolution        the longer side is at most this; larger pictures are made smaller
+    min_resolution        the shorter side is at most this; with both, the smaller result counts
+    orientation           "record" EXIF's, or "apply" it to the pixels
+    icc                   "keep", "card" or "drop": what becomes of colour profiles
+    baseline              True: progressive JPEG becomes baseline, without loss: quicker to decode
+    stored                "any", "jpeg", "png" or "raw": what the field may hold
+
+    docs/guides/images.md has each in full.
     """
 
     type_name: ClassVar[str] = "image"
@@ -254,11 +287,11 @@ class CustomField(Field):
     type_id: ClassVar[int] = 0
 
     def encode(self, value: Any) -> bytes:
-        """The bytes to store."""
+        """The bytes to store. value: what ``append`` was given."""
         raise NotImplementedError
 
     def decode(self, data: bytes) -> Any:
-        """The value that those bytes mean."""
+        """The value that was stored. data: the bytes that ``encode`` made."""
         raise NotImplementedError
 
     @classmethod
@@ -340,7 +373,9 @@ def _shown(fields: Any) -> str:
 
 
 def schema_json(fields: Any) -> str:
-    """The JSON text of a schema, checked.
+    """The JSON text of a schema, checked. Raises :class:`mldf.errors.SchemaError` where it makes no sense.
+
+    fields  as :class:`mldf.Writer` takes them: a dict of name to field, a schema, or its JSON text
 
     >>> schema_json({"label": "int", "score": Float(nullable=True)})
     '{"fields":[{"name":"label","type":"int"},{"name":"score","type":"float","nullable":true}]}'

@@ -4,6 +4,16 @@
 >>> png = encode(np.zeros((2, 3, 3), np.uint8), "png")
 >>> probe(png)["width"], decode(png).shape
 (3, (2, 3, 3))
+>>> resize(decode(png), 6, 4).shape
+(4, 6, 3)
+
+data           the bytes of a picture file: JPEG, PNG, WebP, BMP, TIFF as far as this build has them
+pixels         an array (height, width, channels) of uint8; PNG: also uint16
+orient         turn the picture as its EXIF orientation says
+format         "jpeg" or "png"
+quality        of JPEG, 1 to 100
+subsampling    of JPEG: 420, 422 or 444
+width, height  of the result
 """
 
 from __future__ import annotations

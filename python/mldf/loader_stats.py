@@ -15,15 +15,21 @@ if TYPE_CHECKING:
 __all__ = ["LoaderStats", "summary"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoaderStats:
-    """What a loader did since it was made. ``print(loader.stats())`` shows it as a table."""
+    """What a loader did since it was made. It shows as a table, in a notebook with bars.
+
+    docs/guides/speed.md says what the numbers mean together, and what to do about them.
+    """
 
     samples: int
+    """In the batches that were handed out."""
     batches: int
+    """That were handed out."""
     bad_samples: int
+    """That could not be decoded."""
     bytes_read: int
-    """Of the samples' stored values."""
+    """Of the samples' values before pictures are decoded; of compressed fields, after decompression."""
     seconds: float
     """Since the first batch was asked for, without the time between epochs."""
     wait_loader: float
@@ -31,6 +37,7 @@ class LoaderStats:
     wait_consumer: float
     """Seconds, of all threads together, that there was nothing to do because nobody took batches."""
     threads: int
+    """That work for this loader; 0: all is done in next()."""
     verdict: str
     """In one line, what holds things up."""
     steps: dict[str, float] = field(default_factory=dict)
@@ -43,15 +50,20 @@ class LoaderStats:
 
     @property
     def samples_per_second(self) -> float:
-        """0 before the first batch."""
+        """Samples by seconds, your own work between batches counted; 0 before the first batch."""
         return self.samples / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def bytes_per_second(self) -> float:
-        """Stored bytes."""
+        """bytes_read by seconds; 0 before the first batch."""
         return self.bytes_read / self.seconds if self.seconds > 0 else 0.0
 
-    def __str__(self) -> str:
+    def _repr_html_(self) -> str:
+        from .notebook import stats_html
+
+        return stats_html(self)
+
+    def __repr__(self) -> str:
         work = sum(self.steps.values())
         rate, stored = self.samples_per_second, self.bytes_per_second / 1e6
         lines = [

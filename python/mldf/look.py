@@ -1,4 +1,24 @@
-"""Whole-file operations that only read: info, verify, diff, stats, plan. tools.py has those that write."""
+"""Whole-file operations that only read: info, verify, diff, stats, plan. tools.py has those that write.
+
+>>> import mldf, os, tempfile
+>>> path = os.path.join(tempfile.mkdtemp(), "n.mldf")
+>>> mldf.write(path, [(i,) for i in range(5)], {"n": "int"}).samples
+5
+>>> mldf.info(path)["num_samples"], mldf.stats(path)["n"]["mean"]
+(5, 2.0)
+>>> mldf.verify(path, deep=True).ok, mldf.diff(path, path).equal
+(True, True)
+
+What means the same everywhere:
+
+path        the file
+source      a path, or a dataset of one whole file
+deep        decode every value too; what is wrong with the data is in the result, not raised
+threads     None: the CPUs that this process may use
+key         of an encrypted file: 32 bytes
+passphrase  of an encrypted file
+progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
+"""
 
 from __future__ import annotations
 
@@ -143,7 +163,11 @@ def diff(
     passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> DiffResult:
-    """Compares two files by content, whatever their layout or format; stops after `limit` differences."""
+    """Compares two files by content, whatever their layout or format.
+
+    a, b   paths, or datasets of one whole file
+    limit  stop after so many differences
+    """
     with opened(a, key, passphrase) as left, opened(b, key, passphrase) as right, Reporting("diff", progress) as hook:
         found = _mldf.diff(left, right, whole_or_none("limit", limit) or 0, hook)
     return DiffResult([Difference(sample, name or None, what, message) for sample, name, what, message in found])
@@ -183,6 +207,12 @@ def plan(
     checksums: bool = True,
 ) -> list[dict[str, Any]]:
     """The byte ranges that a file will have, before anything is written.
+
+    fields         as for :class:`mldf.Writer`
+    samples        how many there will be
+    payload_bytes  the size of one sample's payload, by field, where it is not fixed
+    page_size      as for the Writer
+    checksums      as for the Writer
 
     >>> plan({"label": "int"}, 1000)[0]
     {'name': 'magic', 'begin': 0, 'end': 9}

@@ -89,7 +89,12 @@ def without_place(message: str) -> str:
 
 
 class Operation:
-    """One step of a pipeline. :mod:`mldf.ops` has a class for every operation of the library."""
+    """One step of a pipeline. :mod:`mldf.ops` has a class for every operation of the library.
+
+    >>> import mldf
+    >>> mldf.Resize((32, 48)).text
+    'resize([32, 48])'
+    """
 
     name: ClassVar[str] = ""
     """As the pipeline's text has it."""
@@ -205,6 +210,15 @@ class CSource(OwnOperation):
 
     dims are the input's, four random numbers depend on (seed, epoch, position, operation) alone; 0 is success, anything
     else a bad sample. It is called from several threads at once.
+
+    >>> twice = CSource('''
+    ...     int mldf_run(const float *in, float *out, const unsigned long long *dims, const double *arguments,
+    ...                  const unsigned long long *random) {
+    ...         for (unsigned long long i = 0; i < dims[0]; i++) out[i] = in[i] * (float)arguments[0];
+    ...         return 0;
+    ...     }''', 2)
+    >>> twice
+    CSource(..., 2.0)
     """
 
     def __init__(self, source: str, *arguments: float, dtype: Any = None, shape: Sequence[int] | None = None) -> None:
@@ -221,8 +235,12 @@ class CSource(OwnOperation):
 
 
 class CFunction(OwnOperation):
-    """An operation as a compiled function, with the signature that :class:`CSource` has: a Numba ``cfunc``, a ctypes
-    function, or an address. The object is kept as long as the operation.
+    """An operation as a compiled function, with the signature that :class:`CSource` has.
+
+    function   a Numba ``cfunc``, a ctypes function, or an address; the object is kept as long as the operation
+    arguments  numbers for `arguments`
+    dtype      element type of the result; None: as the input's
+    shape      of the result; None: as the input's
 
     With Numba::
 

@@ -16,10 +16,15 @@ class Progress:
     """What a callback is told. It returns anything; False asks to stop, and an exception stops too."""
 
     phase: str
+    """What is being done."""
     samples_done: int
+    """So far."""
     samples_total: int | None
+    """None: not known."""
     bytes_done: int
+    """So far; 0 where samples count."""
     bytes_total: int | None
+    """None: not known."""
 
     @property
     def fraction(self) -> float | None:

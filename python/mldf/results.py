@@ -12,7 +12,9 @@ class Skip:
     """A row, picture or file that was left out or is odd, and why."""
 
     source: str
+    """The file, and the row in it."""
     message: str
+    """Why."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,11 @@ class Part:
     """One file that split wrote."""
 
     path: str
+    """The file."""
     samples: int
+    """In it."""
     bytes: int
+    """Its size."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +36,17 @@ class Result:
     written: int
     """Samples."""
     bytes: int
+    """The size of what was written."""
     seconds: float
+    """That it took."""
     skipped: list[Skip] = field(default_factory=list)
+    """What was left out because it does not fit (on_error="skip"), or was lost (repair)."""
     warnings: list[Skip] = field(default_factory=list)
+    """What is odd but was taken."""
     left_out: list[Skip] = field(default_factory=list)
     """Files of a folder that are no samples by their name or kind."""
     parts: list[Part] = field(default_factory=list)
+    """Of split: the files."""
     action: str | None = None
     """Of repair: what was done."""
     changed: bool | None = None
@@ -50,22 +60,31 @@ class Problem:
     """A defect that verify found."""
 
     status: str
+    """The name of the fault, as in :class:`mldf.Error`."""
     offset: int | None
+    """The byte of the file."""
     sample: int | None
+    """Its number."""
     field: str | None
+    """Its name."""
     message: str
+    """In words."""
 
 
 @dataclass(frozen=True)
 class VerifyResult:
-    """What verify found."""
+    """What verify found; true when nothing is wrong."""
 
     num_samples: int
+    """In the file."""
     good_samples: int
+    """Without a problem."""
     problems: list[Problem]
+    """What is wrong."""
     checksummed: bool
     """False: the file has no checksums, so only its structure was checked."""
     encrypted: bool
+    """The file is."""
     authenticated: bool
     """Encrypted, and its key was given."""
 
@@ -83,9 +102,13 @@ class Difference:
     """One difference of two datasets."""
 
     sample: int | None
+    """Its number; None: a difference of the whole."""
     field: str | None
+    """Its name; None: of all fields."""
     what: str
+    """"num_samples", "fields", "type", "value", "key", "card" or "null"."""
     message: str
+    """In words."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +116,7 @@ class DiffResult:
     """What diff found; true when the two are equal."""
 
     differences: list[Difference]
+    """At most `limit`."""
 
     @property
     def equal(self) -> bool:

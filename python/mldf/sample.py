@@ -31,6 +31,7 @@ class Sample(tuple[Any, ...]):
 
     __slots__ = ()
     names: tuple[str, ...] = ()
+    """The fields' names, in order."""
     _fields: tuple[str, ...] = ()
 
     def __new__(cls, *values: Any) -> Sample:
@@ -65,7 +66,7 @@ class Sample(tuple[Any, ...]):
         return self.names
 
     def asdict(self) -> dict[str, Any]:
-        """Name to value."""
+        """The sample as a dict of name to value."""
         return dict(zip(self.names, self))
 
     _asdict = asdict

@@ -23,20 +23,29 @@ class FieldInfo:
     """One field of a file."""
 
     name: str
+    """As samples have it."""
     type: str
+    """"int", "image", "ndarray" ..., as a schema file has it."""
     type_id: int
+    """The type's number in the file."""
     nullable: bool
+    """A sample may lack the value."""
     compressed: bool
+    """By zstd."""
     known: bool
     """False: a type that nobody registered; its bytes can be had with ``raw``."""
     arguments: dict[str, Any]
+    """What the type was given: shape, dtype, how pictures are stored ..."""
     dtype: np.dtype[Any] | None
     """Of the array that a value is, or of the number; None for text, bytes, pictures and the like."""
     shape: tuple[int | None, ...] | None
     """Of an array; None in it where it varies."""
     record_bytes: int
+    """Of the field's part of a row."""
     row_offset: int
+    """Where in a row that part begins."""
     custom: CustomField | None = None
+    """The object of a user-defined type."""
 
     @property
     def is_image(self) -> bool:
@@ -177,6 +186,10 @@ class Schema(Mapping[str, FieldInfo]):
 
     def __repr__(self) -> str:
         return "Schema(" + ", ".join(f"{name}: {field}" for name, field in self._fields.items()) + ")"
+
+    def __str__(self) -> str:
+        width = max((len(name) for name in self), default=0)
+        return "\n".join(f"{name:{width}}  {field}" for name, field in self._fields.items())
 
 
 def no_field(name: object, names: Mapping[str, Any] | tuple[str, ...]) -> NoFieldError:

@@ -12,6 +12,53 @@ is told how far things are (see :class:`mldf.Progress`). Ctrl-C ends them quickl
 True
 >>> mldf.select(out, os.path.join(folder, "big.mldf"), where="label > 1").written
 2
+>>> mldf.append(out, rows).written
+3
+>>> _ = open(rows, "w").write("score\\n0.1\\n0.2\\n0.3\\n0.4\\n0.5\\n0.6\\n")
+>>> mldf.add_field(out, "score", rows, column="score").written
+6
+>>> parts = mldf.split(out, os.path.join(folder, "part-{}.mldf"), count=4).parts
+>>> [p.samples for p in parts]
+[4, 2]
+>>> mldf.merge([p.path for p in parts], os.path.join(folder, "again.mldf")).written
+6
+>>> mldf.convert(out, os.path.join(folder, "rows.tar")).written
+6
+>>> mldf.extract(out, os.path.join(folder, "files")).written
+6
+>>> mldf.repack(out, compress=["name"]).written
+6
+>>> mldf.repair(out).action
+'nothing was wrong with header and footer'
+
+What means the same everywhere:
+
+sources       a path, a list of them, a glob, or a range ``{000..009}``
+source        a path, or a dataset of one whole file
+path          the file that is changed
+out           the new file
+format        of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes
+layout        of a folder: "flat" or "classes"; None: by what is there
+key_column    the column of a table that has the samples' keys
+files         columns of a table that hold names of files
+root          where those names begin; None: at the table
+allow_outside names of files may lead out of root
+fields        these fields alone, in this order
+compress      with zstd: ``["text"]``, or with the level ``{"text": 9}``
+decompress    nothing is compressed
+lz4           of tbl2: compress the samples that get smaller
+dataset_version, created    of tbl1: the dataset's version, and seconds since 1970; None: as in the source, else 0
+threads       None: the CPUs that this process may use
+overwrite     replace what exists
+on_error      "raise", or "skip": leave out what does not fit, and list it in the result
+key           of an encrypted file: 32 bytes
+passphrase    of an encrypted file
+decrypt       write an encrypted file's samples in the clear
+progress      True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
+output        of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
+              encrypt_passphrase
+
+All of them raise :class:`mldf.Error`: of the files, of their contents, of the arguments.
 """
 
 from __future__ import annotations
@@ -399,9 +446,15 @@ def split(
     """Every sample into exactly one of several new files: ``mldf.split("all.mldf", "{}.mldf", fractions={"train":
     0.9, "val": 0.1})``.
 
-    pattern has one {} or {:03d} for the part's number, or its name when fractions is a dict. count: samples of each
-    part; bytes: of data in each. by: the proportions of this field's values are kept. Either all parts appear or
-    none.
+    pattern    of the parts' names: one {} or {:03d} stands for the part's number, or its name when fractions is a dict
+    count      samples of each part
+    bytes      of data in each part
+    fractions  that add up to 1, or a dict of name to fraction
+    by         a field: each part has its values in the proportion of the whole
+    shuffle    samples go to parts at random, else in runs
+    seed       of shuffle
+
+    Exactly one of count, bytes and fractions is given. Either all parts appear or none.
     """
     began = time.monotonic()
     if sum(way is not None for way in (count, bytes, fractions)) != 1:
@@ -438,7 +491,9 @@ def extract(
     passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
-    """Each sample's payloads as files in a folder, with a manifest.jsonl. The folder appears whole or not at all."""
+    """Each sample's payloads as files in a folder, with a manifest.jsonl. folder: its name; it appears whole or not at
+    all.
+    """
     began = time.monotonic()
     options = {"overwrite": overwrite, "fields": _names(fields)}
     with opened(source, key, passphrase) as reader, Reporting("extract", progress) as hook:
@@ -462,7 +517,12 @@ def add_field(
 ) -> Result:
     """A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines file.
 
-    field: its type (``mldf.Float()``); None: from the data. key_column: rows are matched by the samples' keys.
+    name        of the new field
+    source      the table
+    field       its type (``mldf.Float()``); None: from the data
+    column      of the table; None: the one of the field's name
+    key_column  rows are matched by the samples' keys, which are in this column
+    compress    the level of zstd
     """
     began = time.monotonic()
     options = {

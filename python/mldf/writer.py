@@ -50,7 +50,9 @@ class WriteResult:
     """What was written."""
 
     samples: int
+    """In the file."""
     bytes: int
+    """Of the file."""
     skipped: list[tuple[int, str]]
     """With on_error="skip": (number of the append call, why)."""
 
@@ -100,12 +102,14 @@ class Writer:
 
     path        the new file; it appears under this name only when it is complete and on disk
     fields      ``{"image": mldf.Image(), "label": mldf.Int()}``; also names of types, dicts, or the schema of another
-    dataset
+                dataset
     overwrite   replace an existing file
     threads     that encode; None: the CPUs this process may use; 0: none
     card        a dict that describes the dataset
     checksums   of every payload and table
     dictionary  train one zstd dictionary for the compressed fields
+    page_size   of the file, a power of two; None: the library's choice
+    progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
     key, passphrase   encrypt with them
     on_error    "raise", or "skip": leave out samples that cannot be encoded
     check       decode every picture after it was encoded
@@ -160,7 +164,14 @@ class Writer:
         on_error: str = "raise",
         progress: ProgressArgument = None,
     ) -> Writer:
-        """Appends samples to an existing MLDF file, with its schema. Until the end succeeds the file is what it was."""
+        """Appends samples to an existing MLDF file, with its schema. Until the end succeeds the file is what it was.
+
+        path             the file
+        threads          that encode; None: the CPUs this process may use; 0: none
+        key, passphrase  of an encrypted file
+        on_error         "raise", or "skip": leave out samples that cannot be encoded
+        progress         True: a bar on stderr; or a function that is told
+        """
         self = cls.__new__(cls)
         options = {
             "threads": thread_count(threads),
@@ -193,7 +204,7 @@ class Writer:
 
     @property
     def schema(self) -> Schema:
-        """The fields."""
+        """The fields that a sample has."""
         return self._schema
 
     def __len__(self) -> int:
@@ -247,7 +258,7 @@ class Writer:
         )
 
     def extend(self, samples: Iterable[Any], keys: Iterable[str] | None = None) -> None:
-        """Many samples."""
+        """Many samples. samples: anything to iterate over; keys: as many names."""
         if keys is None:
             for sample in samples:
                 self.append(sample)
@@ -389,6 +400,13 @@ def write(
 ) -> WriteResult:
     """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, a dict of
     columns, a structured array, another mldf dataset.
+
+    path      the new file
+    dataset   what is written
+    fields    as for :class:`Writer`
+    keys      a name for each sample
+    progress  True: a bar on stderr; or a function that is told
+    options   those of :class:`Writer`
 
     fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along. Options
     are those of :class:`Writer`. resume=True saves a checkpoint every now and then; the same call after an interruption
