@@ -81,8 +81,8 @@ def encode(
 ) -> bytes:
     """Pixels as the bytes of a "jpeg" or "png" file.
 
-    JPEG: quality 1 to 100; subsampling 420, 422 or 444; optimize: smaller and slower; progressive; icc: a colour
-    profile to embed. PNG: level, zlib's 0 to 9.
+    JPEG: quality 1 to 100; subsampling 420, 422 or 444; optimize: smaller and slower; progressive: coarse first;
+    icc: a colour profile to embed. PNG: level: zlib's 0 to 9.
     """
     if format not in ("jpeg", "png"):
         raise ArgumentError(f"format={format!r}: it is 'jpeg' or 'png'")
@@ -102,7 +102,12 @@ def encode(
 
 
 def icc(data: Any) -> bytes | None:
-    """The colour profile in a picture file's bytes, or None."""
+    """The colour profile in a picture file's bytes, or None.
+
+    >>> import mldf, numpy as np
+    >>> mldf.images.icc(mldf.images.encode(np.zeros((2, 2, 3), np.uint8))) is None
+    True
+    """
     return _mldf.image_icc(data)
 
 

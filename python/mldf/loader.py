@@ -80,21 +80,32 @@ class Loader:
     samples_per_epoch of weights, balance, ratios
     global_batch_size instead of batch_size: of all ranks together
     rank, world_size  found in torch.distributed or the environment (RANK, WORLD_SIZE) when not given
-    threads           -1: the CPUs that this process may use; 0: all in next(). num_workers is the same
+    threads           -1: the CPUs that this process may use; 0: all in next()
+    num_workers       another name of threads
     drop_last         True: last="drop"
     last              of an epoch that does not fill the last batch: "keep" a smaller one, "drop", or "pad" by repeats
     on_error          of samples that cannot be decoded: "raise", "skip" (its batch gets shorter), "substitute"
     output            "numpy", "torch" or "jax"
-    device            torch or JAX puts batches there; pin_memory (on for CUDA): through pinned memory of torch
+    device            torch or JAX puts batches there
+    pin_memory        torch: through its own pinned memory; None: for CUDA
+    non_blocking      torch: copies from pinned memory do not wait for the device
     copy              JAX: False looks at the loader's own memory
     transform         a callable, or several, on the finished batch: Batch in, anything out
     index, valid, key more outputs: the sample's number among all of the files, False for repeats, the sample's key
-    bucket            an output: samples of like length go into the same batch, inside windows of bucket_window (4,096)
-                      samples; budget: batches of at most so many elements instead of batch_size samples
-    batches_ahead     how many batches are worked on or wait; forget_behind, direct: for files larger than memory
-    exact             never decode a JPEG at a reduced size; isa, reference: see mldf/loader.h
-    codegen           "auto": fused steps are compiled in the background with `compiler`, once, and kept in cache_dir
-                      ($XDG_CACHE_HOME/mldf or ~/.cache/mldf); "wait" for it; "off"
+    bucket            an output: samples of like length go into the same batch
+    bucket_window     so many samples are looked at for that
+    budget            with bucket: batches of at most so many elements instead of batch_size samples
+    block, window     order="quasi-random": samples of a block, blocks of a window; 0: 2 MiB and 128 MiB of them
+    batches_ahead     how many batches are worked on or wait; 0: 3, or more of small ones
+    prefetch          tell the system which samples come next
+    forget_behind     for files larger than memory: tell it which are done
+    direct            for those too: past the page cache. A dataset must be opened with backend="read"
+    exact             never decode a JPEG at a reduced size
+    reference         for tests: no step is fused with another
+    isa               for tests: "portable", "sse4", "avx2" ... instead of the best that the machine has
+    codegen           "auto": fused steps are compiled in the background, once; "wait" for it; "off"
+    compiler          the C compiler's name, for codegen
+    cache_dir         where compiled steps are kept: $XDG_CACHE_HOME/mldf or ~/.cache/mldf
 
     Each ``iter()`` begins the next epoch. Batches depend on files, pipeline, order, seed, epoch, batch size and rank
     alone, never on threads. A loader is used by one thread at a time; it is closed by ``close``, by ``with``, or when
@@ -253,7 +264,7 @@ class Loader:
         return self._next_epoch if self._state_of_next or self._resumed else self._alive().place[0]
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iter() begins this epoch. If it would anyway, nothing happens: a loaded state stays."""
+        """The next iter() begins this `epoch`, from 0. If it would anyway, nothing happens: a loaded state stays."""
         self._alive()
         epoch = whole("epoch", epoch)
         if epoch == self._next_epoch:
@@ -270,7 +281,7 @@ class Loader:
         self.set_pipelines(pipelines)
 
     def set_pipelines(self, pipelines: Pipelines | None) -> None:
-        """Other pipelines from the next epoch on (progressive resizing). Mistakes are reported now; an epoch that
+        """Other `pipelines` from the next epoch on (progressive resizing). Mistakes are reported now; an epoch that
         is running goes on as it is.
         """
         self._alive()
@@ -291,7 +302,7 @@ class Loader:
         return snapshot(self._alive(), self._options, next_epoch)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The next iter() goes on where the state was taken: also with other threads, batch sizes or ranks. Refused
+        """The next iter() goes on where the `state` was taken: also with other threads, batch sizes or ranks. Refused
         with the reason when the order is another (files, order, seed, subset).
         """
         core = self._waiting[0].core if self._waiting is not None else self._alive()
