@@ -28,7 +28,7 @@ struct plan_options {
     const mldf_context *context;
     bool exact, reference;
     const char *isa;
-    int codegen; /* mldf_codegen */
+    int codegen;  /* mldf_codegen */
     int channels; /* of decode, where the text does not say; 0 and false: its own defaults */
     bool orient;
     uint64_t seed;
