@@ -126,7 +126,9 @@ def pictures(tmp_path_factory):
     return str(where)
 
 
-@pytest.mark.parametrize("options", [{}, {"channels": 1}, {"channels": 3}, {"channels": 4}, {"channels": 3, "orient": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"channels": 1}, {"channels": 3}, {"channels": 4}, {"channels": 3, "orient": True}]
+)
 def test_a_dataset_s_options_hold_in_its_loader(pictures, options):
     ds = mldf.open(pictures, **options)
     crop = {"image": [mldf.CenterCrop(10)]}

@@ -88,7 +88,13 @@ def test_nulls_have_the_constant_and_all_else_is_as_stored(path, order):
 
 def test_every_plan_gives_the_same_bytes(path):
     steps = {
-        "image": [mldf.RandomResizedCrop(6), mldf.HorizontalFlip(), mldf.Fill(9), mldf.Normalize("imagenet"), mldf.CHW()],
+        "image": [
+            mldf.RandomResizedCrop(6),
+            mldf.HorizontalFlip(),
+            mldf.Fill(9),
+            mldf.Normalize("imagenet"),
+            mldf.CHW(),
+        ],
         "vec": [mldf.Expr("x * 3"), mldf.Fill(2), mldf.Expr("x + 1"), mldf.Cast("f16")],
         "age": [mldf.OneHot(60), mldf.Fill(0.25, valid=True)],
     }
@@ -131,8 +137,11 @@ def test_fields_of_such_names_are_their_own(tmp_path):
 
 
 def test_what_is_left_out_says_how_to_keep_it(path):
-    with pytest.warns(UserWarning, match=r"left out of the batches: .*image.*; age, score, vec \(may be null: "
-                      r"\{'age': \[mldf.Fill\(0\)\]\} gives nulls a value\)") as seen:
+    with pytest.warns(
+        UserWarning,
+        match=r"left out of the batches: .*image.*; age, score, vec \(may be null: "
+        r"\{'age': \[mldf.Fill\(0\)\]\} gives nulls a value\)",
+    ) as seen:
         loader = mldf.Loader(path, 8)
     assert seen[0].filename == __file__
     assert loader.outputs == ("label",)
