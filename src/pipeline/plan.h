@@ -22,6 +22,7 @@ struct plan_bounds {
     uint32_t bits;                                      /* pictures: 8, 16; 0: both occur */
     bool same_channels;                                 /* pictures: all have most[2] channels */
     bool all_jpeg;                                      /* pictures */
+    bool upright;                                       /* pictures: no orientation turns one by 90 degrees */
 };
 
 struct plan_options {
