@@ -1,4 +1,4 @@
-/* Orders that the loader's own options cannot say: subsets, weights, mixtures. python/mldf/loader.py describes them as tuples. */
+/* Orders that the loader's own options cannot say: subsets, weights, mixtures. python/mldf/sampling.py describes them as tuples. */
 #include "extension.h"
 
 #include <stdlib.h>

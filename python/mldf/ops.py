@@ -380,7 +380,7 @@ class Fill(Operation):
     """A constant for nulls; steps in front of it are left out for them, those behind it see the constant.
 
     value  every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel
-           of a picture, or (nan)
+           of a picture, or a word (nan)
     valid  one more output NAME_valid: false where the value was null
     """
 

@@ -37,6 +37,7 @@ static void see_picture(struct gathering *g, const mldf_image_info *info) {
         b->bits = 0;
     b->same_channels = b->least[2] == b->most[2];
     b->all_jpeg = (first || b->all_jpeg) && info->mode == MLDF_IMAGE_MODE_JPEG;
+    b->upright = (first || b->upright) && info->orientation < 5;
     b->ndim = 3;
     b->known = true;
 }

@@ -335,7 +335,11 @@ static mldf_status build(struct builder *b, mldf_error *err) {
 mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
                             const struct plan_options *options, struct graph *out, mldf_error *err) {
     static const mldf_pipeline nothing = {.text = NULL};
-    struct builder b = {.pipeline = pipeline ? pipeline : &nothing, .schema = schema, .bounds = bounds, .options = options, .graph = out};
+    struct builder b = {.pipeline = pipeline ? pipeline : &nothing,
+                        .schema = schema,
+                        .bounds = bounds,
+                        .options = options,
+                        .graph = out};
     memset(out, 0, sizeof *out);
     mldf_status status = build(&b, err);
     free(b.drafts);

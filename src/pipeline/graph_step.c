@@ -193,8 +193,7 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     mldf_status status = step->type == &mldfi_op_null ? check_fill(b, at, step, err) : MLDF_OK;
     if (status < 0)
         return status;
-    status =
-        mldfi_array_reserve(&chain->ops, &draft->op_capacity, chain->op_count + 1, sizeof chain->ops[0], err);
+    status = mldfi_array_reserve(&chain->ops, &draft->op_capacity, chain->op_count + 1, sizeof chain->ops[0], err);
     if (status < 0)
         return status;
     struct op *op = &chain->ops[chain->op_count];

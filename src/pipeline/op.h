@@ -44,7 +44,8 @@ struct edge {
     value_kind kind;
     value_role role;
     mldf_dtype dtype;
-    bool planar; /* PICTURE: C x H x W */
+    bool planar;  /* PICTURE: C x H x W */
+    bool upright; /* ENCODED: no picture's orientation makes its width its height */
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
     uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */

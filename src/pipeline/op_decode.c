@@ -47,7 +47,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     out->dims[2] = channels;
     out->most[2] = (uint64_t)channels;
     out->dtype = bits == 16 ? MLDF_U16 : MLDF_U8;
-    if (s->orient && out->dims[0] != out->dims[1]) { /* a side may become the other */
+    if (s->orient && !in->upright && out->dims[0] != out->dims[1]) { /* a side may become the other */
         uint64_t most = out->most[0] > out->most[1] ? out->most[0] : out->most[1];
         out->dims[0] = out->dims[1] = DIM_VARIES;
         out->most[0] = out->most[1] = most;

@@ -18,7 +18,7 @@ static const char *const words[] = {"nan", NULL};
 static const struct op_param params[] = {
     {"value", PARAM_FLOATS, "0", 0, 0, words, 1, FILL_CHANNELS,
      "every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel of a "
-     "picture, or"},
+     "picture, or a word"},
     {"valid", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one more output NAME_valid: false where the value was null"},
     OP_END_OF_PARAMS,
 };

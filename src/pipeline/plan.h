@@ -22,13 +22,14 @@ struct plan_bounds {
     uint32_t bits;                                      /* pictures: 8, 16; 0: both occur */
     bool same_channels;                                 /* pictures: all have most[2] channels */
     bool all_jpeg;                                      /* pictures */
+    bool upright;                                       /* pictures: no orientation turns one by 90 degrees */
 };
 
 struct plan_options {
     const mldf_context *context;
     bool exact, reference;
     const char *isa;
-    int codegen; /* mldf_codegen */
+    int codegen;  /* mldf_codegen */
     int channels; /* of decode, where the text does not say; 0 and false: its own defaults */
     bool orient;
     uint64_t seed;

@@ -33,6 +33,7 @@ static void picture_edge(const struct plan_bounds *bounds, struct edge *out) {
     out->kind = VALUE_ENCODED;
     out->role = ROLE_IMAGE;
     out->dtype = bounds && bounds->known && bounds->bits == 16 ? MLDF_U16 : MLDF_U8;
+    out->upright = bounds && bounds->known && bounds->upright;
     out->ndim = 3;
     for (uint32_t i = 0; i < 3; i++)
         bound_dim(bounds, i, out);

@@ -52,6 +52,7 @@ static void good_pipelines_survive_no_memory(void) {
         "a = image: random_resized_crop(32) | hflip; b = a: center_crop(9); a: hflip; `q r` = [x, y]: stack | cast(f16)",
         "pose.x: cast(f64); t = pose.tag; tokens: truncate(100) | pad(100, mask=true); caption: ragged",
         "label: one_hot(10); image: resize([4, 4]); image, label: mixup(0.2)",
+        "label: fill(3, valid=true) | one_hot(10); image: resize([4, 4]) | fill([1, 2, 3]) | chw; tokens: fill | pad",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         text = texts[i];
@@ -69,6 +70,7 @@ static void wrong_pipelines_survive_no_memory(void) {
         {"image: hflip", MLDF_E_TYPE},
         {"image, label: hflip", MLDF_E_TYPE},
         {"w = [label, pose.tg]: stack", MLDF_E_NO_FIELD},
+        {"label: fill(1) | fill(2)", MLDF_E_ARGUMENT},
         {"tokens: pad(64); tokens_length = label: cast(i32)", MLDF_E_ARGUMENT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -164,6 +164,22 @@ def test_options_given_later_hold_too(pictures):
         assert np.array_equal(batch.image[0], ds[0].image) and np.array_equal(batch.image[1], ds[1].image)
 
 
+def test_pictures_of_one_size_stay_so_unless_one_is_turned(tmp_path):
+    for turned, last in ((False, 4), (True, 6)):
+        where = tmp_path / f"{last}.mldf"
+        with mldf.Writer(where, {"image": mldf.Image()}) as w:
+            w.extend({"image": jpeg(i, 1 + i % 4 if i < 7 else last, False)} for i in range(8))
+        ds = mldf.open(where, orient=True)
+        if turned:
+            with pytest.raises(mldf.errors.WrongTypeError, match="size differs from sample to sample"):
+                mldf.Loader(ds, 8, fields=["image"])
+            continue
+        with mldf.Loader(ds, 8, fields=["image"]) as loader:
+            batch = next(iter(loader))
+            assert batch.image.shape == (8, 16, 24, 3)
+            assert all(np.array_equal(batch.image[i], ds[i].image) for i in range(8))
+
+
 def test_pictures_that_are_not_to_be_decoded_are_refused(pictures):
     ds = mldf.open(pictures, decode=False)
     with pytest.raises(mldf.errors.ArgumentError, match="decode=False"):

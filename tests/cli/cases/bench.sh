@@ -63,7 +63,7 @@ expect_error 2 'none of portable' mldf bench p.mldf --isa mmx
 printf '%s\n' '{"a":1,"s":"hello"}' '{"a":null,"s":"x"}' >rows.jsonl
 mldf pack rows.jsonl -o rows.mldf -q || complain 'pack of rows fails'
 expect_error 1 'sample 1, field a: the value is null' mldf bench rows.mldf
-check mldf bench rows.mldf -p 'a: fill(0, valid=true)' -q
+check mldf bench rows.mldf -p 'a: fill(0, valid=true)' -q >out.txt
 expect_error 1 "sample 0, field s: a result of 5 is longer than pad's 3; truncate it first" mldf bench rows.mldf -p 'a: drop; t = s: pad(3)'
 printf 'label: drop\0 image: nonsense(' >nul.pipeline
 expect_error 2 'line 1, column 12' mldf bench p.mldf -p @nul.pipeline

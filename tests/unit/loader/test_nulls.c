@@ -142,8 +142,8 @@ static void plans_threads_and_buckets_agree(void) {
 static void ranks_see_the_nulls_of_their_own_samples(void) {
     size_t seen = 0;
     for (uint32_t rank = 0; rank < 3; rank++) {
-        mldf_loader_options o = options("age: fill(500, valid=true) | cast(f64) | mixup(0.4)\nfeat: drop",
-                                        MLDF_ORDER_RANDOM, 2);
+        mldf_loader_options o =
+            options("age: fill(500, valid=true) | cast(f64) | mixup(0.4)\nfeat: drop", MLDF_ORDER_RANDOM, 2);
         o.batch_size = 3;
         o.rank = rank;
         o.world_size = 3;

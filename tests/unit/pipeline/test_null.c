@@ -122,9 +122,8 @@ static mldf_status run(const char *text, const struct plan_options *options, str
             for (int k = 0; k < 2; k++)
                 targets[k][o] = (struct plan_target){room[k][o], 8};
         if (status == MLDF_OK)
-            status =
-                pairs ? mldfi_plan_run_pair(plan, worker, &feed, 1, p & ~1ULL, false, targets[0], targets[1], err)
-                      : mldfi_plan_run(plan, worker, &feed, 1, p, targets[0], err);
+            status = pairs ? mldfi_plan_run_pair(plan, worker, &feed, 1, p & ~1ULL, false, targets[0], targets[1], err)
+                           : mldfi_plan_run(plan, worker, &feed, 1, p, targets[0], err);
         for (size_t o = 0; o < out->outputs && status == MLDF_OK; o++) {
             memcpy(out->bytes[p][o], room[side][o], ROOM);
             out->filled[p][o] = mldfi_worker_filled(worker, side, o);
@@ -304,9 +303,9 @@ static void explain_shows_where_it_stands(void) {
     mldf_buffer text = MLDF_BUFFER_INIT;
     struct plan *plan;
     mldf_error err;
-    REQUIRE_OK(make("image: resize([4, 4]) | fill(1) | to_float | chw\nlabel: fill(2)\nfeat: drop", &options, &plan,
-                    &err),
-               &err);
+    REQUIRE_OK(
+        make("image: resize([4, 4]) | fill(1) | to_float | chw\nlabel: fill(2)\nfeat: drop", &options, &plan, &err),
+        &err);
     CHECK_OK(mldfi_plan_explain(plan, &text, &err), &err);
     CHECK_OK(mldf_buffer_append(&text, "", 1, &err), &err);
     CHECK(strstr((char *)text.data, "image: decode | resize | fill | to_float | chw\n"));
