@@ -60,7 +60,8 @@ const struct command command_append = {
     "command has finished, the file is what it was; a failure or an interrupt leaves the old samples. Each append writes the\n"
     "tables anew; repack reclaims the space of the old ones.\n"
     "\n"
-    "With --json, one object: written (samples added), skipped (source, message), bytes (of the file), seconds.",
+    "With --json, one object: written (samples added), skipped and warnings (source, message), bytes (of the file),\n"
+    "seconds.",
     options,
     "  mldf append train.mldf more.csv\n"
     "  mldf append all.mldf part-*.mldf\n"

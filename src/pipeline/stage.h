@@ -100,6 +100,8 @@ mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain,
 /* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* once.c: fills chain.once. */
+void mldfi_plan_note_once(struct graph *graph);
 /* explain.c: the plan as written and after each pass, appended. */
 mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf_error *err);
 
