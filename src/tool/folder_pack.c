@@ -216,7 +216,7 @@ static mldf_status append_run(struct folder_run *run, mldf_error *err) {
         run->label = SIZE_MAX;
         layout = MLDF_LAYOUT_FLAT;
     }
-    run->without_keys = origin.without_keys;
+    run->without_keys = feed->keyless;
     status = make_list(run, layout, err);
     feed->watch.now.samples_total = feed->watch.now.bytes_total = MLDF_NONE; /* other sources may follow */
     if (status == MLDF_OK && run->list.labelled)
