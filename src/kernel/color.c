@@ -22,7 +22,7 @@ void mldfi_copy_channel(const struct pixels *from, size_t channel, const struct 
 #define SHARPEN(NAME, TYPE, SMOOTH) \
     static void NAME(const TYPE *restrict m, size_t row, size_t step, size_t n, float keep, float white, \
                      TYPE *restrict out) { \
-        const TYPE *u = m - row, *d = m + row; \
+        const TYPE *l = m - step, *u = l - row, *d = l + row; /* indices stay above 0 */ \
         for (size_t k = 0; k < n; k++) { \
             float v = (float)m[k], smooth = SMOOTH; \
             out[k] = (TYPE)mldfi_held(v + (smooth - v) * keep, white); \
@@ -30,12 +30,13 @@ void mldfi_copy_channel(const struct pixels *from, size_t channel, const struct 
     }
 #define A13 ((float)(1.0 / 13.0))
 #define B13 ((float)(5.0 / 13.0))
-#define SUM (u[k - step] + u[k] + u[k + step] + m[k - step] + 5 * m[k] + m[k + step] + d[k - step] + d[k] + d[k + step])
+#define MORE (k + 2 * step)
+#define SUM (u[k] + u[k + step] + u[MORE] + l[k] + 5 * l[k + step] + l[MORE] + d[k] + d[k + step] + d[MORE])
 /* The sum is exact, and a thirteenth of it is at least 1/26 away from where rounding turns: far more than the product's error. */
 #define WHOLE (float)(int32_t)((float)SUM * A13 + 0.5f)
 #define REAL \
-    (u[k - step] * A13 + u[k] * A13 + u[k + step] * A13 + m[k - step] * A13 + m[k] * B13 + m[k + step] * A13 + \
-     d[k - step] * A13 + d[k] * A13 + d[k + step] * A13)
+    (u[k] * A13 + u[k + step] * A13 + u[MORE] * A13 + l[k] * A13 + l[k + step] * B13 + l[MORE] * A13 + d[k] * A13 + \
+     d[k + step] * A13 + d[MORE] * A13)
 SHARPEN(sharpen_u8, uint8_t, WHOLE)
 SHARPEN(sharpen_u16, uint16_t, WHOLE)
 SHARPEN(sharpen_f32, float, REAL)
