@@ -75,7 +75,17 @@ __attribute__((format(printf, 2, 3))) int usage_error(const struct invocation *i
 int report_error(const struct invocation *invocation, const char *file, const mldf_error *err);
 int exit_code_of(mldf_status status);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
+
+/* ---- Warnings (warnings.c) -------------------------------------------------------------------------------------------- */
+
+/* Any thread. source may be "". */
+void warn(const struct invocation *invocation, const char *source, const char *message);
+/* The context's hook; user is the invocation. */
 void print_warning(void *user, const char *message);
+/* "warnings": [{source, message}], those that came so far: every document has it, once. */
+void json_warnings(void);
+void json_pair(const char *source, const char *message); /* {source, message} */
+void warnings_free(void);
 
 /* ---- Compiled pipelines (compiler.c) ----------------------------------------------------------------------------------- */
 
@@ -169,6 +179,8 @@ void signals_install(void);
 bool interrupted(void);
 void progress_begin(const struct invocation *invocation);
 bool progress_hook(void *user, const mldf_progress *progress);
+/* The same for loading: so many batches came. */
+bool progress_batches(const mldf_progress *progress, uint64_t batches);
 /* Takes the bar off the terminal before something else is printed. */
 void progress_clear(void);
 void format_bytes(char out[32], uint64_t bytes);
@@ -185,8 +197,7 @@ int picture_arguments(const struct invocation *invocation, mldf_buffer *out);
 /* pack, append, repack: {written, skipped[], warnings[], bytes, seconds}, or a line of text. */
 struct pack_report {
     const struct invocation *invocation;
-    uint64_t skipped, warned;
-    mldf_buffer warnings; /* --json: source and message of each, terminated */
+    uint64_t skipped;
     double started;
 };
 void pack_report_begin(struct pack_report *report, const struct invocation *invocation);

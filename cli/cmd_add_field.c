@@ -69,7 +69,7 @@ const struct command command_add_field = {
     "from the first 10,000 rows, as in pack. Until the command has finished, the file is what it was; a failure or an\n"
     "interrupt leaves it so. The new payloads stand behind the old ones; repack puts each sample's side by side again.\n"
     "\n"
-    "With --json, one object: written (samples), skipped, bytes (of the file), seconds.",
+    "With --json, one object: written (samples), skipped, warnings, bytes (of the file), seconds.",
     options,
     "  mldf add-field train.mldf caption=captions.jsonl\n"
     "  mldf add-field train.mldf score=scores.csv --key-column id\n",

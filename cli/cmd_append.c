@@ -7,6 +7,7 @@ static const struct option_spec options[] = {
     {0, "format", "FORMAT", "csv, tsv, jsonl or tar (default: by the name's ending, else by the first bytes)"},
     {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column of tables that holds the sample keys"},
+    {0, "number-keys", NULL, "samples of files without keys get NAME/NUMBER as their keys, if FILE has keys"},
     {0, "on-error", "stop|skip", "a row or picture that does not fit: stop (default), or leave it out and list it"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
     {0, NULL, NULL, NULL},
@@ -26,6 +27,7 @@ static int run(struct invocation *v) {
     packing.writer.secret = v->secret;
     packing.writer.progress = progress_hook;
     packing.key_column = option_value(v, "key-column");
+    packing.number_keys = option_given(v, "number-keys");
     packing.skip = pack_report_skip;
     packing.skip_user = &report;
     packing.warn = pack_report_warning;
@@ -56,11 +58,13 @@ const struct command command_append = {
     "  tar       a part for each field, by name: KEY.jpg for the field jpg; data-{000..009}.tar is ten archives\n"
     "  files     MLDF, TBL, .beton: the same fields; those that are nullable may be missing\n"
     "\n"
-    "Fields, page size, compression, card and key are those of the file; names become keys if the file has keys. Until the\n"
-    "command has finished, the file is what it was; a failure or an interrupt leaves the old samples. Each append writes the\n"
+    "Fields, page size, compression, card and key are those of the file; names become keys if the file has keys. TBL version\n"
+    "1 and .beton have none: --number-keys makes them of the source's name and the sample's number. Until the command has\n"
+    "finished, the file is what it was; a failure or an interrupt leaves the old samples. Each append writes the\n"
     "tables anew; repack reclaims the space of the old ones.\n"
     "\n"
-    "With --json, one object: written (samples added), skipped (source, message), bytes (of the file), seconds.",
+    "With --json, one object: written (samples added), skipped and warnings (source, message), bytes (of the file),\n"
+    "seconds.",
     options,
     "  mldf append train.mldf more.csv\n"
     "  mldf append all.mldf part-*.mldf\n"

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
-#include "cli.h"
+#include "bench.h"
 
 static const struct option_spec options[] = {
     {'p', "pipeline", "TEXT",
@@ -35,17 +34,6 @@ static const struct option_spec options[] = {
     {0, "hash", NULL, "list the hash of every batch"},
     {0, "explain", NULL, "print what the pipeline was compiled to"},
     {0, NULL, NULL, NULL},
-};
-
-struct bench {
-    struct invocation *v;
-    mldf_loader_options options;
-    uint64_t epochs;
-    mldf_buffer pipeline;
-    mldf_reader **readers;
-    mldf_loader *loader;
-    mldf_buffer hashes; /* 16 bytes each */
-    uint64_t samples;   /* of an epoch of this rank, about */
 };
 
 /* ---- Options ----------------------------------------------------------------------------------------------------------------------- */
@@ -194,7 +182,7 @@ static int open_files(struct bench *b, mldf_backend backend) {
 /* False: interrupted. */
 static bool show_progress(const struct bench *b, uint64_t samples) {
     mldf_progress now = {"bench", samples, b->samples * b->epochs, 0, MLDF_NONE};
-    return progress_hook(NULL, &now);
+    return progress_batches(&now, b->batches);
 }
 
 static int run_epoch(struct bench *b, uint64_t *samples) {
@@ -206,12 +194,15 @@ static int run_epoch(struct bench *b, uint64_t *samples) {
         if (status == MLDF_OK) {
             uint8_t digest[16];
             *samples += mldf_batch_sample_count(batch);
+            b->batches++;
             if (hash) {
                 mldf_batch_hash(batch, digest);
                 status = mldf_buffer_append(&b->hashes, digest, sizeof digest, &err);
             }
             mldf_batch_release(batch);
         }
+        if (status >= 0)
+            status = bench_note_bad(b, status, &err);
         if (status < 0)
             return report_error(b->v, NULL, &err);
         if (!show_progress(b, *samples)) {
@@ -221,121 +212,6 @@ static int run_epoch(struct bench *b, uint64_t *samples) {
         if (status == MLDF_END)
             return EXIT_FINE;
     }
-}
-
-static uint64_t peak_rss(void) {
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) != 0)
-        return 0;
-#if defined(__APPLE__)
-    return (uint64_t)usage.ru_maxrss;
-#else
-    return (uint64_t)usage.ru_maxrss * 1024;
-#endif
-}
-
-/* ---- Reporting ------------------------------------------------------------------------------------------------------------------------ */
-
-static void hex(char out[33], const uint8_t digest[16]) {
-    for (size_t i = 0; i < 16; i++)
-        snprintf(out + 2 * i, 3, "%02x", digest[i]);
-}
-
-static double per_second(const mldf_loader_stats *stats) {
-    return stats->seconds > 0 ? (double)stats->samples / stats->seconds : 0;
-}
-
-static void report_json(const struct bench *b, const mldf_loader_stats *stats, const mldf_buffer *explain) {
-    json_begin('{');
-    json_key("samples_per_second");
-    json_double(per_second(stats));
-    json_key("samples");
-    json_u64(stats->samples);
-    json_key("batches");
-    json_u64(stats->batches);
-    json_key("bad_samples");
-    json_u64(stats->bad_samples);
-    json_key("seconds");
-    json_double(stats->seconds);
-    json_key("bytes_read");
-    json_u64(stats->bytes_read);
-    json_key("peak_rss_bytes");
-    json_u64(peak_rss());
-    json_key("threads");
-    json_i64(stats->threads);
-    json_key("wait_loader_seconds");
-    json_double(stats->wait_loader);
-    json_key("wait_consumer_seconds");
-    json_double(stats->wait_consumer);
-    json_key("steps");
-    json_begin('[');
-    for (size_t i = 0; i < stats->step_count; i++) {
-        json_begin('{');
-        json_key("name");
-        json_string(stats->steps[i].name);
-        json_key("seconds");
-        json_double(stats->steps[i].seconds);
-        json_end('}');
-    }
-    json_end(']');
-    json_key("verdict");
-    json_string(stats->verdict);
-    if (option_given(b->v, "hash")) {
-        char text[33];
-        json_key("batch_hashes");
-        json_begin('[');
-        for (size_t i = 0; i + 16 <= b->hashes.size; i += 16) {
-            hex(text, b->hashes.data + i);
-            json_string(text);
-        }
-        json_end(']');
-    }
-    if (explain->size) {
-        json_key("explain");
-        json_string_bytes((const char *)explain->data, explain->size);
-    }
-    json_end('}');
-    json_line_end();
-}
-
-static void report_text(const struct bench *b, const mldf_loader_stats *stats, const mldf_buffer *explain) {
-    char text[33], bytes[32], rate[32], memory[32], samples[32];
-    double work = 0;
-    if (explain->size)
-        out_bytes(explain->data, explain->size);
-    for (size_t i = 0; i + 16 <= b->hashes.size; i += 16) {
-        hex(text, b->hashes.data + i);
-        out_printf("batch %zu: %s\n", i / 16, text);
-    }
-    format_count(samples, stats->samples);
-    format_count(rate, (uint64_t)(per_second(stats) + 0.5));
-    format_bytes(bytes, stats->bytes_read);
-    format_bytes(memory, peak_rss());
-    out_printf(
-        "%s samples in %" PRIu64 " batches, %.3f s: %s samples/s, %s of stored values, %d thread%s, %s at most\n",
-        samples, stats->batches, stats->seconds, rate, bytes, stats->threads, stats->threads == 1 ? "" : "s", memory);
-    if (stats->bad_samples)
-        out_printf("%" PRIu64 " bad samples\n", stats->bad_samples);
-    for (size_t i = 0; i < stats->step_count; i++)
-        work += stats->steps[i].seconds;
-    for (size_t i = 0; i < stats->step_count && work > 0; i++)
-        out_printf("  %5.1f %%  %s\n", 100 * stats->steps[i].seconds / work, stats->steps[i].name);
-    out_printf("%s\n", stats->verdict);
-}
-
-static int report(struct bench *b) {
-    mldf_loader_stats stats;
-    mldf_buffer explain = MLDF_BUFFER_INIT;
-    mldf_error err;
-    mldf_status status = mldf_loader_get_stats(b->loader, &stats, &err);
-    if (status >= 0 && option_given(b->v, "explain"))
-        status = mldf_loader_explain(b->loader, &explain, &err);
-    if (status >= 0 && b->v->json)
-        report_json(b, &stats, &explain);
-    else if (status >= 0)
-        report_text(b, &stats, &explain);
-    mldf_buffer_free(&explain);
-    return status < 0 ? report_error(b->v, NULL, &err) : EXIT_FINE;
 }
 
 static int run_bench(struct bench *b) {
@@ -360,7 +236,7 @@ static int run_bench(struct bench *b) {
     for (uint64_t epoch = 0; epoch < b->epochs && code == EXIT_FINE; epoch++)
         code = run_epoch(b, &samples);
     progress_clear();
-    return code == EXIT_FINE ? report(b) : code;
+    return code == EXIT_FINE ? bench_report(b) : code;
 }
 
 static int run(struct invocation *v) {
@@ -372,6 +248,7 @@ static int run(struct invocation *v) {
     free(b.readers);
     mldf_buffer_free(&b.pipeline);
     mldf_buffer_free(&b.hashes);
+    mldf_buffer_free(&b.bad);
     return code;
 }
 
@@ -383,9 +260,11 @@ const struct command command_bench = {
     "each step in the threads' work, and one line that says what to do about it. Several files are one dataset. The batches\n"
     "depend on the files, the pipeline, the order, the seed and the batch size alone: --hash shows that.\n"
     "\n"
-    "With --json, one object: samples_per_second, samples, batches, bad_samples, seconds, bytes_read, peak_rss_bytes, threads,\n"
-    "wait_loader_seconds, wait_consumer_seconds, steps (name, seconds), verdict; with --hash batch_hashes, with --explain\n"
-    "explain.",
+    "With --on-error=skip or substitute the first ten bad samples are listed, each with its file, sample, field and reason.\n"
+    "\n"
+    "With --json, one object: samples_per_second, samples, batches, bad_samples, bad (all of them: source, sample, field, epoch,\n"
+    "position, message), warnings, seconds, bytes_read, peak_rss_bytes, threads, wait_loader_seconds, wait_consumer_seconds,\n"
+    "steps (name, seconds), verdict; with --hash batch_hashes, with --explain explain.",
     options,
     "  mldf bench photos.mldf -p 'image: random_resized_crop(224) | hflip | normalize(imagenet) | chw(f32)' --order random\n"
     "  mldf bench photos.mldf -p @train.pipeline --threads 8 --epochs 3 --explain\n",

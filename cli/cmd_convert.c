@@ -141,8 +141,9 @@ const struct command command_convert = {
     "         shape; no nulls, no keys\n"
     "  tar    a member KEY.FIELD for each value; without keys, the sample's number. tar.gz and tar.zst: the same, compressed\n"
     "\n"
-    "What does not fit is an error that names the field or the sample. With --json, one object: written, skipped, bytes,\n"
-    "seconds.",
+    "What does not fit is an error that names the field or the sample.\n"
+    "\n"
+    "With --json, one object: written, skipped and warnings (source, message), bytes, seconds.",
     options,
     "  mldf convert train.tbl -o train.mldf\n"
     "  mldf convert 'shards/data-{000..009}.tar' -o train.beton --fields jpg,cls\n"

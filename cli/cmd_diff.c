@@ -54,6 +54,7 @@ static bool on_difference(void *user, const mldf_difference *d) {
 
 static void json_result(const struct listing *listing, bool equal, const mldf_error *failed) {
     json_end(']');
+    json_warnings();
     json_key("equal");
     if (failed)
         json_null();
@@ -124,7 +125,7 @@ const struct command command_diff = {
     "when the files are equal.\n"
     "\n"
     "With --json, one object: equal (null when one of them cannot be read), differences (sample, field, what, message),\n"
-    "truncated. Exit status 0 when they are equal, 1 when they differ or one cannot be read.",
+    "warnings, truncated. Exit status 0 when they are equal, 1 when they differ or one cannot be read.",
     options,
     "  mldf diff old.mldf new.mldf\n",
     2,

@@ -52,7 +52,7 @@ const struct command command_extract = {
     "folders; a dot at the beginning of a name and what else could mislead is written as %XX. manifest.jsonl has one line for\n"
     "each sample: its key, its numbers and structs, and the names of its files. The folder appears whole or not at all.\n"
     "\n"
-    "With --json, one object: written, skipped, bytes (of the files), seconds.",
+    "With --json, one object: written, skipped, warnings, bytes (of the files), seconds.",
     options,
     "  mldf extract train.mldf -o train/\n",
     1,

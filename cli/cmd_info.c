@@ -257,6 +257,7 @@ static void json_info(const mldf_reader *reader, const mldf_file_info *info, con
     json_u64(info->ignored_bytes);
     json_key("header_recovered");
     json_bool(info->header_recovered);
+    json_warnings();
     json_end('}');
     json_line_end();
 }

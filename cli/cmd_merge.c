@@ -59,7 +59,7 @@ const struct command command_merge = {
     "keys go along; a key that is there twice is an error that names both files. Compressed are the fields that the first\n"
     "file compresses, and those named by --compress.\n"
     "\n"
-    "With --json, one object: written, skipped, bytes, seconds.",
+    "With --json, one object: written, skipped, warnings, bytes, seconds.",
     options,
     "  mldf merge part-*.mldf -o all.mldf\n",
     1,

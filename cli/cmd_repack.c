@@ -59,7 +59,7 @@ const struct command command_repack = {
     "Writes the samples anew, in order, without the space that appending left unused. Keys, card, nulls, compression, page\n"
     "size and encryption stay as they are unless an option changes them; checksums are added where they were missing.\n"
     "\n"
-    "With --json, one object: written, skipped, bytes, seconds.",
+    "With --json, one object: written, skipped, warnings, bytes, seconds.",
     options,
     "  mldf repack train.mldf\n"
     "  mldf repack train.mldf -o small.mldf --compress text=19 --dictionary\n",

@@ -37,6 +37,7 @@ static void on_lost(void *user, const mldf_error *why) {
 
 static void json_result(const mldf_repair_result *result, const mldf_error *failed, double seconds) {
     json_end(']');
+    json_warnings();
     json_key("written");
     json_u64_or_null(failed ? MLDF_NONE : result->samples_saved);
     json_key("lost");
@@ -101,8 +102,8 @@ const struct command command_repair = {
     "interrupted append left. No sample is ever dropped that way. With -o, every sample that is whole goes into a new file;\n"
     "the others are listed, each with what is wrong with it. Exit status 1 when samples were lost, or saved unchecked because\nchecksums were damaged too.\n"
     "\n"
-    "With --json, one object: written, skipped (source, sample, message), lost, bytes, seconds, changed, unchecked,\n"
-    "action.",
+    "With --json, one object: written, skipped (source, sample, message), warnings, lost, bytes, seconds, changed,\n"
+    "unchecked, action.",
     options,
     "  mldf repair train.mldf\n"
     "  mldf repair broken.mldf -o saved.mldf\n",

@@ -116,7 +116,7 @@ const struct command command_select = {
     "endswith(s, t), lower(s); meta.a.b, meta[\"a\"][0] inside JSON, pose.x inside structs, x[0] inside arrays. A comparison\n"
     "with a null is false; x == null and x is null ask for it. Mistakes are told before a sample is read.\n"
     "\n"
-    "With --json, one object: written, skipped, bytes, seconds.",
+    "With --json, one object: written, skipped, warnings, bytes, seconds.",
     options,
     "  mldf select train.mldf -o cats.mldf --where \"label == 3 and len(caption) > 10\"\n"
     "  mldf select train.mldf -o small.mldf --fields image,label --samples :1000\n",

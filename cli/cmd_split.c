@@ -66,6 +66,7 @@ static void report(const struct invocation *v, const mldf_pack_result *result, d
     json_key("skipped");
     json_begin('[');
     json_end(']');
+    json_warnings();
     json_key("written");
     json_u64(result->written);
     json_key("bytes");
@@ -182,7 +183,7 @@ const struct command command_split = {
     "parts of these shares. Parts are consecutive samples, unless --by keeps the proportions of a field's values in each\n"
     "part, or --shuffle deals the samples out at random, the same way for the same seed. Either all parts appear or none.\n"
     "\n"
-    "With --json, one object: parts (path, written, bytes), written, skipped, bytes, seconds.",
+    "With --json, one object: parts (path, written, bytes), written, skipped, warnings, bytes, seconds.",
     options,
     "  mldf split big.mldf -o part-{:03d}.mldf --count 10000\n"
     "  mldf split all.mldf -o {}.mldf --fractions 0.8,0.1,0.1 --names train,val,test --by label --shuffle --seed 1\n",

@@ -152,6 +152,7 @@ static void print_json(const mldf_reader *reader, const mldf_summary *summary) {
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
         json_field(mldf_summary_field(summary, i));
     json_end('}');
+    json_warnings();
     json_end('}');
     json_line_end();
 }
@@ -295,7 +296,7 @@ const struct command command_stats = {
     "are exact up to 65,536 values; beyond that they come from a random sample of so many, with a fixed seed, and are marked\n"
     "as estimated. Checksums are not checked; see verify.\n"
     "\n"
-    "With --json, one object: num_samples, fields{}.",
+    "With --json, one object: num_samples, fields{}, warnings.",
     options,
     "  mldf stats train.mldf\n"
     "  mldf stats train.mldf --svg train.svg\n",

@@ -45,6 +45,7 @@ static void on_problem(void *user, const mldf_error *problem) {
 /* ok is null when the check could not be done. */
 static void json_result(const mldf_verify_result *result, const mldf_error *failed) {
     json_end(']');
+    json_warnings();
     json_key("ok");
     if (failed)
         json_null();
@@ -122,8 +123,8 @@ const struct command command_verify = {
     "field that it hits. An encrypted file is checked without its key too; nothing is authenticated then, and the output\n"
     "says so. A file without checksums gets its structure checked, and the output says that as well.\n"
     "\n"
-    "With --json, one object: ok, num_samples, good_samples, problems (status, offset, sample, field, message), checksummed,\n"
-    "encrypted, authenticated. ok is null when the check could not be done.",
+    "With --json, one object: ok, num_samples, good_samples, problems (status, offset, sample, field, message), warnings,\n"
+    "checksummed, encrypted, authenticated. ok is null when the check could not be done.",
     options,
     "  mldf verify train.mldf && rsync train.mldf host:/data/\n",
     1,

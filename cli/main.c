@@ -116,6 +116,7 @@ static int run_command(const struct command *command, int argc, char **argv) {
     }
     code = out_finish(&invocation, code);
     mldf_context_free(invocation.context);
+    warnings_free();
     options_free(&invocation);
     secret_wipe(&store);
     return code;

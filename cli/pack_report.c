@@ -11,15 +11,6 @@ void pack_report_begin(struct pack_report *report, const struct invocation *v) {
     report->started = seconds_now();
 }
 
-static void json_pair(const char *source, const char *message) {
-    json_begin('{');
-    json_key("source");
-    json_string(source);
-    json_key("message");
-    json_string(message);
-    json_end('}');
-}
-
 void pack_report_skip(void *user, const mldf_skip *skip) {
     struct pack_report *report = user;
     if (!report->invocation->json) {
@@ -37,18 +28,9 @@ void pack_report_skip(void *user, const mldf_skip *skip) {
     report->skipped++;
 }
 
-/* In JSON the warnings come after the list that is being printed, so they wait. Without memory they are still said on stderr. */
 void pack_report_warning(void *user, const mldf_skip *warning) {
     struct pack_report *report = user;
-    size_t before = report->warnings.size;
-    const char *colon = warning->source[0] ? ": " : "";
-    note(report->invocation, "warning: %s%s%s", warning->source, colon, warning->message);
-    report->warned++;
-    if (!report->invocation->json)
-        return;
-    if (mldf_buffer_append(&report->warnings, warning->source, strlen(warning->source) + 1, NULL) < 0 ||
-        mldf_buffer_append(&report->warnings, warning->message, strlen(warning->message) + 1, NULL) < 0)
-        report->warnings.size = before;
+    warn(report->invocation, warning->source, warning->message);
 }
 
 void pack_report_left_out(void *user, const mldf_skip *file) {
@@ -58,22 +40,13 @@ void pack_report_left_out(void *user, const mldf_skip *file) {
 }
 
 static void print_lists(struct pack_report *report) {
-    const char *at = (const char *)report->warnings.data, *end = at ? at + report->warnings.size : NULL;
     if (report->skipped == 0) {
         json_begin('{');
         json_key("skipped");
         json_begin('[');
     }
     json_end(']');
-    json_key("warnings");
-    json_begin('[');
-    while (at < end) {
-        const char *message = at + strlen(at) + 1;
-        json_pair(at, message);
-        at = message + strlen(message) + 1;
-    }
-    json_end(']');
-    mldf_buffer_free(&report->warnings);
+    json_warnings();
 }
 
 /* A document that was begun is completed, so that what stands on stdout is JSON. */
@@ -85,7 +58,6 @@ void pack_report_failed(struct pack_report *report) {
         json_end('}');
         json_line_end();
     }
-    mldf_buffer_free(&report->warnings);
 }
 
 void pack_report_end(struct pack_report *report, const mldf_pack_result *result, const char *verb, const char *file) {

@@ -56,13 +56,18 @@ static double fraction(const mldf_progress *p) {
     return -1;
 }
 
-static void describe(char *out, size_t size, const mldf_progress *p, double now) {
+/* batches: MLDF_NONE: bytes are what counts. */
+static void describe(char *out, size_t size, const mldf_progress *p, uint64_t batches, double now) {
     char count[32], bytes[32], rate[32];
     double seconds = now - bar.started, done = fraction(p);
     format_count(count, p->samples_done);
-    format_bytes(bytes, p->bytes_done);
+    if (batches == MLDF_NONE)
+        format_bytes(bytes, p->bytes_done);
+    else
+        snprintf(bytes, sizeof bytes, "%" PRIu64 " batch%s", batches, batches == 1 ? "" : "es");
     format_count(rate, seconds > 0 ? (uint64_t)((double)p->samples_done / seconds) : 0);
-    int n = snprintf(out, size, "%s: %s samples, %s/s, %s", p->phase ? p->phase : bar.command, count, rate, bytes);
+    int n =
+        snprintf(out, size, "%s: %s samples, %s samples/s, %s", p->phase ? p->phase : bar.command, count, rate, bytes);
     if (n > 0 && (size_t)n < size && done >= 0) {
         if (done > 1)
             done = 1;
@@ -73,9 +78,8 @@ static void describe(char *out, size_t size, const mldf_progress *p, double now)
     }
 }
 
-bool progress_hook(void *user, const mldf_progress *p) {
+static bool show(const mldf_progress *p, uint64_t batches) {
     char line[256];
-    (void)user;
     if (interrupted())
         return false;
     if (bar.quiet)
@@ -85,7 +89,7 @@ bool progress_hook(void *user, const mldf_progress *p) {
     if (now - bar.started < 0.5 || now - bar.last < (bar.terminal ? 0.1 : 5.0))
         return true;
     bar.last = now;
-    describe(line, sizeof line, p, now);
+    describe(line, sizeof line, p, batches, now);
     if (bar.terminal)
         fprintf(stderr, "\r\033[K%s", line);
     else
@@ -93,4 +97,13 @@ bool progress_hook(void *user, const mldf_progress *p) {
     bar.drawn = bar.terminal;
     fflush(stderr);
     return true;
+}
+
+bool progress_hook(void *user, const mldf_progress *p) {
+    (void)user;
+    return show(p, MLDF_NONE);
+}
+
+bool progress_batches(const mldf_progress *p, uint64_t batches) {
+    return show(p, batches);
 }

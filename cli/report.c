@@ -60,7 +60,3 @@ void note(const struct invocation *v, const char *format, ...) {
     fputc('\n', stderr);
     va_end(args);
 }
-
-void print_warning(void *user, const char *message) {
-    note(user, "warning: %s", message);
-}

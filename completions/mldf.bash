@@ -15,7 +15,7 @@ _mldf_options() { # command
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --baseline" \
             "--icc --orientation --check"
         ;;
-    append) echo "$common -j --workers --format --layout --key-column --on-error=" ;;
+    append) echo "$common -j --workers --format --layout --key-column --number-keys --on-error=" ;;
     stats) echo "$common --svg -f" ;;
     merge) echo "$common $writing --decrypt" ;;
     split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;

@@ -131,11 +131,12 @@ typedef struct mldf_pack_options {
     void *warn_user;
     mldf_skip_fn left_out; /* a file of a folder that is no sample by its name or kind */
     void *left_out_user;
+    bool number_keys; /* append: samples of files without keys get "NAME/NUMBER" where the file's have keys */
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
     { \
         sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
-            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0 \
+            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false \
     }
 
 typedef struct mldf_pack_result {
@@ -151,7 +152,9 @@ MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, 
                                const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
 /* The same sources, and files (MLDF, TBL, .beton) with the fields of the file, added to it; here kinds may be mixed. Class folders get the
  * labels that the card's "classes" give them (MLDF_E_SCHEMA names one that is not there); parts of archives go by the fields' names; nullable
- * fields may be missing. Names become keys if the file has keys. After any failure the file is as it was. */
+ * fields may be missing. Names and keys become keys if the file has keys, and are left out if it has none; a file or table without keys for one
+ * that has them is MLDF_E_KEY, unless number_keys makes them: the source's name without its folders, and the sample's number in it. After any
+ * failure the file is as it was. */
 MLDF_API mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
                                  const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
 

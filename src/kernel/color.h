@@ -47,19 +47,11 @@ void mldfi_autocontrast(const struct pixels *p);
  * colour with too few pixels beside its lightest value stays. */
 void mldfi_equalize(const struct pixels *p);
 
-/* ---- Pixels' colours together (color.c) --------------------------------------------------------------------------------- */
+/* ---- Pixels' colours together (color.c; color_loops.h) --------------------------------------------------------------------------------- */
 
-/* 0.2989 r + 0.587 g + 0.114 b into a picture of the same type: into each of its `colors`; its own alpha is not touched. Gray is copied.
- * to may be p. */
-void mldfi_gray(const struct pixels *p, const struct pixels *to);
 /* One channel's values into a channel of another picture of the same type and size. */
 void mldfi_copy_channel(const struct pixels *from, size_t channel, const struct pixels *to, size_t to_channel);
-/* Mean of that gray, cut off before for integers. 0 for an empty picture. */
-float mldfi_gray_mean(const struct pixels *p);
-/* v * ratio + gray * (1 - ratio). */
-void mldfi_saturate(const struct pixels *p, double ratio);
-/* Turns the hue by a part of the circle, -0.5..0.5. Back to integers as floor(v * (white + 0.999)). */
-void mldfi_turn_hue(const struct pixels *p, double turn);
+/* gray, gray_mean, blend, saturate and turn_hue are in struct kernels: they have loops for each instruction set. */
 
 /* Sharpness: v + (1 - factor) * (smooth - v), smooth being the 3 x 3 mean with weight 5 in the middle, rounded for integers; the outermost
  * pixels stay. `from` has the same size, type and layout and is another picture. */

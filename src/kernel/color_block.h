@@ -6,6 +6,12 @@
 
 enum { COLOR_BLOCK = 128 };
 
+/* 1 / 255 and 1 / 65535 in two parts; see color_loops.h. */
+#define COLOR_HI_8 0x1.01p-8f
+#define COLOR_LO_8 ((float)(1.0 / 255.0 - 0x1.01p-8))
+#define COLOR_HI_16 0x1p-16f
+#define COLOR_LO_16 ((float)(1.0 / 65535.0 - 0x1p-16))
+
 static inline void mldfi_block_load(const struct pixels *p, size_t channel, size_t at, size_t n, float *out) {
     size_t first = channel * p->plane + at * p->step, step = p->step;
     if (p->dtype == MLDF_U8) {
@@ -41,9 +47,10 @@ static inline void mldfi_block_store(const struct pixels *p, size_t channel, siz
     }
 }
 
-/* A NaN stays one. */
+/* A NaN stays one. Two choices between a value and its bound, one after the other, are one instruction each. */
 static inline float mldfi_held(float v, float white) {
-    return v < 0 ? 0 : v > white ? white : v;
+    float low = v > white ? white : v;
+    return low < 0 ? 0 : low;
 }
 
 static inline size_t mldfi_block_size(const struct pixels *p, size_t at) {

@@ -8,8 +8,8 @@
 
 #include "kernel/variants.h"
 
-/* WIDE: whose passes for the other filters. PLANES: those in planes, or NULL twice. */
-#define TABLE(ISA, NUMBER, WIDE, ...) \
+/* WIDE: whose passes for the other filters. COLOR: whose loops over colours. The rest: passes in planes, or NULL twice. */
+#define TABLE(ISA, NUMBER, WIDE, COLOR, ...) \
     static const struct kernels ISA = {NUMBER, \
                                        #ISA, \
                                        mldfi_down_##ISA, \
@@ -17,12 +17,17 @@
                                        __VA_ARGS__, \
                                        mldfi_wide_across_##WIDE, \
                                        mldfi_wide_down_##WIDE, \
-                                       mldfi_finish_##ISA}
-TABLE(portable, ISA_PORTABLE, portable, NULL, NULL);
+                                       mldfi_finish_##ISA, \
+                                       mldfi_gray_##COLOR, \
+                                       mldfi_gray_mean_##COLOR, \
+                                       mldfi_blend_##COLOR, \
+                                       mldfi_saturate_##COLOR, \
+                                       mldfi_turn_hue_##COLOR}
+TABLE(portable, ISA_PORTABLE, portable, portable, NULL, NULL);
 #if defined(__x86_64__)
-TABLE(sse4, ISA_SSE4, portable, NULL, NULL);
-TABLE(avx2, ISA_AVX2, avx2, NULL, NULL);
-TABLE(avx512, ISA_AVX512, avx2, mldfi_down_planes_avx512, mldfi_across_planes_avx512);
+TABLE(sse4, ISA_SSE4, portable, sse4, NULL, NULL);
+TABLE(avx2, ISA_AVX2, avx2, avx2, NULL, NULL);
+TABLE(avx512, ISA_AVX512, avx2, avx512, mldfi_down_planes_avx512, mldfi_across_planes_avx512);
 
 /* Not every compiler knows "f16c" as a name to ask for. */
 static bool has_f16c(void) {
@@ -30,7 +35,7 @@ static bool has_f16c(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 #elif defined(__aarch64__)
-TABLE(neon, ISA_NEON, portable, NULL, NULL);
+TABLE(neon, ISA_NEON, portable, portable, NULL, NULL);
 #endif
 
 const struct kernels *mldfi_kernels(enum isa isa) {

@@ -3,6 +3,7 @@
  *     kernels.c            the choice
  *     finish_*.c           the last pass over pixels: affine map, type, layout
  *     resize_*.c           the two passes of bilinear resizing
+ *     color_*.c            changes of colour: one text, color_loops.h, compiled for each
  *
  * A file whose name ends in an instruction set is compiled for it and only called where the processor has it. */
 #ifndef MLDF_KERNEL_KERNELS_H
@@ -47,6 +48,7 @@ enum {
 
 struct resample_table; /* resample.h */
 struct resample_rows;
+struct pixels; /* color.h */
 
 struct kernels {
     enum isa isa;
@@ -69,6 +71,17 @@ struct kernels {
                       size_t samples);
     /* dst: the first pixel's element in the first plane. scale and shift are finite. */
     void (*finish)(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst);
+    /* Colours (color.h). 0.2989 r + 0.587 g + 0.114 b into a picture of the same type: into each of its colours; its own alpha is not touched.
+     * Gray is copied. to may be p. */
+    void (*gray)(const struct pixels *p, const struct pixels *to);
+    /* Mean of that gray, cut off before for integers. 0 for an empty picture. */
+    float (*gray_mean)(const struct pixels *p);
+    /* v * a + b, held. a and b are finite. */
+    void (*blend)(const struct pixels *p, float a, float b);
+    /* v * ratio + gray * (1 - ratio). */
+    void (*saturate)(const struct pixels *p, double ratio);
+    /* Turns the hue by a part of the circle, -0.5..0.5. Back to integers as floor(v * (white + 0.999)). */
+    void (*turn_hue)(const struct pixels *p, double turn);
 };
 
 /* NULL: not built, or this processor cannot run it. */

@@ -9,11 +9,22 @@
                           int16_t *out); \
     void mldfi_across_##ISA(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out); \
     void mldfi_finish_##ISA(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst)
+#define COLOR_VARIANT(ISA) \
+    void mldfi_gray_##ISA(const struct pixels *p, const struct pixels *to); \
+    float mldfi_gray_mean_##ISA(const struct pixels *p); \
+    void mldfi_blend_##ISA(const struct pixels *p, float a, float b); \
+    void mldfi_saturate_##ISA(const struct pixels *p, double ratio); \
+    void mldfi_turn_hue_##ISA(const struct pixels *p, double turn)
+
+COLOR_VARIANT(portable);
 
 #if defined(__x86_64__)
 KERNEL_VARIANT(sse4);
 KERNEL_VARIANT(avx2);
 KERNEL_VARIANT(avx512);
+COLOR_VARIANT(sse4);
+COLOR_VARIANT(avx2);
+COLOR_VARIANT(avx512);
 void mldfi_down_planes_avx512(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t pixels,
                               int16_t *out, size_t plane);
 void mldfi_across_planes_avx512(const struct tap_table *table, uint32_t planes, const int16_t *row, size_t plane,

@@ -1,6 +1,7 @@
 /* What is known of the values of a field before any is decoded: the largest and smallest sides of pictures, the lengths of arrays. Statistics
  * say the largest; whether all pictures are of one size, one kind and one number of channels takes a pass over the rows (24 bytes each, read
- * in large pieces), or over the pictures' headers where a format has no such rows. Only fields that the pipeline names are looked at. */
+ * in large pieces), or over the pictures' headers where a format has no such rows. The pass ends as soon as the rest cannot change the plan: in a
+ * file of photographs after a few rows. Only fields that the pipeline names are looked at. */
 #include <string.h>
 
 #include "field/image.h"
@@ -10,11 +11,13 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-enum { PIECE_BYTES = 1 << 20 };
+enum { PIECE_FIRST = 1 << 14, PIECE_BYTES = 1 << 20 };
 
 struct gathering {
     struct plan_bounds *bounds;
     uint64_t seen;
+    bool rgb;      /* one of them has three channels */
+    uint64_t last; /* the members of the last record that was looked at, as one number; 0: none */
 };
 
 static void see_dim(struct plan_bounds *bounds, uint32_t i, uint64_t size, bool first) {
@@ -36,6 +39,7 @@ static void see_picture(struct gathering *g, const mldf_image_info *info) {
     else if (b->bits != info->bits)
         b->bits = 0;
     b->same_channels = b->least[2] == b->most[2];
+    g->rgb = g->rgb || channels == 3;
     b->all_jpeg = (first || b->all_jpeg) && info->mode == MLDF_IMAGE_MODE_JPEG;
     b->upright = (first || b->upright) && info->orientation < 5;
     b->ndim = 3;
@@ -78,48 +82,88 @@ static mldf_status scan_values(struct gathering *g, const mldf_reader *reader, s
     return status;
 }
 
-/* Rows [from, to) of the metadata table, which lie in memory. */
-static mldf_status scan_rows(struct gathering *g, const mldf_reader *reader, size_t field, uint64_t from, uint64_t to,
-                             const uint8_t *rows, mldf_buffer *scratch, mldf_error *err) {
-    const struct schema_field *f = &reader->schema->fields[field];
+/* Neither the sides, nor the channels, nor the bits can turn out alike any more, or it does not matter: pictures of different channels become
+ * RGB, so one that is RGB decides; and only if all have 16 bits are they decoded as such. */
+static bool is_settled(const struct gathering *g) {
+    const struct plan_bounds *b = g->bounds;
+    return g->seen > 0 && b->least[0] != b->most[0] && b->least[1] != b->most[1] && b->bits != 16 &&
+           (g->rgb || !b->same_channels);
+}
+
+static mldf_status scan_row(struct gathering *g, const mldf_reader *reader, size_t field, uint64_t sample,
+                            const uint8_t *record, mldf_buffer *scratch, mldf_error *err) {
+    mldf_image_info info;
+    bool valid = true;
     mldf_status status = MLDF_OK;
-    for (uint64_t i = from; i < to && status >= 0; i++) {
-        mldf_image_info info;
-        bool valid = true;
-        if (f->info.flags & MLDF_FIELD_NULLABLE)
-            status = mldfi_reader_is_valid(reader, i, field, &valid, err);
-        if (status < 0 || !valid)
+    if (reader->schema->fields[field].info.flags & MLDF_FIELD_NULLABLE)
+        status = mldfi_reader_is_valid(reader, sample, field, &valid, err);
+    if (status < 0 || !valid)
+        return status;
+    mldfi_image_record_info(record, &info);
+    if (!info.width || !info.height)
+        return see_value(g, reader, sample, field, true, scratch, err);
+    see_picture(g, &info);
+    g->last = mldfi_load_u64(record + IMAGE_HEIGHT);
+    return MLDF_OK;
+}
+
+/* Height, width, channels, mode, bits and colour stand side by side: a record that has the same of them as the last one says nothing new. */
+_Static_assert(IMAGE_COLOR - IMAGE_HEIGHT == 7, "eight bytes of a record say what it holds");
+
+/* Rows [from, to) of the metadata table, which lie in memory. MLDF_END: no more are needed. */
+static mldf_status scan_rows(struct gathering *g, const mldf_reader *reader, size_t field, uint64_t from, uint64_t to,
+                             const uint8_t *rows, bool may_end, mldf_buffer *scratch, mldf_error *err) {
+    const uint8_t *record = rows + reader->schema->fields[field].info.row_offset;
+    mldf_status status = MLDF_OK;
+    for (uint64_t i = from; i < to && status == MLDF_OK; i++, record += reader->row_bytes) {
+        if (mldfi_load_u64(record + IMAGE_HEIGHT) == g->last && g->last)
             continue;
-        mldfi_image_record_info(rows + (size_t)(i - from) * reader->row_bytes + f->info.row_offset, &info);
-        if (info.width && info.height)
-            see_picture(g, &info);
-        else
-            status = see_value(g, reader, i, field, true, scratch, err);
+        status = scan_row(g, reader, field, i, record, scratch, err);
+        if (status == MLDF_OK && may_end && is_settled(g))
+            return MLDF_END;
     }
     return status;
+}
+
+/* A piece of rows. The first one is small: mostly it is enough. */
+static uint64_t piece_rows(uint64_t at, uint64_t row_bytes) {
+    uint64_t bytes = at == 0 ? PIECE_FIRST : PIECE_BYTES;
+    return row_bytes < bytes ? bytes / row_bytes : 1;
 }
 
 static mldf_status scan_pictures(struct gathering *g, const mldf_reader *reader, size_t field, mldf_error *err) {
     uint64_t samples = mldf_reader_sample_count(reader), row_bytes = reader->row_bytes;
     mldf_buffer piece = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
-    mldf_status status = MLDF_OK;
+    mldf_field_stats stats;
     if (reader->foreign.ops || row_bytes == 0)
         return scan_values(g, reader, field, true, err);
-    uint64_t step = row_bytes < PIECE_BYTES ? PIECE_BYTES / row_bytes : 1;
-    for (uint64_t at = 0; at < samples && status >= 0; at += step) {
-        uint64_t end = samples - at < step ? samples : at + step;
+    mldf_status status = mldf_reader_stats(reader, field, &stats, err);
+    if (status < 0)
+        return status;
+    bool largest = status == MLDF_OK && stats.ndim == 3; /* the file says how large its pictures are */
+    status = MLDF_OK;
+    for (uint64_t at = 0, end; at < samples && status == MLDF_OK; at = end) {
+        uint64_t rows_now = piece_rows(at, row_bytes);
         const uint8_t *rows;
+        end = samples - at < rows_now ? samples : at + rows_now;
         piece.size = 0;
         status = mldfi_reader_check_blocks(reader, at * row_bytes, (end - at) * row_bytes, err);
         if (status >= 0)
             status = mldfi_reader_view(reader, reader->tables.metadata.ptr + at * row_bytes, (end - at) * row_bytes,
                                        &piece, &rows, err);
         if (status >= 0)
-            status = scan_rows(g, reader, field, at, end, rows, &scratch, err);
+            status = scan_rows(g, reader, field, at, end, rows, largest, &scratch, err);
+    }
+    if (status == MLDF_END) { /* the rest was not seen */
+        see_dim(g->bounds, 0, stats.dims_max[0], false);
+        see_dim(g->bounds, 1, stats.dims_max[1], false);
+        see_dim(g->bounds, 2, stats.dims_max[2], false);
+        g->bounds->same_channels = false;
+        g->bounds->all_jpeg = false;
     }
     mldf_buffer_free(&piece);
     mldf_buffer_free(&scratch);
-    return status;
+    return status < 0 ? status : MLDF_OK;
 }
 
 /* Arrays and bytes: the largest sizes are in the statistics. */
@@ -173,7 +217,7 @@ mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeli
     for (size_t f = 0; f < mldf_schema_field_count(schema) && status >= 0; f++) {
         const mldf_field *field = mldf_schema_field(schema, f);
         bool picture = field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
-        struct gathering g = {&out[f], 0};
+        struct gathering g = {.bounds = &out[f]};
         if ((!picture && !varies(field)) || !is_named(pipeline, field->name))
             continue;
         for (size_t r = 0; r < dataset->count && status >= 0; r++) {

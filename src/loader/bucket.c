@@ -38,6 +38,8 @@ static mldf_status measure(struct worker *worker, const struct bucket_span *span
         for (size_t i = 0; i < now && status >= 0; i++, at++) {
             struct entry *entry = &entries[at - span->begin];
             struct seat seat;
+            if (atomic_load_explicit(&loader->halt, memory_order_relaxed)) /* told to nobody: the plan is dropped */
+                return mldfi_fail(err, MLDF_E_CANCELLED, "the loader stops");
             entry->position = at;
             status = mldfi_dataset_seat(&loader->dataset, at, &places[i], &seat, err);
             if (status >= 0)

@@ -202,7 +202,8 @@ static bool step_unit(struct worker *worker) {
         account(worker, running, to - from, seconds);
         loader->tally.bytes += running ? bytes : 0;
         job->finished += to - from;
-        if (job->finished == job->claimed && job->claimed >= job->limit)
+        /* Halted: the run may have been broken off, and the job will be dropped. */
+        if (!loader->halt && job->finished == job->claimed && job->claimed >= job->limit)
             end_phase(loader, job);
         return true;
     }

@@ -327,10 +327,11 @@ struct mldf_loader {
     struct job *jobs; /* job_count of them, by number modulo job_count */
     size_t job_count, in_flight;
     uint64_t taken, opened, planned;
-    bool planning, plan_failed, stop, halt, cancelled;
-    size_t active;  /* workers at work outside the lock */
-    size_t waiting; /* workers asleep */
-    double cost[2]; /* seconds a sample takes to measure, to run: moving means */
+    bool planning, plan_failed, stop, cancelled;
+    atomic_bool halt; /* written under the lock; workers look at it between samples, without */
+    size_t active;    /* workers at work outside the lock */
+    size_t waiting;   /* workers asleep */
+    double cost[2];   /* seconds a sample takes to measure, to run: moving means */
     struct tally tally;
     mldf_bad_sample *ledger; /* a ring, once it is full */
     size_t ledger_count, ledger_capacity, ledger_first;

@@ -25,9 +25,12 @@ static bool is_decode(const char *name) {
 
 static void judge(const mldf_loader *loader, mldf_loader_stats *out) {
     const mldf_step_time *step = hardest(out);
+    char once[48] = "";
     double share = out->seconds > 0 ? out->wait_loader / out->seconds : 0;
     bool crowded = out->threads > 0 && out->threads >= mldfi_cpu_count();
     const char *more = crowded ? "all CPUs are busy;" : out->threads == 0 ? "use threads or" : "add threads or";
+    if (step)
+        mldfi_plan_step_once(loader->plan, (size_t)(step - out->steps), once, sizeof once);
     if (out->batches == 0) {
         snprintf(out->verdict, sizeof out->verdict, "nothing was loaded yet");
     } else if (share < 0.1) {
@@ -42,8 +45,11 @@ static void judge(const mldf_loader *loader, mldf_loader_stats *out) {
                      : "faster storage, or more memory for the page cache");
     } else if (is_decode(step->name)) {
         snprintf(out->verdict, sizeof out->verdict, "decode-bound: %s store smaller images", more);
+    } else if (once[0]) {
+        snprintf(out->verdict, sizeof out->verdict, "bound by %.60s: %s do %s once when packing", step->name, more,
+                 once);
     } else {
-        snprintf(out->verdict, sizeof out->verdict, "bound by %.60s: %s do it once when packing", step->name, more);
+        snprintf(out->verdict, sizeof out->verdict, "bound by %.60s: %s do less for each sample", step->name, more);
     }
 }
 

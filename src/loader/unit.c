@@ -163,6 +163,11 @@ static void do_again(struct worker *worker, struct job *job) {
     pthread_mutex_unlock(&worker->loader->lock);
 }
 
+/* Nobody will take the job: whoever waits for its end waits for one sample at most. */
+static bool is_halted(const struct worker *worker) {
+    return atomic_load_explicit(&worker->loader->halt, memory_order_relaxed);
+}
+
 /* ---- Lengths ------------------------------------------------------------------------------------------------------------------------- */
 
 static void sit(struct worker *worker, const struct seat *seat) {
@@ -191,7 +196,7 @@ mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struc
 
 void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, size_t to) {
     mldf_error err;
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to && !is_halted(worker); i++) {
         struct slot *slot = &job->slots[i];
         enum verdict verdict = RETRY;
         while (verdict == RETRY &&
@@ -401,7 +406,7 @@ static bool run_couple(struct worker *worker, struct job *job, struct couple *co
 
 void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to) {
     bool good = true;
-    for (size_t i = from; i < to && good; i++) {
+    for (size_t i = from; i < to && good && !is_halted(worker); i++) {
         uint64_t position = job->slots[i].seat.position;
         struct couple couple = {.even = position & ~(uint64_t)1, .index = {SIZE_MAX, SIZE_MAX}};
         if (!worker->loader->pairs) {

@@ -19,12 +19,6 @@ struct pixels mldfi_pixels(const struct tensor *picture) {
     return p;
 }
 
-/* Blends with one value for the whole picture. */
-static void blend(const struct pixels *p, double ratio, float with) {
-    struct tone tone = {TONE_BLEND, (float)ratio, with * (float)(1.0 - ratio)};
-    mldfi_tone(p, &tone, false);
-}
-
 static mldf_status sharpen(const struct pixels *p, size_t width, double factor, struct op_work *work, mldf_error *err) {
     size_t bytes = p->count * p->channels * mldf_dtype_bytes(p->dtype);
     struct pixels from = *p;
@@ -43,17 +37,16 @@ mldf_status mldfi_color_change(color_change change, double value, const struct t
     struct tone tone = {TONE_SOLARIZE, (float)value, 0};
     switch (change) {
     case CHANGE_BRIGHTNESS:
-        tone.kind = TONE_BLEND;
-        mldfi_tone(&p, &tone, false);
+        work->kernels->blend(&p, (float)value, 0);
         break;
-    case CHANGE_CONTRAST:
-        blend(&p, value, mldfi_gray_mean(&p));
+    case CHANGE_CONTRAST: /* with one value for the whole picture */
+        work->kernels->blend(&p, (float)value, work->kernels->gray_mean(&p) * (float)(1.0 - value));
         break;
     case CHANGE_SATURATION:
-        mldfi_saturate(&p, value);
+        work->kernels->saturate(&p, value);
         break;
     case CHANGE_HUE:
-        mldfi_turn_hue(&p, value);
+        work->kernels->turn_hue(&p, value);
         break;
     case CHANGE_SHARPNESS:
         return sharpen(&p, (size_t)mldfi_tensor_width(picture), value, work, err);
@@ -74,7 +67,7 @@ mldf_status mldfi_color_change(color_change change, double value, const struct t
         mldfi_tone(&p, &tone, false);
         break;
     case CHANGE_GRAY:
-        mldfi_gray(&p, &p);
+        work->kernels->gray(&p, &p);
         break;
     case CHANGE_AUTOCONTRAST:
         mldfi_autocontrast(&p);

@@ -113,7 +113,7 @@ static bool resolve(const struct arg *shape, uint64_t count, uint64_t *dims) {
     uint64_t known = 1;
     uint32_t open = UINT32_MAX;
     for (uint32_t i = 0; i < shape->count; i++) {
-        dims[i] = (uint64_t)shape->list[i];
+        dims[i] = shape->list[i] < 0 ? 1 : (uint64_t)shape->list[i];
         if (shape->list[i] < 0)
             open = i;
         else if (!mldfi_mul_u64(known, dims[i], &known))

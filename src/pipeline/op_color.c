@@ -171,13 +171,12 @@ static mldf_status grayscale_run(const struct op *op, const void *draw, const st
                                  struct op_work *work, mldf_error *err) {
     struct pixels from, to;
     (void)draw;
-    (void)work;
     (void)err;
     if (mldfi_edge_carried(&op->in))
         return mldfi_op_copy(in, out);
     from = mldfi_pixels(in);
     to = mldfi_pixels(out);
-    mldfi_gray(&from, &to);
+    work->kernels->gray(&from, &to);
     if (from.channels % 2 == 0)
         mldfi_copy_channel(&from, from.channels - 1, &to, to.channels - 1);
     return MLDF_OK;

@@ -249,7 +249,7 @@ static void move_box(const struct tensor *t, const struct pair_draw *d, uint8_t 
     size_t height = (size_t)mldfi_tensor_height(t), channels = (size_t)mldfi_tensor_channels(t);
     size_t planes = t->planar ? channels : 1, pixel = t->planar ? element : element * channels;
     size_t bytes = (d->x1 - d->x0) * pixel;
-    for (size_t c = 0; c < planes; c++)
+    for (size_t c = 0; bytes && c < planes; c++) /* for nothing there is no memory */
         for (size_t y = d->y0; y < d->y1; y++, dense += bytes) {
             uint8_t *at = (uint8_t *)t->data + ((c * height + y) * width + d->x0) * pixel;
             memcpy(out ? dense : at, out ? at : dense, bytes);

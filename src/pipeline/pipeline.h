@@ -116,6 +116,7 @@ struct chain {
     size_t stage_count;
     size_t target; /* which output it is; SIZE_MAX: hidden */
     bool feeds;    /* another chain takes its value */
+    size_t once;   /* so many operations at its beginning could be done when packing (once.c) */
 };
 struct graph {
     struct chain *chains; /* in an order in which inputs come first, leaders of groups too */

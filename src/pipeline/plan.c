@@ -232,6 +232,7 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
         status = plan_chain(plan, &plan->graph.chains[i], err);
     if (status == MLDF_OK) {
         note_uses(&plan->graph);
+        mldfi_plan_note_once(&plan->graph);
         status = list_fields(plan, err);
     }
     if (status < 0) {

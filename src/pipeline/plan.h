@@ -103,6 +103,8 @@ bool mldfi_worker_filled(const struct plan_worker *worker, unsigned side, size_t
 /* Time of each step, added up by a worker in seconds; measured only while `on`. Names and count are the plan's. */
 size_t mldfi_plan_step_count(const struct plan *plan);
 const char *mldfi_plan_step_name(const struct plan *plan, size_t step);
+/* "a + b": those of the step's operations that could be done once, when packing (once.c); empty: none. */
+void mldfi_plan_step_once(const struct plan *plan, size_t step, char *out, size_t room);
 void mldfi_worker_timing(struct plan_worker *worker, bool on);
 const double *mldfi_worker_times(const struct plan_worker *worker);
 /* Bytes of stored values that went through the worker. */

@@ -104,6 +104,8 @@ mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t cha
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 /* The value is null: what it becomes, or an error. */
 mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* once.c: fills chain.once. */
+void mldfi_plan_note_once(struct graph *graph);
 /* explain.c: the plan as written and after each pass, appended. */
 mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf_error *err);
 

@@ -14,6 +14,11 @@
 
 /* ---- Dataset files ------------------------------------------------------------------------------------------------------------ */
 
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static mldf_status copy_sample(struct feed *feed, struct copier *c, const char *path, uint64_t sample,
                                mldf_error *err) {
     char place[512];
@@ -25,15 +30,33 @@ static mldf_status copy_sample(struct feed *feed, struct copier *c, const char *
     if (status < 0)
         return mldfi_feed_refuse(feed, place, &why, err);
     memcpy(feed->values, c->values, feed->field_count * sizeof *feed->values);
-    return mldfi_feed_submit_as_is(feed, place, c->key, c->key_bytes, err);
+    if (c->keys || !feed->options->number_keys || !feed->keyed)
+        return mldfi_feed_submit_as_is(feed, place, c->key, c->key_bytes, err);
+    char key[512];
+    int n = snprintf(key, sizeof key, "%.480s/%" PRIu64, base_name(path), sample);
+    return mldfi_feed_submit_as_is(feed, place, key, (size_t)n, err);
+}
+
+/* The file's samples have keys and the source's have none: nothing that was meant that way. */
+static mldf_status check_keys(const struct feed *feed, const mldf_reader *reader, const char *path, mldf_error *err) {
+    if (!feed->keyed || feed->options->number_keys || mldf_reader_has_keys(reader) ||
+        mldf_reader_sample_count(reader) == 0)
+        return MLDF_OK;
+    return mldfi_fail(
+        err, MLDF_E_KEY,
+        "its samples have no keys, but those of the file have; with number-keys they get \"%.100s/0\" and so on",
+        base_name(path));
 }
 
 static mldf_status copy_samples(struct feed *feed, const mldf_reader *reader, const char *path, mldf_error *err) {
     const mldf_schema *schema = mldf_writer_schema(feed->writer);
     struct copier c;
-    mldf_status status = mldfi_feed_make_values(feed, schema, err);
+    bool keys = mldf_reader_has_keys(reader) && !feed->keyless; /* as for folders and archives */
+    mldf_status status = check_keys(feed, reader, path, err);
     if (status == MLDF_OK)
-        status = mldfi_copier_begin_partial(&c, reader, schema, mldf_reader_has_keys(reader), err);
+        status = mldfi_feed_make_values(feed, schema, err);
+    if (status == MLDF_OK)
+        status = mldfi_copier_begin_partial(&c, reader, schema, keys, err);
     if (status < 0) {
         mldfi_error_prefix(err, "%s", path);
         return status;
@@ -80,6 +103,10 @@ static mldf_status append_file(struct feed *feed, const char *path, mldf_error *
 
 static mldf_status append_rows(struct feed *feed, size_t source, mldf_error *err) {
     mldf_status status = MLDF_OK;
+    if (feed->keyed && !feed->options->key_column)
+        return mldfi_fail(err, MLDF_E_KEY,
+                          "%s: its rows have no keys, but the samples of the file have: a key column is needed",
+                          feed->sources[source]);
     if (!feed->converters)
         status = mldfi_feed_use_schema(feed, mldf_writer_schema(feed->writer), err);
     return status == MLDF_OK ? mldfi_feed_source(feed, source, err) : status;
@@ -119,7 +146,10 @@ static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_res
     mldf_status status = mldf_writer_open_append(path, &writer, &feed->writer, err);
     if (status < 0)
         return status;
-    feed->first_sample = mldfi_writer_origin(feed->writer).samples;
+    struct writer_origin origin = mldfi_writer_origin(feed->writer);
+    feed->first_sample = origin.samples;
+    feed->keyed = origin.has_keys;
+    feed->keyless = origin.without_keys;
     /* The converters look into the writer's schema, but are not used once it is gone. */
     return mldfi_feed_end(feed, append_sources(feed, err), result, err);
 }

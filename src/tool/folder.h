@@ -12,7 +12,7 @@ struct folder_entry {
     char *path;     /* to open; owned */
     size_t below;   /* the part of it below the folder */
     size_t key;     /* the part of it that is the key */
-    uint32_t label; /* FOLDER_NO_LABEL: in no class folder */
+    uint32_t label; /* FOLDER_NO_LABEL: in no class folder, or in one whose name is not UTF-8 */
     uint64_t bytes;
     int64_t seconds, nanoseconds; /* of its last change */
 };

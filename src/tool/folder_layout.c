@@ -29,14 +29,12 @@ static int by_bytes(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The name of the class folder that the entry lies in, or NULL. */
+/* The name of the class folder that the entry lies in, or NULL: in none, or in one whose name cannot stand in the card. */
 static mldf_status class_name(const struct folder_entry *entry, char **out, mldf_error *err) {
     const char *path = below(entry), *slash = strchr(path, '/');
     *out = NULL;
-    if (!slash)
+    if (!slash || mldfi_utf8_valid_prefix(path, (size_t)(slash - path)) != (size_t)(slash - path))
         return MLDF_OK;
-    if (mldfi_utf8_valid_prefix(path, (size_t)(slash - path)) != (size_t)(slash - path))
-        return mldfi_fail(err, MLDF_E_TYPE, "%s: the class name is not UTF-8", entry->path);
     *out = mldfi_copy_text(path, (size_t)(slash - path), err);
     return *out ? MLDF_OK : MLDF_E_MEMORY;
 }

@@ -68,8 +68,10 @@ static mldf_status read_entry(struct folder_run *run, const struct folder_entry 
     const char *key = entry->path + entry->key;
     size_t key_bytes = strlen(key);
     if (run->list.labelled && entry->label == FOLDER_NO_LABEL)
-        return mldfi_fail(err, MLDF_E_TYPE, "lies in no class folder");
-    if (mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          strchr(entry->path + entry->below, '/') ? "the name of its class folder is not UTF-8"
+                                                                  : "lies in no class folder");
+    if (!run->without_keys && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
         return mldfi_fail(err, MLDF_E_KEY, "the name is not UTF-8, and it is the sample's key");
     mldf_status status = mldfi_read_file(entry->path, PICTURE_LIMIT, &run->file, err);
     if (status == MLDF_OK)
@@ -214,7 +216,7 @@ static mldf_status append_run(struct folder_run *run, mldf_error *err) {
         run->label = SIZE_MAX;
         layout = MLDF_LAYOUT_FLAT;
     }
-    run->without_keys = origin.without_keys;
+    run->without_keys = feed->keyless;
     status = make_list(run, layout, err);
     feed->watch.now.samples_total = feed->watch.now.bytes_total = MLDF_NONE; /* other sources may follow */
     if (status == MLDF_OK && run->list.labelled)

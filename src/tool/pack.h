@@ -41,6 +41,7 @@ struct feed {
 
     mldf_writer *writer;
     uint64_t first_sample; /* samples that the writer had when this run began */
+    bool keyed, keyless;   /* append: the file's samples have keys, have none; both false: there are no samples */
     uint64_t submitted, skipped;
     struct resume_point start;      /* where this run goes on */
     uint64_t row_end, row_end_line; /* behind the last row that was taken whole */

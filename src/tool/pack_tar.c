@@ -314,7 +314,7 @@ mldf_status mldfi_append_tars(struct feed *feed, size_t first, size_t count, mld
     struct tar_run run;
     mldf_status status = begin_run(&run, feed, first, count, err);
     run.appending = true;
-    run.without_keys = mldfi_writer_origin(feed->writer).without_keys;
+    run.without_keys = feed->keyless;
     for (size_t i = 0; status == MLDF_OK && i < mldf_schema_field_count(schema); i++)
         status = add_extension(&run, mldf_schema_field(schema, i)->name, err);
     if (status == MLDF_OK)

@@ -91,6 +91,39 @@ mkdir t4 && echo 2 >t4/v.cls && echo hello >t4/v.txt && tar cf t4.tar -C t4 v.cl
 mldf append nokeys.mldf t4.tar -q
 mldf cat --json nokeys.mldf | tail -1 | json 'd["key"] is None and d["fields"] == {"cls": 2, "txt": "hello\n"}'
 
+# Nor does it take them from a file that has some.
+printf 'k,a\nx,1\ny,2\n' >keyed.csv
+printf 'a\n3\n4\n' >plain.csv
+mldf pack keyed.csv --key-column k -o keyed.mldf -q
+mldf pack plain.csv -o plain.mldf -q
+mldf append plain.mldf keyed.mldf -q || complain 'a file with keys cannot be appended to one without'
+mldf cat --json plain.mldf | tail -1 | json 'd["key"] is None and d["fields"] == {"a": 2}'
+# A file with keys and a source without: an error that says how, whatever --on-error says, or keys made of the source's name.
+mkdir sub
+mldf convert plain.mldf -o sub/p.beton -q
+sha256sum keyed.mldf >sum
+for more in '' --on-error=skip; do
+    # shellcheck disable=SC2086
+    expect 1 mldf append keyed.mldf sub/p.beton $more <<'END'
+--- stderr
+mldf append: sub/p.beton: its samples have no keys, but those of the file have; with number-keys they get "p.beton/0" and so on
+END
+    # shellcheck disable=SC2086
+    expect 1 mldf append keyed.mldf plain.csv $more <<'END'
+--- stderr
+mldf append: plain.csv: its rows have no keys, but the samples of the file have: a key column is needed
+END
+done
+check sha256sum --quiet -c sum
+mldf append keyed.mldf sub/p.beton --number-keys -q || complain 'append --number-keys fails'
+mldf cat --json keyed.mldf | python3 -c 'import json,sys; print(*[json.loads(line)["key"] for line in sys.stdin])' >keys
+check grep -qx 'x y p.beton/0 p.beton/1 p.beton/2 p.beton/3' keys
+check test "$(mldf cat --json --keys p.beton/3 keyed.mldf | python3 -c 'import json,sys; print(json.load(sys.stdin)["fields"]["a"])')" = 2
+expect_error 1 'p.beton/0' mldf append keyed.mldf sub/p.beton --number-keys # a second time: the keys are there
+check mldf verify --deep keyed.mldf >verified
+mldf append plain.mldf sub/p.beton --number-keys -q || complain 'a file without keys refuses --number-keys'
+mldf info --json plain.mldf | json 'd["num_samples"] == 8'
+
 # ---- Files of other formats, and a mixture ----------------------------------------------------------------------------------
 mldf convert "$golden/tbl/v2_comp_meta.tbl" -o tbl.mldf -q
 mldf append tbl.mldf "$golden/tbl/v2_comp_meta.tbl" --json -q | json 'd["written"] == 3'

@@ -53,6 +53,18 @@ rm p.mldf
 mldf pack photos -o p.mldf -q 2>/dev/null || complain 'pack of a truncated picture fails'
 expect_error 1 'sample 20, field image: ' mldf bench p.mldf -p "$crops" -q
 check test "$(mldf bench p.mldf -p "$crops" --on-error=skip --json | python3 -c 'import json,sys; j=json.load(sys.stdin); print(j["samples"], j["bad_samples"])')" = '39 1'
+whole='image: resize([8, 8])' # a crop need not touch the damage
+mldf bench p.mldf -p "$whole" --on-error=skip --epochs 2 --json >bad.json || complain 'bench of bad samples fails'
+json 'len(d["bad"]) == d["bad_samples"] == 2 and [b["epoch"] for b in d["bad"]] == [0, 1] and d["warnings"] == []' <bad.json
+json 'all((b["source"], b["sample"], b["field"], b["position"]) == ("p.mldf", 20, "image", 20) for b in d["bad"])' <bad.json
+json 'd["bad"][0]["message"].startswith("p.mldf: sample 20, field image: ")' <bad.json
+mldf bench p.mldf -p "$whole" --on-error=skip >bad.txt || complain 'bench of a bad sample fails'
+check grep -qx '1 bad sample' bad.txt
+check grep -q '^  p.mldf: sample 20, field image: ' bad.txt
+mldf bench p.mldf -p "$whole" --on-error=skip --epochs 1100 --batch-size 40 >bad.txt || complain 'bench of many bad samples fails'
+check test "$(grep -c '^  p.mldf: sample 20' bad.txt)" -eq 10
+check grep -qx '  ... and 1090 more; --json lists them' bad.txt
+check test "$(mldf bench p.mldf -p "$whole" --on-error=skip --epochs 1100 --batch-size 40 --json | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["bad"]))')" = 1100
 check test "$(mldf bench p.mldf -p "$crops" --on-error=substitute --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["samples"])')" = 40
 
 expect_error 2 'no operation crop_it' mldf bench p.mldf -p 'image: crop_it'
@@ -74,6 +86,23 @@ expect_error 2 'none of map, read' mldf bench p.mldf --backend tape
 expect_error 2 'whole number' mldf bench p.mldf --batch-size many
 expect_error 3 'cannot be opened' mldf bench nothing.mldf
 expect_error 2 'standard input' mldf bench -
+
+# Only what gives the same result each time is advised to be done when packing.
+verdict() { mldf bench p.mldf -p "$1" --on-error=skip --threads 0 --json -q | python3 -c 'import json,sys; print(json.load(sys.stdin)["verdict"])'; }
+check grep -q '^bound by image: random_resized_crop: use threads or do less for each sample$' <<<"$(verdict 'image: random_resized_crop(300, filter=bicubic)')"
+check grep -q ': use threads or do resize once when packing$' <<<"$(verdict 'image: resize([300, 300], filter=bicubic) | random_crop(290) | normalize(imagenet)')"
+
+# What is on its way is said in samples and batches.
+mldf bench p.mldf -p "$crops" --on-error=skip --epochs 100000000 2>messages >/dev/null &
+bench=$!
+for _ in $(seq 100); do
+    grep -q . messages && break
+    sleep 0.1
+done
+kill -TERM $bench
+wait $bench
+check grep -q '^mldf bench: [0-9,]* samples, [0-9,]* samples/s, [0-9]* batches, [0-9]*%' messages
+grep -q ' 0 B' messages && complain 'progress in bytes that nobody counts'
 
 # A shell's background jobs ignore SIGINT; a fresh session does not.
 python3 - "$MLDF" "$crops" >result 2>messages <<'END'

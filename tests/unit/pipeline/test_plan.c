@@ -243,6 +243,46 @@ static void explain_shows_the_plan_before_and_after_each_pass(void) {
     pictures_end(&all);
 }
 
+/* Which operations of each step could be done when packing, "step=names;" for those that have some. */
+static void check_once(const struct pictures *all, const char *text, const char *want) {
+    struct plan_options options = {.seed = 11};
+    mldf_pipeline *pipeline = NULL;
+    struct plan *plan = NULL;
+    mldf_error err = {0};
+    char got[512] = "", names[64];
+    CHECK_OK(mldf_pipeline_parse(NULL, text, strlen(text), &pipeline, &err), &err);
+    CHECK_OK(mldfi_plan_new(pipeline, all->schema, all->bounds, &options, &plan, &err), &err);
+    for (size_t i = 0; i < mldfi_plan_step_count(plan); i++) {
+        mldfi_plan_step_once(plan, i, names, sizeof names);
+        size_t at = strlen(got);
+        if (names[0])
+            snprintf(got + at, sizeof got - at, "%s=%s;", mldfi_plan_step_name(plan, i), names);
+    }
+    CHECK_EQ_STR(want, got);
+    mldfi_plan_step_once(plan, 1, names, 4); /* no room for a name */
+    CHECK_EQ_STR("", names);
+    mldfi_plan_free(plan);
+    mldf_pipeline_free(pipeline);
+}
+
+static void what_could_be_done_when_packing_ends_at_the_first_random_step(void) {
+    struct pictures all;
+    REQUIRE(pictures_begin(&all, 3, false));
+    check_once(&all, "image: random_resized_crop(24) | hflip | resize([8, 8])", "image: decode=decode;");
+    check_once(&all, "image: resize([20, 30]) | normalize(half) | chw",
+               "image: decode=decode;image: resize + normalize + chw=resize;");
+    check_once(&all, "image: center_resized_crop(28) | resize([9, 8]) | random_crop(4) | grayscale",
+               "image: decode=decode;image: center_resized_crop + resize + random_crop=center_resized_crop + resize;");
+    check_once(&all, "image: resize([20, 30]) | grayscale(3) | solarize(100) | invert",
+               "image: decode=decode;image: resize=resize;image: grayscale=grayscale;");
+    /* Of chains that are made of others: as far as all of those go. */
+    check_once(
+        &all,
+        "a = image: resize([8, 8])\nb = image: random_crop(8, pad_if_needed=true)\nc = [a, a]: stack\nd = [a, b]: stack",
+        "a: decode=decode;a: resize=resize;b: decode=decode;c: stack=stack;");
+    pictures_end(&all);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(rewriting_keeps_the_bytes_of_rgb_jpeg_and_raw);
@@ -251,5 +291,6 @@ int main(int argc, char **argv) {
     RUN(a_sample_is_mixed_the_same_with_and_without_its_partner_at_hand);
     RUN(reduced_decoding_is_close_to_exact_decoding);
     RUN(explain_shows_the_plan_before_and_after_each_pass);
+    RUN(what_could_be_done_when_packing_ends_at_the_first_random_step);
     return check_end();
 }

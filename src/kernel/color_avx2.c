@@ -1,0 +1,9 @@
+/* The loops over colours, compiled for AVX2. */
+#if defined(__AVX2__)
+#include "kernel/color_x86.h"
+#define COLOR_WIDE 1
+#define COLOR_NAME(x) x##_avx2
+#include "kernel/color_loops.h"
+#else
+typedef int mldfi_not_for_this_processor; /* a file of C is not empty */
+#endif

@@ -1,0 +1,139 @@
+/* Changes of colour: every instruction set gives the bytes of the portable loops, for every type, layout and number of channels; and what their
+ * arithmetic relies on. */
+#include <math.h>
+
+#include "check.h"
+#include "kernel/color.h"
+#include "kernel/color_block.h"
+#include "kernel/kernels.h"
+
+enum { PIXELS_MOST = 1000, CHANNELS_MOST = 4 };
+static uint64_t seed;
+
+struct picture_case {
+    mldf_dtype dtype;
+    size_t count, channels;
+    bool planar;
+};
+
+static size_t element(mldf_dtype dtype) {
+    return dtype == MLDF_U8 ? 1 : dtype == MLDF_U16 ? 2 : 4;
+}
+
+static struct pixels pixels_of(const struct picture_case *c, void *data) {
+    return (struct pixels){
+        data, c->dtype, c->count, c->channels, c->planar ? 1 : c->channels, c->planar ? c->count : 1};
+}
+
+/* Colours of all kinds: gray, pure, and for floats some beyond 0..1 and some that are no numbers. */
+static void fill(const struct picture_case *c, void *data) {
+    uint64_t state = seed + c->count * 31 + c->channels;
+    for (size_t i = 0; i < c->count * c->channels; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        uint32_t v = (uint32_t)(state >> 40);
+        if (i % 17 == 0)
+            v = 0;
+        if (i % 19 == 0)
+            v = 0xffff;
+        if (c->dtype == MLDF_U8)
+            ((uint8_t *)data)[i] = (uint8_t)v;
+        else if (c->dtype == MLDF_U16)
+            ((uint16_t *)data)[i] = (uint16_t)v;
+        else
+            ((float *)data)[i] = i % 97 == 5 ? NAN : i % 89 == 7 ? INFINITY : (float)(v & 0xffff) / 50000.0f - 0.1f;
+    }
+}
+
+/* All changes, one after the other; NaNs differ in their bits. */
+static void change(const struct kernels *k, const struct pixels *p, double value, float *mean) {
+    *mean = k->gray_mean(p);
+    k->blend(p, (float)value, *mean * (float)(1.0 - value));
+    k->saturate(p, value);
+    k->turn_hue(p, value * 0.25);
+    if (value > 1)
+        k->gray(p, p);
+}
+
+static void same_floats(const float *want, const float *got, size_t count, const char *isa) {
+    for (size_t i = 0; i < count; i++)
+        if (!(isnan(want[i]) && isnan(got[i])) && memcmp(&want[i], &got[i], 4) != 0) {
+            check_fail(__FILE__, __LINE__, "%s: value %zu is %a, expected %a", isa, i, (double)got[i], (double)want[i]);
+            return;
+        }
+}
+
+static void check_case(const struct picture_case *c, double value) {
+    static _Alignas(64) uint8_t want[PIXELS_MOST * CHANNELS_MOST * 4], got[sizeof want];
+    float mean, wanted;
+    size_t bytes = c->count * c->channels * element(c->dtype);
+    struct pixels p = pixels_of(c, want), q = pixels_of(c, got);
+    fill(c, want);
+    change(mldfi_kernels(ISA_PORTABLE), &p, value, &wanted);
+    for (int isa = ISA_PORTABLE + 1; isa < ISA_COUNT; isa++) {
+        const struct kernels *k = mldfi_kernels((enum isa)isa);
+        if (!k)
+            continue;
+        memset(got, 0xA5, sizeof got);
+        fill(c, got);
+        change(k, &q, value, &mean);
+        same_floats(&wanted, &mean, 1, k->name);
+        if (c->dtype == MLDF_F32)
+            same_floats((const float *)(const void *)want, (const float *)(const void *)got, c->count * c->channels,
+                        k->name);
+        else if (memcmp(want, got, bytes) != 0)
+            check_fail(__FILE__, __LINE__, "%s: %zu pixels of %zu channels, type %d, planar %d, by %g differ", k->name,
+                       c->count, c->channels, (int)c->dtype, c->planar, value);
+        if (bytes < sizeof got)
+            CHECK_EQ_INT(0xA5, got[bytes]); /* nothing behind the picture is touched */
+    }
+}
+
+static void every_instruction_set_gives_the_same_colours(void) {
+    static const mldf_dtype dtypes[] = {MLDF_U8, MLDF_U16, MLDF_F32};
+    static const size_t counts[] = {0, 1, 2, 15, 16, 17, 31, 33, 127, 128, 129, 200, 271, PIXELS_MOST};
+    static const double values[] = {0, 0.3, 0.99, 1.0, 1.7, 40};
+    for (size_t d = 0; d < 3; d++)
+        for (size_t n = 0; n < sizeof counts / sizeof counts[0]; n++)
+            for (size_t channels = 1; channels <= CHANNELS_MOST; channels++)
+                for (int planar = 0; planar < 2; planar++)
+                    for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
+                        check_case(&(struct picture_case){dtypes[d], counts[n], channels, planar}, values[v]);
+}
+
+/* From a picture of three channels into one of one, and alpha stays what it was. */
+static void gray_goes_into_pictures_of_other_channels(void) {
+    uint8_t rgba[40 * 4], gray[40 * 2];
+    for (int isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
+        const struct kernels *k = mldfi_kernels((enum isa)isa);
+        if (!k)
+            continue;
+        for (size_t i = 0; i < sizeof rgba; i++)
+            rgba[i] = (uint8_t)(i * 7);
+        memset(gray, 9, sizeof gray);
+        struct pixels from = {rgba, MLDF_U8, 40, 4, 4, 1}, to = {gray, MLDF_U8, 40, 2, 2, 1};
+        k->gray(&from, &to);
+        for (size_t i = 0; i < 40; i++) {
+            float v = (float)rgba[4 * i] * 0.2989f + (float)rgba[4 * i + 1] * 0.587f + (float)rgba[4 * i + 2] * 0.114f;
+            CHECK_EQ_INT((int)v, gray[2 * i]);
+            CHECK_EQ_INT(9, gray[2 * i + 1]);
+        }
+    }
+}
+
+static void a_whole_number_over_white_is_two_products(void) {
+    for (uint32_t v = 0; v < 65536; v++) {
+        float x = (float)v;
+        if (v < 256)
+            CHECK(x * COLOR_HI_8 + x * COLOR_LO_8 == x / 255.0f);
+        CHECK(x * COLOR_HI_16 + x * COLOR_LO_16 == x / 65535.0f);
+    }
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    seed = check_seed();
+    RUN(every_instruction_set_gives_the_same_colours);
+    RUN(gray_goes_into_pictures_of_other_channels);
+    RUN(a_whole_number_over_white_is_two_products);
+    return check_end();
+}

@@ -1,0 +1,136 @@
+/* Stopping: whoever cancels or frees a loader waits for one sample of each worker, not for the run of samples that it took on. */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "loader_files.h"
+
+enum { QUICK = 2000, SAMPLES = 4000, BATCH = 500 };
+
+struct slow {
+    atomic_uint calls, after; /* calls in all; calls that began after the stop */
+    atomic_bool stopped, lazy;
+};
+
+static void doze(long milliseconds) {
+    struct timespec t = {0, milliseconds * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* Quick at first, so that workers take long runs; then each sample takes long. */
+static mldf_status slow_run(void *user, const mldf_operation_call *call, const mldf_tensor *in, mldf_tensor *out,
+                            mldf_error *err) {
+    struct slow *slow = user;
+    (void)err;
+    atomic_fetch_add(&slow->calls, 1);
+    if (atomic_load(&slow->stopped))
+        atomic_fetch_add(&slow->after, 1);
+    if (call->position >= QUICK) {
+        atomic_store(&slow->lazy, true);
+        doze(50);
+    }
+    memcpy(out->data, in->data, mldf_dtype_bytes(in->dtype));
+    return MLDF_OK;
+}
+
+static mldf_reader *numbers(const char *path) {
+    mldf_schema *schema;
+    mldf_writer *writer;
+    mldf_error err;
+    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
+    how.overwrite = true;
+    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
+    CHECK_OK(mldf_schema_add(schema, "n", MLDF_INT, NULL, 0, &err), &err);
+    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
+    for (int i = 0; i < SAMPLES; i++) {
+        mldf_value value = {.kind = MLDF_KIND_INT, .as.i = i};
+        CHECK_OK(mldf_writer_append(writer, &value, 1, NULL, 0, &err), &err);
+    }
+    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
+    mldf_schema_free(schema);
+    return files_open(path, MLDF_BACKEND_MAP);
+}
+
+/* Workers are in the middle of slow samples when this returns. */
+static mldf_loader *busy_loader(const mldf_reader *reader, const mldf_context *context, struct slow *slow) {
+    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+    mldf_batch *batch;
+    mldf_error err;
+    o.context = context;
+    o.pipeline = "n: slow";
+    o.batch_size = BATCH;
+    o.threads = 2;
+    o.in_flight = SAMPLES / BATCH;
+    mldf_loader *loader = files_loader(reader, &o);
+    CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
+    mldf_batch_release(batch);
+    for (int i = 0; i < 2000 && !atomic_load(&slow->lazy); i++)
+        doze(5);
+    CHECK(atomic_load(&slow->lazy));
+    return loader;
+}
+
+static void a_stop_waits_for_the_samples_in_hand_alone(void) {
+    mldf_reader *reader = numbers(check_tmp("stop.mldf"));
+    for (int by_free = 0; by_free < 2; by_free++) {
+        struct slow slow = {0};
+        mldf_operation operation = MLDF_OPERATION_INIT;
+        mldf_context *context;
+        mldf_batch *batch;
+        mldf_error err;
+        operation.name = "slow";
+        operation.user = &slow;
+        operation.run = slow_run;
+        CHECK_OK(mldf_context_new(&context, &err), &err);
+        CHECK_OK(mldf_context_register_operation(context, &operation, &err), &err);
+        mldf_loader *loader = busy_loader(reader, context, &slow);
+        if (!by_free) {
+            mldf_loader_cancel(loader);
+            atomic_store(&slow.stopped, true);
+            CHECK_EQ_INT(MLDF_E_CANCELLED, mldf_loader_next(loader, -1, &batch, &err));
+            doze(400); /* seven samples' time: a worker that went on would be seen */
+            CHECK(atomic_load(&slow.after) <= 2);
+        }
+        unsigned before = atomic_load(&slow.calls);
+        mldf_loader_free(loader);
+        CHECK(atomic_load(&slow.calls) <= before + 2);
+        mldf_context_free(context);
+    }
+    mldf_reader_close(reader);
+}
+
+/* What was broken off is not handed out: a new beginning gives all samples. */
+static void a_beginning_after_a_stop_is_whole(void) {
+    mldf_reader *reader = numbers(check_tmp("again.mldf"));
+    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+    struct hashes want, got;
+    mldf_error err;
+    mldf_batch *batch;
+    o.pipeline = "n: cast(f32)";
+    o.batch_size = BATCH;
+    o.threads = 3;
+    o.order = MLDF_ORDER_RANDOM;
+    files_epoch(reader, &o, 0, &want);
+    CHECK_EQ_U64(SAMPLES, want.samples);
+    mldf_loader *loader = files_loader(reader, &o);
+    for (int i = 0; i < 200; i++) {
+        CHECK_OK(mldf_loader_begin(loader, 1, 0, &err), &err);
+        if (i & 1) {
+            CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
+            mldf_batch_release(batch);
+        }
+        if (i & 2)
+            mldf_loader_cancel(loader);
+        CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+        files_run(loader, &got);
+        files_check_same(&want, &got, "after a stop");
+    }
+    mldf_loader_free(loader);
+    mldf_reader_close(reader);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(a_stop_waits_for_the_samples_in_hand_alone);
+    RUN(a_beginning_after_a_stop_is_whole);
+    return check_end();
+}
