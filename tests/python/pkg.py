@@ -77,7 +77,12 @@ def threads():
     return len(os.listdir("/proc/self/task"))
 
 
+ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
+
+
 def resident():
-    """Bytes of memory in use."""
+    """Bytes of memory in use. Under the address sanitizer 0: it keeps freed memory for a while, and finds leaks itself."""
     gc.collect()
+    if ASAN:
+        return 0
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

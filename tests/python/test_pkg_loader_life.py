@@ -119,10 +119,10 @@ def test_exceptions_in_user_code_leak_nothing(path):
 
     gc.collect()
     assert epoch() == 8
-    memory, threads = pkg.resident(), pkg.threads()
+    memory, threads, files = pkg.resident(), pkg.threads(), pkg.open_files()
     for _ in range(100):
         assert epoch() == 8
-    assert pkg.resident() - memory < 8 << 20 and pkg.threads() == threads
+    assert pkg.resident() - memory < 8 << 20 and (pkg.threads(), pkg.open_files()) == (threads, files)
 
 
 def test_a_loader_that_cannot_be_made_leaves_nothing_behind(path):
