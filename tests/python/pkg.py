@@ -78,6 +78,11 @@ def threads():
 
 
 ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
+# For other people's programs, which the address sanitizer is not to look at.
+PLAIN = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+# For processes that end with memory in nobody's hands by design: daemon threads that stop in the middle of a call, forked
+# children in which the parent's threads are gone.
+MAY_LEAK = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 
 def resident():
