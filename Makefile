@@ -92,11 +92,16 @@ api: ## docs/api from the docstrings of the Python package
 operations: dev ## docs/operations.md from the library's own list
 	@build/dev/tests/unit_pipeline_test_operations --write docs/operations.md
 
-.PHONY: asan tsan coverage
+.PHONY: asan asan-python tsan coverage
 asan: setup ## the C tests under the address and undefined-behaviour sanitizers
 	@cmake --preset asan >/dev/null || cmake --preset asan
 	@cmake --build --preset asan -j $(JOBS)
 	@ctest --preset asan -j 2 $(CTEST_ARGS)
+
+asan-python: setup $(VENV)/stamp ## the Python package's tests, with the extension under the same sanitizers
+	@cmake --preset asan >/dev/null || cmake --preset asan
+	@cmake --build --preset asan -j $(JOBS) --target mldf_python mldf_cli
+	@tools/asan_python.sh build/asan $(PYTEST_ARGS)
 
 tsan: setup ## the C tests under the thread sanitizer
 	@cmake --preset tsan >/dev/null || cmake --preset tsan

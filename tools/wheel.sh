@@ -4,22 +4,34 @@
 # pip builds the package (CMake, Release), auditwheel puts the codec libraries inside and says which systems the result suits,
 # tools/wheel_check.py looks at what it loads and uses it. Nothing of the -dev packages is needed after that.
 #
-# Without TIFF: Debian's libtiff brings JBIG-KIT, whose licence (GPL) would be the wheel's. WHEEL_TIFF=ON puts it in, for use at
-# home; `pip install .` links what is installed, TIFF too.
+# TIFF comes from a libtiff of our own making (tools/wheel_tiff.sh): Debian's brings JBIG-KIT, whose licence (GPL) would be the
+# wheel's. If it cannot be made, the wheel is made without TIFF and the end says so; WHEEL_TIFF=OFF asks for that.
 set -eu
 
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-tools=build/wheel-venv trial=build/wheel-trial raw=build/wheel-raw
+tools=build/wheel-venv trial=build/wheel-trial raw=build/wheel-raw tiff=build/wheel-tiff
 
 [ -x $tools/bin/python ] || "$python" -m venv $tools
 tools/venv.sh $tools tools/wheel-requirements.txt
 
+with_tiff=${WHEEL_TIFF:-ON}
+if [ "$with_tiff" = ON ]; then
+    tools/wheel_tiff.sh $tiff || with_tiff=MISSING
+fi
+case $with_tiff in
+ON) set -- --config-settings=cmake.define.MLDF_WITH_TIFF=ON && licences=libtiff=$tiff/LICENSE.md ;;
+*) set -- --config-settings=cmake.define.MLDF_WITH_TIFF=OFF && licences= ;;
+esac
+
 rm -rf $raw $trial dist
-PATH="$PWD/$tools/bin:$PATH" $tools/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
-    --no-build-isolation --config-settings=cmake.define.MLDF_WITH_TIFF="${WHEEL_TIFF:-OFF}" -w $raw .
+# A build folder for each answer: CMake remembers where it found libtiff.
+PATH="$PWD/$tools/bin:$PATH" PKG_CONFIG_PATH="$PWD/$tiff/lib/pkgconfig:${PKG_CONFIG_PATH:-}" \
+    $tools/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+    --config-settings=build-dir="build/wheel-tiff-$with_tiff" "$@" -w $raw .
 PATH="$PWD/$tools/bin:$PATH" $tools/bin/auditwheel repair -w dist $raw/*.whl
-$tools/bin/python tools/wheel_licences.py dist/*.whl
+# shellcheck disable=SC2086 # none or one
+$tools/bin/python tools/wheel_licences.py dist/*.whl $licences
 $tools/bin/auditwheel show dist/*.whl
 
 "$python" -m venv $trial
@@ -28,5 +40,11 @@ $trial/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 here=$PWD
-(cd "$folder" && env -i PATH=/usr/bin:/bin "$here/$trial/bin/python" -I "$here/tools/wheel_check.py")
+wanted="sodium webp lz4"
+[ "$with_tiff" != ON ] || wanted="$wanted tiff"
+# shellcheck disable=SC2086 # a list of words
+(cd "$folder" && env -i PATH=/usr/bin:/bin "$here/$trial/bin/python" -I "$here/tools/wheel_check.py" $wanted)
 ls -l dist
+if [ "$with_tiff" = MISSING ]; then
+    echo "make wheel: libtiff could not be made (see above), so this wheel has NO TIFF" >&2
+fi

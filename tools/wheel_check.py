@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""Uses an installed mldf, and looks at which shared libraries that loaded: those of the wheel itself, of Python and NumPy, and of
-the system none but the C library's and zlib. tools/wheel.sh runs it in an empty virtual environment."""
+"""wheel_check.py [FEATURE ...]: uses an installed mldf, which must have these features, and looks at which shared libraries that
+loaded: those of the wheel itself, of Python and NumPy, and of the system none but the C library's and zlib. tools/wheel.sh runs it
+in an empty virtual environment."""
 
+import base64
 import pathlib
+import re
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import mldf
 import numpy as np
@@ -15,11 +20,58 @@ SYSTEM = ("libz.so", "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.s
           "libstdc++.so")
 
 
+WEBP = "UklGRjIAAABXRUJQVlA4TCYAAAAvAUAAAB8gECBo9d9gQ0iQkP3/V4EAwX+YLPMf+OSo4AYMEf0PAQ=="  # two by two pixels, lossless
+
+
 def import_seconds():
     """Of a fresh process, files in the cache: the best of three."""
     program = "import time; t = time.perf_counter(); import mldf; print(time.perf_counter() - t)"
     runs = [subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True) for _ in range(3)]
     return min(float(run.stdout) for run in runs)
+
+
+def tiff(pixels, compression, data, photometric=2):
+    """A TIFF file of one strip; pictures of 8 bits and three channels."""
+    height, width, _ = pixels.shape
+    tags = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, 3, 8), (259, 3, 1, compression), (262, 3, 1, photometric),
+            (273, 4, 1, 8), (277, 3, 1, 3), (278, 3, 1, height), (279, 4, 1, len(data))]
+    at = 8 + len(data) + len(data) % 2
+    bits = at + 2 + 12 * len(tags) + 4
+    entries = b"".join(struct.pack("<HHII", tag, kind, count, bits if tag == 258 else value) for tag, kind, count, value in tags)
+    return (struct.pack("<2sHI", b"II", 42, at) + data + b"\0" * (len(data) % 2) + struct.pack("<H", len(tags)) + entries +
+            struct.pack("<I", 0) + struct.pack("<3H", 8, 8, 8))
+
+
+def read_pictures(features):
+    """WebP and TIFF are read, and a compression that the wheel leaves out is refused in words."""
+    if "webp" in features:
+        want = [[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [9, 99, 199]]]
+        assert mldf.images.decode(base64.b64decode(WEBP)).tolist() == want
+    if "tiff" not in features:
+        return
+    picture = (np.arange(16 * 16 * 3) * 5 % 251).astype(np.uint8).reshape(16, 16, 3)
+    for compression, data in ((1, picture.tobytes()), (8, zlib.compress(picture.tobytes()))):
+        got = mldf.images.decode(tiff(picture, compression, data))
+        assert np.array_equal(got, picture), f"TIFF compression {compression}"
+    flat = np.full((16, 16, 3), 90, np.uint8)
+    got = mldf.images.decode(tiff(flat, 7, mldf.images.encode(flat, "jpeg", subsampling=444), photometric=6))
+    assert abs(got.astype(int) - 90).max() <= 2, "JPEG in TIFF"
+    try:
+        mldf.images.decode(tiff(picture, 34661, picture.tobytes()))
+    except mldf.Error:
+        return
+    raise AssertionError("JBIG was read: GPL code is inside")
+
+
+def look_at(extension):
+    """Stripped, and no path of the machine that made it."""
+    head = subprocess.run(["readelf", "-SdW", str(extension)], capture_output=True, text=True, check=False)
+    if head.returncode == 0:
+        assert ".debug_info" not in head.stdout and ".symtab" not in head.stdout, "not stripped"
+        paths = re.findall(r"R(?:UN)?PATH.*\[(.*)\]", head.stdout)
+        assert all(path.startswith("$ORIGIN") for path in paths), paths
+    for file in [extension, *(extension.parent.parent / "mldf.libs").glob("*.so*")]:
+        assert b"/build/wheel" not in file.read_bytes(), f"{file.name} names a folder of the build"
 
 
 def use(folder):
@@ -57,9 +109,13 @@ def foreign_libraries():
     return out
 
 
-def main():
+def main(wanted_features):
     extension = pathlib.Path(mldf._mldf.__file__)
+    missing = set(wanted_features) - set(mldf.features)
+    assert not missing, f"the wheel lacks {missing}; it has {mldf.features}"
+    look_at(extension)
     before = foreign_libraries()
+    read_pictures(mldf.features)
     with tempfile.TemporaryDirectory() as folder:
         use(pathlib.Path(folder))
     wanted = subprocess.run(["ldd", str(extension)], capture_output=True, text=True, check=True).stdout
@@ -72,4 +128,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""tools/wheel_licences.py WHEEL: the licences of the libraries that auditwheel put inside, beside ours.
+"""tools/wheel_licences.py WHEEL [NAME=FILE ...]: the licences of the libraries inside the wheel, beside ours.
 
-Each library in mldf.libs came from a Debian package, whose copyright file goes to dist-info/licenses/. Without dpkg (another
-system) the wheel stays as it is, and a line says so.
+Each library that auditwheel put into mldf.libs came from a Debian package, whose copyright file goes to dist-info/licenses/;
+libraries that were linked statically are named with the files of their licences. A library without a licence is an error; so is one
+under the GPL alone, which would make the wheel GPL. Without dpkg (another system) the libraries' own are not added, and a line says so.
 """
 
 import base64
@@ -14,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import zipfile
+
+FORBIDDEN = ("libjbig",)  # what libtiff of most distributions brings along
 
 
 def package_of(library):
@@ -31,38 +34,53 @@ def package_of(library):
     return None
 
 
-def main(wheel):
-    if not shutil.which("dpkg"):
-        print("wheel_licences: no dpkg here; the licences of the libraries inside are not added", file=sys.stderr)
-        return 0
+def licences_of(libraries, more):
+    """{name: text} for these libraries and for NAME=FILE, and the libraries that have none."""
+    found, missing = {}, []
+    for name, _, path in (one.partition("=") for one in more):
+        found[name] = pathlib.Path(path).read_bytes()
+    for library in libraries:
+        package = package_of(library)
+        text = pathlib.Path(f"/usr/share/doc/{package}/copyright")
+        if package and text.exists():
+            found[package] = text.read_bytes()
+        else:
+            missing.append(library)
+    return found, missing
+
+
+def main(wheel, *more):
     with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        entries = {name: (archive.getinfo(name), archive.read(name)) for name in names}
+        entries = [(info, archive.read(info)) for info in archive.infolist()]
+    names = [info.filename for info, _ in entries]
     record = next(n for n in names if n.endswith(".dist-info/RECORD"))
     libraries = [n.rsplit("/", 1)[1] for n in names if n.startswith("mldf.libs/") and not n.endswith("/")]
-    missing = []
-    lines = entries[record][1].decode()
+    forbidden = [library for library in libraries if library.startswith(FORBIDDEN)]
+    if forbidden:
+        print(f"wheel_licences: the licence (GPL) of {', '.join(forbidden)} would be the wheel's", file=sys.stderr)
+        return 1
+    if not shutil.which("dpkg"):
+        print("wheel_licences: no dpkg here; the licences of the libraries inside are not added", file=sys.stderr)
+        libraries = []
+    found, missing = licences_of(libraries, more)
+    if missing:
+        print(f"wheel_licences: no licence found for {', '.join(missing)}", file=sys.stderr)
+        return 1
+
+    lines = next(data for info, data in entries if info.filename == record).decode()
     with zipfile.ZipFile(wheel + ".new", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, (info, data) in entries.items():
-            if name != record:
+        for info, data in entries:
+            if info.filename != record:
                 archive.writestr(info, data)
-        for package in sorted({p for p in map(package_of, libraries) if p}):
-            text = pathlib.Path(f"/usr/share/doc/{package}/copyright")
-            if not text.exists():
-                missing.append(package)
-                continue
+        for package, data in sorted(found.items()):
             name = f"{record.rsplit('/', 1)[0]}/licenses/{package}.txt"
-            data = text.read_bytes()
             archive.writestr(name, data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             lines += f"{name},sha256={digest},{len(data)}\n"
         archive.writestr(record, lines)
-    missing += [library for library in libraries if package_of(library) is None]
     shutil.move(wheel + ".new", wheel)
-    if missing:
-        print(f"wheel_licences: no licence found for {', '.join(missing)}", file=sys.stderr)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

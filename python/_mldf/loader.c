@@ -30,27 +30,29 @@ struct loader {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------------------- */
 
-/* Joins threads: not under the GIL, which would stop the rest of the program for that long. */
+/* Joins threads: not under the GIL, which would stop the rest of the program for that long. Another thread may come here meanwhile
+ * (close() twice at once), so all is taken out of the object first: what the workers use goes after them. */
 static void free_all(struct loader *self) {
-    mldf_loader *loader = self->loader;
+    struct loader mine = *self;
     self->loader = NULL;
-    Py_CLEAR(self->pending);
-    if (loader) {
+    self->order = NULL;
+    self->handles = NULL;
+    self->handle_count = 0;
+    self->context = NULL;
+    self->own = NULL;
+    self->pending = NULL;
+    Py_XDECREF(mine.pending);
+    if (mine.loader) {
         Py_BEGIN_ALLOW_THREADS
-        mldf_loader_free(loader);
+        mldf_loader_free(mine.loader);
         Py_END_ALLOW_THREADS
     }
-    mldf_order_free(self->order);
-    self->order = NULL;
-    for (size_t i = 0; i < self->handle_count; i++)
-        memory_release(&self->handles[i]->memory);
-    self->handle_count = 0;
-    free(self->handles);
-    self->handles = NULL;
-    context_free(self->context);
-    self->context = NULL;
-    own_operations_free(self->own);
-    self->own = NULL;
+    mldf_order_free(mine.order);
+    for (size_t i = 0; i < mine.handle_count; i++)
+        memory_release(&mine.handles[i]->memory);
+    free(mine.handles);
+    context_free(mine.context);
+    own_operations_free(mine.own);
 }
 
 static bool enter(struct loader *self) {

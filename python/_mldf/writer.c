@@ -152,18 +152,19 @@ static PyObject *writer_append(PyObject *object, PyObject *const *args, Py_ssize
         values = PyMem_Malloc(self->field_count * sizeof *values);
     if (!values)
         return PyErr_NoMemory();
-    self->busy = true; /* an object's own code may run here */
+    self->busy = true; /* an object's own code may run here, and when its buffer is released */
     bool fine = feed_all(self, args[0], &fed);
-    self->busy = false;
     if (fine) {
         for (size_t i = 0; i < fed; i++)
             values[i] = self->fed[i].value;
         enter(self);
         status = mldf_writer_append(self->writer, values, self->field_count, key, (size_t)key_bytes, &err);
         leave(self);
+        self->busy = true;
         fine = call_check(&self->call, state_of_self(object), status, &err);
     }
     feed_release(self->fed, fed);
+    self->busy = false;
     if (values != few)
         PyMem_Free(values);
     if (!fine)

@@ -77,7 +77,17 @@ def threads():
     return len(os.listdir("/proc/self/task"))
 
 
+ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
+# For other people's programs, which the address sanitizer is not to look at.
+PLAIN = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+# For processes that end with memory in nobody's hands by design: daemon threads that stop in the middle of a call, forked
+# children in which the parent's threads are gone.
+MAY_LEAK = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def resident():
-    """Bytes of memory in use."""
+    """Bytes of memory in use. Under the address sanitizer 0: it keeps freed memory for a while, and finds leaks itself."""
     gc.collect()
+    if ASAN:
+        return 0
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

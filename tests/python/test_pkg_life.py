@@ -259,6 +259,7 @@ def test_interpreter_exit_with_everything_open(path, tmp_path):
     """,
         path,
         tmp_path / "left.mldf",
+        env=pkg.MAY_LEAK,
     )
     assert done.returncode == 0 and done.stdout == "end\n" and done.stderr == ""
     assert os.listdir(tmp_path) == []

@@ -119,10 +119,10 @@ def test_exceptions_in_user_code_leak_nothing(path):
 
     gc.collect()
     assert epoch() == 8
-    memory, threads = pkg.resident(), pkg.threads()
+    memory, threads, files = pkg.resident(), pkg.threads(), pkg.open_files()
     for _ in range(100):
         assert epoch() == 8
-    assert pkg.resident() - memory < 8 << 20 and pkg.threads() == threads
+    assert pkg.resident() - memory < 8 << 20 and (pkg.threads(), pkg.open_files()) == (threads, files)
 
 
 def test_a_loader_that_cannot_be_made_leaves_nothing_behind(path):
@@ -235,6 +235,33 @@ def test_a_second_thread_is_refused_and_close_ends_a_waiting_next(slow):
         iter(loader)
     assert repr(loader) == "Loader(slow.mldf, closed)"
     loader.close()
+
+
+def test_several_threads_may_close_at_once(slow):
+    """The second must not free what the workers, whom the first is waiting for, still use."""
+    left_early = 0
+    for _ in range(3):
+        dataset = mldf.open(slow)
+        loader = mldf.Loader(dataset, 8, pipelines=PICTURES, fields=["image"], shuffle=True, threads=3)
+        iter(loader)  # begins: the workers have pictures in hand
+        dataset.close()  # the loader alone keeps the file mapped now
+        time.sleep(0.02)
+        core, started = loader._core, threading.Barrier(4)
+
+        def close():
+            started.wait()
+            core.close()
+
+        threads = [threading.Thread(target=close) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+            left_early += t.is_alive()
+        with pytest.raises(mldf.errors.StateError, match="closed"):
+            core.batch_count()
+        loader.close()
+    assert left_early == 0
 
 
 def test_worker_threads_block_all_signals(path):
@@ -388,7 +415,7 @@ def test_children_that_end_normally_do_not_hang(path):
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         print(sum(len(b.label) for b in it))
     """
-    done = run_python(code, path)
+    done = run_python(code, path, env=pkg.MAY_LEAK)
     assert done.stdout.strip() == str(COUNT - 8), done.stderr
 
 
@@ -411,7 +438,7 @@ def test_the_interpreter_ends_at_once_with_live_loaders_and_batches(path, end):
     """
     start = time.monotonic()
     done = run_python(code, path)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
     want = {"1 / 0": 1, "os.kill(os.getpid(), signal.SIGINT)": -signal.SIGINT}.get(end, 0)
     assert done.returncode == want, done.stderr
     assert "mldf" not in done.stderr

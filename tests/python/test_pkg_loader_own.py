@@ -77,7 +77,7 @@ def test_c_source_that_fails_is_a_bad_sample_and_mistakes_are_reported_early(pat
 def test_compiled_functions_by_ctypes(path, tmp_path):
     source = tmp_path / "sum.c"
     source.write_text(SUM)
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", tmp_path / "sum.so", source], check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", tmp_path / "sum.so", source], check=True, env=pkg.PLAIN)
     library = ctypes.CDLL(str(tmp_path / "sum.so"))
     op = mldf.CFunction(library.mldf_run, 2, 1000, dtype="float32", shape=(2,))
     want = [b.fixed.copy() for b in load(path, [mldf.CSource(SUM, 2, 1000, dtype="f32", shape=(2,))], tmp_path)]

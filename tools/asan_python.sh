@@ -1,0 +1,25 @@
+#!/bin/sh
+# tools/asan_python.sh BUILD [PYTEST ARGUMENT...]: the Python package's tests with the extension module of a build that has the
+# address and undefined-behaviour sanitizers; `make asan-python` makes that build and calls this.
+#
+# The interpreter is not instrumented, so the sanitizers come in by LD_PRELOAD, and Python must take its memory from malloc. Leaks are
+# looked for at the end of every process, of the tests' children too; tests/python/lsan.supp names what Python and NumPy leave.
+set -eu
+
+cd "$(dirname "$0")/.."
+build=$(cd "$1" && pwd)
+shift
+python=$PWD/.venv/bin/python
+rm -rf "$build/site"
+cmake --install "$build" --component python --prefix "$build/site" >/dev/null
+
+# Left out because they ask about the ordinary build: how long an import takes, and which symbols the module exports.
+leave_out="import_is_quick or exports_its_own_entry"
+
+[ $# -gt 0 ] || set -- tests/python/test_pkg_*.py
+# -P and PYTHONPATH: the module of this build, and not the one that `make python` has put into .venv.
+MLDF="$build/bin/mldf" MLDF_SOURCE_DIR=$PWD MLDF_BUILD_DIR=$build PYTHONPATH="$build/site:$PWD/tests/python" PYTHONMALLOC=malloc \
+    LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
+    ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    LSAN_OPTIONS="suppressions=$PWD/tests/python/lsan.supp:print_suppressions=0" \
+    exec "$python" -P -m pytest -q -rs -p no:cacheprovider -k "not ($leave_out)" "$@"
