@@ -43,8 +43,8 @@ def decode(
     """The pixels of a picture file's bytes: (height, width, channels), uint8 or uint16.
 
     channels: 1 gray, 3 RGB, 4 RGB + alpha, None as stored. bits: 8 or 16, None as stored. scale: 2, 4 or 8 makes a
-    JPEG's half, quarter or eighth. region: (x, y, width, height) of the result. tolerant: damaged files give what can be
-    had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger pictures are refused (2**28).
+    JPEG's half, quarter or eighth. region: (x, y, width, height) of the result. tolerant: damaged files give what can
+    be had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger pictures are refused (2**28).
     """
     options = {
         "channels": channels,
@@ -71,8 +71,8 @@ def encode(
 ) -> bytes:
     """Pixels as the bytes of a "jpeg" or "png" file.
 
-    JPEG: quality 1 to 100; subsampling 420, 422 or 444; optimize: smaller and slower; progressive; icc: a colour profile
-    to embed. PNG: level, zlib's 0 to 9.
+    JPEG: quality 1 to 100; subsampling 420, 422 or 444; optimize: smaller and slower; progressive; icc: a colour
+    profile to embed. PNG: level, zlib's 0 to 9.
     """
     if format not in ("jpeg", "png"):
         raise ArgumentError(f"format={format!r}: it is 'jpeg' or 'png'")

@@ -118,7 +118,6 @@ def _stay_encrypted(
 # ---- making ----
 
 
-
 def _skips(on_error: str) -> bool:
     if on_error not in ("raise", "skip"):
         raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
@@ -340,8 +339,8 @@ def select(
 ) -> Result:
     """Some fields and samples of a file, undecoded, into a new MLDF file.
 
-    samples: numbers in the order that the result will have, or a slice; keys: their names instead. where: an expression over the fields, as
-    docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``.
+    samples: numbers in the order that the result will have, or a slice; keys: their names instead. where: an expression
+    over the fields, as docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``.
     """
     began = time.monotonic()
     if samples is not None and keys is not None:

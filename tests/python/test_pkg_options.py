@@ -1,4 +1,4 @@
-"""Every option of the command is an argument of the Python package, or stands in a list of those that make no sense there."""
+"""Every option of the command is an argument of the Python package, or is listed as one that makes no sense there."""
 
 import inspect
 import json
@@ -138,7 +138,11 @@ def test_convert_leaves_out_what_does_not_fit(tmp_path):
     with pytest.raises(mldf.Error, match="null"):
         mldf.convert(tmp_path / "a.mldf", tmp_path / "a.beton")
     result = mldf.convert(tmp_path / "a.mldf", tmp_path / "a.beton", on_error="skip")
-    assert result.written == 2 and len(result.skipped) == 2 and mldf.open(tmp_path / "a.beton").column("x").tolist() == [0, 2]
+    assert (
+        result.written == 2
+        and len(result.skipped) == 2
+        and mldf.open(tmp_path / "a.beton").column("x").tolist() == [0, 2]
+    )
     with pytest.raises(mldf.errors.ArgumentError, match="'raise' or 'skip'"):
         mldf.convert(tmp_path / "a.mldf", tmp_path / "b.beton", on_error="ignore")
 
