@@ -100,8 +100,8 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
     mldf_status status;
     int backend = 0, tar_index = MLDF_TAR_INDEX_USE;
     if (!PyArg_ParseTuple(args, "yO!O", &path, &PyDict_Type, &dict, &types) || !option_int(dict, "backend", &backend) ||
-        !option_int(dict, "tar_index", &tar_index) ||
-        !option_bool(dict, "verify", &options.verify) || !option_bool(dict, "without_key", &options.without_key) ||
+        !option_int(dict, "tar_index", &tar_index) || !option_bool(dict, "verify", &options.verify) ||
+        !option_bool(dict, "without_key", &options.without_key) ||
         !option_secret(dict, "key", "passphrase", &options.secret))
         return NULL;
     struct context *context = context_new(state, types);

@@ -163,7 +163,8 @@ static bool fill_convert(struct operation *op, mldf_convert_options *o) {
            option_bool(op->options, "drop_fields", &o->drop_fields) && option_bool(op->options, "lz4", &o->lz4) &&
            option_u64(op->options, "dataset_version", &o->dataset_version) &&
            option_u64(op->options, "created", &o->created) &&
-           option_bool(op->options, "skip_unfit", &o->skip_bad_samples); /* the writer has a skip_bad_samples of its own */
+           option_bool(op->options, "skip_unfit",
+                       &o->skip_bad_samples); /* the writer has a skip_bad_samples of its own */
 }
 
 static PyObject *convert(PyObject *module, PyObject *args) {

@@ -145,6 +145,20 @@ class Operation:
     def __hash__(self) -> int:
         return hash(self.text)
 
+    def __or__(self, step: Any) -> Steps:
+        """``Resize(224) | HorizontalFlip()`` is the list of both."""
+        out: Steps = Steps([self]) | step
+        return out
+
+
+class Steps(list[Any]):
+    """A list of steps that grows by ``|``."""
+
+    def __or__(self, step: Any) -> Steps:
+        if not isinstance(step, (list, tuple)) and not callable(step) and not isinstance(step, Operation):
+            return NotImplemented
+        return Steps([*self, *(step if isinstance(step, (list, tuple)) else [step])])
+
 
 def _same(value: Any, default: Any) -> bool:
     if isinstance(value, (list, tuple)) and isinstance(default, (list, tuple)):

@@ -1,13 +1,14 @@
 """Names of FFCV, TurboLoader and torchvision: what they give is what our own names give; the pages that say so run."""
 
 import doctest
-import os
-import pathlib
+import importlib
+import importlib.util
 import re
-import warnings
 
 import mldf
 import numpy as np
+import pages
+import peers
 import pkg
 import pytest
 from mldf.compat import ffcv, turboloader
@@ -104,6 +105,7 @@ def test_ffcv_names(path):
                 ffcv.RandomHorizontalFlip(),
                 ffcv.RandomTranslate(2),
                 ffcv.Cutout(4),
+                ffcv.Poison(np.full((2, 2, 3), 9), np.full((2, 2), 0.5), [1, 7]),
                 ffcv.ToTorchImage(),
                 ffcv.NormalizeImage(mean, std, np.float16),
             ],
@@ -113,10 +115,11 @@ def test_ffcv_names(path):
     ours = plain(
         path,
         [
-            mldf.RandomResizedCrop((24, 24)),
+            mldf.RandomResizedCrop((24, 24), filter="area"),
             mldf.HorizontalFlip(),
             mldf.RandomTranslate(2, (0, 0, 0)),
             mldf.Cutout(4, (0, 0, 0)),
+            mldf.Poison([1, 7], (2, 2), (9, 9, 9), alpha=0.5, clamp=(0, 255)),
             mldf.CHW(),
             mldf.Normalize(mean.tolist(), std.tolist(), 255),
             mldf.Cast("f16"),
@@ -137,7 +140,7 @@ def test_ffcv_mixup_of_picture_and_label(path):
             "label": [ffcv.IntDecoder(), ffcv.LabelMixup(0.5), ffcv.MixupToOneHot(10)],
         },
     )
-    base = plain(path, [mldf.CenterResizedCrop(16, 1), mldf.CHW()])
+    base = plain(path, [mldf.CenterResizedCrop(16, 1, "area"), mldf.CHW()])
     for mixed, clean in zip(loader, base):
         assert mixed.label.shape == (8, 10) and np.allclose(mixed.label.sum(1), 1)
         for i in range(8):
@@ -175,13 +178,17 @@ def test_ffcv_reads_betons(tmp_path, path):
 
 def test_turboloader_names(path):
     steps = [turboloader.Resize(20, 16), turboloader.RandomHorizontalFlip(), turboloader.ImageNetNormalize()]
-    images, labels = next(
+    images, meta = next(
         iter(turboloader.DataLoader(path, 8, transform=turboloader.Compose(steps), output_format="numpy_chw"))
     )
-    assert images.shape == (8, 3, 16, 20) and images.dtype == np.float32 and labels.tolist() == list(range(8))
+    assert images.shape == (8, 3, 16, 20) and images.dtype == np.float32 and meta["label"].tolist() == list(range(8))
+    assert meta["indices"] == list(range(8)) and meta["batch_size"] == 8 and meta["decode_failures"] == 0
+    assert (meta["height"], meta["width"], meta["channels"]) == (16, 20, 3) and "filenames" not in meta
     loader = turboloader.DataLoader(path, 8, shuffle=True, image_size=16, train_aug=True, output_format="numpy", seed=1)
     ours = plain(path, [mldf.RandomResizedCrop((16, 16)), mldf.HorizontalFlip(), mldf.ToFloat()], shuffle=True, seed=1)
-    assert same(loader, ours) and len(loader) == 4
+    for (images, meta), batch in zip(loader, ours, strict=True):
+        assert np.array_equal(images, batch.image) and np.array_equal(meta["label"], batch.label)
+    assert len(loader) == 4
     with turboloader.DataLoader(path, 8, image_size=(8, 12)) as loader:
         samples = next(iter(loader))
     assert len(samples) == 8 and samples[3]["image"].shape == (8, 12, 3) and samples[3]["label"] == 3
@@ -222,46 +229,148 @@ def test_the_examples_in_the_docstrings_hold(module):
     assert found.failed == 0 and found.attempted > 0
 
 
+# ---- what the others have, and what is here of it ----
+
+PEERS = sorted(peers.PEERS)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_every_name_of_the_others_is_here_or_the_page_says_why_not(peer):
+    compat = importlib.import_module(f"mldf.compat.{peer}")
+    names, left_out = peers.names(peer), peers.not_here(peer)
+    assert all(callable(getattr(compat, name)) for name in compat.__all__)
+    assert names - set(compat.__all__) - set(left_out) == set(), "neither here nor in the page's table"
+    assert set(left_out) <= names and not set(left_out) & set(compat.__all__), "the page's table is out of date"
+    assert all(len(reason) > 10 for reason in left_out.values())
+
+
+def test_the_names_are_those_of_the_real_torchvision():
+    if not installed("torchvision"):
+        pytest.skip("torchvision is not installed (make torch)")
+    peers.import_torchvision()
+    peers.check_real("torchvision")
+
+
+@pytest.mark.parametrize(
+    ("steps", "want"),
+    [
+        ([tv.ToImage(), tv.Resize(8), tv.ToDtype("float32", scale=True)], [mldf.Resize(8), mldf.ToFloat(), mldf.CHW()]),
+        ([tv.PILToTensor(), tv.ConvertImageDtype(), tv.Resize(8)], [mldf.Resize(8), mldf.ToFloat(), mldf.CHW()]),
+        ([tv.ToTensor(), tv.Normalize(0.5, 0.5, inplace=True)], [mldf.Normalize(0.5, 0.5), mldf.CHW()]),
+        ([tv.RGB(), tv.Identity(), tv.ToPureTensor(), tv.Lambda(abs)], [mldf.Decode(channels=3), abs]),
+        ([tv.ToTensor(), abs], [mldf.ToFloat(), mldf.CHW(), abs]),
+        ([tv.RandomApply([tv.ColorJitter(0.4)], p=0.8)], [mldf.ColorJitter(0.4, p=0.8)]),
+        ([tv.RandomApply(tv.RandomInvert(0.5), p=0.5)], [mldf.RandomInvert(0.25)]),
+        ([tv.Grayscale(num_output_channels=3), tv.Resize(8, 3)], [mldf.Grayscale(3), mldf.Resize(8, "bicubic")]),
+    ],
+)
+def test_torchvisions_lists_in_our_order(steps, want):
+    assert tv.Compose(steps) == want
+
+
+def test_torchvision_refuses_what_it_cannot_do(path):
+    for steps in ([tv.ColorJitter(0.4), tv.GaussianBlur(3)], [tv.Resize(8)]):
+        with pytest.raises(mldf.errors.UnsupportedError, match="RandomApply"):
+            tv.RandomApply(steps)
+    assert len(list(plain(path, tv.Compose([tv.Resize((8, 8)), tv.RandomPhotometricDistort(p=1)])))) == 4
+
+
+def test_ffcv_poison_and_labels_by_sample(path):
+    """A trigger of two colours, half of it see-through, as FFCV defines it: temp * (1 - alpha) + mask * alpha."""
+    mask, alpha = np.zeros((16, 16, 3)), np.zeros((16, 16))
+    mask[2:5, 3:9], alpha[2:5, 3:9] = (255, 0, 10), 1
+    mask[4:8, 5:7], alpha[4:8, 5:7] = (0, 200, 0), 0.5
+    chosen = [17, 3, 8]
+    centre = ffcv.CenterCropRGBImageDecoder((16, 16), 1)
+    pipelines = {
+        "image": [centre, ffcv.Poison(mask, alpha, chosen, clamp=(0, 250)), ffcv.ToTorchImage()],
+        "label": [ffcv.IntDecoder(), ffcv.ReplaceLabel(chosen, 77)],
+    }
+    got = list(ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, pipelines=pipelines, index=True))
+    clean = list(
+        ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, pipelines={"image": [centre, ffcv.ToTorchImage()]})
+    )
+    marked = 0
+    for a, b in zip(got, clean, strict=True):
+        for i, n in enumerate(a["index"].tolist()):
+            want = b.image[i].transpose(1, 2, 0).astype(float)
+            if n in chosen:
+                want = np.clip(want * (1 - alpha[:, :, None]) + mask * alpha[:, :, None], 0, 250)
+                # what the clamp does not touch where nothing is blended in
+                want = np.where(alpha[:, :, None] > 0, want, b.image[i].transpose(1, 2, 0))
+                marked += 1
+            assert np.abs(a.image[i].transpose(1, 2, 0) - want).max() <= 0.5
+            assert a.label[i] == (77 if n in chosen else b.label[i])
+    assert marked == 3
+    noise = np.random.default_rng(0).integers(0, 256, (32, 32, 3))
+    with pytest.raises(mldf.errors.UnsupportedError, match="256"):
+        ffcv.Poison(noise, np.ones((32, 32)), [1])
+    with pytest.raises(mldf.errors.ArgumentError, match="alpha"):
+        ffcv.Poison(noise, np.ones((8, 8)), [1])
+
+
+def test_turboloaders_other_names(path):
+    chain = turboloader.Resize(16, 12) | turboloader.RandomHorizontalFlip() | turboloader.ToTensor()
+    assert chain == turboloader.Compose([turboloader.Resize(16, 12), mldf.HorizontalFlip(), mldf.ToFloat(), mldf.CHW()])
+    with pytest.raises(TypeError):
+        chain | 5
+    plain = turboloader.create_loader(path, batch_size=8, target_height=12, target_width=16, output_format="numpy_chw")
+    smooth = turboloader.Loader(path, 8, fast=True, transform=chain, output_format="numpy_chw", antialias=True)
+    a, b = next(iter(plain))[0], next(iter(smooth))[0]
+    assert a.shape == b.shape == (8, 3, 12, 16) and not np.array_equal(a, b)
+    half = turboloader.DataLoader(path, 8, image_size=12, output_format="pytorch", dtype="float16", channels_last=True)
+    if installed("torch"):
+        images, meta = next(iter(half))
+        assert (
+            tuple(images.shape) == (8, 12, 12, 3) and str(images.dtype) == "torch.float16" and meta["batch_size"] == 8
+        )
+    jpeg = mldf.images.encode(pkg.picture(1, 64, 96))
+    assert turboloader.decode_jpeg(jpeg).shape == (64, 96, 3)
+    shapes = [
+        turboloader.decode_jpeg_scaled(jpeg, *size).shape[:2] for size in ((12, 8), (48, 32), (49, 32), (200, 200))
+    ]
+    assert shapes == [(8, 12), (32, 48), (64, 96), (64, 96)]
+    both = {"image": [mldf.Resize((8, 8))], "label": [mldf.OneHot(10)]}
+    for mix in (turboloader.MixUp(), turboloader.CutMix(), tv.MixUp(alpha=0.4), tv.CutMix(num_classes=10)):
+        batch = next(iter(mldf.Loader(path, 8, pipelines=[*both.items(), ("image, label", [mix])])))
+        assert np.allclose(batch.label.sum(1), 1)
+    with pytest.raises(mldf.errors.UnsupportedError, match="pad_mode"):
+        turboloader.RandomCrop(8, 8, 2, turboloader.PaddingMode.REFLECT)
+
+
 # ---- the pages ----
 
-PAGES = ["migrate-ffcv.md", "migrate-turboloader.md", "migrate-torchvision.md", "python-loader.md"]
 
-
-def blocks(page):
-    """(line, code) of a page's Python, unless `<!-- not run ... -->` stands before it."""
-    text = (pathlib.Path(pkg.ROOT) / "docs" / page).read_text()
-    for match in re.finditer(r"(<!-- not run[^>]*-->\n)?```python\n(.*?)```", text, re.S):
-        if not match.group(1):
-            yield text.count("\n", 0, match.start()) + 2, match.group(2)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_code_in_the_pages_runs(page, path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("photos.mldf", "train.mldf"):
-        os.symlink(path, name)
-    mldf.convert(path, "train.beton")
-    mldf.convert(path, "train.tar")
-    names, skipped = {}, []
-    found = list(blocks(page))
-    assert found
-    for line, code in found:
-        missing = [
-            m
-            for m in ("torch", "ffcv", "turboloader", "torchvision", "numba")
-            if re.search(rf"^\s*(import|from) {m}\b", code, re.M) and not _there(m)
-        ]
-        if missing:
-            skipped.append(f"{page}:{line} needs {missing[0]}")
-            continue
-        exec(compile("\n" * (line - 1) + code, page, "exec"), names)
-    if any(text.endswith("torch") for text in skipped):
-        pytest.skip("; ".join(skipped))
-    for text in skipped:
-        warnings.warn(f"not run: {text}", stacklevel=1)  # the library that one comes from
-
-
-def _there(module):
-    import importlib.util
-
+def installed(module):
     return importlib.util.find_spec(module) is not None
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    pages.make_data(folder)
+    return folder
+
+
+@pytest.mark.parametrize("page", ["migrate-ffcv.md", "migrate-turboloader.md", "python-loader.md"])
+def test_our_code_in_the_pages_runs(page, data, monkeypatch):
+    """What is the other library's runs in `make interop`, which compares the batches, too."""
+    monkeypatch.chdir(data)
+    found = [block for block in pages.blocks(page) if not block.label.startswith("before")]
+    needs = {m for b in found for m in ("torch", "numba") if re.search(rf"^\s*(import|from) {m}\b", b.code, re.M)}
+    missing = sorted(m for m in needs if not installed(m))
+    if missing:
+        pytest.skip(f"{page} needs {', '.join(missing)} (make torch)")
+    names = {}
+    for block in found:
+        block.run(names)
+    assert found
+
+
+def test_before_and_after_torchvision(data, monkeypatch):
+    """With the real one: the batches of before and after are compared."""
+    if not installed("torchvision"):
+        pytest.skip("torchvision is not installed (make torch)")
+    peers.import_torchvision()
+    monkeypatch.chdir(data)
+    assert pages.run("migrate-torchvision.md", {}) == 3

@@ -1,7 +1,8 @@
 #!/bin/bash
-# tools/interop/run.sh BUILD FOLDER: our files before the real TurboLoader and the real FFCV.
+# tools/interop/run.sh BUILD FOLDER: our files before the real TurboLoader and the real FFCV, and mldf.compat beside them.
 #
-# BUILD has the program interop_files; FOLDER (build/interop) gets the two environments, FFCV's own files, and ours.
+# BUILD has the program interop_files and the Python package; FOLDER (build/interop) gets the two environments, FFCV's own files,
+# and ours.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -29,3 +30,9 @@ done
 echo "After mldf convert to MLDF and back:"
 "$folder/turboloader/bin/python" tools/interop/check_turboloader.py "$journey"
 "$folder/ffcv/bin/python" tools/interop/check_ffcv.py "$folder/golden" "$journey"
+
+# The names that people know, and the pages for those who come from there: before and after, with the real library.
+cmake --install "$build" --component python --prefix "$folder/package" >/dev/null
+for peer in turboloader ffcv; do
+    PYTHONPATH="$folder/package" "$folder/$peer/bin/python" tools/interop/check_pages.py "$peer" "$folder/pages-$peer"
+done

@@ -1,14 +1,15 @@
-"""FFCV's names: fields, decoders, transforms, DatasetWriter and Loader.
+"""FFCV's names: fields, decoders, transforms, DatasetWriter and Loader (FFCV 1.0.2).
 
 >>> from mldf.compat.ffcv import Loader, OrderOption, RandomResizedCropRGBImageDecoder, ToTensor, ToTorchImage
 
 A ``Loader`` opens the .beton files that FFCV wrote, and all else that mldf reads. What differs: numbers come as (B,),
-not (B, 1), so Squeeze does nothing to them; nothing is compiled by Numba; seed defaults to 0.
+not (B, 1), so Squeeze does nothing to them; nothing is compiled by Numba; seed defaults to 0. docs/migrate-ffcv.md has
+all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -42,6 +43,7 @@ __all__ = [
     "NDArrayField",
     "NormalizeImage",
     "OrderOption",
+    "Poison",
     "RGBImageField",
     "RandomBrightness",
     "RandomColorJitter",
@@ -180,20 +182,20 @@ def SimpleRGBImageDecoder() -> Operation:
 
 
 def CenterCropRGBImageDecoder(output_size: Sequence[int], ratio: float) -> Operation:
-    """mldf.CenterResizedCrop."""
-    return ops.CenterResizedCrop(tuple(output_size), ratio)
+    """mldf.CenterResizedCrop with FFCV's filter: the mean of the area."""
+    return ops.CenterResizedCrop(tuple(output_size), ratio, "area")
 
 
 def RandomResizedCropRGBImageDecoder(
     output_size: Sequence[int], scale: Any = (0.08, 1.0), ratio: Any = (0.75, 4 / 3)
 ) -> Operation:
-    """mldf.RandomResizedCrop."""
-    return ops.RandomResizedCrop(tuple(output_size), scale, ratio)
+    """mldf.RandomResizedCrop with FFCV's filter."""
+    return ops.RandomResizedCrop(tuple(output_size), scale, ratio, "area")
 
 
 def RandomResizedCrop(scale: Any, ratio: Any, size: Any) -> Operation:
-    """mldf.RandomResizedCrop."""
-    return ops.RandomResizedCrop(size, scale, ratio)
+    """mldf.RandomResizedCrop with FFCV's filter."""
+    return ops.RandomResizedCrop(size, scale, ratio, "area")
 
 
 def RandomHorizontalFlip(flip_prob: float = 0.5) -> Operation:
@@ -284,11 +286,43 @@ def Squeeze(*dims: int) -> Mark:
 
 
 def ReplaceLabel(indices: Any, new_label: int) -> Operation:
-    """Refused: FFCV's chooses samples, mldf.ReplaceLabel labels."""
-    raise UnsupportedError(
-        "ReplaceLabel: FFCV's takes numbers of samples; mldf.ReplaceLabel(from_, to) changes labels. For samples, "
-        "write a callable on the batch: Loader(index=True, transform=...)"
-    )
+    """mldf.ReplaceLabel of samples."""
+    return ops.ReplaceLabel(indices=sorted(int(i) for i in indices), label=new_label)
+
+
+RECTANGLES = 256
+"""How many an mldf.Poison pipeline of a mask may have."""
+
+
+def Poison(mask: Any, alpha: Any, indices: Any, clamp: Any = (0, 255)) -> list[Operation]:
+    """An mldf.Poison for each rectangle of one colour and opacity in the mask: triggers are small and have few.
+
+    Integers are rounded to the nearest, where FFCV cuts. A mask of more than 256 such rectangles (a photo) is refused.
+    """
+    colours, opacity = np.asarray(mask, float), np.asarray(alpha, float)
+    if colours.shape[:2] != opacity.shape or colours.shape[2:] != (3,):
+        raise ArgumentError(f"Poison: a mask of shape {colours.shape} and an alpha of {opacity.shape}")
+    samples = sorted(int(i) for i in indices)
+    limits = [float(c) for c in clamp]
+    steps: list[Operation] = []
+    for y, x, height, width in _rectangles(np.dstack([colours, opacity]), opacity != 0):
+        if len(steps) == RECTANGLES:
+            raise UnsupportedError(f"Poison: the mask has more than {RECTANGLES} rectangles of one colour")
+        colour = colours[y, x].tolist()
+        steps.append(ops.Poison(samples, (height, width), colour, x, y, float(opacity[y, x]), limits))
+    return steps
+
+
+def _rectangles(values: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> Iterator[tuple[int, int, int, int]]:
+    """(y, x, height, width) of parts where all values are equal; together all that is wanted, each pixel once."""
+    left = wanted.copy()
+    while left.any():
+        y, x = (int(v) for v in np.argwhere(left)[0])
+        like = left & (values == values[y, x]).all(-1)
+        width = int(np.argmin(np.append(like[y, x:], False)))
+        height = int(np.argmin(np.append(like[y:, x : x + width].all(1), False)))
+        left[y : y + height, x : x + width] = False
+        yield y, x, height, width
 
 
 def ToTensor() -> Mark:
@@ -307,7 +341,7 @@ def ModuleWrapper(module: Any) -> Any:
 
 
 def ImageMixup(alpha: float, same_lambda: bool = True) -> Mark:
-    """Goes with a LabelMixup of the same alpha. Each pair has its own lambda."""
+    """Goes with a LabelMixup of the same alpha. Each sample has a lambda of its own, as with same_lambda=False."""
     del same_lambda
     return Mark("ImageMixup", alpha)
 

@@ -1,4 +1,4 @@
-"""torchvision.transforms' names for mldf's operations.
+"""torchvision.transforms' names, those of v2 too, for mldf's operations (torchvision 0.28).
 
 >>> from mldf.compat import torchvision as T
 >>> T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize((0.5,) * 3, (0.5,) * 3)])
@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import ops
 from ..errors import UnsupportedError
-from ..ops import CenterCrop, Grayscale, RandomGrayscale
+from ..ops import CenterCrop, RandomGrayscale
 from ..pipeline import Operation, Step, dtype_word
 
 __all__ = [
@@ -26,13 +26,17 @@ __all__ = [
     "CutMix",
     "GaussianBlur",
     "Grayscale",
+    "Identity",
     "InterpolationMode",
+    "Lambda",
     "MixUp",
     "Normalize",
     "PILToTensor",
+    "RGB",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
+    "RandomApply",
     "RandomAutocontrast",
     "RandomCrop",
     "RandomEqualize",
@@ -41,6 +45,7 @@ __all__ = [
     "RandomHorizontalFlip",
     "RandomInvert",
     "RandomPerspective",
+    "RandomPhotometricDistort",
     "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
@@ -49,6 +54,7 @@ __all__ = [
     "Resize",
     "ToDtype",
     "ToImage",
+    "ToPureTensor",
     "ToTensor",
     "TrivialAugmentWide",
 ]
@@ -67,26 +73,39 @@ class InterpolationMode(Enum):
     LANCZOS = "lanczos"
 
 
+_PIL = ("nearest", "lanczos", "bilinear", "bicubic", "box")
+
+
 def _filter(mode: Any) -> str:
-    """Of ours, torchvision's own enum, or a word."""
-    return str(getattr(mode, "value", mode))
+    """Of ours, torchvision's own enum, a word, or Pillow's number."""
+    value = getattr(mode, "value", mode)
+    return _PIL[value] if isinstance(value, int) and 0 <= value < len(_PIL) else str(value)
+
+
+_SIZED = (ops.Resize, ops.RandomResizedCrop)  # before floats, in C
 
 
 def Compose(transforms: Sequence[Step | Sequence[Step]]) -> list[Step]:
-    """The same as a plain list; a ToTensor right before Normalize is left to Normalize, which does its work."""
+    """A list, in the order that suits the loader.
+
+    Pictures have their channels last until the end: what ToTensor, ToImage and PILToTensor say of them is done behind
+    all operations. Resizing comes before floats. A ToTensor before Normalize is left to Normalize, which does its work.
+    """
     flat: list[Any] = []
     for transform in transforms:
         flat += transform if isinstance(transform, (list, tuple)) else [transform]
+    end = next((i for i, step in enumerate(flat) if not isinstance(step, Operation)), len(flat))  # callables
+    steps = [step for step in flat[:end] if step != ops.CHW()]
+    planar = [ops.CHW()] * (len(steps) < end)
+    sized = max((i for i, step in enumerate(steps) if isinstance(step, _SIZED)), default=-1)
+    early = [step for step in steps[: max(sized, 0)] if isinstance(step, ops.ToFloat)]
+    steps = [s for s in steps[: sized + 1] if s not in early] + early[:1] + steps[sized + 1 :]
     out: list[Step] = []
-    i = 0
-    while i < len(flat):
-        if flat[i : i + 2] == ToTensor() and i + 2 < len(flat) and isinstance(flat[i + 2], ops.Normalize):
-            out += [flat[i + 2], ops.CHW()]  # the same values: u8 / 255 is part of normalize
-            i += 3
-        else:
-            out.append(flat[i])
-            i += 1
-    return out
+    for step in steps:
+        if isinstance(step, ops.Normalize) and out and isinstance(out[-1], ops.ToFloat):
+            out.pop()  # the same values: u8 / 255 is part of normalize
+        out.append(step)
+    return [*out, *planar, *flat[end:]]
 
 
 def RandomResizedCrop(
@@ -124,6 +143,11 @@ def RandomHorizontalFlip(p: float = 0.5) -> Operation:
 def RandomVerticalFlip(p: float = 0.5) -> Operation:
     """mldf.VerticalFlip."""
     return ops.VerticalFlip(p)
+
+
+def Grayscale(num_output_channels: int = 1) -> Operation:
+    """The same."""
+    return ops.Grayscale(num_output_channels)
 
 
 def ColorJitter(brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> Operation:
@@ -164,6 +188,22 @@ def RandomAffine(
     )
 
 
+def RandomPhotometricDistort(
+    brightness: Any = (0.875, 1.125),
+    contrast: Any = (0.5, 1.5),
+    saturation: Any = (0.5, 1.5),
+    hue: Any = (-0.05, 0.05),
+    p: float = 0.5,
+) -> Many:
+    """Each with its own draw, in this order; contrast never comes last, and channels are never permuted."""
+    return [
+        ops.ColorJitter(brightness=brightness, p=p),
+        ops.ColorJitter(contrast=contrast, p=p),
+        ops.ColorJitter(saturation=saturation, p=p),
+        ops.ColorJitter(hue=hue, p=p),
+    ]
+
+
 def RandomPerspective(
     distortion_scale: float = 0.5, p: float = 0.5, interpolation: Any = "bilinear", fill: Fill = 0
 ) -> Operation:
@@ -171,8 +211,11 @@ def RandomPerspective(
     return ops.Perspective(distortion_scale, p, _filter(interpolation), fill)
 
 
-def RandomErasing(p: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0) -> Operation:
+def RandomErasing(
+    p: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0, inplace: bool = False
+) -> Operation:
     """mldf.Erasing."""
+    del inplace
     return ops.Erasing(p, scale, ratio, value)
 
 
@@ -231,7 +274,37 @@ def PILToTensor() -> Operation:
 ToImage = PILToTensor
 
 
-def ConvertImageDtype(dtype: Any) -> Many:
+def RGB() -> Operation:
+    """mldf.Decode(channels=3), the first step."""
+    return ops.Decode(channels=3)
+
+
+def Identity() -> Many:
+    """No step at all."""
+    return []
+
+
+ToPureTensor = Identity
+
+
+def Lambda(lambd: Any, *types: Any) -> Any:
+    """The function itself, last in the list: it gets a batch, not a picture."""
+    del types
+    return lambd
+
+
+def RandomApply(transforms: Any, p: float = 0.5) -> Operation:
+    """Of one operation that has a probability: ColorJitter, GaussianBlur ..."""
+    found = Compose(transforms if isinstance(transforms, (list, tuple)) else [transforms])
+    step = found[0] if len(found) == 1 else None
+    if not isinstance(step, Operation) or "p" not in (names := [name for name, _, _ in step.parameters]):
+        raise UnsupportedError("RandomApply: of one operation that has a probability; several would have a draw each")
+    values = list(step._values)
+    values[names.index("p")] *= p
+    return type(step)(*values)
+
+
+def ConvertImageDtype(dtype: Any = "float32") -> Many:
     """Floats are from 0 to 1."""
     return ToDtype(dtype, scale=True)
 
@@ -246,18 +319,19 @@ def ToDtype(dtype: Any, scale: bool = False) -> Many:
     return [ops.ToFloat()] if word == "f32" else [ops.ToFloat(), ops.Cast(word)]
 
 
-def Normalize(mean: Any, std: Any) -> Operation:
+def Normalize(mean: Any, std: Any, inplace: bool = False) -> Operation:
     """Of u8 as well: it is taken from 0 to 1 first."""
+    del inplace
     return ops.Normalize(mean, std)
 
 
-def MixUp(*, alpha: float = 1.0, num_classes: int | None = None) -> Operation:
+def MixUp(*, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Any = "default") -> Operation:
     """For ``{"image, label": [MixUp(...)]}``, behind ``{"label": [mldf.OneHot(classes)]}``."""
-    del num_classes  # OneHot's
+    del num_classes, labels_getter  # OneHot's; the statement's
     return ops.MixUp(alpha)
 
 
-def CutMix(*, alpha: float = 1.0, num_classes: int | None = None) -> Operation:
+def CutMix(*, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Any = "default") -> Operation:
     """As MixUp."""
-    del num_classes
+    del num_classes, labels_getter
     return ops.CutMix(alpha)

@@ -1,40 +1,43 @@
-"""TurboLoader's names: its transforms and its DataLoader.
+"""TurboLoader's names: its transforms and its DataLoader (TurboLoader 2.39).
 
 >>> from mldf.compat.turboloader import DataLoader, ImageNetNormalize, Resize
->>> Resize(224, 160)
-Resize((160, 224))
+>>> Resize(224, 160) | ImageNetNormalize()
+[Resize((160, 224), antialias=False), Normalize('imagenet')]
 
 A ``DataLoader`` opens .tbl files, tar archives and all else that mldf reads. What differs: a batch that somebody keeps
 is never written again, so pin_memory has no ring; caches are the page cache's business; seeds are the loader's, not
-each transform's.
+each transform's. docs/migrate-turboloader.md has all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from .. import ops
+from .. import images, ops
 from ..errors import ArgumentError, UnsupportedError
-from ..loader import Loader
-from ..ops import Grayscale
-from ..pipeline import Operation
+from ..loader import Loader as Base
+from ..pipeline import Operation, Steps
 from ..suggest import choice
 
 __all__ = [
     "CenterCrop",
     "ColorJitter",
     "Compose",
+    "CutMix",
     "DataLoader",
     "FastDataLoader",
     "GaussianBlur",
     "Grayscale",
     "ImageNetNormalize",
     "InterpolationMode",
+    "Loader",
+    "MixUp",
     "Normalize",
+    "PaddingMode",
     "RandAugment",
     "RandomAffine",
     "RandomCrop",
@@ -48,6 +51,9 @@ __all__ = [
     "Resize",
     "TensorFormat",
     "ToTensor",
+    "create_loader",
+    "decode_jpeg",
+    "decode_jpeg_scaled",
 ]
 
 
@@ -68,14 +74,25 @@ class TensorFormat(Enum):
     TENSORFLOW_HWC = 2
 
 
-def Compose(transforms: list[Any]) -> list[Any]:
-    """A list."""
-    return list(transforms)
+class PaddingMode(Enum):
+    """Of RandomCrop: CONSTANT alone is there."""
+
+    CONSTANT = 0
+    EDGE = 1
+    REFLECT = 2
+
+
+def Compose(transforms: Sequence[Any]) -> Steps:
+    """A list, as ``|`` makes one."""
+    out = Steps()
+    for transform in transforms:
+        out = out | transform
+    return out
 
 
 def Resize(width: int, height: int, interpolation: InterpolationMode = InterpolationMode.BILINEAR) -> Operation:
-    """Width first, as TurboLoader has it."""
-    return ops.Resize((height, width), interpolation.value)
+    """Width first, as TurboLoader has it; and not antialiased, unless the DataLoader is told to."""
+    return ops.Resize((height, width), interpolation.value, False)
 
 
 def CenterCrop(width: int, height: int) -> Operation:
@@ -107,10 +124,27 @@ def ImageNetNormalize(to_float: bool = True) -> Operation:
     return ops.Normalize("imagenet")
 
 
-def ToTensor(format: TensorFormat = TensorFormat.PYTORCH_CHW, normalize: bool = True) -> list[Operation]:
+def ToTensor(format: TensorFormat = TensorFormat.PYTORCH_CHW, normalize: bool = True) -> Steps:
     """Floats from 0 to 1, channels first or last."""
     layout = [ops.HWC()] if format is TensorFormat.TENSORFLOW_HWC else [ops.CHW()]
-    return [*([ops.ToFloat()] if normalize else []), *layout]
+    return Steps([*([ops.ToFloat()] if normalize else []), *layout])
+
+
+def Grayscale(num_output_channels: int = 1) -> Operation:
+    """mldf.Grayscale."""
+    return ops.Grayscale(num_output_channels)
+
+
+def MixUp(alpha: float = 0.4, seed: int = 0) -> Operation:
+    """For ``{"image, label": [MixUp()]}`` of mldf.Loader, behind ``{"label": [mldf.OneHot(classes)]}``."""
+    del seed
+    return ops.MixUp(alpha)
+
+
+def CutMix(alpha: float = 1.0, seed: int = 0) -> Operation:
+    """As MixUp."""
+    del seed
+    return ops.CutMix(alpha)
 
 
 def RandomHorizontalFlip(p: float = 0.5, seed: int = 0) -> Operation:
@@ -205,9 +239,10 @@ FORMATS = ("dict", "numpy", "numpy_chw", "tensorflow", "pytorch", "jax")
 class DataLoader:
     """TurboLoader's arguments for mldf.Loader, which is ``.loader``.
 
-    output_format "pytorch", "numpy_chw" (N, 3, H, W), "numpy", "tensorflow" (N, H, W, 3) give (images, labels) as
-    float32; "dict" a list with a dict for each sample. A transform replaces image_size and train_aug. Cache arguments
-    are accepted and do nothing.
+    output_format "pytorch", "numpy_chw" (N, 3, H, W), "numpy", "tensorflow" (N, H, W, 3) give (images, meta): float32,
+    and a dict with "indices", "filenames" (where samples have keys), "batch_size", "height", "width", "channels",
+    "decode_failures" and, which TurboLoader has not, the other fields, such as "label". "dict" gives a list with a dict
+    for each sample. Cache arguments are accepted and do nothing.
     """
 
     def __init__(
@@ -229,6 +264,8 @@ class DataLoader:
         pin_memory: bool = False,
         prefetch_batches: int = 4,
         dtype: str = "float32",
+        antialias: bool = False,
+        channels_last: bool = False,
         field: str | None = None,
         **ignored: Any,
     ) -> None:
@@ -247,9 +284,11 @@ class DataLoader:
         if field is None and len(images) != 1:
             raise ArgumentError(f"these files have {len(images)} pictures in a sample; say which with field=")
         self.field = field or images[0]
-        steps = _steps(transform, image_size, train_aug, hflip_prob, kind, dtype)
+        steps = _steps(transform, image_size, train_aug, hflip_prob, antialias)
+        planar = kind in ("pytorch", "numpy_chw", "jax") and not channels_last
+        steps = steps if kind == "dict" else _floats(steps, planar, dtype)
         self.kind = kind
-        self.loader = Loader(
+        self.loader = Base(
             dataset,
             batch_size,
             shuffle,
@@ -262,8 +301,11 @@ class DataLoader:
             output={"pytorch": "torch", "jax": "jax"}.get(kind, "numpy"),
             pin_memory=pin_memory,
             batches_ahead=prefetch_batches + 2,
-            index=kind == "dict",
+            index=True,
+            key=dataset.keys is not None,
         )
+        self._ending = f".{self.field}" if dataset._view.files.infos[0]["format"] == "tar" else ""
+        self._planar = kind != "dict" and planar
 
     def __len__(self) -> int:
         return len(self.loader)
@@ -271,15 +313,22 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         """An epoch."""
         for batch in self.loader:
-            names = [n for n in batch.names if n not in (self.field, "index")]
-            if self.kind != "dict":
-                yield (batch[self.field], *(batch[n] for n in names))
+            images, index = batch[self.field], batch["index"].tolist()
+            rest = {n: batch[n] for n in batch.names if n not in (self.field, "index", "key")}
+            names = [key + self._ending for key in batch["key"]] if "key" in batch.names else None
+            if self.kind == "dict":
+                yield list(self._samples(index, names, {"image": images, **rest}))
                 continue
-            arrays = {"image": batch[self.field], **{n: batch[n] for n in names}, "index": batch["index"]}
-            yield [
-                {n: (a[i] if np.ndim(a[i]) else a[i].item()) for n, a in arrays.items()}
-                for i in range(len(batch["index"]))
-            ]
+            height, width, channels = images.shape[2:] + images.shape[1:2] if self._planar else images.shape[1:]
+            told = {"indices": index} if names is None else {"indices": index, "filenames": names}
+            meta = {**told, "batch_size": len(index), "decode_failures": 0}
+            yield images, {**meta, "height": height, "width": width, "channels": channels, **rest}
+
+    @staticmethod
+    def _samples(index: list[int], names: list[str] | None, arrays: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for i, n in enumerate(index):
+            told = {"index": n} if names is None else {"index": n, "filename": names[i]}
+            yield {**told, **{name: (a[i] if np.ndim(a[i]) else a[i].item()) for name, a in arrays.items()}}
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch."""
@@ -309,22 +358,72 @@ class DataLoader:
 FastDataLoader = DataLoader
 
 
-def _steps(transform: Any, image_size: Any, train_aug: bool, hflip_prob: float, kind: str, dtype: str) -> list[Any]:
-    planar = kind in ("pytorch", "numpy_chw", "jax")
-    if transform is not None:
-        steps = list(transform) if isinstance(transform, (list, tuple)) else [transform]
-    elif image_size is not None:
+def create_loader(
+    data_path: Any,
+    loader_type: str = "fast",
+    batch_size: int = 32,
+    num_workers: int | None = None,
+    output_format: str = "numpy",
+    target_height: int = 0,
+    target_width: int = 0,
+    transform: Any = None,
+    **options: Any,
+) -> DataLoader:
+    """A DataLoader; loader_type, max_memory_mb and distributed_seed change nothing."""
+    del loader_type
+    options.pop("max_memory_mb", None)
+    size = (target_height, target_width) if target_height and target_width else None
+    threads = -1 if num_workers is None else num_workers
+    return DataLoader(
+        data_path, batch_size, threads, transform=transform, image_size=size, output_format=output_format, **options
+    )
+
+
+def Loader(
+    data_path: Any, batch_size: int = 32, num_workers: int = 4, fast: bool = False, **options: Any
+) -> DataLoader:
+    """A DataLoader."""
+    return create_loader(data_path, "fast" if fast else "dict", batch_size, num_workers, **options)
+
+
+def decode_jpeg(data: Any) -> np.ndarray[Any, Any]:
+    """mldf.images.decode(channels=3)."""
+    return images.decode(data, channels=3)
+
+
+def decode_jpeg_scaled(data: Any, target_w: int, target_h: int) -> np.ndarray[Any, Any]:
+    """At 1/8, 1/4, 1/2 of its size or all of it: the smallest that covers the target. TurboLoader has steps of 1/8."""
+    about = images.probe(data)
+    for scale in (8, 4, 2):
+        if -(-about["width"] // scale) >= target_w and -(-about["height"] // scale) >= target_h:
+            return images.decode(data, channels=3, scale=scale)
+    return decode_jpeg(data)
+
+
+def _steps(transform: Any, image_size: Any, train_aug: bool, hflip_prob: float, antialias: bool) -> list[Any]:
+    """As the batches have them; without a transform that resizes, image_size does."""
+    given = Compose(transform if isinstance(transform, (list, tuple)) else [] if transform is None else [transform])
+    if image_size is not None and not any(isinstance(s, (ops.Resize, ops.RandomResizedCrop)) for s in given):
         size = (image_size, image_size) if isinstance(image_size, int) else tuple(image_size)
-        steps = [ops.RandomResizedCrop(size), ops.HorizontalFlip(hflip_prob)] if train_aug else [ops.Resize(size)]
-    else:
-        steps = [ops.Decode(channels=3)]
-    flat: list[Any] = []
-    for step in steps:
-        flat += step if isinstance(step, list) else [step]
-    if kind == "dict":
-        return flat
-    if not any(isinstance(s, (ops.ToFloat, ops.Normalize)) for s in flat):
-        flat.append(ops.ToFloat())
-    if planar and not any(isinstance(s, ops.CHW) for s in flat):
-        flat.append(ops.CHW(dtype if dtype != "float32" else "same"))
-    return flat
+        crop = [ops.RandomResizedCrop(size), ops.HorizontalFlip(hflip_prob)]
+        given = Steps(crop if train_aug else [ops.Resize(size, antialias=False)]) | given
+    if antialias:
+        given = Steps(_antialiased(step) if isinstance(step, ops.Resize) else step for step in given)
+    return given or Steps([ops.Decode(channels=3)])
+
+
+def _antialiased(step: ops.Resize) -> ops.Resize:
+    size, filter, _, max_size = step._values
+    return ops.Resize(size, filter, True, max_size)
+
+
+def _floats(steps: list[Any], planar: bool, dtype: str) -> list[Any]:
+    """What every batch of TurboLoader's is."""
+    out = list(steps)
+    if not any(isinstance(s, (ops.ToFloat, ops.Normalize)) for s in out):
+        out.append(ops.ToFloat())
+    if planar and not any(isinstance(s, ops.CHW) for s in out):
+        out.append(ops.CHW(dtype if dtype != "float32" else "same"))
+    elif dtype != "float32":
+        out.append(ops.Cast(dtype))
+    return out
