@@ -89,7 +89,7 @@ class Loader:
     threads           -1: the CPUs that this process may use; 0: all in next(). num_workers is the same
     drop_last         True: last="drop"
     last              of an epoch that does not fill the last batch: "keep" a smaller one, "drop", or "pad" by repeats
-    on_error          of samples that cannot be decoded: "raise", "skip" (its batch gets shorter), "substitute"
+    on_error          of samples that cannot be decoded: "raise", "skip" (its batch gets shorter, even empty), "substitute"
     output            "numpy", "torch" or "jax"
     device            torch or JAX puts batches there; pin_memory (on for CUDA): through pinned memory of torch
     copy              JAX: False looks at the loader's own memory
