@@ -54,6 +54,7 @@ from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_pl
 from .ranks import find_rank
 from .sampling import describe
 from .schema import FieldInfo
+from .signature import check, signature
 from .suggest import choice, near
 
 __all__ = ["Loader"]
@@ -89,7 +90,7 @@ class Loader:
     threads           -1: the CPUs that this process may use; 0: all in next(). num_workers is the same
     drop_last         True: last="drop"
     last              of an epoch that does not fill the last batch: "keep" a smaller one, "drop", or "pad" by repeats
-    on_error          of samples that cannot be decoded: "raise", "skip" (its batch gets shorter, even empty), "substitute"
+    on_error          of samples that cannot be decoded: "raise", "skip" (shorter, even empty batches), "substitute"
     output            "numpy", "torch" or "jax"
     device            torch or JAX puts batches there; pin_memory (on for CUDA): through pinned memory of torch
     copy              JAX: False looks at the loader's own memory
@@ -206,6 +207,7 @@ class Loader:
         }
         if budget and bucket is None:
             raise ArgumentError("budget goes with bucket, the output whose length counts")
+        self._signature = signature(dataset._view.files)
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
         self._output = OUTPUTS[choice("output", output, OUTPUTS)]
         self._convert = self._converter(device, pin_memory, non_blocking, copy)
@@ -434,6 +436,8 @@ class Loader:
         """
         core = self._alive()
         state: dict[str, Any] = json.loads(core.state())
+        if self._signature is not None:
+            state["samples"] = self._signature
         if self._state_of_next:
             state["epoch"], state["consumed"] = self._next_epoch, 0
             state.pop("bucket", None)
@@ -447,7 +451,7 @@ class Loader:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iter() goes on where the state was taken: also with other threads, batch sizes or ranks. Refused
-        with the reason when the order is another (files, order, seed, subset).
+        with the reason when the order is another (number of samples, order, seed, subset), or the samples' keys are.
         """
         core = self._waiting[0] if self._waiting is not None else self._alive()
         if not isinstance(state, Mapping):
@@ -458,6 +462,7 @@ class Loader:
                 wanted[name] = whole(name, wanted.get(name))
             except Error as error:
                 raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}: {error}") from None
+        check(wanted, self._signature)
         if self._is_end(wanted):
             wanted["epoch"], wanted["consumed"] = wanted["epoch"] + 1, 0
             wanted.pop("bucket", None)
