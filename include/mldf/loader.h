@@ -72,7 +72,7 @@ typedef struct mldf_loader_options {
     mldf_order_kind order;
     uint64_t seed, block, window;
 
-    uint64_t batch_size;        /* of this rank */
+    uint64_t batch_size;        /* of this rank; batches that the memory of this machine cannot hold: MLDF_E_LIMIT */
     uint64_t global_batch_size; /* when not 0, instead: of all ranks */
     uint32_t rank, world_size;
     mldf_last last;

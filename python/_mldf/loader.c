@@ -404,14 +404,13 @@ static PyObject *get_place(PyObject *object, void *ignored) {
     return Py_BuildValue("(KK)", (unsigned long long)self->epoch, (unsigned long long)self->consumed);
 }
 
+/* Any thread: it follows from the options alone. */
 static PyObject *loader_count(PyObject *object, PyObject *ignored) {
     struct loader *self = (struct loader *)object;
     (void)ignored;
-    if (!enter(self))
-        return NULL;
-    uint64_t count = mldf_loader_batch_count(self->loader);
-    leave(self);
-    return PyLong_FromUnsignedLongLong(count);
+    if (!self->loader || self->closing)
+        return raise_status(state_of_self(object), MLDF_E_STATE, "this loader is closed");
+    return PyLong_FromUnsignedLongLong(mldf_loader_batch_count(self->loader));
 }
 
 static PyObject *loader_state(PyObject *object, PyObject *ignored) {

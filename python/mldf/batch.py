@@ -85,7 +85,10 @@ def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Conver
         import torch
     except ImportError:
         raise ArgumentError("output='torch': PyTorch is not installed") from None
-    where = torch.device("cpu" if device is None else device)
+    try:
+        where = torch.device("cpu" if device is None else device)
+    except (RuntimeError, TypeError) as error:
+        raise ArgumentError(f"device={device!r}: {str(error).splitlines()[0]}") from None
     cuda = torch.cuda.is_available()
     if where.type == "cuda" and not cuda:
         raise ArgumentError(f"device={device!r}: this PyTorch sees no CUDA device")

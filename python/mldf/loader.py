@@ -46,6 +46,7 @@ from .loader_stats import LoaderStats, summary
 from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
+from .signature import signature
 from .suggest import choice
 
 __all__ = ["Loader"]
@@ -84,7 +85,7 @@ class Loader:
     num_workers       another name of threads
     drop_last         True: last="drop"
     last              of an epoch that does not fill the last batch: "keep" a smaller one, "drop", or "pad" by repeats
-    on_error          of samples that cannot be decoded: "raise", "skip" (its batch gets shorter), "substitute"
+    on_error          of samples that cannot be decoded: "raise", "skip" (shorter, even empty batches), "substitute"
     output            "numpy", "torch" or "jax"
     device            torch or JAX puts batches there
     pin_memory        torch: through its own pinned memory; None: for CUDA
@@ -206,6 +207,7 @@ class Loader:
         }
         if budget and bucket is None:
             raise ArgumentError("budget goes with bucket, the output whose length counts")
+        self._signature = signature(dataset._view.files)
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
@@ -299,14 +301,14 @@ class Loader:
         on all ranks. Taken at an epoch's end, it is the beginning of the next.
         """
         next_epoch = self._next_epoch if self._state_of_next else None
-        return snapshot(self._alive(), self._options, next_epoch)
+        return snapshot(self._alive(), self._options, next_epoch, self._signature)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iter() goes on where the `state` was taken: also with other threads, batch sizes or ranks. Refused
-        with the reason when the order is another (files, order, seed, subset).
+        with the reason when the order is another (number of samples, order, seed, subset), or the samples' keys are.
         """
         core = self._waiting[0].core if self._waiting is not None else self._alive()
-        wanted = checked(state, self._options)
+        wanted = checked(state, self._options, self._signature)
         try:
             form = json.dumps(wanted)
         except (TypeError, ValueError) as error:

@@ -10,6 +10,7 @@ from . import _mldf
 from .arguments import LASTS
 from .errors import ArgumentError, Error, WrongTypeError
 from .limits import whole
+from .signature import check
 
 __all__ = ["checked", "snapshot"]
 
@@ -22,9 +23,15 @@ def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
     return bool(state["consumed"] and (rest == 0 or (drops and 0 < rest < all_ranks)))
 
 
-def snapshot(core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | None) -> dict[str, Any]:
-    """The state of what was taken from the iterator. next_epoch: none is running, this one comes next."""
+def snapshot(
+    core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | None, samples: str | None
+) -> dict[str, Any]:
+    """The state of what was taken from the iterator. next_epoch: none is running, this one comes next. samples: their
+    signature.
+    """
     state: dict[str, Any] = json.loads(core.state())
+    if samples is not None:
+        state["samples"] = samples
     if next_epoch is not None:
         state["epoch"], state["consumed"] = next_epoch, 0
     else:
@@ -36,7 +43,7 @@ def snapshot(core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | N
     return state
 
 
-def checked(state: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def checked(state: Any, options: Mapping[str, Any], samples: str | None) -> dict[str, Any]:
     """A state from outside; the end of an epoch is the beginning of the next."""
     if not isinstance(state, Mapping):
         raise WrongTypeError(f"load_state_dict: the dict of state_dict() is needed, not {type(state).__name__}")
@@ -46,6 +53,7 @@ def checked(state: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             wanted[name] = whole(name, wanted.get(name))
         except Error as error:
             raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}: {error}") from None
+    check(wanted, samples)
     if _is_end(wanted, options):
         wanted["epoch"], wanted["consumed"] = wanted["epoch"] + 1, 0
         wanted.pop("bucket", None)

@@ -430,6 +430,11 @@ def output_names(key: str) -> list[str]:
     return [part.split(" as ")[0].strip() for part in left.split(",")]
 
 
+def _is_struct(fields: Collection[str], name: str) -> bool:
+    dtype = getattr(fields[name], "dtype", None) if isinstance(fields, Mapping) and name in fields else None
+    return dtype is not None and dtype.names is not None
+
+
 def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> Compiled:
     """The text of pipelines, and what it cannot say."""
     out = Compiled()
@@ -450,7 +455,8 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
         names = [key] if key in fields else output_names(key)
         left = quoted(key) if key in fields else key
         if pipeline is None:
-            out.statements.append(f"{left}: drop")
+            if not _is_struct(fields, key):  # is no output anyway, and no input of drop
+                out.statements.append(f"{left}: drop")
             out.named.add(key)
             out.dropped.add(key)
             continue

@@ -264,6 +264,16 @@ def test_several_threads_may_close_at_once(slow):
     assert left_early == 0
 
 
+def test_other_threads_may_look_at_a_loader_in_use(slow):
+    loader = mldf.Loader(slow, 8, pipelines={"image": [mldf.CenterCrop(8)]}, threads=1)
+    it = iter(loader)
+    waiting = threading.Thread(target=lambda: next(it))
+    waiting.start()
+    while waiting.is_alive():
+        assert len(loader) == 8 and "8 batches of 8" in repr(loader) and loader.stats().batches <= 1
+    loader.close()
+
+
 def test_worker_threads_block_all_signals(path):
     before = set(os.listdir("/proc/self/task"))
     loader = load(path, threads=3)

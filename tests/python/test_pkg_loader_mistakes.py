@@ -99,6 +99,8 @@ def test_structs_come_by_their_members(path):
     with pytest.raises(A, match=r"'box' is a struct.*'x = box.x': \[\], 'y = box.y'"):
         mldf.Loader(path, 4, fields=["box"])
     batch = next(iter(mldf.Loader(path, 4, pipelines={"x = box.x": [], "y = box.y": []}, fields=["x", "y"])))
+    left_out = mldf.Loader(path, 4, pipelines={"box": None, "image": None, "score": None})
+    assert left_out.outputs == ("label", "fixed", "pos")
     assert batch.x.tolist() == [0, 1, 2, 3] and batch.y.tolist() == [0, 0.5, 1, 1.5] and batch.x.dtype == np.float32
 
 

@@ -79,6 +79,12 @@ def test_pinning_and_devices_without_cuda(path):
     assert meta.image.device.type == "meta" and meta.image.shape == (8, 3, 8, 8)
 
 
+def test_devices_that_torch_does_not_know(path):
+    for device in ("gpu", object()):
+        with pytest.raises(mldf.errors.ArgumentError, match="device="):
+            load(path, output="torch", device=device)
+
+
 def test_modules_and_functions_come_last(path):
     layer = torch.nn.Flatten()
     batch = next(

@@ -1,0 +1,37 @@
+"""Which samples a state was taken of: so that a run does not go on, unnoticed, with other data of the same size."""
+
+from __future__ import annotations
+
+import bisect
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import StateError
+from .files import Files
+
+__all__ = ["check", "signature"]
+
+
+def signature(files: Files) -> str | None:
+    """Of the first, the middle and the last sample's key; None where there are no keys.
+
+    Files that were divided, joined or encoded anew have the same samples, and the same signature.
+    """
+    if files.count == 0 or not all(i["has_keys"] for i in files.infos if i["num_samples"]):
+        return None
+    total = 0
+    for number in (0, files.count // 2, files.count - 1):
+        part = bisect.bisect_right(files.starts, number) - 1
+        key = files.readers[part].key(number - files.starts[part])
+        total = zlib.crc32(f"{len(key)} {key}".encode(errors="surrogateescape"), total)
+    return f"{total:08x}"
+
+
+def check(state: Mapping[str, Any], own: str | None) -> None:
+    """StateError when the state is of other samples; where one of the two does not know its own, it is believed."""
+    given = state.get("samples")
+    if given is not None and own is not None and given != own:
+        raise StateError(
+            f"load_state_dict: the state was taken of other samples: their keys sign {given}, those here {own}"
+        )
