@@ -176,7 +176,7 @@ class Writer:
         self._names = self._schema.names
         self._known = frozenset(self._names)
         self._converters = [converter(field) for field in self._schema.values()]
-        self._first = self._writer.sample_count()  # of the samples to come
+        self._first = 0 if schema is not None else _sample_count(name)  # number of the first sample to come
         self._calls = 0
         self._skip = bool(options["skip_bad_samples"])
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
@@ -300,6 +300,13 @@ class Writer:
     def __repr__(self) -> str:
         state = "finished" if self.result else f"{len(self):,} samples so far"
         return f"Writer({self.path!r}, {state}, {self._schema!r})"
+
+
+def _sample_count(path: bytes) -> int:
+    reader = _mldf.open_reader(path, {"without_key": True}, registered_types())
+    count = int(reader.info()["num_samples"])
+    reader.close()
+    return count
 
 
 def _key(key: Any) -> bytes:
