@@ -218,7 +218,7 @@ class Writer:
             self._calls += 1
 
     def _ordered(self, sample: Any) -> Sequence[Any]:
-        if isinstance(sample, Mapping):
+        if type(sample) is dict or isinstance(sample, Mapping):
             if not self._known.issuperset(sample):
                 raise no_field(next(name for name in sample if name not in self._known), self._names)
             return [sample.get(name) for name in self._names]

@@ -274,6 +274,55 @@ def test_a_bad_type_spoils_nothing(tmp_path):
         assert len(mldf.open(ds.paths)) == 3
 
 
+def test_damaged_text_is_the_files_fault(tmp_path):
+    path = tmp_path / "a.mldf"
+    mldf.write(path, [("fine", {"a": 1}), ("hellö", {"k": "v"})], {"t": mldf.Text(), "j": mldf.Json()})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"hell")] = 255
+    data[data.index(b'{"k"')] = ord("[")
+    path.write_bytes(data)
+    ds = mldf.open(path)
+    assert ds[0].t == "fine" and ds[0].j == {"a": 1}
+    for name in ("t", "j"):
+        for read in (lambda: ds[1, name], lambda: ds.column(name), lambda: ds.with_fields(name)[1]):
+            with pytest.raises(mldf.errors.CorruptError) as caught:
+                read()
+            assert (caught.value.sample, caught.value.field) == (1, name)
+            assert caught.value.__notes__ == [f"in field {name!r} of sample 1"]
+
+
+# ---- pictures alone ----
+
+
+def test_arguments_of_pictures_are_checked():
+    pixels = np.zeros((4, 5, 3), np.uint8)
+    jpeg = mldf.images.encode(pixels, subsampling="444")
+    assert mldf.images.decode(jpeg, region=[1, 2, 3, 2]).shape == (2, 3, 3)
+    for region in ((2**40, 0, 5, 5), (-1, 0, 1, 1), (0, 0), (0.5, 0, 1, 1)):
+        with pytest.raises(ArgumentError, match="region"):
+            mldf.images.decode(jpeg, region=region)
+    spread = bytes(b for byte in jpeg for b in (byte, 0))
+    assert mldf.images.probe(memoryview(spread)[::2])["format"] == "jpeg"
+    for data in ("a.jpg", None, 5):
+        with pytest.raises(WrongTypeError, match="bytes are needed"):
+            mldf.images.decode(data)
+    for wrong in (
+        pixels.astype(bool),
+        pixels.astype(float),
+        pixels.tolist(),
+        pixels[0, 0],
+        np.zeros((2, 2, 5), np.uint8),
+    ):
+        for call in (mldf.images.encode, lambda p: mldf.images.resize(p, 2, 2)):
+            with pytest.raises(WrongTypeError, match="pixels are"):
+                call(wrong)
+    for width in (0, -1, 2**31, 1.5):
+        with pytest.raises(ArgumentError, match="width"):
+            mldf.images.resize(pixels, width, 2)
+    with pytest.raises(ArgumentError, match="subsampling=411"):
+        mldf.images.encode(pixels, subsampling=411)
+
+
 # ---- whole files ----
 
 
