@@ -368,6 +368,18 @@ def test_numbers_of_tools_are_checked(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a.mldf", "c.mldf", "m.mldf"]
 
 
+def test_the_bar_ends_with_the_last_state(capsys):
+    from mldf.progress import Bar, Progress
+
+    bar = Bar("write", every=0.0)
+    bar(Progress("write", 3, None, 0, None))
+    bar.every = 1000.0
+    bar(Progress("write", 7, None, 0, None))
+    bar.end()
+    drawn = capsys.readouterr().err
+    assert drawn.endswith("\n") and drawn.rstrip().split("\r")[-1].startswith("write  7  ")
+
+
 # ---- errors ----
 
 
