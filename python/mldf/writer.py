@@ -376,14 +376,16 @@ def write(
     fields: Any = None,
     *,
     keys: Iterable[str] | None = None,
+    decrypt: bool = False,
     progress: ProgressArgument = None,
     **options: Any,
 ) -> WriteResult:
     """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, a dict of
     columns, a structured array, another mldf dataset.
 
-    fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along. Options
-    are those of :class:`Writer`.
+    fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along. What comes
+    of an encrypted dataset is encrypted with its secret, unless decrypt says otherwise. Options are those of
+    :class:`Writer`.
 
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
@@ -396,6 +398,8 @@ def write(
         keys = dataset.keys if keys is None and fields is None else keys
         fields = dataset.schema if fields is None else fields
         options.setdefault("card", dataset.card or None)
+        if not decrypt and not options.get("key") and not options.get("passphrase"):
+            options |= dataset._secret()
     if fields is None:
         raise ArgumentError("fields are needed: {'image': mldf.Image(), 'label': mldf.Int()}, say")
     samples, total = _samples(source)

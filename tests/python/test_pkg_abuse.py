@@ -351,6 +351,36 @@ def test_select_takes_what_brackets_take(tmp_path):
             mldf.select(ds, tmp_path / "c.mldf", samples=samples)
 
 
+def test_what_was_encrypted_stays_so(tmp_path):
+    key, path = bytes(range(32)), tmp_path / "e.mldf"
+    mldf.write(path, range(6), LABEL, key=key, keys="abcdef")
+    ds = mldf.open(path, key=key)
+    mldf.select(path, tmp_path / "s0.mldf", keys=["c", "a"], key=key)
+    mldf.select(ds, tmp_path / "s1.mldf", samples=[2, 0])
+    mldf.split(path, tmp_path / "p{}.mldf", count=3, key=key)
+    mldf.split(ds, tmp_path / "q{}.mldf", fractions=[0.5, 0.5])
+    mldf.convert(ds, tmp_path / "c.mldf")
+    mldf.merge(ds, tmp_path / "m.mldf")
+    mldf.write(tmp_path / "w.mldf", ds[::2])
+    made = [p for p in tmp_path.glob("*.mldf") if p != path]
+    assert len(made) == 9
+    for one in made:
+        with pytest.raises(mldf.errors.KeyMissingError):
+            mldf.open(one)
+        assert len(mldf.open(one, key=key)) in (2, 3, 6)
+    assert mldf.open(tmp_path / "s0.mldf", key=key).column("label").tolist() == [2, 0]
+    mldf.select(ds, tmp_path / "x0.mldf", decrypt=True)
+    mldf.split(ds, tmp_path / "x{}.mldf", count=6, decrypt=True, overwrite=True)
+    mldf.write(tmp_path / "x1.mldf", ds, decrypt=True)
+    assert [len(mldf.open(tmp_path / f"x{i}.mldf")) for i in range(2)] == [6, 6]
+    mldf.write(tmp_path / "other.mldf", ds, passphrase="another")
+    assert len(mldf.open(tmp_path / "other.mldf", passphrase="another")) == 6
+    with pytest.raises(ArgumentError, match="samples and keys"):
+        mldf.select(ds, tmp_path / "y.mldf", samples=[1], keys=["a"])
+    with pytest.raises(NoSampleError):
+        mldf.select(ds, tmp_path / "y.mldf", keys=["zz"])
+
+
 def test_numbers_of_tools_are_checked(tmp_path):
     ds = numbers(tmp_path / "a.mldf", 10)
     for name, value in (("count", -1), ("bytes", 1.5), ("count", 2**64)):
