@@ -85,6 +85,11 @@ PyObject *raise_error(struct module_state *state, const mldf_error *err) {
     return NULL;
 }
 
+void place_error(PyObject *exception, uint64_t sample, const char *field) {
+    if (set_attribute(exception, "sample", PyLong_FromUnsignedLongLong(sample)))
+        set_attribute(exception, "field", PyUnicode_FromString(field));
+}
+
 PyObject *raise_status(struct module_state *state, mldf_status status, const char *message) {
     mldf_error err = {.status = status, .offset = MLDF_NONE, .sample = MLDF_NONE};
     PyOS_snprintf(err.message, sizeof err.message, "%s", message);

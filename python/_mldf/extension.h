@@ -57,6 +57,8 @@ bool load_exceptions(struct module_state *state);
 /* Sets the exception of err->status, with status, offset, sample and field as attributes. Returns NULL. */
 PyObject *raise_error(struct module_state *state, const mldf_error *err);
 PyObject *raise_status(struct module_state *state, mldf_status status, const char *message);
+/* Where it happened, on an exception of ours that does not know. */
+void place_error(PyObject *exception, uint64_t sample, const char *field);
 /* n, or None for MLDF_NONE. */
 PyObject *number_or_none(uint64_t n);
 

@@ -149,6 +149,38 @@ static PyObject *struct_object(struct module_state *state, struct handle *handle
     return out;
 }
 
+/* What a decode in Python raised goes up as it is, with a note of where; an error of ours has members for that, too. */
+static void note_place(struct module_state *state, const struct handle *handle, const struct slot *slot,
+                       const struct cell *cell) {
+    const mldf_field *field = mldf_schema_field(mldf_reader_schema(handle->reader), slot->field);
+    PyObject *type, *error, *trace, *note = NULL, *done = NULL;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    if (error && PyObject_IsInstance(error, state->exceptions[EXCEPTION_COUNT - 1]) == 1)
+        place_error(error, cell->sample, field->name);
+    if (error)
+        note = PyUnicode_FromFormat("in field '%s' of sample %llu", field->name, (unsigned long long)cell->sample);
+    if (note)
+        done = PyObject_CallMethod(error, "add_note", "O", note);
+    PyErr_Clear(); /* a note that cannot be made is not missed */
+    Py_XDECREF(note);
+    Py_XDECREF(done);
+    PyErr_Restore(type, error, trace);
+}
+
+/* Text that is none: the file was damaged, or written by something else. */
+static PyObject *text_object(struct module_state *state, const struct handle *handle, const struct slot *slot,
+                             const struct cell *cell) {
+    const mldf_value *v = &cell->value;
+    PyObject *out = PyUnicode_DecodeUTF8(v->data ? v->data : "", (Py_ssize_t)v->bytes, NULL);
+    if (out || !PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))
+        return out;
+    PyErr_Clear();
+    raise_status(state, MLDF_E_CORRUPT, "the text is not UTF-8");
+    note_place(state, handle, slot, cell);
+    return NULL;
+}
+
 static PyObject *plain_object(struct module_state *state, struct handle *handle, const struct slot *slot,
                               struct cell *cell) {
     const mldf_value *v = &cell->value;
@@ -162,7 +194,7 @@ static PyObject *plain_object(struct module_state *state, struct handle *handle,
     case MLDF_KIND_FLOAT:
         return PyFloat_FromDouble(v->as.f);
     case MLDF_KIND_TEXT:
-        return PyUnicode_DecodeUTF8(v->data ? v->data : "", (Py_ssize_t)v->bytes, NULL);
+        return text_object(state, handle, slot, cell);
     case MLDF_KIND_ARRAY:
         return array_object(state, handle, slot, cell);
     case MLDF_KIND_STRUCT:
@@ -174,22 +206,6 @@ static PyObject *plain_object(struct module_state *state, struct handle *handle,
     return bytes_object(v->data, v->bytes);
 }
 
-/* What the user's decode raised goes up as it is, with a note of where. */
-static void note_place(const struct handle *handle, const struct slot *slot, const struct cell *cell) {
-    PyObject *type, *error, *trace, *done = NULL;
-    PyErr_Fetch(&type, &error, &trace);
-    PyErr_NormalizeException(&type, &error, &trace);
-    const mldf_field *field = mldf_schema_field(mldf_reader_schema(handle->reader), slot->field);
-    PyObject *note =
-        PyUnicode_FromFormat("in field '%s' of sample %llu", field->name, (unsigned long long)cell->sample);
-    if (note && error)
-        done = PyObject_CallMethod(error, "add_note", "O", note);
-    PyErr_Clear(); /* a note that cannot be made is not missed */
-    Py_XDECREF(note);
-    Py_XDECREF(done);
-    PyErr_Restore(type, error, trace);
-}
-
 PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell) {
     PyObject *plain = plain_object(state, handle, slot, cell);
     if (!plain || !slot->decode || cell->value.kind == MLDF_KIND_NULL)
@@ -197,7 +213,7 @@ PyObject *cell_object(struct module_state *state, struct handle *handle, const s
     PyObject *out = PyObject_CallFunctionObjArgs(slot->decode, plain, NULL);
     Py_DECREF(plain);
     if (!out)
-        note_place(handle, slot, cell);
+        note_place(state, handle, slot, cell);
     return out;
 }
 

@@ -177,8 +177,12 @@ def _member(field: FieldInfo, name: str, dtype: np.dtype[Any]) -> Converter:
 
 
 def _number(field: FieldInfo, dtype: np.dtype[Any]) -> Converter:
-    limits = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype) if dtype.kind == "f" else None
-    low, high = (limits.min, limits.max) if limits is not None else (1, 0)
+    low: float = 1
+    high: float = 0
+    if dtype.kind in "iu":
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    elif dtype.kind == "f":  # Python's floats: a comparison with NumPy's would cast the other side
+        low, high = float(np.finfo(dtype).min), float(np.finfo(dtype).max)
     quick = (int,) if dtype.kind in "iu" else (int, float)
 
     def convert(value: Any) -> Any:

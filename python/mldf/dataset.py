@@ -565,6 +565,12 @@ class Dataset(Sequence[Sample]):
             v.files.only,
         )
 
+    def _secret(self) -> dict[str, Any]:
+        """Key and passphrase, when they were needed."""
+        files = self._view.files
+        needed = any(i["format"] == "mldf" and i["flags"] & 8 for i in files.infos)
+        return {name: files.options[name] for name in ("key", "passphrase")} if needed else {}
+
     def _packed_index(self) -> Any:
         """As few bytes as the numbers need."""
         if not isinstance(self._index, np.ndarray):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _mldf
-from .errors import ArgumentError, SchemaError
+from .errors import ArgumentError, CorruptError, SchemaError
 from .fields import registered_types
 from .paths import encode
 from .sample import sample_type
@@ -114,5 +114,12 @@ class View:
 
 def _decoder(field: FieldInfo) -> Callable[[Any], Any] | None:
     if field.type_id == JSON:
-        return json.loads
+        return _from_json
     return field.custom.decode if field.custom is not None else None
+
+
+def _from_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CorruptError(f"the text is no JSON that Python reads: {error}") from None

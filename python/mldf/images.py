@@ -24,18 +24,40 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _mldf
-from .errors import ArgumentError
+from .errors import ArgumentError, WrongTypeError
 
 __all__ = ["decode", "encode", "icc", "probe", "resize"]
 
 _FILTERS = {"box": 0, "bilinear": 1, "bicubic": 2, "lanczos": 3, "area": 4}
 
 
+def _bytes(data: Any) -> Any:
+    """A file's bytes in one piece."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        view = memoryview(data)
+    except TypeError:
+        raise WrongTypeError(f"a picture file's bytes are needed, not a {type(data).__name__}") from None
+    return view if view.c_contiguous else view.tobytes()
+
+
+def _pixels(pixels: Any) -> npt.NDArray[Any]:
+    given = pixels if isinstance(pixels, np.ndarray) else None
+    shaped = given is not None and (given.ndim == 2 or (given.ndim == 3 and 1 <= given.shape[2] <= 4))
+    if given is None or not shaped or given.dtype.kind != "u" or given.dtype.itemsize > 2:
+        kind = type(pixels).__name__ if given is None else f"{given.dtype} of shape {given.shape}"
+        raise WrongTypeError(
+            f"pixels are an array of uint8 or uint16, (height, width) or (height, width, 1 to 4), not {kind}"
+        )
+    return np.ascontiguousarray(given, given.dtype.newbyteorder("="))
+
+
 def probe(data: Any) -> dict[str, Any]:
     """What the bytes of a picture file say of it, nothing decoded: format, width, height, channels, bits,
     orientation, frames ...
     """
-    return _mldf.probe_image(data)
+    return _mldf.probe_image(_bytes(data))
 
 
 def decode(
@@ -56,6 +78,11 @@ def decode(
     JPEG's half, quarter or eighth. region: (x, y, width, height) of the result. tolerant: damaged files give what can
     be had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger pictures are refused (2**28).
     """
+    if region is not None:
+        numbers = tuple(region)
+        if len(numbers) != 4 or not all(hasattr(n, "__index__") and 0 <= n < 2**32 for n in numbers):
+            raise ArgumentError(f"region={region!r}: it is (x, y, width, height), none of them negative")
+        region = numbers
     options = {
         "channels": channels,
         "bits": bits,
@@ -65,7 +92,7 @@ def decode(
         "fast_dct": fast_dct,
         "max_pixels": max_pixels,
     }
-    return _mldf.decode_image(data, options, region)
+    return _mldf.decode_image(_bytes(data), options, region)
 
 
 def encode(
@@ -73,7 +100,7 @@ def encode(
     format: str = "jpeg",
     *,
     quality: int = 90,
-    subsampling: int = 420,
+    subsampling: int | str = 420,
     optimize: bool = False,
     progressive: bool = False,
     icc: bytes | None = None,
@@ -86,19 +113,19 @@ def encode(
     """
     if format not in ("jpeg", "png"):
         raise ArgumentError(f"format={format!r}: it is 'jpeg' or 'png'")
-    if subsampling not in (420, 422, 444):
+    if str(subsampling) not in ("420", "422", "444"):
         raise ArgumentError(f"subsampling={subsampling!r}: it is 420, 422 or 444")
     if format == "png" and icc is not None:
         raise ArgumentError("icc: of JPEG alone")
     options = {
         "quality": quality,
-        "subsampling": subsampling,
+        "subsampling": int(subsampling),
         "optimize": optimize,
         "progressive": progressive,
         "icc": icc,
         "png_level": level,
     }
-    return _mldf.encode_image(np.ascontiguousarray(pixels), format == "png", options)
+    return _mldf.encode_image(_pixels(pixels), format == "png", options)
 
 
 def icc(data: Any) -> bytes | None:
@@ -108,11 +135,14 @@ def icc(data: Any) -> bytes | None:
     >>> mldf.images.icc(mldf.images.encode(np.zeros((2, 2, 3), np.uint8))) is None
     True
     """
-    return _mldf.image_icc(data)
+    return _mldf.image_icc(_bytes(data))
 
 
 def resize(pixels: npt.NDArray[Any], width: int, height: int, *, filter: str = "bilinear") -> npt.NDArray[Any]:
     """Antialiased, as Pillow resizes. filter: "box", "bilinear", "bicubic", "lanczos" or "area"."""
     if filter not in _FILTERS:
         raise ArgumentError(f"filter={filter!r}: it is one of {', '.join(_FILTERS)}")
-    return _mldf.resize_image(np.ascontiguousarray(pixels), width, height, _FILTERS[filter])
+    for name, side in (("width", width), ("height", height)):
+        if not hasattr(side, "__index__") or not 1 <= side <= 0xFFFFFF:
+            raise ArgumentError(f"{name}={side!r}: it is 1 to {0xFFFFFF}")
+    return _mldf.resize_image(_pixels(pixels), width, height, _FILTERS[filter])

@@ -58,6 +58,14 @@ def opened(source: Path | Dataset, key: Key, passphrase: Passphrase) -> Iterator
         yield dataset._view.files.readers[0]
 
 
+def secret_of(source: Any, key: Key, passphrase: Passphrase) -> tuple[Key, Passphrase]:
+    """What opens the source: as given, or what a dataset was opened with."""
+    if isinstance(source, Dataset) and key is None and passphrase is None:
+        options = source._view.files.options
+        return options["key"], options["passphrase"]
+    return key, passphrase
+
+
 _FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
 
 

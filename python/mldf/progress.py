@@ -45,13 +45,15 @@ class Bar:
         self.title, self.every = title, every
         self.began = self.drawn = time.monotonic()
         self.width = 0
+        self.held: Progress | None = None  # told, but not drawn
 
     def __call__(self, p: Progress) -> None:
         now = time.monotonic()
         last = p.samples_total is not None and p.samples_done == p.samples_total
         if now - self.drawn < self.every and not last:
+            self.held = p
             return
-        self.drawn = now
+        self.drawn, self.held = now, None
         self.write(self.line(p, max(now - self.began, 1e-9)))
 
     def line(self, p: Progress, seconds: float) -> str:
@@ -75,7 +77,9 @@ class Bar:
         self.width = len(line)
 
     def end(self) -> None:
-        """The next output begins on a line of its own."""
+        """The last state, and the next output begins on a line of its own."""
+        if self.held is not None and self.width:
+            self.write(self.line(self.held, max(time.monotonic() - self.began, 1e-9)))
         if self.width:
             sys.stderr.write("\n")
             sys.stderr.flush()

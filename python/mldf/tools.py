@@ -67,7 +67,7 @@ import json
 import operator
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ from .dataset import Dataset
 from .errors import ArgumentError, NoSampleError
 from .fields import registered_types, schema_json
 from .limits import thread_count, whole, whole_or_none
-from .look import opened
+from .look import opened, secret_of
 from .paths import Path, Paths, encode, expand
 from .progress import ProgressArgument, Reporting
 from .results import Part, Result, Skip
@@ -146,28 +146,23 @@ def _output(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _keep_encrypted(
-    options: dict[str, Any], paths: Sequence[str], key: Key, passphrase: Passphrase, decrypt: bool
+    options: dict[str, Any], readers: Iterable[_mldf.Reader], key: Key, passphrase: Passphrase, decrypt: bool
 ) -> None:
     """An encrypted file stays encrypted, with the secret that opened it, unless the user says otherwise."""
     if decrypt or options["encrypt_key"] or options["encrypt_passphrase"] or not (key or passphrase):
         return
+    for reader in readers:
+        about = reader.info()
+        if about["format"] == "mldf" and about["flags"] & 8:
+            options |= secret(key, passphrase, "encrypt_")
+
+
+def _peek(paths: Iterable[str]) -> Iterator[_mldf.Reader]:
+    """Readers that only see what is not encrypted."""
     for path in paths:
         reader = _mldf.open_reader(encode(path), {"without_key": True}, registered_types())
-        if reader.info()["flags"] & 8:
-            given = secret(key, passphrase)
-            options["encrypt_key"], options["encrypt_passphrase"] = given["key"], given["passphrase"]
+        yield reader
         reader.close()
-
-
-def _stay_encrypted(
-    options: dict[str, Any], source: Path | Dataset, key: Key, passphrase: Passphrase, decrypt: bool
-) -> None:
-    """The same for what is made of one file or dataset."""
-    if isinstance(source, Dataset):
-        given = source._view.files.options
-        _keep_encrypted(options, source.paths, given["key"], given["passphrase"], decrypt)
-    else:
-        _keep_encrypted(options, expand([source]), key, passphrase, decrypt)
 
 
 # ---- making ----
@@ -331,6 +326,7 @@ def convert(
     """
     began = time.monotonic()
     paths = _files(sources)
+    key, passphrase = secret_of(sources, key, passphrase)
     options = {
         **_output(output),
         **secret(key, passphrase),
@@ -343,7 +339,7 @@ def convert(
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),
     }
-    _keep_encrypted(options, paths, key, passphrase, decrypt or to not in (None, "mldf"))
+    _keep_encrypted(options, _peek(paths), key, passphrase, decrypt or to not in (None, "mldf"))
     with Reporting("convert", progress) as hook:
         return _result(began, _mldf.convert([encode(p) for p in paths], encode(out), options, registered_types(), hook))
 
@@ -362,8 +358,9 @@ def merge(
     """All samples of files with the same fields, undecoded, into one new MLDF file."""
     began = time.monotonic()
     paths = _files(sources)
+    key, passphrase = secret_of(sources, key, passphrase)
     options = {**_output(output), **secret(key, passphrase), "compress": _compress(compress)}
-    _keep_encrypted(options, paths, key, passphrase, decrypt)
+    _keep_encrypted(options, _peek(paths), key, passphrase, decrypt)
     with Reporting("merge", progress) as hook:
         return _result(began, _mldf.merge([encode(p) for p in paths], encode(out), options, registered_types(), hook))
 
@@ -401,7 +398,7 @@ def select(
     *,
     fields: Sequence[str] | None = None,
     samples: Any = None,
-    keys: Sequence[str] | None = None,
+    keys: Iterable[str] | None = None,
     where: str | None = None,
     compress: Any = None,
     key: Key = None,
@@ -412,17 +409,19 @@ def select(
 ) -> Result:
     """Some fields and samples of a file, undecoded, into a new MLDF file.
 
-    samples: numbers in the order that the result will have, a slice, or a mask; keys: their names instead. where: an
-    expression over the fields, as docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``.
+    samples: numbers in the order that the result will have, a slice, or a mask; or keys: the samples' names. where: of
+    those, an expression over the fields, as docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``. What
+    was encrypted stays so, with the same secret, unless decrypt says otherwise.
     """
     began = time.monotonic()
     if samples is not None and keys is not None:
-        raise ArgumentError("samples and keys: one of them")
+        raise ArgumentError("samples and keys: one of them says which samples")
     options = {**_output(output), "fields": _names(fields), "where": where, "compress": _compress(compress)}
-    _stay_encrypted(options, source, key, passphrase, decrypt)
     with opened(source, key, passphrase) as reader, Reporting("select", progress) as hook:
-        chosen = samples if keys is None else [reader.find_key(k) for k in keys]
-        options["ranges"] = _ranges(chosen, reader.info()["num_samples"])
+        _keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)
+        if keys is not None:
+            samples = [reader.find_key(k) for k in keys]
+        options["ranges"] = _ranges(samples, reader.info()["num_samples"])
         return _result(began, _mldf.select(reader, encode(out), options, registered_types(), hook))
 
 
@@ -448,13 +447,14 @@ def split(
 
     pattern    of the parts' names: one {} or {:03d} stands for the part's number, or its name when fractions is a dict
     count      samples of each part
-    bytes      of data in each part
+    bytes      of each file
     fractions  that add up to 1, or a dict of name to fraction
     by         a field: each part has its values in the proportion of the whole
     shuffle    samples go to parts at random, else in runs
     seed       of shuffle
 
-    Exactly one of count, bytes and fractions is given. Either all parts appear or none.
+    Exactly one of count, bytes and fractions is given. Either all parts appear or none. Parts of an encrypted file are
+    encrypted with its secret, unless decrypt says otherwise.
     """
     began = time.monotonic()
     if sum(way is not None for way in (count, bytes, fractions)) != 1:
@@ -476,8 +476,8 @@ def split(
         "seed": whole("seed", seed),
         "compress": _compress(compress),
     }
-    _stay_encrypted(options, source, key, passphrase, decrypt)
     with opened(source, key, passphrase) as reader, Reporting("split", progress) as hook:
+        _keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)
         return _result(began, _mldf.split(reader, encode(pattern), options, registered_types(), hook))
 
 
@@ -553,7 +553,7 @@ def repack(
     """Writes the samples anew, in order, without what appends left unused; out None: in place, atomically."""
     began = time.monotonic()
     options = {**_output(output), **secret(key, passphrase), "compress": _compress(compress), "decompress": decompress}
-    _keep_encrypted(options, [os.fsdecode(encode(path))], key, passphrase, decrypt)
+    _keep_encrypted(options, _peek([os.fsdecode(encode(path))]), key, passphrase, decrypt)
     with Reporting("repack", progress) as hook:
         target = b"" if out is None else encode(out)
         return _result(began, _mldf.repack(encode(path), target, options, registered_types(), hook))

@@ -209,7 +209,7 @@ def _from_open_file(field: FieldInfo, file: Any) -> bytes:
 
 def _pixels(field: FieldInfo, value: Any) -> Any:
     """(height, width[, channels]); in one dimension the bytes of a file, as ``Dataset.raw`` gives them."""
-    if value.dtype not in (np.uint8, np.uint16):
+    if value.dtype.kind != "u" or value.dtype.itemsize > 2:
         hint = "; scale floats first" if value.dtype.kind == "f" else ""
         raise wrong(field, value, "pixels of uint8 or uint16", hint)
     if value.ndim == 1 and value.dtype == np.uint8:

@@ -192,7 +192,9 @@ class Writer:
         self._names = self._schema.names
         self._known = frozenset(self._names)
         self._converters = [converter(field) for field in self._schema.values()]
-        self._first = self._writer.sample_count()  # of the samples to come
+        self._first = (
+            self._writer.sample_count() if schema is not None else _sample_count(name)
+        )  # number of the first sample to come
         self._calls = 0
         self.position: bytes | None = self._writer.position()
         """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""
@@ -236,7 +238,7 @@ class Writer:
             self._calls += 1
 
     def _ordered(self, sample: Any) -> Sequence[Any]:
-        if isinstance(sample, Mapping):
+        if type(sample) is dict or isinstance(sample, Mapping):
             if not self._known.issuperset(sample):
                 raise no_field(next(name for name in sample if name not in self._known), self._names)
             return [sample.get(name) for name in self._names]
@@ -328,6 +330,13 @@ class Writer:
         return f"Writer({self.path!r}, {state}, {self._schema!r})"
 
 
+def _sample_count(path: bytes) -> int:
+    reader = _mldf.open_reader(path, {"without_key": True}, registered_types())
+    count = int(reader.info()["num_samples"])
+    reader.close()
+    return count
+
+
 def _key(key: Any) -> bytes:
     if isinstance(key, (bytearray, memoryview)):
         return bytes(key)
@@ -395,6 +404,7 @@ def write(
     fields: Any = None,
     *,
     keys: Iterable[str] | None = None,
+    decrypt: bool = False,
     progress: ProgressArgument = None,
     **options: Any,
 ) -> WriteResult:
@@ -405,12 +415,13 @@ def write(
     dataset   what is written
     fields    as for :class:`Writer`
     keys      a name for each sample
+    decrypt   what comes of an encrypted dataset is not encrypted with its secret
     progress  True: a bar on stderr; or a function that is told
     options   those of :class:`Writer`
 
-    fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along. Options
-    are those of :class:`Writer`. resume=True saves a checkpoint every now and then; the same call after an interruption
-    goes on from there, if the samples come in the same order.
+    fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along.
+    resume=True saves a checkpoint every now and then; the same call after an interruption goes on from there, if the
+    samples come in the same order.
 
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
@@ -423,6 +434,8 @@ def write(
         keys = dataset.keys if keys is None and fields is None else keys
         fields = dataset.schema if fields is None else fields
         options.setdefault("card", dataset.card or None)
+        if not decrypt and not options.get("key") and not options.get("passphrase"):
+            options |= dataset._secret()
     if fields is None:
         raise ArgumentError("fields are needed: {'image': mldf.Image(), 'label': mldf.Int()}, say")
     with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:

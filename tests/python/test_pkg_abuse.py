@@ -1,0 +1,474 @@
+"""Odd uses of datasets, writers and whole-file functions: what people type, and what goes wrong around them."""
+
+import gc
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+
+import mldf
+import numpy as np
+import pkg
+import pytest
+from mldf.errors import ArgumentError, NoSampleError, RangeError, SchemaError, WrongTypeError
+
+LABEL = {"label": mldf.Int()}
+
+
+def numbers(path, count, **options):
+    mldf.write(path, range(count), LABEL, keys=[f"k{i}" for i in range(count)], **options)
+    return mldf.open(path)
+
+
+# ---- opening ----
+
+
+def test_paths_of_all_kinds(tmp_path):
+    path = tmp_path / "a.mldf"
+    numbers(path, 3)
+    text = str(path)
+    for given in (
+        text,
+        path,
+        os.fsencode(path),
+        [os.fsencode(path)],
+        (path,),
+        {text},
+        iter([path]),
+        f"{tmp_path}/[a].mldf",
+    ):
+        assert len(mldf.open(given)) == 3
+    for given in (None, 3, 2.5, [None], mldf.open(path)):
+        with pytest.raises(WrongTypeError, match="path"):
+            mldf.open(given)
+    for given in ("", "a\0b", []):
+        with pytest.raises(ArgumentError):
+            mldf.open(given)
+    for call in (mldf.info, mldf.verify, lambda p: mldf.Writer(p, LABEL)):
+        with pytest.raises(WrongTypeError, match="a path is needed here, not a NoneType"):
+            call(None)
+
+
+def test_keys_and_passphrases_of_all_kinds(tmp_path):
+    key, path = bytes(range(32)), tmp_path / "k.mldf"
+    mldf.write(path, [1, 2, 3], LABEL, key=bytearray(key))
+    assert len(mldf.open(path, key=memoryview(key))) == 3
+    with pytest.raises(WrongTypeError, match="words are a passphrase"):
+        mldf.open(path, key="x" * 32)
+    with pytest.raises(WrongTypeError, match="passphrase is bytes"):
+        mldf.open(path, passphrase=5)
+    mldf.write(tmp_path / "p.mldf", [1, 2, 3], LABEL, passphrase="geheim")
+    assert len(mldf.open(tmp_path / "p.mldf", passphrase=bytearray(b"geheim"))) == 3
+
+
+def test_only_the_chosen_fields_need_to_be_alike(tmp_path):
+    mldf.write(tmp_path / "a.mldf", [(1, 0.5)], {"label": mldf.Int(), "x": mldf.Float()})
+    mldf.write(tmp_path / "b.mldf", [(2,)], LABEL)
+    with pytest.raises(SchemaError, match="no field 'x'"):
+        mldf.open(tmp_path / "*.mldf")
+    ds = pickle.loads(pickle.dumps(mldf.open(tmp_path / "*.mldf", fields=["label"])))
+    assert ds.column("label").tolist() == [1, 2] and ds.fields == ("label",)
+    mldf.convert(tmp_path / "b.mldf", tmp_path / "c.tar")
+    with pytest.raises(SchemaError, match="label"):
+        mldf.open([tmp_path / "b.mldf", tmp_path / "c.tar"])
+
+
+def test_views_are_checked(tmp_path):
+    ds = mldf.open(pkg.make(tmp_path / "a.mldf", 3))
+    with pytest.raises(ArgumentError, match="twice"):
+        mldf.open(tmp_path / "a.mldf", fields=["label", "label"])
+    with pytest.raises(ArgumentError, match="channels=2"):
+        ds.with_options(channels=2)
+    assert ds.with_fields(["label", "text"]).fields == ds.with_fields("label", "text").fields == ("label", "text")
+    with pytest.raises(KeyError, match="no field"):
+        ds.column(["label"])
+    with pytest.raises(ValueError, match="no field 'lable'"):
+        ds[0]._replace(lable=1)
+
+
+def test_a_warning_is_about_the_users_line(tmp_path):
+    data = bytearray(pkg.make(tmp_path / "a.mldf", 3).read_bytes())
+    data[20] ^= 255
+    (tmp_path / "a.mldf").write_bytes(data)
+    with pytest.warns(UserWarning, match="front header") as caught:
+        mldf.open(tmp_path / "a.mldf")
+    assert caught[0].filename == __file__
+
+
+# ---- numbers of samples ----
+
+
+def test_indices_of_narrow_types(tmp_path):
+    ds = numbers(tmp_path / "a.mldf", 300)
+    for dtype in (np.int8, np.int16, ">i4", np.int64):
+        assert ds[np.array([-1, 5, -100], dtype)].column("label").tolist() == [299, 5, 200]
+        assert [s.label for s in ds.__getitems__(np.array([-1, 5], dtype))] == [299, 5]
+    assert ds[np.array([255], np.uint8)][0].label == 255
+    with pytest.raises(NoSampleError):
+        ds[np.array([2**63], np.uint64)]
+
+
+def test_brackets_that_mean_something_else(tmp_path):
+    ds = numbers(tmp_path / "a.mldf", 5)
+    for index in (["label"], (0, ["label"])):
+        with pytest.raises(ArgumentError, match=r"ds.with_fields\('label'\)"):
+            ds[index]
+    for index in (1.0, None, {1, 2}, [1.5], (0, "label", "x"), np.array([1], dtype=object)):
+        with pytest.raises(ArgumentError, match="chosen by"):
+            ds[index]
+    with pytest.raises(TypeError, match="integer"):
+        ds.raw(0.5, "label")
+    for index, count in ((0, 0), (3, 3), (-1, 3)):
+        with pytest.raises(ArgumentError, match="shard"):
+            ds.shard(index, count)
+
+
+def test_keys_by_bytes_and_lists(tmp_path):
+    keys = numbers(tmp_path / "a.mldf", 9).keys
+    assert (
+        keys.index(b"k3") == 3 and b"k3" in keys and keys[[1, -1]] == ["k1", "k8"] and keys[::4] == ["k0", "k4", "k8"]
+    )
+    assert keys.index("k7", -2) == 7 and 5 not in keys
+    with pytest.raises(NoSampleError, match="no sample has the key"):
+        keys.index("k7", -1)
+    with pytest.raises(WrongTypeError, match="key is a str"):
+        keys.index(5)
+
+
+def test_a_million_numbers_travel_light(tmp_path):
+    ds = numbers(tmp_path / "a.mldf", 100)[np.arange(1_000_000) % 100]
+    sent = pickle.dumps(ds)
+    assert len(sent) < 1_100_000 and np.array_equal(pickle.loads(sent).column("label"), ds.column("label"))
+
+
+# ---- splits ----
+
+
+def test_splits_keep_their_sizes_with_rare_values(tmp_path):
+    ds = numbers(tmp_path / "a.mldf", 1000)  # every label once
+    assert [len(p) for p in ds.split(0.8, 0.1, 0.1, by="label")] == [800, 100, 100]
+    mldf.write(tmp_path / "b.mldf", [(i * i) % 7 for i in range(1000)] + [99], LABEL)
+    ds = mldf.open(tmp_path / "b.mldf")
+    parts = ds.split(0.7, 0.2, 0.1, by="label", seed=3)
+    assert sum(len(p) for p in parts) == 1001
+    for share, part in zip((0.7, 0.2, 0.1), parts):
+        assert abs(len(part) - share * 1001) <= 1.5
+        for label in np.unique(ds.column("label")):
+            wanted = share * np.count_nonzero(ds.column("label") == label)
+            assert abs(np.count_nonzero(part.column("label") == label) - wanted) < 1
+
+
+def test_the_shares_of_a_split(tmp_path):
+    ds = numbers(tmp_path / "a.mldf", 50)
+    for shares in ((30, 20), ([0.6, 0.4],), ((30, 20),), (np.int64(30), 20)):
+        assert [len(p) for p in ds.split(*shares)] == [30, 20]
+    assert [len(p) for p in ds.split(0, 1)] == [0, 50]
+    for shares in ((0.5, 0.3), (30, 30), (float("nan"), 1), (-0.5, 1.5), (), ("a",), ({},)):
+        with pytest.raises(ArgumentError, match="split"):
+            ds.split(*shares)
+    with pytest.raises(ArgumentError, match="not stratified"):
+        mldf.open(pkg.make(tmp_path / "b.mldf", 3)).split(0.5, 0.5, by="image")
+
+
+# ---- writers ----
+
+
+def test_a_writer_that_nobody_finishes_says_so(tmp_path):
+    def forget():
+        mldf.Writer(tmp_path / "a.mldf", LABEL).append((1,))
+
+    with pytest.warns(ResourceWarning, match=r"unfinished Writer\(.*a.mldf"):
+        forget()
+        gc.collect()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_finished_or_failed_writer_is_silent(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        numbers(tmp_path / "a.mldf", 3)
+        with pytest.raises(KeyError), mldf.Writer(tmp_path / "b.mldf", LABEL):
+            raise KeyError
+        with pytest.raises(FileExistsError):
+            mldf.Writer(tmp_path / "a.mldf", LABEL)
+        gc.collect()
+
+
+def test_threads_may_append(tmp_path):
+    path = tmp_path / "t.mldf"
+    with mldf.Writer(path, LABEL) as w:
+        threads = [threading.Thread(target=lambda k=k: w.extend((k * 500 + i,) for i in range(500))) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    found = mldf.open(path).column("label")
+    assert sorted(found.tolist()) == list(range(2000))
+    for k in range(4):  # each thread's samples in its order
+        mine = found[found // 500 == k]
+        assert mine.tolist() == sorted(mine.tolist())
+
+
+def test_options_of_writers_are_checked(tmp_path):
+    path = numbers(tmp_path / "a.mldf", 3).paths[0]
+    with pytest.raises(ArgumentError, match="on_error='x'"):
+        mldf.Writer.existing(path, on_error="x")
+    for name, value in (("threads", -5), ("threads", 1.5), ("page_size", -1)):
+        with pytest.raises(ArgumentError, match=name):
+            mldf.Writer(tmp_path / "b.mldf", LABEL, **{name: value})
+    for card in ([1], {"a": {1}}, {"a": float("nan")}):
+        with pytest.raises(WrongTypeError, match="card"):
+            mldf.Writer(tmp_path / "b.mldf", LABEL, card=card)
+    assert numbers(tmp_path / "c.mldf", 1, card={"mean": np.float32(0.5)}).card == {"mean": 0.5}
+    w = mldf.Writer.existing(path)
+    with pytest.raises(RangeError) as caught:
+        w.append((2**70,))
+    assert caught.value.sample == 3  # its number in the file
+    w.abort()
+
+
+# ---- fields of the user's own ----
+
+
+class Words(mldf.CustomField):
+    type_name = "org.example.abuse.words"
+
+    def encode(self, value):
+        return bytearray(" ".join(value).encode())
+
+    def decode(self, data):
+        if data == b"boom":
+            raise RuntimeError("no")
+        return data.decode().split()
+
+
+def test_what_the_users_field_raises_says_where(tmp_path):
+    mldf.write(tmp_path / "a.mldf", [(["a"],), (["boom"],)], {"words": Words()})
+    ds = mldf.open(tmp_path / "a.mldf")
+    assert ds[0].words == ["a"]
+    for read in (lambda: ds[1], lambda: ds[1, "words"], lambda: ds.column("words"), lambda: ds.__getitems__([0, 1])):
+        with pytest.raises(RuntimeError, match="no") as caught:
+            read()
+        assert caught.value.__notes__ == ["in field 'words' of sample 1"]
+    with pytest.raises(TypeError) as caught:
+        mldf.write(tmp_path / "b.mldf", [([1],)], {"words": Words()})
+    assert caught.value.__notes__ == ["in Words.encode, for field 'words'"]
+
+
+def test_a_bad_type_spoils_nothing(tmp_path):
+    ds = numbers(tmp_path / "a.mldf", 3)
+    for members in (
+        {"type_name": "org.example.low", "type_id": 5},
+        {"type_name": "org.example.high", "type_id": 0x12345},
+        {"type_name": "nodot"},
+        {"type_name": "org.example." + "x" * 1000},
+        {"type_name": Words.type_name, "type_id": 0x8001},
+    ):
+        cls = type("Bad", (mldf.CustomField,), members)
+        mldf.register_field(Words)
+        with pytest.raises(mldf.Error):
+            mldf.register_field(cls)
+        assert len(mldf.open(ds.paths)) == 3
+
+
+def test_damaged_text_is_the_files_fault(tmp_path):
+    path = tmp_path / "a.mldf"
+    mldf.write(path, [("fine", {"a": 1}), ("hellö", {"k": "v"})], {"t": mldf.Text(), "j": mldf.Json()})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"hell")] = 255
+    data[data.index(b'{"k"')] = ord("[")
+    path.write_bytes(data)
+    ds = mldf.open(path)
+    assert ds[0].t == "fine" and ds[0].j == {"a": 1}
+    for name in ("t", "j"):
+        for read in (lambda: ds[1, name], lambda: ds.column(name), lambda: ds.with_fields(name)[1]):
+            with pytest.raises(mldf.errors.CorruptError) as caught:
+                read()
+            assert (caught.value.sample, caught.value.field) == (1, name)
+            assert caught.value.__notes__ == [f"in field {name!r} of sample 1"]
+
+
+# ---- pictures alone ----
+
+
+def test_arguments_of_pictures_are_checked():
+    pixels = np.zeros((4, 5, 3), np.uint8)
+    jpeg = mldf.images.encode(pixels, subsampling="444")
+    assert mldf.images.decode(jpeg, region=[1, 2, 3, 2]).shape == (2, 3, 3)
+    for region in ((2**40, 0, 5, 5), (-1, 0, 1, 1), (0, 0), (0.5, 0, 1, 1)):
+        with pytest.raises(ArgumentError, match="region"):
+            mldf.images.decode(jpeg, region=region)
+    spread = bytes(b for byte in jpeg for b in (byte, 0))
+    assert mldf.images.probe(memoryview(spread)[::2])["format"] == "jpeg"
+    for data in ("a.jpg", None, 5):
+        with pytest.raises(WrongTypeError, match="bytes are needed"):
+            mldf.images.decode(data)
+    for wrong in (
+        pixels.astype(bool),
+        pixels.astype(float),
+        pixels.tolist(),
+        pixels[0, 0],
+        np.zeros((2, 2, 5), np.uint8),
+    ):
+        for call in (mldf.images.encode, lambda p: mldf.images.resize(p, 2, 2)):
+            with pytest.raises(WrongTypeError, match="pixels are"):
+                call(wrong)
+    for width in (0, -1, 2**31, 1.5):
+        with pytest.raises(ArgumentError, match="width"):
+            mldf.images.resize(pixels, width, 2)
+    with pytest.raises(ArgumentError, match="subsampling=411"):
+        mldf.images.encode(pixels, subsampling=411)
+
+
+# ---- whole files ----
+
+
+def test_select_takes_what_brackets_take(tmp_path):
+    ds = numbers(tmp_path / "a.mldf", 10)
+    for samples, want in (
+        (slice(7, None), [7, 8, 9]),
+        (slice(-2, None), [8, 9]),
+        (slice(None, None, -4), [9, 5, 1]),
+        ([True] + [False] * 8 + [True], [0, 9]),
+        (np.arange(10) == 4, [4]),
+        ([-1, 0], [9, 0]),
+        (range(2, 4), [2, 3]),
+        ([], []),
+    ):
+        mldf.select(ds, tmp_path / "b.mldf", samples=samples, overwrite=True)
+        assert mldf.open(tmp_path / "b.mldf").column("label").tolist() == want
+    for samples, error in (
+        ([10], IndexError),
+        ([1.5], TypeError),
+        (5, ValueError),
+        ("all", ValueError),
+        ([True], ValueError),
+    ):
+        with pytest.raises(error):
+            mldf.select(ds, tmp_path / "c.mldf", samples=samples)
+
+
+def test_what_was_encrypted_stays_so(tmp_path):
+    key, path = bytes(range(32)), tmp_path / "e.mldf"
+    mldf.write(path, range(6), LABEL, key=key, keys="abcdef")
+    ds = mldf.open(path, key=key)
+    mldf.select(path, tmp_path / "s0.mldf", keys=["c", "a"], key=key)
+    mldf.select(ds, tmp_path / "s1.mldf", samples=[2, 0])
+    mldf.split(path, tmp_path / "p{}.mldf", count=3, key=key)
+    mldf.split(ds, tmp_path / "q{}.mldf", fractions=[0.5, 0.5])
+    mldf.convert(ds, tmp_path / "c.mldf")
+    mldf.merge(ds, tmp_path / "m.mldf")
+    mldf.write(tmp_path / "w.mldf", ds[::2])
+    made = [p for p in tmp_path.glob("*.mldf") if p != path]
+    assert len(made) == 9
+    for one in made:
+        with pytest.raises(mldf.errors.KeyMissingError):
+            mldf.open(one)
+        assert len(mldf.open(one, key=key)) in (2, 3, 6)
+    assert mldf.open(tmp_path / "s0.mldf", key=key).column("label").tolist() == [2, 0]
+    mldf.select(ds, tmp_path / "x0.mldf", decrypt=True)
+    mldf.split(ds, tmp_path / "x{}.mldf", count=6, decrypt=True, overwrite=True)
+    mldf.write(tmp_path / "x1.mldf", ds, decrypt=True)
+    assert [len(mldf.open(tmp_path / f"x{i}.mldf")) for i in range(2)] == [6, 6]
+    mldf.write(tmp_path / "other.mldf", ds, passphrase="another")
+    assert len(mldf.open(tmp_path / "other.mldf", passphrase="another")) == 6
+    with pytest.raises(ArgumentError, match="samples and keys"):
+        mldf.select(ds, tmp_path / "y.mldf", samples=[1], keys=["a"])
+    with pytest.raises(NoSampleError):
+        mldf.select(ds, tmp_path / "y.mldf", keys=["zz"])
+
+
+def test_numbers_of_tools_are_checked(tmp_path):
+    ds = numbers(tmp_path / "a.mldf", 10)
+    for name, value in (("count", -1), ("bytes", 1.5), ("count", 2**64)):
+        with pytest.raises(ArgumentError, match=name):
+            mldf.split(ds, tmp_path / "s{}.mldf", **{name: value})
+    with pytest.raises(ArgumentError, match="seed"):
+        mldf.split(ds, tmp_path / "s{}.mldf", fractions=[0.5, 0.5], seed=-1)
+    with pytest.raises(ArgumentError, match="samples"):
+        mldf.plan(LABEL, -1)
+    with pytest.raises(ArgumentError, match="compress=True"):
+        mldf.convert(ds, tmp_path / "c.mldf", compress=True)
+    assert mldf.convert(ds, tmp_path / "c.mldf").written == mldf.merge(ds, tmp_path / "m.mldf").written == 10
+    with pytest.raises(ArgumentError, match="mldf.write"):
+        mldf.convert(ds[:3], tmp_path / "d.mldf")
+    assert sorted(os.listdir(tmp_path)) == ["a.mldf", "c.mldf", "m.mldf"]
+
+
+def test_the_bar_ends_with_the_last_state(capsys):
+    from mldf.progress import Bar, Progress
+
+    bar = Bar("write", every=0.0)
+    bar(Progress("write", 3, None, 0, None))
+    bar.every = 1000.0
+    bar(Progress("write", 7, None, 0, None))
+    bar.end()
+    drawn = capsys.readouterr().err
+    assert drawn.endswith("\n") and drawn.rstrip().split("\r")[-1].startswith("write  7  ")
+
+
+# ---- errors ----
+
+
+def test_errors_are_pickled_whole(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        mldf.open(tmp_path / "no.mldf")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.errno, again.status) == (
+        mldf.errors.NotFoundError,
+        str(caught.value),
+        2,
+        "not_found",
+    )
+    for name in mldf.errors.__all__:
+        error = getattr(mldf.errors, name)("words", sample=3, field="f")
+        error.offset = 7
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == "words"
+        assert (again.sample, again.field, again.offset, again.status) == (3, "f", 7, error.status)
+
+
+def test_a_forked_child_never_waits_for_a_lock(tmp_path):
+    """A thread is in the middle of an append when another forks; the child is told whose writer it is."""
+    program = """
+import mldf, os, sys, threading, numpy as np
+w = mldf.Writer(sys.argv[1], {"x": mldf.NDArray("uint8", (1 << 20,))}, threads=0)
+data, stop = np.zeros(1 << 20, np.uint8), threading.Event()
+def run():
+    while not stop.is_set():
+        w.append((data,))
+thread = threading.Thread(target=run)
+thread.start()
+bad = 0
+for _ in range(20):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            w.append((data,))
+        except mldf.errors.StateError:
+            os._exit(0)
+        os._exit(1)
+    bad += os.waitpid(pid, 0)[1] != 0
+stop.set()
+thread.join()
+w.abort()
+print(bad)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "f.mldf")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "0", done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_results_are_json(tmp_path):
+    """What the functions that only look give back can be kept as JSON."""
+    ds = mldf.open(pkg.make(tmp_path / "a.mldf", 10))
+    for found in (mldf.stats(ds), mldf.info(ds.paths[0]), mldf.plan(ds.schema, 10)):
+        assert json.loads(json.dumps(found))
