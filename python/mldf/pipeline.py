@@ -146,7 +146,7 @@ class Operation:
         return hash(self.text)
 
     def __or__(self, step: Any) -> Steps:
-        """``Resize(224) | HorizontalFlip()`` is the list of both."""
+        """With one more `step` behind it: ``Resize(224) | HorizontalFlip()`` is the list of both."""
         out: Steps = Steps([self]) | step
         return out
 
