@@ -161,6 +161,7 @@ static bool fill_convert(struct operation *op, mldf_convert_options *o) {
            operation_texts(op, 0, "fields", &o->fields, &o->field_count) &&
            operation_texts(op, 1, "compress", &o->compress_fields, &o->compress_count) &&
            option_bool(op->options, "drop_fields", &o->drop_fields) && option_bool(op->options, "lz4", &o->lz4) &&
+           option_bool(op->options, "skip_bad", &o->skip_bad_samples) &&
            option_u64(op->options, "dataset_version", &o->dataset_version) &&
            option_u64(op->options, "created", &o->created);
 }

@@ -1,4 +1,4 @@
-"""Numbers among arguments: checked before they reach the library, whose types have no negative ones."""
+"""Arguments that many functions have, checked before they reach the library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .errors import ArgumentError
 
-__all__ = ["thread_count", "whole"]
+__all__ = ["skips", "thread_count", "whole"]
 
 
 def whole(name: str, value: Any) -> int | None:
@@ -28,3 +28,10 @@ def thread_count(threads: int | None) -> int:
     """As the library has it: -1 for as many as there are CPUs."""
     count = whole("threads", threads)
     return -1 if count is None else min(count, 2**31 - 1)
+
+
+def skips(on_error: str) -> bool:
+    """What on_error says of bad samples."""
+    if on_error not in ("raise", "skip"):
+        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
+    return on_error == "skip"

@@ -29,7 +29,7 @@ from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, NoSampleError
 from .fields import registered_types, schema_json
-from .limits import thread_count, whole
+from .limits import skips, thread_count, whole
 from .look import opened, secret_of
 from .paths import Path, Paths, encode, expand
 from .progress import ProgressArgument, Reporting
@@ -142,15 +142,13 @@ def _pack_options(
     root: Path | None,
     allow_outside: bool,
 ) -> dict[str, Any]:
-    if on_error not in ("raise", "skip"):
-        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
     return {
         "format": _choice("format", format, _FORMATS),
         "layout": _choice("layout", layout, _LAYOUTS),
         "schema": None if fields is None else schema_json(fields),
         "key_column": key_column,
         "compress": _compress(compress),
-        "skip_bad_rows": on_error == "skip",
+        "skip_bad_rows": skips(on_error),
         "image_arguments": None if image is None else json.dumps(dict(image)),
         "file_columns": _names(files),
         "file_root": None if root is None else encode(root),
@@ -250,6 +248,7 @@ def convert(
     fields: Sequence[str] | None = None,
     compress: Any = None,
     drop_fields: bool = False,
+    on_error: str = "raise",
     lz4: bool = False,
     dataset_version: int | None = None,
     created: int | None = None,
@@ -262,7 +261,8 @@ def convert(
     """Samples of files of any format into one new file of any format.
 
     to: "mldf", "tbl1", "tbl2", "beton" or "tar"; None: by out's ending. drop_fields: leave out what the format has no
-    place for. output: as for :func:`pack`.
+    place for. on_error: "raise", or "skip": leave out samples that cannot be read or written, and list them in the
+    result. output: as for :func:`pack`.
     """
     began = time.monotonic()
     paths = _files(sources)
@@ -274,6 +274,7 @@ def convert(
         "fields": _names(fields),
         "compress": _compress(compress),
         "drop_fields": drop_fields,
+        "skip_bad": skips(on_error),
         "lz4": lz4,
         "dataset_version": whole("dataset_version", dataset_version),
         "created": whole("created", created),

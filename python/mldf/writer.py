@@ -31,7 +31,7 @@ from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, CancelledError, Error, SampleKeyError, StateError, WrongTypeError
 from .fields import registered_types, schema_json
-from .limits import thread_count, whole
+from .limits import skips, thread_count, whole
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .sample import Sample
@@ -86,12 +86,6 @@ def _card(card: Mapping[str, Any] | None) -> str | None:
         raise WrongTypeError(f"card takes what JSON can hold: {error}") from None
 
 
-def _check_on_error(on_error: str) -> bool:
-    if on_error not in ("raise", "skip"):
-        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
-    return on_error == "skip"
-
-
 class Writer:
     """Writes a dataset, sample by sample; threads encode while Python goes on.
 
@@ -130,7 +124,7 @@ class Writer:
         check: bool = False,
         progress: ProgressArgument = None,
     ) -> None:
-        skip = _check_on_error(on_error)
+        skip = skips(on_error)
         options = writer_options(
             overwrite=overwrite,
             threads=threads,
@@ -159,7 +153,7 @@ class Writer:
         self = cls.__new__(cls)
         options = {
             "threads": thread_count(threads),
-            "skip_bad_samples": _check_on_error(on_error),
+            "skip_bad_samples": skips(on_error),
             **secret(key, passphrase, "encrypt_"),
         }
         self._open(path, None, options, progress)
