@@ -27,7 +27,7 @@ from . import errors, images, ops
 from ._mldf import features as _features
 from ._mldf import version as __version__
 from .batch import Batch
-from .dataset import Dataset, Keys, open
+from .dataset import Dataset, open
 from .errors import Error
 from .fields import (
     Bytes,
@@ -43,6 +43,7 @@ from .fields import (
     register_field,
     schema_json,
 )
+from .keys import Keys
 from .loader import Loader
 from .loader_stats import LoaderStats
 from .look import diff, info, plan, stats, verify

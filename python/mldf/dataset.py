@@ -42,9 +42,10 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ArgumentError, NoSampleError, StateError, UnsupportedError, WrongTypeError
+from .errors import ArgumentError, NoSampleError, StateError, UnsupportedError
 from .fields import CustomField, register_field
 from .files import Files, View
+from .keys import Keys
 from .order import shuffled, stratified
 from .paths import Paths, expand
 from .sample import Sample
@@ -52,7 +53,7 @@ from .schema import BYTES, FLOAT, INT, JSON, TEXT, FieldInfo, Schema, rows_dtype
 from .secret import Key, Passphrase, secret
 from .suggest import choice
 
-__all__ = ["Dataset", "Keys", "open"]
+__all__ = ["Dataset", "open"]
 
 Index = npt.NDArray[np.uint64]
 TAR_INDEX = ("use", "keep", "ignore")
@@ -599,68 +600,3 @@ def _restore(
     if isinstance(index, np.ndarray):
         index = index.astype(np.uint64)
     return Dataset(View(files, fields, decode, channels, orient), index)
-
-
-class Keys(Sequence[str]):
-    """The names of a dataset's samples. ``keys[i]`` is the name of sample i, ``keys.index(name)`` the sample of a
-    name (quick), and ``name in keys`` asks.
-    """
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-
-    def __len__(self) -> int:
-        return len(self._dataset)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice | Sequence[int] | npt.NDArray[Any]) -> list[str]: ...
-
-    def __getitem__(self, index: Any) -> str | list[str]:
-        if not hasattr(index, "__index__") or getattr(index, "ndim", 0) > 0:
-            part_of = self._dataset.subset(index)
-            return [Keys(part_of)[i] for i in range(len(part_of))]
-        files = self._dataset._view.files
-        n = self._dataset._locate(index)
-        part = bisect.bisect_right(files.starts, n) - 1
-        return files.readers[part].key(n - files.starts[part])
-
-    def index(self, key: str | bytes, start: int = 0, stop: int | None = None) -> int:
-        """The number of the sample of this name in the dataset."""
-        files = self._dataset._view.files
-        if isinstance(key, bytes):
-            key = key.decode("utf-8", "surrogateescape")
-        if not isinstance(key, str):
-            raise WrongTypeError(f"a sample's key is a str, not a {type(key).__name__}")
-        start, stop, _ = slice(start, stop).indices(len(self))
-        for reader, first, info in zip(files.readers, files.starts, files.infos):
-            if not info["has_keys"]:  # it has no samples either
-                continue
-            try:
-                n = first + reader.find_key(key)
-            except NoSampleError:
-                continue
-            place = self._place(n)
-            if place is not None and start <= place < stop:
-                return place
-        raise NoSampleError(f"no sample has the key {key!r}")
-
-    def _place(self, n: int) -> int | None:
-        index = self._dataset._index
-        if index is None:
-            return n
-        if isinstance(index, range):
-            return index.index(n) if n in index else None
-        found = np.flatnonzero(index == n)
-        return int(found[0]) if len(found) else None
-
-    def __contains__(self, key: object) -> bool:
-        try:
-            return isinstance(key, (str, bytes)) and self.index(key) >= 0
-        except NoSampleError:
-            return False
-
-    def __repr__(self) -> str:
-        shown = ", ".join(repr(self[i]) for i in range(min(3, len(self))))
-        return f"Keys([{shown}{', ...' if len(self) > 3 else ''}], {len(self)} in all)"

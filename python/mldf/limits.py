@@ -1,4 +1,4 @@
-"""Numbers among arguments: checked before they reach the library, whose types have limits that Python's do not."""
+"""Arguments that many functions have, checked before they reach the library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .errors import ArgumentError, WrongTypeError
 
-__all__ = ["thread_count", "whole", "whole_or_none"]
+__all__ = ["skips", "thread_count", "whole", "whole_or_none"]
 
 
 def whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
@@ -40,3 +40,10 @@ def thread_count(threads: int | None, num_workers: int | None = None) -> int:
         raise ArgumentError(f"threads={threads} and num_workers={num_workers}: they are two names of one thing")
     name, found = ("num_workers", num_workers) if threads is None else ("threads", threads)
     return -1 if found is None else whole(name, found, -1, 2**31 - 1)
+
+
+def skips(on_error: str) -> bool:
+    """What on_error says of bad samples."""
+    if on_error not in ("raise", "skip"):
+        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
+    return on_error == "skip"

@@ -76,7 +76,7 @@ from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, NoSampleError
 from .fields import registered_types, schema_json
-from .limits import thread_count, whole, whole_or_none
+from .limits import skips, thread_count, whole, whole_or_none
 from .look import opened, secret_of
 from .paths import Path, Paths, encode, expand
 from .progress import ProgressArgument, Reporting
@@ -168,12 +168,6 @@ def _peek(paths: Iterable[str]) -> Iterator[_mldf.Reader]:
 # ---- making ----
 
 
-def _skips(on_error: str) -> bool:
-    if on_error not in ("raise", "skip"):
-        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
-    return on_error == "skip"
-
-
 _FORMATS = {None: 0, "auto": 0, "csv": 1, "tsv": 2, "jsonl": 3, "tar": 4, "folder": 5}
 _LAYOUTS = {None: 0, "auto": 0, "flat": 1, "classes": 2}
 
@@ -202,7 +196,7 @@ def _pack_options(
         "schema": None if fields is None else schema_json(fields),
         "key_column": key_column,
         "compress": _compress(compress),
-        "skip_bad_rows": _skips(on_error),
+        "skip_bad_rows": skips(on_error),
         "image_arguments": None if image is None else json.dumps(dict(image)),
         "file_columns": _names(files),
         "file_root": None if root is None else encode(root),
@@ -334,7 +328,7 @@ def convert(
         "fields": _names(fields),
         "compress": _compress(compress),
         "drop_fields": drop_fields,
-        "skip_unfit": _skips(on_error),
+        "skip_unfit": skips(on_error),
         "lz4": lz4,
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),

@@ -32,7 +32,7 @@ from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, CancelledError, Error, SampleKeyError, StateError, WrongTypeError
 from .fields import registered_types, schema_json
-from .limits import thread_count, whole_or_none
+from .limits import skips, thread_count, whole_or_none
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .sample import Sample
@@ -91,12 +91,6 @@ def _card(card: Mapping[str, Any] | None) -> str | None:
         raise WrongTypeError(f"card takes what JSON can hold: {error}") from None
 
 
-def _check_on_error(on_error: str) -> bool:
-    if on_error not in ("raise", "skip"):
-        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
-    return on_error == "skip"
-
-
 class Writer:
     """Writes a dataset, sample by sample; threads encode while Python goes on.
 
@@ -139,7 +133,7 @@ class Writer:
         resume: bool = False,
         progress: ProgressArgument = None,
     ) -> None:
-        skip = _check_on_error(on_error)
+        skip = skips(on_error)
         options = writer_options(
             overwrite=overwrite,
             threads=threads,
@@ -175,7 +169,7 @@ class Writer:
         self = cls.__new__(cls)
         options = {
             "threads": thread_count(threads),
-            "skip_bad_samples": _check_on_error(on_error),
+            "skip_bad_samples": skips(on_error),
             **secret(key, passphrase, "encrypt_"),
         }
         self._open(path, None, options, progress)

@@ -381,6 +381,21 @@ def test_what_was_encrypted_stays_so(tmp_path):
         mldf.select(ds, tmp_path / "y.mldf", keys=["zz"])
 
 
+def test_convert_leaves_out_what_is_bad(tmp_path):
+    path = tmp_path / "a.mldf"
+    mldf.write(path, [b"one", b"two!", b"three"], {"x": mldf.Bytes()})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"two!")] ^= 255
+    path.write_bytes(data)
+    with pytest.raises(mldf.errors.ChecksumError):
+        mldf.convert(path, tmp_path / "b.mldf")
+    result = mldf.convert(path, tmp_path / "b.mldf", on_error="skip")
+    assert result.written == 2 and len(result.skipped) == 1 and "CRC" in result.skipped[0].message
+    assert mldf.open(tmp_path / "b.mldf").column("x") == [b"one", b"three"]
+    with pytest.raises(ArgumentError, match="on_error='ignore'"):
+        mldf.convert(path, tmp_path / "c.mldf", on_error="ignore")
+
+
 def test_numbers_of_tools_are_checked(tmp_path):
     ds = numbers(tmp_path / "a.mldf", 10)
     for name, value in (("count", -1), ("bytes", 1.5), ("count", 2**64)):
