@@ -249,8 +249,16 @@ const mldf_distribution *main_distribution(const mldf_field_summary *field, cons
 int write_svg(const struct invocation *invocation, const char *path, const char *source, const mldf_reader *reader,
               const mldf_summary *summary);
 
-/* The options of both. */
-extern const struct option_spec samples_options[];
+/* ---- head and cat (samples.c) --------------------------------------------------------------------------------------------- */
+
+extern const struct option_spec samples_options[]; /* of both */
+#define SAMPLES_DESCRIPTION \
+    "Numbers, text and JSON are shown as\n" \
+    "themselves; other payloads as their size and SHA-256; arrays of at most 64 elements as lists, larger ones as dtype, shape\n" \
+    "and SHA-256. Checksums are verified on the way.\n" \
+    "\n" \
+    "With --json, a line for each sample: {index, key, fields}. Numbers that are not finite are the strings \"NaN\",\n" \
+    "\"Infinity\" and \"-Infinity\"; complex numbers are [re, im]."
 int cmd_samples(struct invocation *invocation, bool head);
 
 #endif

@@ -16,8 +16,6 @@
 
 #define ULL(v) ((unsigned long long)(v))
 
-enum { MOVE_BYTES = 256 << 10 };
-
 struct beton_writer {
     struct beton_write_options options;
     char *path;
@@ -205,12 +203,13 @@ static mldf_status put_sample(struct beton_writer *w, const struct beton_input *
 
 mldf_status mldfi_beton_writer_add(struct beton_writer *w, const struct beton_input *values, mldf_error *err) {
     uint64_t bytes;
-    if (w->failed || w->finished)
-        return mldfi_fail(err, MLDF_E_STATE, "the writer has %s", w->failed ? "failed before" : "finished");
+    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
+    if (status < 0)
+        return status;
     if (w->options.count != MLDF_NONE && w->totals.samples >= w->options.count)
         return mldfi_fail(err, MLDF_E_STATE, "%llu samples were announced, and there is one more",
                           ULL(w->options.count));
-    mldf_status status = sample_bytes(w, values, &bytes, err);
+    status = sample_bytes(w, values, &bytes, err);
     if (status < 0)
         return status;
     status = put_sample(w, values, bytes, err);
@@ -224,32 +223,16 @@ static void shift(uint8_t *at, uint64_t by) {
     mldfi_store_u64(at, mldfi_load_u64(at) + by);
 }
 
-/* Adds the base to the pointers of one record. */
-static void shift_record(const struct beton_writer *w, uint8_t *record, bool is_row) {
-    if (!is_row)
-        shift(record + 8, w->base);
-    for (uint32_t i = 0; is_row && i < w->field_count; i++)
+/* Add the base to the pointers of a record. */
+static void shift_row(const void *user, uint8_t *row) {
+    const struct beton_writer *w = user;
+    for (uint32_t i = 0; i < w->field_count; i++)
         if (w->fields[i].has_blob)
-            shift(record + w->fields[i].offset + w->fields[i].ptr_at, w->base);
+            shift(row + w->fields[i].offset + w->fields[i].ptr_at, w->base);
 }
 
-/* Copies a table of records from its stage to the file, with their pointers made absolute. */
-static mldf_status move(struct beton_writer *w, const struct stage *from, uint64_t offset, uint32_t record_bytes,
-                        bool rows, mldf_error *err) {
-    size_t piece = record_bytes < MOVE_BYTES ? MOVE_BYTES / record_bytes * record_bytes : record_bytes;
-    uint8_t *memory = mldfi_alloc(piece, err);
-    mldf_status status = memory ? MLDF_OK : MLDF_E_MEMORY;
-    uint64_t total = mldfi_stage_bytes(from);
-    for (uint64_t at = 0; status >= 0 && at < total; at += piece) {
-        size_t now = total - at < piece ? (size_t)(total - at) : piece;
-        status = mldfi_stage_read(from, at, memory, now, err);
-        for (size_t i = 0; status >= 0 && i < now; i += record_bytes)
-            shift_record(w, memory + i, rows);
-        if (status >= 0)
-            status = mldfi_file_write(&w->file, offset + at, memory, now, err);
-    }
-    free(memory);
-    return status;
+static void shift_entry(const void *user, uint8_t *entry) {
+    shift(entry + 8, ((const struct beton_writer *)user)->base);
 }
 
 static mldf_status put_together(struct beton_writer *w, uint64_t table_offset, mldf_error *err) {
@@ -260,10 +243,10 @@ static mldf_status put_together(struct beton_writer *w, uint64_t table_offset, m
             status = mldfi_stage_flush(&w->blobs, err);
         return status < 0 ? status : mldfi_stage_copy(&w->table, &w->file, table_offset, err);
     }
-    status = move(w, &w->rows, w->rows_offset, w->row_bytes, true, err);
+    status = mldfi_stage_move(&w->rows, &w->file, w->rows_offset, w->row_bytes, shift_row, w, err);
     if (status >= 0)
         status = mldfi_stage_copy(&w->blobs, &w->file, w->base, err);
-    return status < 0 ? status : move(w, &w->table, table_offset, BETON_ENTRY, false, err);
+    return status < 0 ? status : mldfi_stage_move(&w->table, &w->file, table_offset, BETON_ENTRY, shift_entry, w, err);
 }
 
 static mldf_status put_front(struct beton_writer *w, uint64_t table_offset, mldf_error *err) {
@@ -280,9 +263,9 @@ static mldf_status put_front(struct beton_writer *w, uint64_t table_offset, mldf
 }
 
 static mldf_status finish(struct beton_writer *w, mldf_error *err) {
-    if (w->options.count != MLDF_NONE && w->totals.samples != w->options.count)
-        return mldfi_fail(err, MLDF_E_STATE, "%llu samples were announced, %llu came", ULL(w->options.count),
-                          ULL(w->totals.samples));
+    mldf_status status = mldfi_stage_check_count(w->options.count, w->totals.samples, err);
+    if (status < 0)
+        return status;
     uint64_t rows_end = w->rows_offset + w->totals.samples * w->row_bytes, table = rows_end;
     if (w->options.count == MLDF_NONE)
         w->base = mldfi_align_up(rows_end, w->page_size);
@@ -290,20 +273,18 @@ static mldf_status finish(struct beton_writer *w, mldf_error *err) {
         table = mldfi_align_up(w->base + mldfi_stage_bytes(&w->blobs), w->options.full_pages ? w->page_size : 8);
     w->totals.page_size = w->page_size;
     w->totals.file_bytes = table + mldfi_stage_bytes(&w->table);
-    mldf_status status = put_together(w, table, err);
+    status = put_together(w, table, err);
     if (status >= 0)
         status = put_front(w, table, err);
-    if (status >= 0)
-        status = mldfi_file_truncate(&w->file, w->totals.file_bytes, err);
-    if (status >= 0)
-        status = mldfi_file_sync(&w->file, err);
-    return status < 0 ? status : mldfi_file_publish(&w->file, w->path, w->options.overwrite, err);
+    return status < 0 ? status
+                      : mldfi_stage_publish(&w->file, w->totals.file_bytes, w->path, w->options.overwrite, err);
 }
 
 mldf_status mldfi_beton_writer_finish(struct beton_writer *w, struct beton_totals *totals, mldf_error *err) {
-    if (w->failed || w->finished)
-        return mldfi_fail(err, MLDF_E_STATE, "the writer has %s", w->failed ? "failed before" : "finished");
-    mldf_status status = finish(w, err);
+    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
+    if (status < 0)
+        return status;
+    status = finish(w, err);
     w->failed = status < 0;
     w->finished = status >= 0;
     if (status >= 0 && totals)

@@ -1,10 +1,12 @@
 /* Buffered appending to a file that is given or made when needed (see stage.h). tbl_write.c and beton_write.c use it. */
 #include "interop/stage.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "os/copy.h"
 #include "util/buffer.h"
+#include "util/error.h"
 
 void mldfi_stage_into(struct stage *stage, struct os_file *file, uint64_t base) {
     *stage = (struct stage)STAGE_NONE;
@@ -114,4 +116,47 @@ mldf_status mldfi_stage_copy(const struct stage *stage, const struct os_file *to
     if (status >= 0 && stage->tail.size > 0)
         status = mldfi_file_write(to, offset + stage->flushed, stage->tail.data, stage->tail.size, err);
     return status;
+}
+
+enum { MOVE_BYTES = 256 << 10 };
+
+mldf_status mldfi_stage_move(const struct stage *stage, const struct os_file *to, uint64_t offset, size_t record_bytes,
+                             stage_change change, const void *user, mldf_error *err) {
+    size_t piece = record_bytes < MOVE_BYTES ? MOVE_BYTES / record_bytes * record_bytes : record_bytes;
+    uint8_t *memory = mldfi_alloc(piece, err);
+    mldf_status status = memory ? MLDF_OK : MLDF_E_MEMORY;
+    uint64_t total = mldfi_stage_bytes(stage);
+    for (uint64_t at = 0; status >= 0 && at < total; at += piece) {
+        size_t now = total - at < piece ? (size_t)(total - at) : piece;
+        status = mldfi_stage_read(stage, at, memory, now, err);
+        for (size_t i = 0; status >= 0 && i < now; i += record_bytes)
+            change(user, memory + i);
+        if (status >= 0)
+            status = mldfi_file_write(to, offset + at, memory, now, err);
+    }
+    free(memory);
+    return status;
+}
+
+/* ---- The ending ---------------------------------------------------------------------------------------------------------- */
+
+mldf_status mldfi_stage_check_count(uint64_t announced, uint64_t came, mldf_error *err) {
+    if (announced == MLDF_NONE || announced == came)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_STATE, "%llu samples were announced, %llu came", (unsigned long long)announced,
+                      (unsigned long long)came);
+}
+
+mldf_status mldfi_stage_publish(struct os_file *file, uint64_t bytes, const char *path, bool overwrite,
+                                mldf_error *err) {
+    mldf_status status = mldfi_file_truncate(file, bytes, err);
+    if (status >= 0)
+        status = mldfi_file_sync(file, err);
+    return status < 0 ? status : mldfi_file_publish(file, path, overwrite, err);
+}
+
+mldf_status mldfi_stage_check_state(bool failed, bool finished, mldf_error *err) {
+    if (failed || finished)
+        return mldfi_fail(err, MLDF_E_STATE, "the writer has %s", failed ? "failed before" : "finished");
+    return MLDF_OK;
 }

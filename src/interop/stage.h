@@ -36,5 +36,19 @@ mldf_status mldfi_stage_patch(struct stage *stage, uint64_t offset, const void *
 mldf_status mldfi_stage_flush(struct stage *stage, mldf_error *err);
 /* The whole content to another file. */
 mldf_status mldfi_stage_copy(const struct stage *stage, const struct os_file *to, uint64_t offset, mldf_error *err);
+/* The same for a table of records, each of which is changed on the way: pointers become absolute. */
+typedef void (*stage_change)(const void *user, uint8_t *record);
+mldf_status mldfi_stage_move(const struct stage *stage, const struct os_file *to, uint64_t offset, size_t record_bytes,
+                             stage_change change, const void *user, mldf_error *err);
+
+/* ---- The ending of a file that is made of stages --------------------------------------------------------------------------- */
+
+/* Were as many samples written as were announced? announced MLDF_NONE: nothing was. */
+mldf_status mldfi_stage_check_count(uint64_t announced, uint64_t came, mldf_error *err);
+/* Everything is written: the file gets its length and its name. */
+mldf_status mldfi_stage_publish(struct os_file *file, uint64_t bytes, const char *path, bool overwrite,
+                                mldf_error *err);
+/* Is the writer still to be used? */
+mldf_status mldfi_stage_check_state(bool failed, bool finished, mldf_error *err);
 
 #endif

@@ -299,10 +299,11 @@ static mldf_status add(struct tbl_writer *w, const struct tbl_sample *s, mldf_er
 }
 
 mldf_status mldfi_tbl_writer_add(struct tbl_writer *w, const struct tbl_sample *s, mldf_error *err) {
-    if (w->failed || w->finished)
-        return mldfi_fail(err, MLDF_E_STATE, "the writer has %s", w->failed ? "failed before" : "finished");
+    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
+    if (status < 0)
+        return status;
     uint64_t number = w->added;
-    mldf_status status = check_sample(w, s, err);
+    status = check_sample(w, s, err);
     if (status >= 0) {
         status = add(w, s, err);
         w->failed = status < 0;
@@ -331,9 +332,10 @@ static mldf_status add_block(struct tbl_writer *w, uint64_t sample, const struct
 
 mldf_status mldfi_tbl_writer_metadata(struct tbl_writer *w, uint64_t sample, const struct tbl_metadata *block,
                                       mldf_error *err) {
-    if (w->failed || w->finished)
-        return mldfi_fail(err, MLDF_E_STATE, "the writer has %s", w->failed ? "failed before" : "finished");
-    mldf_status status = add_block(w, sample, block, err);
+    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
+    if (status < 0)
+        return status;
+    status = add_block(w, sample, block, err);
     if (status < 0)
         w->failed = true;
     return status;
@@ -361,31 +363,14 @@ static mldf_status write_header(struct tbl_writer *w, uint64_t data_end, mldf_er
 }
 
 /* The index that was kept aside has offsets from the first payload on: now its place is known. */
-static mldf_status move_index(struct tbl_writer *w, mldf_error *err) {
-    struct stage out;
-    mldf_status status = MLDF_OK;
-    mldfi_stage_into(&out, &w->file, w->header_bytes);
-    uint64_t total = mldfi_stage_bytes(&w->index);
-    uint8_t piece[512 * TBL_V2_ENTRY];
-    size_t step = 512 * (size_t)w->entry_bytes;
-    for (uint64_t at = 0; status >= 0 && at < total; at += step) {
-        size_t now = total - at < step ? (size_t)(total - at) : step;
-        status = mldfi_stage_read(&w->index, at, piece, now, err);
-        for (size_t i = 0; i < now; i += w->entry_bytes)
-            mldfi_store_u64(piece + i, mldfi_load_u64(piece + i) + w->base);
-        if (status >= 0)
-            status = mldfi_stage_push(&out, piece, now, err);
-    }
-    if (status >= 0)
-        status = mldfi_stage_flush(&out, err);
-    mldfi_stage_free(&out);
-    return status;
+static void shift_entry(const void *user, uint8_t *entry) {
+    mldfi_store_u64(entry, mldfi_load_u64(entry) + ((const struct tbl_writer *)user)->base);
 }
 
 static mldf_status put_together(struct tbl_writer *w, uint64_t data_end, mldf_error *err) {
     mldf_status status;
     if (w->options.count == MLDF_NONE) {
-        status = move_index(w, err);
+        status = mldfi_stage_move(&w->index, &w->file, w->header_bytes, w->entry_bytes, shift_entry, w, err);
         if (status >= 0)
             status = mldfi_stage_copy(&w->payload, &w->file, w->base, err);
     } else {
@@ -400,28 +385,26 @@ static mldf_status put_together(struct tbl_writer *w, uint64_t data_end, mldf_er
 
 static mldf_status finish(struct tbl_writer *w, mldf_error *err) {
     mldf_status status = drain(w, 0, true, err);
+    if (status >= 0)
+        status = mldfi_stage_check_count(w->options.count, w->added, err);
     if (status < 0)
         return status;
-    if (w->options.count != MLDF_NONE && w->added != w->options.count)
-        return mldfi_fail(err, MLDF_E_STATE, "%llu samples were announced, %llu came", ULL(w->options.count),
-                          ULL(w->added));
     if (!w->based)
         set_base(w, TBL_UNKNOWN);
     w->base = payload_base(w, w->totals.samples);
     uint64_t data_end = w->base + mldfi_stage_bytes(&w->payload);
     w->totals.file_bytes = data_end + mldfi_stage_bytes(&w->metadata);
     status = put_together(w, data_end, err);
-    if (status >= 0) /* an aligned file of empty samples ends before its first payload */
-        status = mldfi_file_truncate(&w->file, w->totals.file_bytes, err);
-    if (status >= 0)
-        status = mldfi_file_sync(&w->file, err);
-    return status < 0 ? status : mldfi_file_publish(&w->file, w->path, w->options.overwrite, err);
+    /* An aligned file of empty samples ends before its first payload: its length is set. */
+    return status < 0 ? status
+                      : mldfi_stage_publish(&w->file, w->totals.file_bytes, w->path, w->options.overwrite, err);
 }
 
 mldf_status mldfi_tbl_writer_finish(struct tbl_writer *w, struct tbl_totals *totals, mldf_error *err) {
-    if (w->failed || w->finished)
-        return mldfi_fail(err, MLDF_E_STATE, "the writer has %s", w->failed ? "failed before" : "finished");
-    mldf_status status = finish(w, err);
+    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
+    if (status < 0)
+        return status;
+    status = finish(w, err);
     w->failed = status < 0;
     w->finished = status >= 0;
     if (status >= 0 && totals)

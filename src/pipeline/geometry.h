@@ -4,7 +4,7 @@
 
 #include "pipeline/op.h"
 
-/* The draw of every operation of op_axis.c: pad, crop the padded picture, resize, mirror; in this order. */
+/* The draw of every operation of op_axis.h: pad, crop the padded picture, resize, mirror; in this order. */
 struct axis_draw {
     struct frame from;
     bool padded;

@@ -10,6 +10,7 @@
 #include "util/bytes.h"
 #include "util/crc32c.h"
 #include "util/error.h"
+#include "writer/end_layout.h"
 #include "writer/writer.h"
 
 enum { OUTPUT_BYTES = 16 * FORMAT_CRC_BLOCK, MAX_SECTIONS = 12 };
@@ -280,50 +281,33 @@ static mldf_status write_sections(struct ending *end, mldf_error *err) {
 
 /* ---- Layout of the end ---------------------------------------------------------------------------------------------------- */
 
-static void add_section(struct ending *end, uint64_t *at, uint32_t kind, uint64_t size, uint64_t param, bool required) {
-    *at = mldfi_align_up(*at, 8);
-    end->list[end->count++] = (struct section){
-        .kind = kind, .flags = required ? SECTION_FLAG_REQUIRED : 0, .ptr = *at, .size = size, .param = param};
-    *at += size;
+static void add_section(void *user, const struct section *section) {
+    struct ending *end = user;
+    end->list[end->count++] = *section;
 }
 
-static void lay_out_sections(struct ending *end, uint64_t *at) {
+static struct end_counts count_all(const struct ending *end) {
     const mldf_writer *writer = end->out.writer;
-    const mldf_schema *schema = writer->schema;
     const struct table_builder *tables = &writer->tables;
-    bool checksums = !writer->options.no_checksums;
-    uint64_t blocks = mldfi_crc_blocks(end->tables.descriptors.bytes) + mldfi_crc_blocks(end->tables.metadata.bytes) +
-                      mldfi_crc_blocks(end->tables.allocation.bytes);
-    add_section(end, at, SECTION_TABLES, FORMAT_TABLES_BYTES + (checksums ? 4 * blocks : 0),
-                mldfi_crc32c(0, end->tables_head, sizeof end->tables_head), false);
-    if (checksums && schema->payload_count)
-        add_section(end, at, SECTION_CHECKS, 4 * tables->samples * schema->payload_count, schema->payload_count, false);
-    if (schema->nullable_count)
-        add_section(end, at, SECTION_VALIDITY, schema->nullable_count * mldfi_align_up((tables->samples + 7) / 8, 8),
-                    schema->nullable_count, false);
-    if (tables->keys == KEYS_ALL) {
-        uint32_t param = mldfi_key_param(tables->samples);
-        uint64_t bytes = 8 * (tables->samples + 1) + mldfi_align_up(mldfi_stream_bytes(&tables->key_bytes), 8);
-        add_section(end, at, SECTION_KEYS, bytes + (UINT64_C(8) << param), param, false);
-    }
-    if (schema->payload_count)
-        add_section(end, at, SECTION_PAGE_MAP, 8 * tables->pages, writer->page_size, false);
-    if (writer->dictionary_bytes.size)
-        add_section(end, at, SECTION_DICTIONARY, writer->dictionary_bytes.size, 0, true);
-    if (end->long_arguments.size)
-        add_section(end, at, SECTION_LONG_ARGUMENTS, end->long_arguments.size, 0, true);
-    if (writer->history.size)
-        add_section(end, at, SECTION_HISTORY, writer->history.size, 0, false);
-    if (!tables->without_stats)
-        add_section(end, at, SECTION_STATS, (uint64_t)FORMAT_STATS_BYTES * schema->field_count, FORMAT_STATS_BYTES,
-                    false);
-    if (writer->card)
-        add_section(end, at, SECTION_CARD, writer->card_bytes, 0, false);
-    for (size_t i = 0; i < writer->kept_count; i++)
-        add_section(end, at, writer->kept[i].section.kind, writer->kept[i].bytes.size, writer->kept[i].section.param,
-                    writer->kept[i].section.flags & SECTION_FLAG_REQUIRED);
-    if (writer->crypt)
-        add_section(end, at, SECTION_ENCRYPTION, MLDFI_CRYPT_SECTION_BYTES, 0, true);
+    return (struct end_counts){.schema = writer->schema,
+                               .checksums = !writer->options.no_checksums,
+                               .keys = tables->keys == KEYS_ALL,
+                               .stats = !tables->without_stats,
+                               .encrypted = writer->crypt != NULL,
+                               .card = writer->card != NULL,
+                               .page_size = writer->page_size,
+                               .data_ptr = writer->data_ptr,
+                               .cursor = writer->cursor,
+                               .samples = tables->samples,
+                               .key_bytes = mldfi_stream_bytes(&tables->key_bytes),
+                               .allocation_bytes = mldfi_stream_bytes(&tables->allocations),
+                               .descriptor_bytes = end->descriptors.size,
+                               .dictionary_bytes = writer->dictionary_bytes.size,
+                               .long_argument_bytes = end->long_arguments.size,
+                               .history_bytes = writer->history.size,
+                               .card_bytes = writer->card_bytes,
+                               .kept = writer->kept,
+                               .kept_count = writer->kept_count};
 }
 
 static mldf_status lay_out(struct ending *end, mldf_error *err) {
@@ -335,28 +319,32 @@ static mldf_status lay_out(struct ending *end, mldf_error *err) {
     mldfi_writer_header(writer, &end->header);
     if (writer->appending)
         end->header.field_desc_ptr = writer->old_descriptor_ptr;
-    uint64_t allocations = mldfi_stream_bytes(&writer->tables.allocations);
-    uint64_t rows = writer->tables.samples * schema->row_bytes;
-    end->header.metadata_ptr = mldfi_align_up(writer->cursor, 64);
-    end->header.alloc_table_ptr = mldfi_align_up(end->header.metadata_ptr + rows, 64);
-    uint64_t pages = (end->header.metadata_ptr - writer->data_ptr + writer->page_size - 1) / writer->page_size;
-    mldf_status st = schema->payload_count ? mldfi_tables_fill_pages(&writer->tables, pages, err) : MLDF_OK;
-    if (st < 0 || (st = mldfi_descriptor_table(schema, &end->descriptors, err)) < 0 ||
-        (st = mldfi_long_arguments(schema, &end->long_arguments, err)) < 0)
+    mldf_status st = mldfi_descriptor_table(schema, &end->descriptors, err);
+    if (st >= 0)
+        st = mldfi_long_arguments(schema, &end->long_arguments, err);
+    if (st < 0)
         return st;
-    uint64_t at = end->header.alloc_table_ptr + allocations;
+    struct end_counts counts = count_all(end);
+    struct end_layout layout;
+    mldfi_end_tables(&counts, &layout);
+    if (schema->payload_count && (st = mldfi_tables_fill_pages(&writer->tables, layout.pages, err)) < 0)
+        return st;
+    layout.pages = writer->tables.pages;
+    end->header.metadata_ptr = layout.metadata_ptr;
+    end->header.alloc_table_ptr = layout.alloc_table_ptr;
+    uint64_t at = layout.next;
     if (writer->adding) {
         end->header.field_desc_ptr = mldfi_align_up(at, 8);
         at = end->header.field_desc_ptr + end->descriptors.size;
     }
     end->tables.descriptors =
         (struct table_ref){end->header.field_desc_ptr, end->descriptors.size, schema->field_count};
-    end->tables.metadata = (struct table_ref){end->header.metadata_ptr, rows, writer->tables.samples};
-    end->tables.allocation =
-        (struct table_ref){end->header.alloc_table_ptr, allocations, allocations / FORMAT_ALLOCATION_BYTES};
+    end->tables.metadata = (struct table_ref){layout.metadata_ptr, layout.metadata_bytes, counts.samples};
+    end->tables.allocation = (struct table_ref){layout.alloc_table_ptr, counts.allocation_bytes,
+                                                counts.allocation_bytes / FORMAT_ALLOCATION_BYTES};
     mldfi_tables_encode(&end->tables, end->tables_head);
-    lay_out_sections(end, &at);
-    end->header.directory_ptr = mldfi_align_up(at, 8);
+    counts.tables_param = mldfi_crc32c(0, end->tables_head, sizeof end->tables_head);
+    end->header.directory_ptr = mldfi_end_sections(&counts, &layout, at, add_section, end);
     end->out.begin = end->header.metadata_ptr;
     end->out.total = end->header.directory_ptr - end->header.metadata_ptr;
     return MLDF_OK;
@@ -376,7 +364,7 @@ static mldf_status write_end(struct ending *end, uint64_t *file_bytes, mldf_erro
     mldf_status st = mldfi_directory_encode(end->list, end->count, &end->directory, err);
     if (st < 0)
         return st;
-    uint64_t footer_ptr = mldfi_align_up(end->header.directory_ptr + end->directory.size, 8);
+    uint64_t footer_ptr = mldfi_end_footer(end->header.directory_ptr, end->directory.size);
     mldfi_header_encode(&end->header, footer.header);
     footer.file_size = footer_ptr + FORMAT_FOOTER_BYTES;
     mldfi_footer_encode(&footer, back);

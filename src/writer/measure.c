@@ -1,4 +1,4 @@
-/* See measure.h. What is counted here is what job.c encodes, place.c places and finish.c writes; sizes depend on nothing else, so both
+/* See measure.h. What is counted here is what job.c encodes and place.c places; end_layout.c says what finish.c writes behind it. Both
  * layouts of a file whose page size is not decided are carried along side by side. */
 #include "writer/measure.h"
 
@@ -12,6 +12,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/json.h"
+#include "writer/end_layout.h"
 #include "writer/writer.h"
 
 static struct meter_layout begin_layout(const struct size_meter *m, uint64_t page_size) {
@@ -135,40 +136,33 @@ uint64_t mldfi_meter_bytes(const struct size_meter *m) {
 
 /* ---- The file ------------------------------------------------------------------------------------------------------------- */
 
-static void add_section(uint64_t *at, uint64_t *count, uint64_t bytes) {
-    *at = mldfi_align_up(*at, 8) + bytes;
-    ++*count;
+static void count_section(void *user, const struct section *section) {
+    (void)section;
+    ++*(uint64_t *)user;
 }
 
-/* As lay_out and lay_out_sections of finish.c have it. */
 static uint64_t size_of(const struct size_meter *m, const struct meter_state *s) {
-    const mldf_schema *schema = m->schema;
     bool is_large = m->automatic && s->small.cursor - s->small.data_ptr > FORMAT_AUTO_HOLD;
     const struct meter_layout *layout = is_large ? &s->large : &s->small;
-    uint64_t descriptors = (uint64_t)FORMAT_DESCRIPTOR_BYTES * schema->field_count,
-             rows = s->samples * schema->row_bytes;
-    uint64_t allocations = s->allocations * FORMAT_ALLOCATION_BYTES, sections = 0;
-    uint64_t metadata = mldfi_align_up(layout->cursor, 64), at = mldfi_align_up(metadata + rows, 64) + allocations;
-    uint64_t blocks = mldfi_crc_blocks(descriptors) + mldfi_crc_blocks(rows) + mldfi_crc_blocks(allocations);
-    uint64_t pages = (metadata - layout->data_ptr + layout->page_size - 1) / layout->page_size;
-    add_section(&at, &sections, FORMAT_TABLES_BYTES + (m->checksums ? 4 * blocks : 0));
-    if (m->checksums && schema->payload_count)
-        add_section(&at, &sections, 4 * s->samples * schema->payload_count);
-    if (schema->nullable_count)
-        add_section(&at, &sections, schema->nullable_count * mldfi_align_up((s->samples + 7) / 8, 8));
-    if (s->keys)
-        add_section(&at, &sections,
-                    8 * (s->samples + 1) + mldfi_align_up(s->key_bytes, 8) +
-                        (UINT64_C(8) << mldfi_key_param(s->samples)));
-    if (schema->payload_count)
-        add_section(&at, &sections, 8 * pages);
-    if (m->long_argument_bytes)
-        add_section(&at, &sections, m->long_argument_bytes);
-    add_section(&at, &sections, (uint64_t)FORMAT_STATS_BYTES * schema->field_count);
-    if (m->card_bytes)
-        add_section(&at, &sections, m->card_bytes);
-    if (m->encrypted)
-        add_section(&at, &sections, MLDFI_CRYPT_SECTION_BYTES);
-    uint64_t directory = mldfi_align_up(at, 8) + FORMAT_DIRECTORY_HEAD_BYTES + FORMAT_DIRECTORY_ENTRY_BYTES * sections;
-    return mldfi_align_up(directory, 8) + FORMAT_FOOTER_BYTES;
+    struct end_counts counts = {.schema = m->schema,
+                                .checksums = m->checksums,
+                                .keys = s->keys,
+                                .stats = true,
+                                .encrypted = m->encrypted,
+                                .card = m->card_bytes > 0,
+                                .page_size = layout->page_size,
+                                .data_ptr = layout->data_ptr,
+                                .cursor = layout->cursor,
+                                .samples = s->samples,
+                                .key_bytes = s->key_bytes,
+                                .allocation_bytes = s->allocations * FORMAT_ALLOCATION_BYTES,
+                                .descriptor_bytes = (uint64_t)FORMAT_DESCRIPTOR_BYTES * m->schema->field_count,
+                                .long_argument_bytes = m->long_argument_bytes,
+                                .card_bytes = m->card_bytes};
+    struct end_layout end;
+    uint64_t sections = 0;
+    mldfi_end_tables(&counts, &end);
+    uint64_t directory = mldfi_end_sections(&counts, &end, end.next, count_section, &sections);
+    uint64_t entries = FORMAT_DIRECTORY_HEAD_BYTES + FORMAT_DIRECTORY_ENTRY_BYTES * sections;
+    return mldfi_end_footer(directory, entries) + FORMAT_FOOTER_BYTES;
 }
