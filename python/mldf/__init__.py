@@ -21,6 +21,7 @@ PyTorch and Pillow are used when their objects are given.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import errors, images, ops
@@ -117,12 +118,14 @@ __all__ = [
 __all__ += ops.__all__
 
 
-def __getattr__(name: str) -> _Any:
-    """Only of names that there are not."""
-    from .suggest import nearest
+if not _TYPE_CHECKING:  # which would take every name for known
 
-    hint = "" if name.startswith("_") else nearest(name, __all__)
-    raise AttributeError(f"module 'mldf' has no attribute {name!r}{hint}")
+    def __getattr__(name: str) -> _Any:
+        """Only of names that there are not."""
+        from .suggest import nearest
+
+        hint = "" if name.startswith("_") else nearest(name, __all__)
+        raise AttributeError(f"module 'mldf' has no attribute {name!r}{hint}")
 
 
 features: tuple[str, ...] = tuple(_features.split())
