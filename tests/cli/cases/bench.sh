@@ -92,8 +92,8 @@ verdict() { mldf bench p.mldf -p "$1" --on-error=skip --threads 0 --json -q | py
 check grep -q '^bound by image: random_resized_crop: use threads or do less for each sample$' <<<"$(verdict 'image: random_resized_crop(300, filter=bicubic)')"
 check grep -q ': use threads or do resize once when packing$' <<<"$(verdict 'image: resize([300, 300], filter=bicubic) | random_crop(290) | normalize(imagenet)')"
 
-# What is on its way is said in samples and batches.
-mldf bench p.mldf -p "$crops" --on-error=skip --epochs 100000000 2>messages >/dev/null &
+# What is on its way is said in samples and batches. (Not through the function mldf: the signal is for the program, not for a subshell.)
+"$MLDF" bench p.mldf -p "$crops" --on-error=skip --epochs 100000000 2>messages >/dev/null &
 bench=$!
 for _ in $(seq 100); do
     grep -q . messages && break
