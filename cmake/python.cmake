@@ -25,5 +25,7 @@ else()
 endif()
 
 install(TARGETS mldf_python LIBRARY DESTINATION mldf COMPONENT python EXCLUDE_FROM_ALL)
-install(DIRECTORY "${CMAKE_SOURCE_DIR}/python/mldf" DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
-    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+if(NOT SKBUILD) # which takes the Python files itself, so that an editable install uses those of the tree
+    install(DIRECTORY "${CMAKE_SOURCE_DIR}/python/mldf" DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+endif()

@@ -1,6 +1,7 @@
 """The loader with PyTorch: tensors over its memory, devices, torch's own workers, ranks by torch.distributed."""
 
 import gc
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -128,6 +129,53 @@ def test_torchs_forked_workers_live_beside_a_loader(path):
     )
     assert torch.cat(list(workers)).tolist() == list(range(COUNT))
     assert len(first.label) + sum(len(b.label) for b in it) == COUNT
+
+
+def fail_at_seven(samples):
+    if any(int(s.label) == 7 for s in samples):
+        raise LookupError("seven")
+    return [int(s.label) for s in samples]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_epochs_of_torchs_forked_workers_leave_nothing_behind(path):
+    """Beside a loader with live threads: whole epochs, early breaks, and exceptions in a worker."""
+    loader = load(path, threads=2, output="torch")
+
+    def once(i):
+        it = iter(loader)
+        first = next(it)
+        workers = torch.utils.data.DataLoader(
+            mldf.open(path),
+            batch_size=5,
+            num_workers=2,
+            multiprocessing_context="fork",
+            collate_fn=fail_at_seven if i % 3 == 2 else list,
+        )
+        failed = None
+        try:
+            for n, _ in enumerate(workers):
+                if i % 3 == 1 and n == 2:
+                    break
+        except LookupError as error:
+            failed = str(error)
+        assert (failed is not None and "seven" in failed) == (i % 3 == 2)
+        del workers
+        gc.collect()  # torch ends its workers when the iterator goes
+        for process in multiprocessing.active_children():
+            process.join(20)
+        assert not multiprocessing.active_children()
+        assert sum(len(b.label) for b in it) == COUNT - len(first.label)
+
+    for i in range(3):
+        once(i)
+    gc.collect()
+    files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
+    for i in range(6):
+        once(i)
+    gc.collect()
+    assert (pkg.open_files(), pkg.threads()) == (files, threads)
+    assert pkg.resident() - memory < 24 << 20
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
