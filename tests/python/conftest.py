@@ -5,6 +5,11 @@ import os
 import pytest
 
 
+def pytest_configure(config):
+    # JAX, once it is imported, warns of every fork. The children here use nothing of JAX's.
+    config.addinivalue_line("filterwarnings", r"ignore:os\.fork\(\) was called:RuntimeWarning")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     if not os.environ.get("MLDF_NO_SKIPS"):
