@@ -117,7 +117,8 @@ static bool fill_pack(struct operation *op, mldf_pack_options *o) {
                 option_text(op->options, "image_arguments", &o->image_arguments) &&
                 operation_texts(op, 1, "file_columns", &o->file_columns, &o->file_column_count) &&
                 option_text(op->options, "file_root", &o->file_root) &&
-                option_bool(op->options, "allow_outside", &o->allow_outside);
+                option_bool(op->options, "allow_outside", &o->allow_outside) &&
+                option_bool(op->options, "number_keys", &o->number_keys);
     o->format = (mldf_source_format)format;
     o->layout = (mldf_layout)layout;
     o->schema = op->schema;

@@ -270,6 +270,7 @@ def append(
     files: Sequence[str] | str | None = None,
     root: Path | None = None,
     allow_outside: bool = False,
+    number_keys: bool = False,
     on_error: str = "raise",
     threads: int | None = None,
     key: Key = None,
@@ -279,12 +280,14 @@ def append(
     """Adds tables, folders of pictures, tar archives or MLDF files of the same fields to an existing file. Until it
     succeeds the file is what it was.
 
-    Samples from Python: ``mldf.Writer.existing(path)``.
+    number_keys: samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys. Samples from Python:
+    ``mldf.Writer.existing(path)``.
     """
     began = time.monotonic()
     options = {
         **_output({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
         **_pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
+        "number_keys": number_keys,
     }
     with Reporting("append", progress) as hook:
         return _result(began, _mldf.pack(_sources(sources), encode(path), True, options, registered_types(), hook))

@@ -162,6 +162,17 @@ def test_append_to_class_folders_and_select_by_keys(tmp_path):
         mldf.select(tmp_path / "a.mldf", tmp_path / "c.mldf", keys=["dog"], samples=[1])
 
 
+def test_append_of_files_without_keys(tmp_path):
+    fields = {"x": "int"}
+    mldf.write(tmp_path / "a.mldf", [(1,)], fields, keys=["first"])
+    mldf.write(tmp_path / "b.mldf", [(2,), (3,)], fields)
+    with pytest.raises(mldf.errors.SampleKeyError, match="number-keys"):
+        mldf.append(tmp_path / "a.mldf", tmp_path / "b.mldf")
+    mldf.append(tmp_path / "a.mldf", tmp_path / "b.mldf", number_keys=True)
+    ds = mldf.open(tmp_path / "a.mldf")
+    assert list(ds.keys) == ["first", "b.mldf/0", "b.mldf/1"] and ds.column("x").tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize("opened", [False, True])
 def test_parts_of_an_encrypted_file_are_encrypted_unless_asked(tmp_path, opened):
     path = pkg.make(tmp_path / "a.mldf", 4, passphrase="x")
