@@ -43,7 +43,7 @@ class Keys(Sequence[str]):
         return files.readers[part].key(n - files.starts[part])
 
     def index(self, key: str | bytes, start: int = 0, stop: int | None = None) -> int:
-        """The number of the sample of this name in the dataset."""
+        """The number of the sample whose name is `key`, between `start` and `stop`."""
         files = self._dataset._view.files
         if isinstance(key, bytes):
             key = key.decode("utf-8", "surrogateescape")

@@ -216,7 +216,7 @@ def test_options_of_writers_are_checked(tmp_path):
     path = numbers(tmp_path / "a.mldf", 3).paths[0]
     with pytest.raises(ArgumentError, match="on_error='x'"):
         mldf.Writer.existing(path, on_error="x")
-    for name, value in (("threads", -5), ("threads", 1.5), ("page_size", -1)):
+    for name, value in (("threads", -5), ("threads", 2**31), ("page_size", -1)):
         with pytest.raises(ArgumentError, match=name):
             mldf.Writer(tmp_path / "b.mldf", LABEL, **{name: value})
     for card in ([1], {"a": {1}}, {"a": float("nan")}):
@@ -398,7 +398,7 @@ def test_convert_leaves_out_what_is_bad(tmp_path):
 
 def test_numbers_of_tools_are_checked(tmp_path):
     ds = numbers(tmp_path / "a.mldf", 10)
-    for name, value in (("count", -1), ("bytes", 1.5), ("count", 2**64)):
+    for name, value in (("count", -1), ("bytes", -2), ("count", 2**64)):
         with pytest.raises(ArgumentError, match=name):
             mldf.split(ds, tmp_path / "s{}.mldf", **{name: value})
     with pytest.raises(ArgumentError, match="seed"):

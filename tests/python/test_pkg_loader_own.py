@@ -4,6 +4,7 @@ import ctypes
 import pickle
 import shutil
 import subprocess
+import sys
 
 import mldf
 import numpy as np
@@ -94,7 +95,9 @@ def test_compiled_functions_by_ctypes(path, tmp_path):
         mldf.CFunction(0)
 
 
-def test_numba_cfunc(path, tmp_path):
+def test_numba_cfunc(path, tmp_path, monkeypatch):
+    # Other tests import from tools/, and Numba would take tools/coverage.py for the package of that name.
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if not p.endswith("/tools")])
     numba = pytest.importorskip("numba", reason="Numba is not installed")
 
     def make():
