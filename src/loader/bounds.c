@@ -18,6 +18,7 @@ struct gathering {
     uint64_t seen;
     bool rgb;      /* one of them has three channels */
     uint64_t last; /* the members of the last record that was looked at, as one number; 0: none */
+    uint8_t last_orientation;
 };
 
 static void see_dim(struct plan_bounds *bounds, uint32_t i, uint64_t size, bool first) {
@@ -40,7 +41,6 @@ static void see_picture(struct gathering *g, const mldf_image_info *info) {
         b->bits = 0;
     b->same_channels = b->least[2] == b->most[2];
     g->rgb = g->rgb || channels == 3;
-    b->all_jpeg = (first || b->all_jpeg) && info->mode == MLDF_IMAGE_MODE_JPEG;
     b->upright = (first || b->upright) && info->orientation < 5;
     b->ndim = 3;
     b->known = true;
@@ -104,10 +104,12 @@ static mldf_status scan_row(struct gathering *g, const mldf_reader *reader, size
         return see_value(g, reader, sample, field, true, scratch, err);
     see_picture(g, &info);
     g->last = mldfi_load_u64(record + IMAGE_HEIGHT);
+    g->last_orientation = record[IMAGE_ORIENTATION];
     return MLDF_OK;
 }
 
-/* Height, width, channels, mode, bits and colour stand side by side: a record that has the same of them as the last one says nothing new. */
+/* Height, width, channels, mode, bits and colour stand side by side: a record that has the same of them, and the same orientation, as the last
+ * one says nothing new. */
 _Static_assert(IMAGE_COLOR - IMAGE_HEIGHT == 7, "eight bytes of a record say what it holds");
 
 /* Rows [from, to) of the metadata table, which lie in memory. MLDF_END: no more are needed. */
@@ -116,7 +118,8 @@ static mldf_status scan_rows(struct gathering *g, const mldf_reader *reader, siz
     const uint8_t *record = rows + reader->schema->fields[field].info.row_offset;
     mldf_status status = MLDF_OK;
     for (uint64_t i = from; i < to && status == MLDF_OK; i++, record += reader->row_bytes) {
-        if (mldfi_load_u64(record + IMAGE_HEIGHT) == g->last && g->last)
+        if (mldfi_load_u64(record + IMAGE_HEIGHT) == g->last && record[IMAGE_ORIENTATION] == g->last_orientation &&
+            g->last)
             continue;
         status = scan_row(g, reader, field, i, record, scratch, err);
         if (status == MLDF_OK && may_end && is_settled(g))
@@ -159,7 +162,7 @@ static mldf_status scan_pictures(struct gathering *g, const mldf_reader *reader,
         see_dim(g->bounds, 1, stats.dims_max[1], false);
         see_dim(g->bounds, 2, stats.dims_max[2], false);
         g->bounds->same_channels = false;
-        g->bounds->all_jpeg = false;
+        g->bounds->upright = false;
     }
     mldf_buffer_free(&piece);
     mldf_buffer_free(&scratch);

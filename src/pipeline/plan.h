@@ -21,7 +21,6 @@ struct plan_bounds {
     uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* pictures: height, width, channels */
     uint32_t bits;                                      /* pictures: 8, 16; 0: both occur */
     bool same_channels;                                 /* pictures: all have most[2] channels */
-    bool all_jpeg;                                      /* pictures */
     bool upright;                                       /* pictures: no orientation turns one by 90 degrees */
 };
 

@@ -367,7 +367,7 @@ static void pictures_of_one_size_need_no_step(void) {
     struct graph g;
     mldf_error err;
     graph_bounds(bounds);
-    bounds[0] = (struct plan_bounds){true, 3, {32, 32, 3}, {32, 32, 3}, 8, true, true, false};
+    bounds[0] = (struct plan_bounds){true, 3, {32, 32, 3}, {32, 32, 3}, 8, true, false};
     REQUIRE_OK(mldf_pipeline_parse(NULL, text, strlen(text), &pipeline, &err), &err);
     REQUIRE_OK(mldfi_graph_new(pipeline, schema, bounds, &options, &g, &err), &err);
     CHECK_EQ_U64(1, g.chains[0].op_count);
