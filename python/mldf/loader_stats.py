@@ -94,8 +94,14 @@ def summary(loader: Loader) -> str:
     size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
     lines = [f"Loader({where}: {len(loader._dataset):,} samples, {len(loader):,} batches of {size})"]
     width = max(len(n) for n, _, _ in loader._shapes)
+    names = {name for name, _, _ in loader._shapes}
     for name, kind, shape in loader._shapes:
-        dims = ", ".join("?" if d is None else str(d) for d in (loader.batch_size, *shape))
+        first: int | None = loader.batch_size
+        if name + "_offset" in names:  # ragged: the samples' values in a row
+            first = None
+        elif name.endswith("_offset") and name.removesuffix("_offset") in names:
+            first = loader.batch_size + 1
+        dims = ", ".join("?" if d is None else str(d) for d in (first, *shape))
         lines.append(f"  {name:{width}}  {dtype_name(kind)}[{dims}]")
     if loader._left_out:
         lines.append(f"  without {', '.join(loader._left_out)}")

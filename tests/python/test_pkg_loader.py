@@ -554,3 +554,14 @@ def test_states_that_no_loader_made_are_refused(path):
     loader = load(path, shuffle=True)
     loader.load_state_dict({**state, "epoch": np.int64(state["epoch"])})
     assert len(list(loader)) == len(loader) - 1
+
+
+def test_repr_of_ragged_outputs(tmp_path):
+    where = tmp_path / "a.mldf"
+    mldf.write(
+        where, [{"x": np.arange(i + 1, dtype=np.float32)} for i in range(10)], {"x": mldf.NDArray("float32", (None,))}
+    )
+    with mldf.Loader(where, 4, pipelines={"x": [mldf.Ragged()]}) as loader:
+        batch = next(iter(loader))
+        assert batch.x.shape == (10,) and batch.x_offset.shape == (5,)
+        assert "float32[?]" in repr(loader) and "int64[5]" in repr(loader)
