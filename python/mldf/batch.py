@@ -93,6 +93,7 @@ def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Conver
     if where.type == "cuda" and not cuda:
         raise ArgumentError(f"device={device!r}: this PyTorch sees no CUDA device")
     pin = cuda and (where.type == "cuda" if pin_memory is None else pin_memory)
+    alone = bool(pin and non_blocking)  # from our own memory a copy must be done before the memory is used again
     from_dlpack, uint64, int64 = torch.utils.dlpack.from_dlpack, torch.uint64, torch.int64
 
     def convert(array: Any) -> Any:
@@ -101,7 +102,7 @@ def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Conver
             tensor = tensor.view(int64)
         if pin:
             tensor = tensor.pin_memory()
-        return tensor if where.type == "cpu" else tensor.to(where, non_blocking=non_blocking)
+        return tensor if where.type == "cpu" else tensor.to(where, non_blocking=alone)
 
     return convert
 
