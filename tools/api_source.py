@@ -171,6 +171,7 @@ class Package:
         out = Thing(node.name, "class", m.name, inspect.cleandoc(ast.get_docstring(node) or ""), line=node.lineno)
         dataclass = any("dataclass" in m.source(d) for d in node.decorator_list)
         inherited: list[Thing] = []
+        parts: list[Thing] = []
         repeated: set[str] = set()  # explained by a base that has its own place
         for base in node.bases:
             text = m.source(base)
@@ -187,12 +188,12 @@ class Package:
                 inherited += [t for t in parent.members if t.kind == "field"] if dataclass else []
             else:  # a part of the class that has a file of its own: its members are the class's
                 parent = self._class(there, there.defined[real][0])
-                inherited += parent.members
+                parts += parent.members
                 out.bases += parent.bases
                 out.parameters = out.parameters or parent.parameters
         own = [t for t in self._members(m, node, dataclass) if t.doc or t.name not in repeated]
         names = {t.name for t in own}
-        out.members = [t for t in inherited if t.name not in names] + own
+        out.members = [t for t in inherited if t.name not in names] + own + [t for t in parts if t.name not in names]
         out.status = next((m.source(n.value) for n in node.body if _assigns(n, "status")), "").strip('"')
         made = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
         if made is not None:

@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Page: its title, and the modules whose public names it has. A module that stands nowhere has a page of its own.
 PAGES = {
     "mldf": ("The package", [""]),
-    "dataset": ("Reading datasets", ["dataset", "schema", "sample"]),
+    "dataset": ("Reading datasets", ["dataset", "columns", "subsets", "keys", "schema", "sample"]),
     "writer": ("Writing datasets", ["writer", "fields"]),
     "loader": ("Loading batches", ["loader", "loader_stats", "batch"]),
     "pipeline": ("Steps of pipelines", ["pipeline"]),

@@ -9,7 +9,7 @@
  *     call.c     GIL, signals, progress       context.c warnings, user-defined types
  *     reader.c   files, their description     access.c  samples      value.c  a value -> a Python object
  *     writer.c   writing                      feed.c    a Python object -> a value
- *     loader.c   batches                      batch.c   a batch -> arrays    order.c  orders   operation.c, own.c  operations
+ *     loader*.c  batches                      batch.c   a batch -> arrays    order.c  orders   operation.c, own.c  operations
  *     options.c  dicts -> option structs      tool*.c   whole-file operations     image.c  pictures
  *
  * The limited API of Python 3.11 (buffers came in then), so one binary serves every later version. NumPy is called,

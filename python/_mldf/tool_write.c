@@ -1,7 +1,7 @@
 /* Whole-file operations that write: pack, append, convert, merge, repack, repair, select, split, extract, add_field.
  * All have one shape:
  *
- *     operation(paths..., options, types, progress) -> (written, skipped, bytes, reports)
+ *     operation(what from, where to, options, types, progress) -> (written, skipped, bytes, reports)
  *
  * An empty out means "in place". reports lists what the operation told on its way: (kind, source, message), parts as
  * ("part", path, samples, bytes). */
@@ -14,22 +14,57 @@ struct operation {
     struct module_state *state;
     PyObject *options, *progress, *reports;
     struct context *context;
-    const char *const *lists[4]; /* freed at the end */
+    const char *out;           /* where to: the second argument of most */
+    const char *path;          /* what from: the first argument is a path, */
+    const char *const *paths;  /* or a list of them, */
+    struct handle *source;     /* or an open reader */
+    size_t path_count;         /* of paths */
+    const char *const *own[3]; /* freed at the end, as paths are */
     mldf_schema *schema;
     struct call call;
     mldf_pack_result result;
     mldf_error err;
 };
 
-static bool operation_begin(struct operation *op, PyObject *module, PyObject *options, PyObject *types,
-                            PyObject *progress) {
+static void operation_clear(struct operation *op, PyObject *module) {
     memset(op, 0, sizeof *op);
     op->state = state_of(module);
-    op->options = options;
-    op->progress = progress;
+}
+
+static bool operation_types(struct operation *op, PyObject *types) {
     op->reports = PyList_New(0);
     op->context = op->reports ? context_new(op->state, types) : NULL;
     return op->context != NULL;
+}
+
+/* (sources, out, options, types, progress) */
+static bool begin_sources(struct operation *op, PyObject *module, PyObject *args) {
+    PyObject *sources, *types;
+    operation_clear(op, module);
+    return PyArg_ParseTuple(args, "O!yO!OO", &PyList_Type, &sources, &op->out, &PyDict_Type, &op->options, &types,
+                            &op->progress) &&
+           operation_types(op, types) && texts_from(sources, &op->paths, &op->path_count);
+}
+
+/* (path, out, options, types, progress); an empty out becomes NULL. */
+static bool begin_path(struct operation *op, PyObject *module, PyObject *args) {
+    PyObject *types;
+    operation_clear(op, module);
+    if (!PyArg_ParseTuple(args, "yyO!OO", &op->path, &op->out, &PyDict_Type, &op->options, &types, &op->progress))
+        return false;
+    op->out = *op->out ? op->out : NULL;
+    return operation_types(op, types);
+}
+
+/* (reader, out, options, types, progress) */
+static bool begin_reader(struct operation *op, PyObject *module, PyObject *args) {
+    PyObject *object, *types;
+    operation_clear(op, module);
+    if (!PyArg_ParseTuple(args, "OyO!OO", &object, &op->out, &PyDict_Type, &op->options, &types, &op->progress))
+        return false;
+    struct reader *reader = reader_from(op->state, object);
+    op->source = reader ? reader_borrow(reader) : NULL;
+    return op->source && operation_types(op, types);
 }
 
 /* The common part of a writer's options, with the hooks of this call. */
@@ -44,7 +79,7 @@ static bool operation_texts(struct operation *op, size_t place, const char *name
                             size_t *count) {
     if (!option_texts(op->options, name, out, count))
         return false;
-    op->lists[place] = *out;
+    op->own[place] = *out;
     return true;
 }
 
@@ -59,8 +94,11 @@ static PyObject *operation_end(struct operation *op, bool called, mldf_status st
     if (called && call_check(&op->call, op->state, status, &op->err) && context_warn(op->context))
         out = Py_BuildValue("(KKKO)", (unsigned long long)op->result.written, (unsigned long long)op->result.skipped,
                             (unsigned long long)op->result.bytes, op->reports);
-    for (size_t i = 0; i < sizeof op->lists / sizeof op->lists[0]; i++)
-        PyMem_Free((void *)(uintptr_t)op->lists[i]);
+    for (size_t i = 0; i < sizeof op->own / sizeof op->own[0]; i++)
+        PyMem_Free((void *)(uintptr_t)op->own[i]);
+    PyMem_Free((void *)(uintptr_t)op->paths);
+    if (op->source)
+        memory_release(&op->source->memory);
     mldf_schema_free(op->schema);
     context_free(op->context);
     Py_XDECREF(op->reports);
@@ -129,25 +167,26 @@ static bool fill_pack(struct operation *op, mldf_pack_options *o) {
     return fine;
 }
 
-/* pack(sources, out, add, options, types, progress); add: to an existing file */
 static PyObject *pack(PyObject *module, PyObject *args) {
     mldf_pack_options o = MLDF_PACK_OPTIONS_INIT;
     struct operation op;
-    PyObject *sources, *options, *types, *progress;
-    const char *out, *const *paths;
-    size_t count;
-    int add;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "O!ypO!OO", &PyList_Type, &sources, &out, &add, &PyDict_Type, &options, &types,
-                          &progress))
-        return NULL;
-    bool ready = operation_begin(&op, module, options, types, progress) && fill_pack(&op, &o) &&
-                 texts_from(sources, &paths, &count);
+    bool ready = begin_sources(&op, module, args) && fill_pack(&op, &o);
     if (ready) {
-        op.lists[3] = paths;
         operation_call(&op);
-        status = add ? mldf_append(out, paths, count, &o, &op.result, &op.err)
-                     : mldf_pack(paths, count, out, &o, &op.result, &op.err);
+        status = mldf_pack(op.paths, op.path_count, op.out, &o, &op.result, &op.err);
+    }
+    return operation_end(&op, ready, status);
+}
+
+static PyObject *append(PyObject *module, PyObject *args) {
+    mldf_pack_options o = MLDF_PACK_OPTIONS_INIT;
+    struct operation op;
+    mldf_status status = MLDF_OK;
+    bool ready = begin_sources(&op, module, args) && fill_pack(&op, &o);
+    if (ready) {
+        operation_call(&op);
+        status = mldf_append(op.out, op.paths, op.path_count, &o, &op.result, &op.err);
     }
     return operation_end(&op, ready, status);
 }
@@ -171,18 +210,11 @@ static bool fill_convert(struct operation *op, mldf_convert_options *o) {
 static PyObject *convert(PyObject *module, PyObject *args) {
     mldf_convert_options o = MLDF_CONVERT_OPTIONS_INIT;
     struct operation op;
-    PyObject *sources, *options, *types, *progress;
-    const char *out, *const *paths;
-    size_t count;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "O!yO!OO", &PyList_Type, &sources, &out, &PyDict_Type, &options, &types, &progress))
-        return NULL;
-    bool ready = operation_begin(&op, module, options, types, progress) && fill_convert(&op, &o) &&
-                 texts_from(sources, &paths, &count);
+    bool ready = begin_sources(&op, module, args) && fill_convert(&op, &o);
     if (ready) {
-        op.lists[3] = paths;
         operation_call(&op);
-        status = mldf_convert(paths, count, out, &o, &op.result, &op.err);
+        status = mldf_convert(op.paths, op.path_count, op.out, &o, &op.result, &op.err);
     }
     return operation_end(&op, ready, status);
 }
@@ -190,42 +222,30 @@ static PyObject *convert(PyObject *module, PyObject *args) {
 static PyObject *merge(PyObject *module, PyObject *args) {
     mldf_merge_options o = MLDF_MERGE_OPTIONS_INIT;
     struct operation op;
-    PyObject *sources, *options, *types, *progress;
-    const char *out, *const *paths;
-    size_t count;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "O!yO!OO", &PyList_Type, &sources, &out, &PyDict_Type, &options, &types, &progress))
-        return NULL;
-    bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
-                 option_secret(options, "key", "passphrase", &o.source_secret) &&
-                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
-                 texts_from(sources, &paths, &count);
+    bool ready = begin_sources(&op, module, args) && operation_writer(&op, &o.writer) &&
+                 option_secret(op.options, "key", "passphrase", &o.source_secret) &&
+                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count);
     if (ready) {
-        op.lists[3] = paths;
         operation_call(&op);
-        status = mldf_merge(paths, count, out, &o, &op.result, &op.err);
+        status = mldf_merge(op.paths, op.path_count, op.out, &o, &op.result, &op.err);
     }
     return operation_end(&op, ready, status);
 }
 
 /* ---- repack, repair ---------------------------------------------------------------------------------------------- */
 
-/* repack(path, out, options, types, progress) */
 static PyObject *repack(PyObject *module, PyObject *args) {
     mldf_repack_options o = MLDF_REPACK_OPTIONS_INIT;
     struct operation op;
-    PyObject *options, *types, *progress;
-    const char *path, *out;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "yyO!OO", &path, &out, &PyDict_Type, &options, &types, &progress))
-        return NULL;
-    bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
-                 option_secret(options, "key", "passphrase", &o.source_secret) &&
-                 option_bool(options, "decompress", &o.decompress) &&
+    bool ready = begin_path(&op, module, args) && operation_writer(&op, &o.writer) &&
+                 option_secret(op.options, "key", "passphrase", &o.source_secret) &&
+                 option_bool(op.options, "decompress", &o.decompress) &&
                  operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count);
     if (ready) {
         operation_call(&op);
-        status = mldf_repack(path, *out ? out : NULL, &o, &op.result, &op.err);
+        status = mldf_repack(op.path, op.out, &o, &op.result, &op.err);
     }
     return operation_end(&op, ready, status);
 }
@@ -237,26 +257,22 @@ static void on_lost(void *user, const mldf_error *lost) {
     call_pause(call);
 }
 
-/* repair(path, out, options, types, progress); its reports end with ("action", text, changed, unchecked). */
+/* Its reports end with ("action", text, changed, unchecked). */
 static PyObject *repair(PyObject *module, PyObject *args) {
     mldf_repair_options o = MLDF_REPAIR_OPTIONS_INIT;
     mldf_repair_result result = {0};
     struct operation op;
-    PyObject *options, *types, *progress;
-    const char *path, *out;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "yyO!OO", &path, &out, &PyDict_Type, &options, &types, &progress))
-        return NULL;
-    bool ready = operation_begin(&op, module, options, types, progress) &&
-                 option_bool(options, "overwrite", &o.overwrite) && option_int(options, "threads", &o.threads) &&
-                 option_secret(options, "key", "passphrase", &o.secret);
+    bool ready = begin_path(&op, module, args) && option_bool(op.options, "overwrite", &o.overwrite) &&
+                 option_int(op.options, "threads", &o.threads) &&
+                 option_secret(op.options, "key", "passphrase", &o.secret);
     if (ready) {
         o.context = context_get(op.context);
         o.lost = on_lost;
         o.progress = call_progress;
         o.lost_user = o.progress_user = &op.call;
         operation_call(&op);
-        status = mldf_repair(path, *out ? out : NULL, &o, &result, &op.err);
+        status = mldf_repair(op.path, op.out, &o, &result, &op.err);
         op.result = (mldf_pack_result){result.samples_saved, result.samples_lost, result.bytes};
         if (status >= 0) {
             if (call_resume(&op.call))
@@ -293,28 +309,19 @@ static bool ranges_from(PyObject *dict, mldf_sample_range **out, size_t *count) 
 static PyObject *select_samples(PyObject *module, PyObject *args) {
     mldf_select_options o = MLDF_SELECT_OPTIONS_INIT;
     struct operation op;
-    PyObject *object, *options, *types, *progress;
     mldf_sample_range *ranges = NULL;
-    const char *out;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "OyO!OO", &object, &out, &PyDict_Type, &options, &types, &progress))
-        return NULL;
-    struct reader *reader = reader_from(state_of(module), object);
-    if (!reader)
-        return NULL;
-    struct handle *handle = reader_borrow(reader);
-    bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
+    bool ready = begin_reader(&op, module, args) && operation_writer(&op, &o.writer) &&
                  operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
                  operation_texts(&op, 1, "fields", &o.fields, &o.field_count) &&
-                 option_text(options, "where", &o.where) && ranges_from(options, &ranges, &o.range_count);
+                 option_text(op.options, "where", &o.where) && ranges_from(op.options, &ranges, &o.range_count);
     o.ranges = ranges;
     if (ready) {
         operation_call(&op);
-        status = mldf_select(handle->reader, out, &o, &op.result, &op.err);
+        status = mldf_select(op.source->reader, op.out, &o, &op.result, &op.err);
     }
     PyObject *result = operation_end(&op, ready, status);
     PyMem_Free(ranges);
-    memory_release(&handle->memory);
     return result;
 }
 
@@ -338,60 +345,40 @@ static bool fractions_from(PyObject *dict, double **out, size_t *count) {
 static PyObject *split(PyObject *module, PyObject *args) {
     mldf_split_options o = MLDF_SPLIT_OPTIONS_INIT;
     struct operation op;
-    PyObject *object, *options, *types, *progress;
     double *fractions = NULL;
-    const char *pattern;
     size_t name_count = 0;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "OyO!OO", &object, &pattern, &PyDict_Type, &options, &types, &progress))
-        return NULL;
-    struct reader *reader = reader_from(state_of(module), object);
-    if (!reader)
-        return NULL;
-    struct handle *handle = reader_borrow(reader);
-    bool ready = operation_begin(&op, module, options, types, progress) && operation_writer(&op, &o.writer) &&
+    bool ready = begin_reader(&op, module, args) && operation_writer(&op, &o.writer) &&
                  operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
-                 operation_texts(&op, 1, "names", &o.names, &name_count) && option_u64(options, "count", &o.count) &&
-                 option_u64(options, "bytes", &o.bytes) && option_text(options, "by", &o.by) &&
-                 option_bool(options, "shuffle", &o.shuffle) && option_u64(options, "seed", &o.seed) &&
-                 fractions_from(options, &fractions, &o.fraction_count);
+                 operation_texts(&op, 1, "names", &o.names, &name_count) && option_u64(op.options, "count", &o.count) &&
+                 option_u64(op.options, "bytes", &o.bytes) && option_text(op.options, "by", &o.by) &&
+                 option_bool(op.options, "shuffle", &o.shuffle) && option_u64(op.options, "seed", &o.seed) &&
+                 fractions_from(op.options, &fractions, &o.fraction_count);
     o.fractions = fractions;
     o.part = on_part;
     o.part_user = &op.call;
     if (ready) {
         operation_call(&op);
-        status = mldf_split(handle->reader, pattern, &o, &op.result, &op.err);
+        status = mldf_split(op.source->reader, op.out, &o, &op.result, &op.err);
     }
     PyObject *result = operation_end(&op, ready, status);
     PyMem_Free(fractions);
-    memory_release(&handle->memory);
     return result;
 }
 
 static PyObject *extract(PyObject *module, PyObject *args) {
     mldf_extract_options o = MLDF_EXTRACT_OPTIONS_INIT;
     struct operation op;
-    PyObject *object, *options, *types, *progress;
-    const char *folder;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "OyO!OO", &object, &folder, &PyDict_Type, &options, &types, &progress))
-        return NULL;
-    struct reader *reader = reader_from(state_of(module), object);
-    if (!reader)
-        return NULL;
-    struct handle *handle = reader_borrow(reader);
-    bool ready = operation_begin(&op, module, options, types, progress) &&
-                 option_bool(options, "overwrite", &o.overwrite) &&
+    bool ready = begin_reader(&op, module, args) && option_bool(op.options, "overwrite", &o.overwrite) &&
                  operation_texts(&op, 0, "fields", &o.fields, &o.field_count);
     o.progress = call_progress;
     o.progress_user = &op.call;
     if (ready) {
         operation_call(&op);
-        status = mldf_extract(handle->reader, folder, &o, &op.result, &op.err);
+        status = mldf_extract(op.source->reader, op.out, &o, &op.result, &op.err);
     }
-    PyObject *result = operation_end(&op, ready, status);
-    memory_release(&handle->memory);
-    return result;
+    return operation_end(&op, ready, status);
 }
 
 /* ---- add_field --------------------------------------------------------------------------------------------------- */
@@ -400,17 +387,18 @@ static PyObject *extract(PyObject *module, PyObject *args) {
 static PyObject *add_field(PyObject *module, PyObject *args) {
     mldf_add_field_options o = MLDF_ADD_FIELD_OPTIONS_INIT;
     struct operation op;
-    PyObject *options, *types, *progress;
+    PyObject *types;
     const char *path, *name, *source;
     int format = MLDF_SOURCE_AUTO;
     mldf_status status = MLDF_OK;
-    if (!PyArg_ParseTuple(args, "ysyO!OO", &path, &name, &source, &PyDict_Type, &options, &types, &progress))
-        return NULL;
-    bool ready = operation_begin(&op, module, options, types, progress) && option_int(options, "threads", &o.threads) &&
-                 option_secret(options, "key", "passphrase", &o.secret) && option_int(options, "format", &format) &&
-                 option_schema(options, "schema", op.state, context_get(op.context), &op.schema) &&
-                 option_text(options, "column", &o.column) && option_text(options, "key_column", &o.key_column) &&
-                 option_int(options, "compress_level", &o.compress_level);
+    operation_clear(&op, module);
+    bool ready =
+        PyArg_ParseTuple(args, "ysyO!OO", &path, &name, &source, &PyDict_Type, &op.options, &types, &op.progress) &&
+        operation_types(&op, types) && option_int(op.options, "threads", &o.threads) &&
+        option_secret(op.options, "key", "passphrase", &o.secret) && option_int(op.options, "format", &format) &&
+        option_schema(op.options, "schema", op.state, context_get(op.context), &op.schema) &&
+        option_text(op.options, "column", &o.column) && option_text(op.options, "key_column", &o.key_column) &&
+        option_int(op.options, "compress_level", &o.compress_level);
     if (ready) {
         o.context = context_get(op.context);
         o.format = (mldf_source_format)format;
@@ -424,7 +412,8 @@ static PyObject *add_field(PyObject *module, PyObject *args) {
 }
 
 PyMethodDef tool_write_functions[] = {
-    {"pack", pack, METH_VARARGS, "pack(sources, out, add, options, types, progress)"},
+    {"pack", pack, METH_VARARGS, "pack(sources, out, options, types, progress)"},
+    {"append", append, METH_VARARGS, "append(sources, path, options, types, progress)"},
     {"convert", convert, METH_VARARGS, "convert(sources, out, options, types, progress)"},
     {"merge", merge, METH_VARARGS, "merge(sources, out, options, types, progress)"},
     {"repack", repack, METH_VARARGS, "repack(path, out, options, types, progress)"},

@@ -19,14 +19,7 @@ array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
 
 What the arguments are:
 
-paths        one path, a list of them, a glob, or a range in braces
-which        a slice, numbers in any order, or a mask of booleans
-names        of fields, in the order that is wanted
-fractions    that add up to 1, or a dict of name to fraction
-shuffle      False: the first samples go to the first part
-seed         of shuffle
-key          a sample's name
-start, stop  only numbers between these
+paths  one path, a list of them, a glob, or a range in braces
 """
 
 from __future__ import annotations
@@ -34,30 +27,29 @@ from __future__ import annotations
 import bisect
 import itertools
 import json
-import operator
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ArgumentError, NoSampleError, StateError, UnsupportedError
+from .columns import Index
+from .errors import StateError
 from .fields import CustomField, register_field
 from .files import Files, View
 from .keys import Keys
-from .order import shuffled, stratified
 from .paths import Paths, expand
 from .sample import Sample
-from .schema import BYTES, FLOAT, INT, JSON, TEXT, FieldInfo, Schema, rows_dtype
+from .schema import Schema
 from .secret import Key, Passphrase, secret
+from .subsets import Subsets
 from .suggest import choice
 
 __all__ = ["Dataset", "open"]
 
-Index = npt.NDArray[np.uint64]
 TAR_INDEX = ("use", "keep", "ignore")
-_CHUNK = 1024  # samples of one call where a column is long: between two calls Ctrl-C is heard
+BACKENDS = ("map", "read")
 
 
 def open(
@@ -92,11 +84,9 @@ def open(
     Raises :class:`mldf.errors.NotFoundError` and the like for the file, :class:`mldf.errors.FileError` for what is in
     it, :class:`mldf.errors.NoFieldError` for a name in fields.
     """
-    if backend not in ("map", "read"):
-        raise ArgumentError(f"backend={backend!r}: it is 'map' or 'read'")
     options = {
         "tar_index": choice("tar_index", tar_index, TAR_INDEX),
-        "backend": int(backend == "read"),
+        "backend": choice("backend", backend, BACKENDS),
         "verify": verify,
         **secret(key, passphrase),
     }
@@ -107,7 +97,7 @@ def open(
 # ---- the dataset ----
 
 
-class Dataset(Sequence[Sample]):
+class Dataset(Subsets, Sequence[Sample]):
     """Samples by number. Made by :func:`mldf.open`; subsets of it are datasets too, and cost nothing.
 
     ``ds[i]``             a sample: a named tuple (see :class:`mldf.Sample`)
@@ -123,29 +113,19 @@ class Dataset(Sequence[Sample]):
     """
 
     def __init__(self, view: View, index: Index | range | None) -> None:
-        files = view.files
-        self._view = view
-        self._index = index
-        self._count = files.count if index is None else len(index)
-        self._starts = files.starts if len(files.readers) > 1 else None
-        self._reader, self._plan = files.readers[0], view.plans[0]
+        super().__init__(view, index)
+        self._plan = view.plans[0]
         # The short way of ds[i] and ds[i, name], for a whole file.
         self._whole = self._count if index is None and self._starts is None else 0
         self._sample, self._field = self._reader.sample, self._reader.field
+
+    def _other(self, view: View, index: Index | range | None) -> Dataset:
+        return Dataset(view, index)
 
     # ---- samples ----
 
     def __len__(self) -> int:
         return self._count
-
-    def _locate(self, i: Any) -> int:
-        """The number among all samples of the files."""
-        n = operator.index(i)
-        if n < 0:
-            n += self._count
-        if not 0 <= n < self._count:
-            raise NoSampleError(f"no sample {i}: there are {self._count}")
-        return n if self._index is None else int(self._index[n])
 
     @overload
     def __getitem__(self, index: int) -> Sample: ...
@@ -220,146 +200,6 @@ class Dataset(Sequence[Sample]):
         found = files.readers[part].raw(names.index(name), n - files.starts[part])
         return None if found is None else np.asarray(found)
 
-    # ---- columns ----
-
-    def column(self, name: str) -> Any:
-        """All values of a field. name: which.
-
-        Numbers and structs of one mapped file: a read-only strided view of its table of rows, no copy. Arrays of
-        fixed shape: one array, gathered in one call. Everything else: a list. A nullable field gives a masked array
-        (zeros under the mask), or None in the list.
-        """
-        field = self._view.schema[name]
-        if not field.is_fixed or field.dtype is None:
-            return self._list(name)
-        out = self._row_view(field)
-        if out is None:
-            out = self._gather(field)
-        if field.nullable:
-            mask = np.broadcast_to(~self.valid(name).reshape((-1,) + (1,) * (out.ndim - 1)), out.shape)
-            return np.ma.MaskedArray(out, mask=mask)  # type: ignore[no-untyped-call]
-        return out
-
-    def valid(self, name: str) -> npt.NDArray[np.bool_]:
-        """For each sample, whether it has a value of this field. name: which."""
-        field = self._view.schema[name]
-        out = np.ones(self._count, np.bool_)
-        if not field.nullable:
-            return out
-        for part, places, local in self._by_part(self._numbers(None)):
-            names = self._view.files.schemas[part].names
-            if name in names:
-                found = self._view.files.readers[part].valid(names.index(name), local)
-                out[places] = np.frombuffer(found, np.uint8) != 0
-            else:
-                out[places] = False
-        return out
-
-    def _row_view(self, field: FieldInfo) -> npt.NDArray[Any] | None:
-        files = self._view.files
-        info = files.infos[0]
-        if len(files.readers) > 1 or not field.in_row or info["format"] != "mldf" or not info["is_mapped"]:
-            return None
-        if files.options["verify"] or field.dtype is None:
-            return None  # what is gathered is checked on the way
-        # Little-endian: a narrow integer is the first bytes of its 8-byte record.
-        strides = (info["row_bytes"], *np.empty(field.dims, field.dtype).strides)
-        whole: npt.NDArray[Any] = np.ndarray(
-            (files.count, *field.dims), field.dtype, self._reader.rows(), field.row_offset, strides
-        )
-        return self._pick(whole)
-
-    def _pick(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        if self._index is None:
-            return whole
-        if isinstance(self._index, range):
-            r = self._index
-            return whole[slice(r.start, r.stop if r.stop >= 0 else None, r.step)] if len(r) else whole[:0]
-        out: npt.NDArray[Any] = whole[self._index]
-        return out
-
-    def _gather(self, field: FieldInfo) -> npt.NDArray[Any]:
-        shape, dtype = field.dims, field.dtype
-        assert dtype is not None
-        stored = np.dtype("<u8" if dtype.str == "<u8" else "<i8") if field.type_id == INT else dtype
-        out = np.zeros((self._count, *shape), dtype)
-        item = stored.itemsize * int(np.prod(shape, dtype=np.int64))
-        for part, places, local in self._by_part(self._numbers(None)):
-            names = self._view.files.schemas[part].names
-            if field.name in names:
-                found = self._view.files.readers[part].gather(names.index(field.name), local, item)
-                values = np.frombuffer(found, stored) if item else np.zeros(0, stored)
-                out[places] = values.reshape((len(local), *shape)).astype(dtype, copy=False)
-        return out
-
-    def _list(self, name: str) -> list[Any]:
-        slot = self._view.slot(name)
-        out: list[Any] = [None] * self._count
-        for part, places, local in self._by_part(self._numbers(None)):
-            reader, plan = self._view.files.readers[part], self._view.plans[part]
-            where = range(self._count) if isinstance(places, slice) else places
-            for first in range(0, len(local), _CHUNK):
-                found = reader.field_many(plan, slot, local[first : first + _CHUNK])
-                for place, value in zip(where[first : first + _CHUNK], found):
-                    out[place] = value
-        return out
-
-    @property
-    def rows(self) -> npt.NDArray[Any]:
-        """The whole metadata table as one structured array: numbers and structs as themselves, the rest as records
-        with ptr and size.
-
-        A read-only view of the mapped file; a copy for a subset by numbers, and of several files, where each ptr
-        counts in its own file (see `parts`). MLDF files only; nulls are zeros.
-        """
-        files = self._view.files
-        dtypes = [rows_dtype(schema, info["row_bytes"]) for schema, info in zip(files.schemas, files.infos)]
-        if any(dtype != dtypes[0] for dtype in dtypes):
-            raise UnsupportedError("rows: the files of this dataset have rows of different layout; see `parts`")
-        tables: list[npt.NDArray[Any]] = [
-            np.ndarray((info["num_samples"],), dtypes[0], reader.rows())
-            for reader, info in zip(files.readers, files.infos)
-        ]
-        return self._pick(tables[0] if len(tables) == 1 else np.concatenate(tables))
-
-    # ---- numbers of samples ----
-
-    def _numbers(self, indices: npt.NDArray[Any] | None) -> Index:
-        """Checked numbers among all samples of the files; None: of all samples of this dataset."""
-        if indices is None:
-            if self._index is None:
-                return np.arange(self._count, dtype=np.uint64)
-            r = self._index
-            return np.arange(r.start, r.stop, r.step, dtype=np.int64).astype(np.uint64) if isinstance(r, range) else r
-        if indices.size == 0:
-            return np.zeros(0, np.uint64)
-        if indices.dtype.kind not in "iu" or indices.ndim != 1:
-            raise ArgumentError(
-                f"sample numbers are integers in one dimension, not {indices.dtype} of shape {indices.shape}"
-            )
-        low, high = int(indices.min()), int(indices.max())
-        if low < -self._count or high >= self._count:
-            raise NoSampleError(f"no sample {high if high >= self._count else low}: there are {self._count}")
-        if low < 0:
-            indices = indices.astype(np.int64)
-            indices = np.where(indices < 0, indices + self._count, indices)
-        if isinstance(self._index, range):
-            return (self._index.start + indices.astype(np.int64) * self._index.step).astype(np.uint64)
-        if self._index is not None:
-            picked: Index = self._index[indices]
-            return picked
-        return np.ascontiguousarray(indices, dtype=np.uint64)
-
-    def _by_part(self, numbers: Index) -> Iterator[tuple[int, Any, Index]]:
-        """(file, places in the result, numbers in that file)."""
-        if self._starts is None:
-            yield 0, slice(None), numbers
-            return
-        part_of = np.searchsorted(np.asarray(self._starts, np.uint64), numbers, side="right") - 1
-        for part in np.unique(part_of):
-            places = np.flatnonzero(part_of == part)
-            yield int(part), places, numbers[places] - np.uint64(self._starts[part])
-
     # ---- what it is ----
 
     @property
@@ -416,125 +256,6 @@ class Dataset(Sequence[Sample]):
         from .notebook import dataset_html
 
         return dataset_html(self, self._title(), self._view.files.closed)
-
-    # ---- other views of the same files ----
-
-    def subset(self, which: Any) -> Dataset:
-        """The dataset of these samples: a slice, numbers in any order, or a mask of booleans."""
-        if isinstance(which, slice):
-            r = range(self._count)[which]
-            if self._index is None:
-                return Dataset(self._view, r)
-            if isinstance(self._index, range):
-                return Dataset(self._view, self._index[which])
-            return Dataset(self._view, np.ascontiguousarray(self._index[which]))
-        numbers = self._given(which)
-        if numbers.dtype == np.bool_:
-            if numbers.shape != (self._count,):
-                raise ArgumentError(f"a mask of shape {numbers.shape} for {self._count} samples")
-            numbers = np.flatnonzero(numbers)
-        return Dataset(self._view, self._numbers(numbers))
-
-    def _given(self, which: Any) -> npt.NDArray[Any]:
-        """Numbers or a mask; what else people put in brackets is told what there is for it."""
-        try:
-            numbers = np.asarray(which)
-        except ValueError:  # ragged
-            numbers = np.empty(1, object)
-        if numbers.dtype.kind in "biu" or numbers.size == 0:
-            return numbers
-        hint = ""
-        texts = which[-1] if isinstance(which, tuple) and which else which
-        if isinstance(texts, (list, tuple)) and texts and all(isinstance(name, str) for name in texts):
-            hint = f"; several fields: ds.with_fields({', '.join(map(repr, texts))})"
-        raise ArgumentError(
-            f"samples are chosen by a number, a slice, an array of integers or a mask, not by {which!r}{hint}"
-        )
-
-    def with_fields(self, *names: str | Sequence[str]) -> Dataset:
-        """The same samples with these fields alone, in this order."""
-        chosen: Any = names[0] if len(names) == 1 and not isinstance(names[0], str) else names
-        v = self._view
-        return Dataset(View(v.files, chosen, v.decode, v.channels, v.orient), self._index)
-
-    def with_options(
-        self, *, decode: bool | None = None, channels: int | None = None, orient: bool | None = None
-    ) -> Dataset:
-        """The same samples, pictures decoded otherwise; what is not given stays.
-
-        decode    False: the bytes of the pictures' files
-        channels  1 gray, 3 RGB, 4 RGB + alpha, 0 as stored
-        orient    turn pictures as their EXIF orientation says
-        """
-        v = self._view
-        view = View(
-            v.files,
-            v.fields,
-            v.decode if decode is None else decode,
-            v.channels if channels is None else channels,
-            v.orient if orient is None else orient,
-        )
-        return Dataset(view, self._index)
-
-    def shard(self, index: int, count: int, *, contiguous: bool = False) -> Dataset:
-        """Part `index` of `count`: every count-th sample. All parts together are the dataset. contiguous: a run of
-        neighbours instead.
-        """
-        if count < 1 or not 0 <= index < count:
-            raise ArgumentError(f"shard {index} of {count}: there are {count}, from 0 on")
-        if contiguous:
-            return self.subset(slice(self._count * index // count, self._count * (index + 1) // count))
-        return self.subset(slice(index, None, count))
-
-    @overload
-    def split(
-        self, *fractions: float, shuffle: bool = True, seed: int = 0, by: str | None = None
-    ) -> tuple[Dataset, ...]: ...
-    @overload
-    def split(
-        self, fractions: Mapping[str, float], /, *, shuffle: bool = True, seed: int = 0, by: str | None = None
-    ) -> dict[str, Dataset]: ...
-
-    def split(self, *fractions: Any, shuffle: bool = True, seed: int = 0, by: str | None = None) -> Any:
-        """Datasets of these shares: ``train, test = ds.split(0.9, 0.1)``; a list works too, and a dict of shares gives
-        a dict. Numbers of samples that add up to all of them are shares as well: ``ds.split(50_000, 10_000)``.
-
-        Which sample goes where depends on the seed and the number of samples alone. by: each part has the values of
-        this field in the proportion of the whole; where a value is too rare for that, the parts still have their
-        sizes. Inside a part the order stays.
-        """
-        given = fractions[0] if len(fractions) == 1 and isinstance(fractions[0], (Mapping, list, tuple)) else fractions
-        names = list(given) if isinstance(given, Mapping) else None
-        shares = self._shares(list(given.values() if isinstance(given, Mapping) else given))
-        order = shuffled(self._count, seed) if shuffle else np.arange(self._count)
-        classes = None if by is None else self._classes(by)
-        parts = [self.subset(places) for places in stratified(order, shares, classes)]
-        return tuple(parts) if names is None else dict(zip(names, parts))
-
-    def _shares(self, given: list[Any]) -> list[float]:
-        try:
-            shares = [float(share) for share in given]
-        except (TypeError, ValueError):
-            raise ArgumentError(f"split({', '.join(map(repr, given))}): shares are numbers") from None
-        whole = self._count if all(hasattr(share, "__index__") for share in given) and sum(given) != 1 else 1
-        if not shares or not min(shares) >= 0 or not abs(sum(shares) - whole) <= 1e-6 or sum(shares) == 0:
-            raise ArgumentError(
-                f"split({', '.join(map(repr, given))}): shares add up to 1, and numbers of samples to {self._count}"
-            )
-        return shares
-
-    def _classes(self, name: str) -> npt.NDArray[np.intp]:
-        field = self._view.schema[name]
-        if field.type_id not in (INT, FLOAT, TEXT, JSON, BYTES):
-            raise ArgumentError(f"by={name!r}: it is of type {field.type}; samples are not stratified on those")
-        values = self.column(name)
-        if isinstance(values, np.ma.MaskedArray):
-            values = values.tolist()
-        if isinstance(values, np.ndarray):
-            return np.unique(values, return_inverse=True)[1].reshape(-1)
-        numbers: dict[Any, int] = {}
-        texts = ([json.dumps(v, sort_keys=True) for v in values]) if field.type_id == JSON else values
-        return np.asarray([numbers.setdefault(v, len(numbers)) for v in texts], np.intp)
 
     # ---- life ----
 

@@ -25,10 +25,12 @@ import numpy.typing as npt
 
 from . import _mldf
 from .errors import ArgumentError, WrongTypeError
+from .suggest import choice
 
 __all__ = ["decode", "encode", "icc", "probe", "resize"]
 
-_FILTERS = {"box": 0, "bilinear": 1, "bicubic": 2, "lanczos": 3, "area": 4}
+_FORMATS = ("jpeg", "png")
+_FILTERS = ("box", "bilinear", "bicubic", "lanczos", "area")
 
 
 def _bytes(data: Any) -> Any:
@@ -111,11 +113,10 @@ def encode(
     JPEG: quality 1 to 100; subsampling 420, 422 or 444; optimize: smaller and slower; progressive: coarse first;
     icc: a colour profile to embed. PNG: level: zlib's 0 to 9.
     """
-    if format not in ("jpeg", "png"):
-        raise ArgumentError(f"format={format!r}: it is 'jpeg' or 'png'")
+    kind = choice("format", format, _FORMATS)
     if str(subsampling) not in ("420", "422", "444"):
         raise ArgumentError(f"subsampling={subsampling!r}: it is 420, 422 or 444")
-    if format == "png" and icc is not None:
+    if kind == 1 and icc is not None:
         raise ArgumentError("icc: of JPEG alone")
     options = {
         "quality": quality,
@@ -125,7 +126,7 @@ def encode(
         "icc": icc,
         "png_level": level,
     }
-    return _mldf.encode_image(_pixels(pixels), format == "png", options)
+    return _mldf.encode_image(_pixels(pixels), kind == 1, options)
 
 
 def icc(data: Any) -> bytes | None:
@@ -140,9 +141,8 @@ def icc(data: Any) -> bytes | None:
 
 def resize(pixels: npt.NDArray[Any], width: int, height: int, *, filter: str = "bilinear") -> npt.NDArray[Any]:
     """Antialiased, as Pillow resizes. filter: "box", "bilinear", "bicubic", "lanczos" or "area"."""
-    if filter not in _FILTERS:
-        raise ArgumentError(f"filter={filter!r}: it is one of {', '.join(_FILTERS)}")
+    kind = choice("filter", filter, _FILTERS)
     for name, side in (("width", width), ("height", height)):
         if not hasattr(side, "__index__") or not 1 <= side <= 0xFFFFFF:
             raise ArgumentError(f"{name}={side!r}: it is 1 to {0xFFFFFF}")
-    return _mldf.resize_image(_pixels(pixels), width, height, _FILTERS[filter])
+    return _mldf.resize_image(_pixels(pixels), width, height, kind)

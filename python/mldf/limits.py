@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from .errors import ArgumentError, WrongTypeError
+from .suggest import choice
 
 __all__ = ["skips", "thread_count", "whole", "whole_or_none"]
 
@@ -44,6 +45,4 @@ def thread_count(threads: int | None, num_workers: int | None = None) -> int:
 
 def skips(on_error: str) -> bool:
     """What on_error says of bad samples."""
-    if on_error not in ("raise", "skip"):
-        raise ArgumentError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
-    return on_error == "skip"
+    return choice("on_error", on_error, ("raise", "skip")) == 1

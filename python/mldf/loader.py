@@ -18,7 +18,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -39,6 +38,7 @@ from .dataset import Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError, StateError, WrongTypeError
 from .limits import thread_count, whole
+from .live import Live
 from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter
 from .loader_state import checked, snapshot
@@ -51,12 +51,12 @@ from .suggest import choice
 
 __all__ = ["Loader"]
 
-_live: weakref.WeakSet[Loader] = weakref.WeakSet()
+_live: Live[Loader] = Live()
 
 
 @atexit.register
 def _close_all() -> None:
-    for loader in list(_live):
+    for loader in _live:
         loader.close()
 
 

@@ -63,26 +63,33 @@ All of them raise :class:`mldf.Error`: of the files, of their contents, of the a
 
 from __future__ import annotations
 
-import json
-import operator
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from . import _mldf
 from .dataset import Dataset
-from .errors import ArgumentError, NoSampleError
+from .errors import ArgumentError
 from .fields import registered_types, schema_json
 from .limits import skips, thread_count, whole, whole_or_none
 from .look import opened, secret_of
-from .paths import Path, Paths, encode, expand
+from .paths import Path, Paths, encode
 from .progress import ProgressArgument, Reporting
 from .results import Part, Result, Skip
 from .secret import Key, Passphrase, secret
-from .writer import writer_options
+from .tool_options import (
+    compressed,
+    keep_encrypted,
+    name_list,
+    output_options,
+    pack_options,
+    peek,
+    ranges,
+    source_files,
+    table_format,
+    whole_files,
+)
 
 __all__ = ["add_field", "append", "convert", "extract", "merge", "pack", "repack", "repair", "select", "split"]
 
@@ -103,119 +110,6 @@ def _result(began: float, answer: tuple[int, int, int, list[tuple[Any, ...]]]) -
         [Part(*r[1:]) for r in reports if r[0] == "part"],
         *next((r[1:] for r in reports if r[0] == "action"), (None, None, None)),
     )
-
-
-# ---- options ----
-
-
-def _compress(compress: Mapping[str, int] | Sequence[str] | str | None) -> list[str] | None:
-    """Names, or name to level, as "FIELD" and "FIELD=LEVEL"."""
-    if compress is None:
-        return None
-    if isinstance(compress, str):
-        return [compress]
-    if not isinstance(compress, (Mapping, Sequence)):
-        raise ArgumentError(f"compress={compress!r}: it is a list of fields, or a dict of field to level")
-    return [f"{n}={level}" for n, level in compress.items()] if isinstance(compress, Mapping) else list(compress)
-
-
-def _names(names: Sequence[str] | str | None) -> list[str] | None:
-    return [names] if isinstance(names, str) else None if names is None else list(names)
-
-
-_OUTPUT: dict[str, Any] = {
-    "overwrite": False,
-    "threads": None,
-    "checksums": True,
-    "dictionary": False,
-    "page_size": None,
-    "card": None,
-    "encrypt_key": None,
-    "encrypt_passphrase": None,
-}
-
-
-def _output(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a file that an operation writes, from the keywords that all operations share."""
-    unknown = [name for name in given if name not in _OUTPUT]
-    if unknown:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; those of the output are {', '.join(_OUTPUT)}")
-    options = {**_OUTPUT, **given}
-    key, passphrase = options.pop("encrypt_key"), options.pop("encrypt_passphrase")
-    return writer_options(**options, key=key, passphrase=passphrase)
-
-
-def _keep_encrypted(
-    options: dict[str, Any], readers: Iterable[_mldf.Reader], key: Key, passphrase: Passphrase, decrypt: bool
-) -> None:
-    """An encrypted file stays encrypted, with the secret that opened it, unless the user says otherwise."""
-    if decrypt or options["encrypt_key"] or options["encrypt_passphrase"] or not (key or passphrase):
-        return
-    for reader in readers:
-        about = reader.info()
-        if about["format"] == "mldf" and about["flags"] & 8:
-            options |= secret(key, passphrase, "encrypt_")
-
-
-def _peek(paths: Iterable[str]) -> Iterator[_mldf.Reader]:
-    """Readers that only see what is not encrypted."""
-    for path in paths:
-        reader = _mldf.open_reader(encode(path), {"without_key": True}, registered_types())
-        yield reader
-        reader.close()
-
-
-# ---- making ----
-
-
-_FORMATS = {None: 0, "auto": 0, "csv": 1, "tsv": 2, "jsonl": 3, "tar": 4, "folder": 5}
-_LAYOUTS = {None: 0, "auto": 0, "flat": 1, "classes": 2}
-
-
-def _choice(name: str, value: str | None, choices: Mapping[str | None, int]) -> int:
-    if value not in choices:
-        raise ArgumentError(f"{name}={value!r}: it is one of {', '.join(repr(c) for c in choices if c)}")
-    return choices[value]
-
-
-def _pack_options(
-    format: str | None,
-    fields: Any,
-    key_column: str | None,
-    compress: Any,
-    on_error: str,
-    layout: str | None,
-    image: Mapping[str, Any] | None,
-    files: Any,
-    root: Path | None,
-    allow_outside: bool,
-) -> dict[str, Any]:
-    return {
-        "format": _choice("format", format, _FORMATS),
-        "layout": _choice("layout", layout, _LAYOUTS),
-        "schema": None if fields is None else schema_json(fields),
-        "key_column": key_column,
-        "compress": _compress(compress),
-        "skip_bad_rows": skips(on_error),
-        "image_arguments": None if image is None else json.dumps(dict(image)),
-        "file_columns": _names(files),
-        "file_root": None if root is None else encode(root),
-        "allow_outside": allow_outside,
-    }
-
-
-def _files(sources: Paths | Dataset) -> list[str]:
-    """Paths; those of a dataset that is all of its files."""
-    if isinstance(sources, Dataset):
-        if sources._index is not None:
-            raise ArgumentError("paths, or a dataset of whole files, are needed here; use mldf.write for parts of them")
-        return sources.paths
-    return expand(sources)
-
-
-def _sources(paths: Paths) -> list[bytes]:
-    """Patterns are the library's business too; here only globs of names that are no files."""
-    return [encode(p) for p in expand(paths)]
 
 
 def pack(
@@ -251,13 +145,13 @@ def pack(
     """
     began = time.monotonic()
     options = {
-        **_output(output),
+        **output_options(output),
         "check_values": check,
         "resume": resume,
-        **_pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
+        **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
     }
     with Reporting("pack", progress) as hook:
-        return _result(began, _mldf.pack(_sources(sources), encode(out), False, options, registered_types(), hook))
+        return _result(began, _mldf.pack(source_files(sources), encode(out), options, registered_types(), hook))
 
 
 def append(
@@ -285,12 +179,12 @@ def append(
     """
     began = time.monotonic()
     options = {
-        **_output({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
-        **_pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
+        **output_options({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
+        **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
         "number_keys": number_keys,
     }
     with Reporting("append", progress) as hook:
-        return _result(began, _mldf.pack(_sources(sources), encode(path), True, options, registered_types(), hook))
+        return _result(began, _mldf.append(source_files(sources), encode(path), options, registered_types(), hook))
 
 
 def convert(
@@ -322,21 +216,21 @@ def convert(
     output       as for :func:`pack`; of an MLDF file
     """
     began = time.monotonic()
-    paths = _files(sources)
+    paths = whole_files(sources)
     key, passphrase = secret_of(sources, key, passphrase)
     options = {
-        **_output(output),
+        **output_options(output),
         **secret(key, passphrase),
         "format": to,
-        "fields": _names(fields),
-        "compress": _compress(compress),
+        "fields": name_list(fields),
+        "compress": compressed(compress),
         "drop_fields": drop_fields,
         "skip_unfit": skips(on_error),
         "lz4": lz4,
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),
     }
-    _keep_encrypted(options, _peek(paths), key, passphrase, decrypt or to not in (None, "mldf"))
+    keep_encrypted(options, peek(paths), key, passphrase, decrypt or to not in (None, "mldf"))
     with Reporting("convert", progress) as hook:
         return _result(began, _mldf.convert([encode(p) for p in paths], encode(out), options, registered_types(), hook))
 
@@ -354,39 +248,12 @@ def merge(
 ) -> Result:
     """All samples of files with the same fields, undecoded, into one new MLDF file."""
     began = time.monotonic()
-    paths = _files(sources)
+    paths = whole_files(sources)
     key, passphrase = secret_of(sources, key, passphrase)
-    options = {**_output(output), **secret(key, passphrase), "compress": _compress(compress)}
-    _keep_encrypted(options, _peek(paths), key, passphrase, decrypt)
+    options = {**output_options(output), **secret(key, passphrase), "compress": compressed(compress)}
+    keep_encrypted(options, peek(paths), key, passphrase, decrypt)
     with Reporting("merge", progress) as hook:
         return _result(began, _mldf.merge([encode(p) for p in paths], encode(out), options, registered_types(), hook))
-
-
-def _ranges(samples: Any, count: int) -> list[tuple[int, int]] | None:
-    """Runs of neighbours among sample numbers: a slice's, a mask's or an iterable's."""
-    if samples is None:
-        return None
-    if isinstance(samples, slice):
-        samples = range(count)[samples]
-    elif isinstance(samples, (str, bytes)) or not hasattr(samples, "__iter__"):
-        raise ArgumentError(f"samples={samples!r}: it is a slice, a mask or an iterable of numbers")
-    elif not isinstance(samples, range):
-        samples = list(samples)
-        if samples and all(isinstance(s, (bool, np.bool_)) for s in samples):
-            if len(samples) != count:
-                raise ArgumentError(f"samples: a mask of {len(samples)} for {count} samples")
-            samples = np.flatnonzero(samples).tolist()
-    out: list[tuple[int, int]] = []
-    for number in samples:
-        n = operator.index(number)
-        n += count if n < 0 else 0
-        if not 0 <= n < count:
-            raise NoSampleError(f"no sample {number}: there are {count}")
-        if out and out[-1][1] == n:
-            out[-1] = (out[-1][0], n + 1)
-        else:
-            out.append((n, n + 1))
-    return out
 
 
 def select(
@@ -413,12 +280,12 @@ def select(
     began = time.monotonic()
     if samples is not None and keys is not None:
         raise ArgumentError("samples and keys: one of them says which samples")
-    options = {**_output(output), "fields": _names(fields), "where": where, "compress": _compress(compress)}
+    options = {**output_options(output), "fields": name_list(fields), "where": where, "compress": compressed(compress)}
     with opened(source, key, passphrase) as reader, Reporting("select", progress) as hook:
-        _keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)
+        keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)
         if keys is not None:
             samples = [reader.find_key(k) for k in keys]
-        options["ranges"] = _ranges(samples, reader.info()["num_samples"])
+        options["ranges"] = ranges(samples, reader.info()["num_samples"])
         return _result(began, _mldf.select(reader, encode(out), options, registered_types(), hook))
 
 
@@ -463,7 +330,7 @@ def split(
         else [float(f) for f in (fractions.values() if isinstance(fractions, Mapping) else fractions)]
     )
     options = {
-        **_output(output),
+        **output_options(output),
         "count": whole_or_none("count", count),
         "bytes": whole_or_none("bytes", bytes),
         "fractions": shares,
@@ -471,10 +338,10 @@ def split(
         "by": by,
         "shuffle": shuffle,
         "seed": whole("seed", seed),
-        "compress": _compress(compress),
+        "compress": compressed(compress),
     }
     with opened(source, key, passphrase) as reader, Reporting("split", progress) as hook:
-        _keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)
+        keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)
         return _result(began, _mldf.split(reader, encode(pattern), options, registered_types(), hook))
 
 
@@ -492,7 +359,7 @@ def extract(
     all.
     """
     began = time.monotonic()
-    options = {"overwrite": overwrite, "fields": _names(fields)}
+    options = {"overwrite": overwrite, "fields": name_list(fields)}
     with opened(source, key, passphrase) as reader, Reporting("extract", progress) as hook:
         return _result(began, _mldf.extract(reader, encode(folder), options, registered_types(), hook))
 
@@ -524,7 +391,7 @@ def add_field(
     began = time.monotonic()
     options = {
         "threads": thread_count(threads),
-        "format": _choice("format", format, _FORMATS),
+        "format": table_format(format),
         "column": column,
         "schema": None if field is None else schema_json({name: field}),
         "key_column": key_column,
@@ -549,8 +416,13 @@ def repack(
 ) -> Result:
     """Writes the samples anew, in order, without what appends left unused; out None: in place, atomically."""
     began = time.monotonic()
-    options = {**_output(output), **secret(key, passphrase), "compress": _compress(compress), "decompress": decompress}
-    _keep_encrypted(options, _peek([os.fsdecode(encode(path))]), key, passphrase, decrypt)
+    options = {
+        **output_options(output),
+        **secret(key, passphrase),
+        "compress": compressed(compress),
+        "decompress": decompress,
+    }
+    keep_encrypted(options, peek([os.fsdecode(encode(path))]), key, passphrase, decrypt)
     with Reporting("repack", progress) as hook:
         target = b"" if out is None else encode(out)
         return _result(began, _mldf.repack(encode(path), target, options, registered_types(), hook))

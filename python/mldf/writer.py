@@ -20,7 +20,6 @@ import os
 import threading
 import time
 import warnings
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -33,6 +32,7 @@ from .dataset import Dataset
 from .errors import ArgumentError, CancelledError, Error, SampleKeyError, StateError, WrongTypeError
 from .fields import registered_types, schema_json
 from .limits import skips, thread_count, whole_or_none
+from .live import Live
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .sample import Sample
@@ -371,12 +371,12 @@ def _with_keys(samples: Iterable[Any], keys: Iterable[Any]) -> Iterator[tuple[An
         raise SampleKeyError(f"{count} samples, and more keys")
 
 
-_live: weakref.WeakSet[Writer] = weakref.WeakSet()
+_live: Live[Writer] = Live()
 
 
 def _unlock_all() -> None:
     """In a forked child, where the thread that held a lock is not: its writers say that they are the parent's."""
-    for writer in list(_live):
+    for writer in _live:
         writer._lock = threading.RLock()
 
 
@@ -386,7 +386,7 @@ os.register_at_fork(after_in_child=_unlock_all)
 @atexit.register
 def _abort_all() -> None:
     """A program that ends with writers open leaves no temporary files, daemon threads or not."""
-    for writer in list(_live):
+    for writer in _live:
         if not writer._ended:
             with contextlib.suppress(StateError):  # another thread is inside
                 writer.abort()

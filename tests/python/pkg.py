@@ -4,6 +4,9 @@ import gc
 import os
 import pathlib
 import signal
+import subprocess
+import sys
+import textwrap
 
 import mldf
 import numpy as np
@@ -64,6 +67,26 @@ def check(got, i):
     assert tuple(got.box) == want["box"]
     assert got.pos.tolist() == want["pos"]
     assert got.meta == want["meta"] and got.blob == want["blob"]
+
+
+def indices(loader):
+    """The numbers of the samples of an epoch."""
+    return np.concatenate([b["index"] for b in loader]).tolist()
+
+
+def listing(folder):
+    return sorted(os.listdir(folder))
+
+
+def run_python(code, *arguments, **options):
+    """A program of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
 
 
 def open_files():

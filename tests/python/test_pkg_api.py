@@ -65,7 +65,7 @@ def test_what_is_not_explained_is_found(tmp_path):
     assert make_api.signature(things[1], "") == ["f(x, y=(1, 2), *, z: int = 0)"]
     reference = make_api.Reference.__new__(make_api.Reference)
     reference.package, reference.pages = source, {"part": [("part", t) for t in things]}
-    assert make_api.undocumented(reference) == ["A.half", "A.half(by)", "A.m", "A.p", "f(y)", "g"]
+    assert make_api.undocumented(reference) == ["A.m", "A.p", "A.half", "A.half(by)", "f(y)", "g"]
 
 
 # ---- examples ----

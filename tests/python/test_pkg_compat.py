@@ -318,9 +318,9 @@ def test_turboloaders_other_names(path):
     smooth = turboloader.Loader(path, 8, fast=True, transform=chain, output_format="numpy_chw", antialias=True)
     a, b = next(iter(plain))[0], next(iter(smooth))[0]
     assert a.shape == b.shape == (8, 3, 12, 16) and not np.array_equal(a, b)
-    half = turboloader.DataLoader(path, 8, image_size=12, output_format="pytorch", dtype="float16", channels_last=True)
     if installed("torch"):
-        images, meta = next(iter(half))
+        options = {"output_format": "pytorch", "dtype": "float16", "channels_last": True}
+        images, meta = next(iter(turboloader.DataLoader(path, 8, image_size=12, **options)))
         assert (
             tuple(images.shape) == (8, 12, 12, 3) and str(images.dtype) == "torch.float16" and meta["batch_size"] == 8
         )

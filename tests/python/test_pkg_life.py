@@ -5,9 +5,7 @@ import gc
 import multiprocessing
 import os
 import pickle
-import subprocess
 import sys
-import textwrap
 import threading
 import time
 
@@ -232,18 +230,8 @@ def test_a_forked_child_leaves_the_writer_alone(tmp_path):
     assert mldf.open(path).column("x").tolist() == [1, 3]
 
 
-def run(program, *arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
-    )
-
-
 def test_interpreter_exit_with_everything_open(path, tmp_path):
-    done = run(
+    done = pkg.run_python(
         """
         import sys, mldf, threading, time
         ds = mldf.open(sys.argv[1])
@@ -267,7 +255,7 @@ def test_interpreter_exit_with_everything_open(path, tmp_path):
 
 @pytest.mark.parametrize("ending", ["pass", "sys.exit(3)", "raise LookupError"])
 def test_a_program_that_ends_inside_a_block(tmp_path, ending):
-    run(
+    pkg.run_python(
         f"""
         import sys, mldf
         with mldf.Writer(sys.argv[1], {{"x": "int"}}) as w:
@@ -372,7 +360,7 @@ INTERRUPTED = """
 
 
 def interrupt(call, source, out, after=0.3):
-    return run(INTERRUPTED.format(call=call), source, out, after)
+    return pkg.run_python(INTERRUPTED.format(call=call), source, out, after)
 
 
 @pytest.fixture(scope="module")

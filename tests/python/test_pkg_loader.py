@@ -31,10 +31,6 @@ def load(path, size=10, **options):
     return mldf.Loader(path, size, **options)
 
 
-def indices(loader):
-    return np.concatenate([b["index"] for b in loader]).tolist()
-
-
 def bytes_of(loader):
     return [tuple(np.asarray(a).tobytes() for a in b) for b in loader]
 
@@ -144,16 +140,16 @@ def test_an_exception_in_user_code_costs_its_batch_alone(path):
 
 def test_every_sample_once_for_every_order(path):
     for order in ("sequential", "random", "quasi-random", "QUASI_RANDOM"):
-        got = indices(load(path, order=order, index=True))
+        got = pkg.indices(load(path, order=order, index=True))
         assert sorted(got) == list(range(COUNT)), order
         assert (got == list(range(COUNT))) == (order == "sequential")
 
 
 def test_shuffle_depends_on_seed_and_epoch_alone(path):
     a, b = load(path, shuffle=True, seed=5, index=True, threads=1), load(path, 33, order="random", seed=5, index=True)
-    first = indices(a)
-    assert first == indices(b) != indices(a)
-    assert indices(load(path, shuffle=True, seed=6, index=True)) != first
+    first = pkg.indices(a)
+    assert first == pkg.indices(b) != pkg.indices(a)
+    assert pkg.indices(load(path, shuffle=True, seed=6, index=True)) != first
 
 
 def test_batches_are_the_same_for_any_number_of_threads(path):
@@ -176,35 +172,35 @@ def test_subsets(path):
     ds = mldf.open(path)
     want = list(range(10, 100, 3))
     for source, subset in ((path, slice(10, 100, 3)), (path, want), (ds.subset(want), None), (ds[10:100:3], None)):
-        assert indices(load(source, subset=subset, index=True)) == want
-        got = indices(load(source, subset=subset, index=True, shuffle=True))
+        assert pkg.indices(load(source, subset=subset, index=True)) == want
+        got = pkg.indices(load(source, subset=subset, index=True, shuffle=True))
         assert sorted(got) == want and got != want
     mask = np.zeros(COUNT, bool)
     mask[want] = True
-    assert indices(load(path, subset=mask, index=True)) == want
-    assert sorted(indices(load(path, subset=want[::-1], index=True, shuffle=True))) == want
-    assert indices(load(path, subset=want[::-1], index=True)) == want[::-1]
+    assert pkg.indices(load(path, subset=mask, index=True)) == want
+    assert sorted(pkg.indices(load(path, subset=want[::-1], index=True, shuffle=True))) == want
+    assert pkg.indices(load(path, subset=want[::-1], index=True)) == want[::-1]
 
 
 def test_weights_draw_with_replacement(path):
     weights = np.zeros(COUNT)
     weights[[3, 50]] = [1, 3]
-    got = indices(load(path, weights=weights, samples_per_epoch=4000, index=True))
+    got = pkg.indices(load(path, weights=weights, samples_per_epoch=4000, index=True))
     assert set(got) == {3, 50} and len(got) == 4000
     assert abs(got.count(50) / 4000 - 0.75) < 0.04
-    subset = indices(load(path, subset=[3, 7, 50], weights=[1, 0, 3], samples_per_epoch=4000, index=True))
+    subset = pkg.indices(load(path, subset=[3, 7, 50], weights=[1, 0, 3], samples_per_epoch=4000, index=True))
     assert subset == got
 
 
 def test_balance_shows_every_class_equally_often(path):
     ds = mldf.open(path)
     loader = load(ds.subset(ds.column("label") % 2 == 0), balance="label", subset=[0, 1, 2], index=True)
-    got = indices(loader)
+    got = pkg.indices(loader)
     assert sorted(set(got)) == [0, 2, 4] and len({got.count(i) for i in set(got)}) == 1
 
 
 def test_ratios_mix_files(parts):
-    got = indices(load(parts, ratios=[3, 1], samples_per_epoch=400, index=True, shuffle=True))
+    got = pkg.indices(load(parts, ratios=[3, 1], samples_per_epoch=400, index=True, shuffle=True))
     first = sum(i < 40 for i in got)
     assert first == 300 and len(got) == 400
     with pytest.raises(mldf.errors.ArgumentError, match="one for each"):
@@ -235,19 +231,19 @@ def test_buckets_put_like_lengths_together(path):
 
 def test_each_iter_begins_the_next_epoch(path):
     loader = load(path, shuffle=True, index=True)
-    epochs = [indices(loader) for _ in range(3)]
+    epochs = [pkg.indices(loader) for _ in range(3)]
     assert len({tuple(e) for e in epochs}) == 3
     again = load(path, shuffle=True, index=True)
     assert again.epoch == 0
     for batch in again:
         assert again.epoch == 0
         break
-    assert indices(again) == epochs[1]
+    assert pkg.indices(again) == epochs[1]
     again.set_epoch(0)
-    assert again.epoch == 0 and indices(again) == epochs[0]
+    assert again.epoch == 0 and pkg.indices(again) == epochs[0]
     again.set_epoch(2)
     again.set_epoch(2)
-    assert indices(again) == epochs[2]
+    assert pkg.indices(again) == epochs[2]
 
 
 def test_set_epoch_to_the_epoch_of_a_loaded_state_does_nothing(path):

@@ -17,10 +17,6 @@ def path(tmp_path_factory):
     return str(pkg.make(tmp_path_factory.mktemp("choice") / "a.mldf", count=COUNT))
 
 
-def indices(loader):
-    return np.concatenate([b["index"] for b in loader]).tolist()
-
-
 # ---- subsets ----
 
 LISTED = [5, 3, 9, 3, 41, 0, 59, 5, 5, 17, 2]
@@ -31,15 +27,15 @@ def test_subsets_come_in_their_own_order(path, which):
     ds = mldf.open(path)
     for source, subset in ((ds.subset(which), None), (path, which)):
         with mldf.Loader(source, 4, subset=subset, fields=["label"], index=True) as loader:
-            assert indices(loader) == which == indices(loader)
+            assert pkg.indices(loader) == which == pkg.indices(loader)
     with mldf.Loader(ds[20:3:-2], 4, fields=["label"], index=True) as loader:
-        assert indices(loader) == list(range(20, 3, -2))
+        assert pkg.indices(loader) == list(range(20, 3, -2))
 
 
 def test_a_shuffled_subset_has_each_entry_and_does_not_depend_on_how_it_was_listed(path):
     def run(which, order="random"):
         with mldf.Loader(path, 4, subset=which, order=order, seed=3, fields=["label"], index=True) as loader:
-            return indices(loader)
+            return pkg.indices(loader)
 
     assert sorted(run(LISTED)) == sorted(LISTED)
     assert run(LISTED) == run(LISTED[::-1]) == run(sorted(LISTED))
@@ -66,7 +62,7 @@ def test_such_a_run_goes_on_where_it_was(path):
         state = loader.state_dict()
     with make() as again:
         again.load_state_dict(state)
-        assert first + indices(again) == LISTED
+        assert first + pkg.indices(again) == LISTED
     with make(sorted(LISTED)) as other, pytest.raises(mldf.errors.StateError, match="another order"):
         other.load_state_dict(state)
 
@@ -88,9 +84,9 @@ def test_seeds_have_64_bits(path):
     for seed in (0, 1, 2**63, 2**64 - 1, np.uint64(2**64 - 1)):
         with mldf.Loader(path, 8, True, seed=seed, fields=["label"], index=True) as loader:
             state = loader.state_dict()
-            runs.append(indices(loader))
+            runs.append(pkg.indices(loader))
             loader.load_state_dict(state)
-            assert indices(loader) == runs[-1]
+            assert pkg.indices(loader) == runs[-1]
             assert state["seed"] == int(seed)
     assert runs[3] == runs[4] and len({tuple(r) for r in runs}) == 4
     for seed in (-1, 2**64, 2**70):

@@ -4,9 +4,6 @@ import gc
 import os
 import pathlib
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 import warnings
@@ -41,16 +38,6 @@ PICTURES = {"image": [mldf.RandomResizedCrop(8), mldf.CHW("f32")]}
 
 def load(path, size=8, **options):
     return mldf.Loader(path, size, pipelines=PICTURES, fields=["image", "label"], **options)
-
-
-def run_python(code, *arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
-    )
 
 
 # ---- nothing is left behind ----
@@ -425,7 +412,7 @@ def test_children_that_end_normally_do_not_hang(path):
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         print(sum(len(b.label) for b in it))
     """
-    done = run_python(code, path, env=pkg.MAY_LEAK)
+    done = pkg.run_python(code, path, env=pkg.MAY_LEAK)
     assert done.stdout.strip() == str(COUNT - 8), done.stderr
 
 
@@ -447,7 +434,7 @@ def test_the_interpreter_ends_at_once_with_live_loaders_and_batches(path, end):
         {end}
     """
     start = time.monotonic()
-    done = run_python(code, path)
+    done = pkg.run_python(code, path)
     assert time.monotonic() - start < 60
     want = {"1 / 0": 1, "os.kill(os.getpid(), signal.SIGINT)": -signal.SIGINT}.get(end, 0)
     assert done.returncode == want, done.stderr
@@ -455,5 +442,5 @@ def test_the_interpreter_ends_at_once_with_live_loaders_and_batches(path, end):
 
 
 def test_import_is_quick_and_needs_no_torch():
-    done = run_python("import sys, mldf; print('torch' in sys.modules, 'jax' in sys.modules, 'PIL' in sys.modules)")
+    done = pkg.run_python("import sys, mldf; print('torch' in sys.modules, 'jax' in sys.modules, 'PIL' in sys.modules)")
     assert done.stdout.split() == ["False"] * 3, done.stderr

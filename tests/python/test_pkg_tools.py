@@ -15,10 +15,6 @@ def path(tmp_path):
     return pkg.make(tmp_path / "a.mldf", 20)
 
 
-def listing(folder):
-    return sorted(os.listdir(folder))
-
-
 def test_pack_tables_and_append(tmp_path):
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(json.dumps({"id": f"k{i}", "x": i, "v": [i, 1.5]}) + "\n" for i in range(5)))
@@ -59,7 +55,7 @@ def test_pack_a_folder_of_pictures(tmp_path):
     (tmp_path / "photos" / "dog" / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n broken")
     with pytest.raises(mldf.Error):
         mldf.pack(tmp_path / "photos", tmp_path / "q.mldf")
-    assert "q.mldf" not in listing(tmp_path)
+    assert "q.mldf" not in pkg.listing(tmp_path)
 
 
 def test_convert_merge_diff(path, tmp_path):
@@ -225,7 +221,7 @@ def test_progress_callbacks_can_stop_and_raise(tmp_path):
 
     with pytest.raises(LookupError, match="from the callback"):
         mldf.pack(rows, tmp_path / "a.mldf", progress=angry)
-    assert listing(tmp_path) == ["r.csv"]
+    assert pkg.listing(tmp_path) == ["r.csv"]
 
 
 def test_functions_for_pictures():

@@ -2,17 +2,12 @@
 
 import dataclasses
 import io
-import os
 
 import mldf
 import numpy as np
 import pkg
 import pytest
 from PIL import Image
-
-
-def listing(folder):
-    return sorted(os.listdir(folder))
 
 
 def test_the_same_samples_give_the_same_bytes(tmp_path):
@@ -27,21 +22,21 @@ def test_exception_leaves_nothing_behind(tmp_path):
             for i in range(2000):
                 w.append(pkg.sample(i))
             raise ZeroDivisionError
-    assert listing(tmp_path) == []
+    assert pkg.listing(tmp_path) == []
     pkg.make(path, 3)
     before = path.read_bytes()
     with pytest.raises(KeyboardInterrupt):
         with mldf.Writer(path, pkg.FIELDS, overwrite=True) as w:
             w.append(pkg.sample(0))
             raise KeyboardInterrupt
-    assert path.read_bytes() == before and listing(tmp_path) == ["a.mldf"]
+    assert path.read_bytes() == before and pkg.listing(tmp_path) == ["a.mldf"]
 
 
 def test_a_forgotten_writer_leaves_nothing_behind(tmp_path):
     w = mldf.Writer(tmp_path / "a.mldf", {"x": "int"})
     w.append({"x": 1})
     del w
-    assert listing(tmp_path) == []
+    assert pkg.listing(tmp_path) == []
 
 
 def test_existing_file_is_refused(tmp_path):
@@ -225,7 +220,7 @@ def test_errors_of_the_threads_name_sample_and_field(tmp_path):
                 for i in range(100):
                     w.append({"x": np.zeros(2 if i != 40 else 3, np.float32)})
         assert caught.value.sample == 40 and caught.value.field == "x" and caught.value.status == "type"
-        assert listing(tmp_path) == []
+        assert pkg.listing(tmp_path) == []
 
 
 def test_skipping_bad_samples(tmp_path):
@@ -288,7 +283,7 @@ def test_keys_of_samples(tmp_path):
 def test_wrong_schemas(tmp_path, fields, words):
     with pytest.raises(mldf.errors.SchemaError, match=words):
         mldf.Writer(tmp_path / "a.mldf", fields)
-    assert listing(tmp_path) == []
+    assert pkg.listing(tmp_path) == []
 
 
 def test_schemas_of_all_kinds(tmp_path):
@@ -412,4 +407,4 @@ def test_write_can_be_cancelled(tmp_path):
         mldf.write(
             tmp_path / "a.mldf", ((i,) for i in range(10**9)), {"x": "int"}, progress=lambda p: p.samples_done < 100
         )
-    assert listing(tmp_path) == []
+    assert pkg.listing(tmp_path) == []

@@ -20,6 +20,7 @@ from ..errors import ArgumentError, UnsupportedError
 from ..fields import Bytes, Field, Float, Image, Int, Json, NDArray
 from ..loader import Loader as Base
 from ..pipeline import Operation, Pipelines, dtype_word
+from ..suggest import choice
 from ..writer import WriteResult, write
 
 __all__ = [
@@ -107,11 +108,9 @@ def RGBImageField(
     min_resolution: int | None = None,
 ) -> Field:
     """mldf.Image with FFCV's ways to store pictures."""
-    modes = {"raw": "raw", "jpg": "jpeg", "smart": "smart", "proportion": "proportion"}
-    if write_mode not in modes:
-        raise ArgumentError(f"RGBImageField(write_mode={write_mode!r}): it is one of {', '.join(modes)}")
+    choice("write_mode", write_mode, ("raw", "jpg", "smart", "proportion"))
     return Image(
-        encode=modes[write_mode],
+        encode="jpeg" if write_mode == "jpg" else write_mode,
         max_resolution=max_resolution,
         min_resolution=min_resolution,
         smart_threshold=smart_threshold if write_mode == "smart" else None,

@@ -1,0 +1,172 @@
+"""The arguments of the whole-file operations that write (tools.py), as options of the extension module."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _mldf
+from .dataset import Dataset
+from .errors import ArgumentError, NoSampleError
+from .fields import registered_types, schema_json
+from .limits import skips
+from .paths import Path, Paths, encode, expand
+from .secret import Key, Passphrase, secret
+from .suggest import choice
+from .writer import writer_options
+
+__all__ = [
+    "compressed",
+    "keep_encrypted",
+    "name_list",
+    "output_options",
+    "pack_options",
+    "peek",
+    "ranges",
+    "source_files",
+    "table_format",
+    "whole_files",
+]
+
+# ---- of what is written ----
+
+
+def compressed(compress: Mapping[str, int] | Sequence[str] | str | None) -> list[str] | None:
+    """Names, or name to level, as "FIELD" and "FIELD=LEVEL"."""
+    if compress is None:
+        return None
+    if isinstance(compress, str):
+        return [compress]
+    if not isinstance(compress, (Mapping, Sequence)):
+        raise ArgumentError(f"compress={compress!r}: it is a list of fields, or a dict of field to level")
+    return [f"{n}={level}" for n, level in compress.items()] if isinstance(compress, Mapping) else list(compress)
+
+
+def name_list(names: Sequence[str] | str | None) -> list[str] | None:
+    """One name or several, as a list."""
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
+_OUTPUT: dict[str, Any] = {
+    "overwrite": False,
+    "threads": None,
+    "checksums": True,
+    "dictionary": False,
+    "page_size": None,
+    "card": None,
+    "encrypt_key": None,
+    "encrypt_passphrase": None,
+}
+
+
+def output_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a file that an operation writes, from the keywords that all operations share."""
+    unknown = [name for name in given if name not in _OUTPUT]
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; those of the output are {', '.join(_OUTPUT)}")
+    options = {**_OUTPUT, **given}
+    key, passphrase = options.pop("encrypt_key"), options.pop("encrypt_passphrase")
+    return writer_options(**options, key=key, passphrase=passphrase)
+
+
+def keep_encrypted(
+    options: dict[str, Any], readers: Iterable[_mldf.Reader], key: Key, passphrase: Passphrase, decrypt: bool
+) -> None:
+    """An encrypted file stays encrypted, with the secret that opened it, unless the user says otherwise."""
+    if decrypt or options["encrypt_key"] or options["encrypt_passphrase"] or not (key or passphrase):
+        return
+    for reader in readers:
+        about = reader.info()
+        if about["format"] == "mldf" and about["flags"] & 8:
+            options |= secret(key, passphrase, "encrypt_")
+
+
+def peek(paths: Iterable[str]) -> Iterator[_mldf.Reader]:
+    """Readers that only see what is not encrypted."""
+    for path in paths:
+        reader = _mldf.open_reader(encode(path), {"without_key": True}, registered_types())
+        yield reader
+        reader.close()
+
+
+# ---- of what is read ----
+
+_FORMATS = ("auto", "csv", "tsv", "jsonl", "tar", "folder")
+_LAYOUTS = ("auto", "flat", "classes")
+
+
+def table_format(format: str | None) -> int:
+    """The library's number of a source's format."""
+    return 0 if format is None else choice("format", format, _FORMATS)
+
+
+def pack_options(
+    format: str | None,
+    fields: Any,
+    key_column: str | None,
+    compress: Any,
+    on_error: str,
+    layout: str | None,
+    image: Mapping[str, Any] | None,
+    files: Any,
+    root: Path | None,
+    allow_outside: bool,
+) -> dict[str, Any]:
+    """What pack and append share."""
+    return {
+        "format": table_format(format),
+        "layout": 0 if layout is None else choice("layout", layout, _LAYOUTS),
+        "schema": None if fields is None else schema_json(fields),
+        "key_column": key_column,
+        "compress": compressed(compress),
+        "skip_bad_rows": skips(on_error),
+        "image_arguments": None if image is None else json.dumps(dict(image)),
+        "file_columns": name_list(files),
+        "file_root": None if root is None else encode(root),
+        "allow_outside": allow_outside,
+    }
+
+
+def whole_files(sources: Paths | Dataset) -> list[str]:
+    """Paths; those of a dataset that is all of its files."""
+    if isinstance(sources, Dataset):
+        if sources._index is not None:
+            raise ArgumentError("paths, or a dataset of whole files, are needed here; use mldf.write for parts of them")
+        return sources.paths
+    return expand(sources)
+
+
+def source_files(paths: Paths) -> list[bytes]:
+    """Paths as the system has them, globs and ranges written out."""
+    return [encode(p) for p in expand(paths)]
+
+
+def ranges(samples: Any, count: int) -> list[tuple[int, int]] | None:
+    """Runs of neighbours among sample numbers: a slice's, a mask's or an iterable's."""
+    if samples is None:
+        return None
+    if isinstance(samples, slice):
+        samples = range(count)[samples]
+    elif isinstance(samples, (str, bytes)) or not hasattr(samples, "__iter__"):
+        raise ArgumentError(f"samples={samples!r}: it is a slice, a mask or an iterable of numbers")
+    elif not isinstance(samples, range):
+        samples = list(samples)
+        if samples and all(isinstance(s, (bool, np.bool_)) for s in samples):
+            if len(samples) != count:
+                raise ArgumentError(f"samples: a mask of {len(samples)} for {count} samples")
+            samples = np.flatnonzero(samples).tolist()
+    out: list[tuple[int, int]] = []
+    for number in samples:
+        n = operator.index(number)
+        n += count if n < 0 else 0
+        if not 0 <= n < count:
+            raise NoSampleError(f"no sample {number}: there are {count}")
+        if out and out[-1][1] == n:
+            out[-1] = (out[-1][0], n + 1)
+        else:
+            out.append((n, n + 1))
+    return out
