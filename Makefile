@@ -26,7 +26,7 @@ PYTEST_DIRS = $(wildcard tests/python docs/spec)
 
 .PHONY: help
 help: ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 # ---- Building -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,9 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export XDG_CACHE_HOME="$work/cache" # where bench keeps compiled pipelines
 
-say() { printf '\n\033[1m# %s\033[0m\n' "$*"; }
+bold='' plain=''
+if [ -t 1 ]; then bold=$'\033[1m' plain=$'\033[0m'; fi # no escapes in a log
+say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; }
 run() {
     printf '$ mldf %s\n' "$*"
     "$mldf" "$@" 2>&1

@@ -86,7 +86,7 @@ def use(folder):
     assert np.array_equal(ds[1].image, picture) and ds[0].image.shape == picture.shape
     assert ds[1].text == "word " * 100 and ds[0].x.tolist() == [[1, 2]] and ds.keys.index("k1") == 1
     assert ds.column("label").tolist() == [0, 1]
-    mldf.write(folder / "plain.mldf", ds)
+    mldf.write(folder / "plain.mldf", ds, decrypt=True)
     mldf.convert(folder / "plain.mldf", folder / "a.tar", fields=["image"])
     assert len(mldf.open(folder / "a.tar")) == 2
     assert mldf.verify(folder / "plain.mldf", deep=True).ok
