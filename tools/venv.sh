@@ -17,4 +17,7 @@ EOF
     exit 0
 fi
 echo "venv: installing what $2 names"
-"$python" -m pip install --quiet --disable-pip-version-check -r "$2"
+"$python" -m pip install --quiet --disable-pip-version-check -r "$2" || {
+    echo "venv: pip could not install what $2 names; it needs the network, once (the C tests do without: make dev && ctest --preset dev)" >&2
+    exit 3
+}

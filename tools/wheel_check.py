@@ -6,6 +6,7 @@ in an empty virtual environment."""
 import base64
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -65,8 +66,10 @@ def read_pictures(features):
 
 def look_at(extension):
     """Stripped, and no path of the machine that made it."""
-    head = subprocess.run(["readelf", "-SdW", str(extension)], capture_output=True, text=True, check=False)
-    if head.returncode == 0:
+    if shutil.which("readelf") is None:  # a machine without binutils: `make wheel` has it
+        print("wheel_check: no readelf here, so whether the extension is stripped was not checked")
+    else:
+        head = subprocess.run(["readelf", "-SdW", str(extension)], capture_output=True, text=True, check=True)
         assert ".debug_info" not in head.stdout and ".symtab" not in head.stdout, "not stripped"
         paths = re.findall(r"R(?:UN)?PATH.*\[(.*)\]", head.stdout)
         assert all(path.startswith("$ORIGIN") for path in paths), paths

@@ -318,12 +318,6 @@ def test_turboloaders_other_names(path):
     smooth = turboloader.Loader(path, 8, fast=True, transform=chain, output_format="numpy_chw", antialias=True)
     a, b = next(iter(plain))[0], next(iter(smooth))[0]
     assert a.shape == b.shape == (8, 3, 12, 16) and not np.array_equal(a, b)
-    if installed("torch"):
-        options = {"output_format": "pytorch", "dtype": "float16", "channels_last": True}
-        images, meta = next(iter(turboloader.DataLoader(path, 8, image_size=12, **options)))
-        assert (
-            tuple(images.shape) == (8, 12, 12, 3) and str(images.dtype) == "torch.float16" and meta["batch_size"] == 8
-        )
     jpeg = mldf.images.encode(pkg.picture(1, 64, 96))
     assert turboloader.decode_jpeg(jpeg).shape == (64, 96, 3)
     shapes = [
@@ -336,6 +330,16 @@ def test_turboloaders_other_names(path):
         assert np.allclose(batch.label.sum(1), 1)
     with pytest.raises(mldf.errors.UnsupportedError, match="pad_mode"):
         turboloader.RandomCrop(8, 8, 2, turboloader.PaddingMode.REFLECT)
+
+
+def test_turboloaders_tensors(path):
+    if not installed("torch"):
+        with pytest.raises(mldf.errors.ArgumentError, match="PyTorch is not installed"):
+            turboloader.DataLoader(path, 8, output_format="pytorch")
+        pytest.skip("PyTorch is not installed (make torch)")
+    half = turboloader.DataLoader(path, 8, image_size=12, output_format="pytorch", dtype="float16", channels_last=True)
+    images, meta = next(iter(half))
+    assert tuple(images.shape) == (8, 12, 12, 3) and str(images.dtype) == "torch.float16" and meta["batch_size"] == 8
 
 
 # ---- the pages ----

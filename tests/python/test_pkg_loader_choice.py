@@ -68,7 +68,7 @@ def test_such_a_run_goes_on_where_it_was(path):
 
 
 def test_torch_gives_the_same_order(path):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (make torch)")
     ds = mldf.open(path)
     subset = torch.utils.data.Subset(ds, LISTED)
     with mldf.Loader(ds.subset(LISTED), 4, fields=["label"]) as loader:

@@ -98,7 +98,7 @@ def test_compiled_functions_by_ctypes(path, tmp_path):
 def test_numba_cfunc(path, tmp_path, monkeypatch):
     # Other tests import from tools/, and Numba would take tools/coverage.py for the package of that name.
     monkeypatch.setattr(sys, "path", [p for p in sys.path if not p.endswith("/tools")])
-    numba = pytest.importorskip("numba", reason="Numba is not installed")
+    numba = pytest.importorskip("numba", reason="Numba is not installed (make torch)")
 
     def make():
         @numba.cfunc("int32(CPointer(int16), CPointer(int16), CPointer(uint64), CPointer(float64), CPointer(uint64))")

@@ -196,7 +196,7 @@ def test_deep_json_is_refused(one):
 
 
 def test_tensors(one):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (make torch)")
     half = torch.tensor([1.5, 2], dtype=torch.bfloat16)
     assert one(mldf.NDArray("float32", (2,)), half).tolist() == [1.5, 2]  # not their bits
     assert one(mldf.NDArray("bfloat16", (2,)), half).view(np.uint16).tolist() == [0x3FC0, 0x4000]
