@@ -279,7 +279,7 @@ def select(
     """
     began = time.monotonic()
     if samples is not None and keys is not None:
-        raise ArgumentError("samples and keys: one of them says which samples")
+        raise ArgumentError("samples and keys: give one of them")
     options = {**output_options(output), "fields": name_list(fields), "where": where, "compress": compressed(compress)}
     with opened(source, key, passphrase) as reader, Reporting("select", progress) as hook:
         keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)
