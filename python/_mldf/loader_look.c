@@ -29,38 +29,31 @@ PyObject *loader_outputs(PyObject *object, PyObject *ignored) {
     return list;
 }
 
-static PyObject *text_result(struct loader *self, mldf_status status, mldf_buffer *text, const mldf_error *err) {
+static PyObject *text_of(PyObject *object, mldf_status (*write)(const mldf_loader *, mldf_buffer *, mldf_error *)) {
+    struct loader *self = (struct loader *)object;
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_error err;
     PyObject *out = NULL;
+    if (!loader_enter(self))
+        return NULL;
+    mldf_status status = write(self->loader, &text, &err);
+    loader_leave(self);
     if (status < 0)
-        raise_error(state_of_self((PyObject *)self), err);
+        raise_error(state_of_self(object), &err);
     else
-        out = PyUnicode_DecodeUTF8((const char *)text->data, (Py_ssize_t)text->size, NULL);
-    mldf_buffer_free(text);
+        out = PyUnicode_DecodeUTF8((const char *)text.data, (Py_ssize_t)text.size, NULL);
+    mldf_buffer_free(&text);
     return out;
 }
 
 PyObject *loader_explain(PyObject *object, PyObject *ignored) {
-    struct loader *self = (struct loader *)object;
-    mldf_buffer text = MLDF_BUFFER_INIT;
-    mldf_error err;
     (void)ignored;
-    if (!loader_enter(self))
-        return NULL;
-    mldf_status status = mldf_loader_explain(self->loader, &text, &err);
-    loader_leave(self);
-    return text_result(self, status, &text, &err);
+    return text_of(object, mldf_loader_explain);
 }
 
 PyObject *loader_state(PyObject *object, PyObject *ignored) {
-    struct loader *self = (struct loader *)object;
-    mldf_buffer text = MLDF_BUFFER_INIT;
-    mldf_error err;
     (void)ignored;
-    if (!loader_enter(self))
-        return NULL;
-    mldf_status status = mldf_loader_state(self->loader, &text, &err);
-    loader_leave(self);
-    return text_result(self, status, &text, &err);
+    return text_of(object, mldf_loader_state);
 }
 
 /* keys(numbers): of a batch's samples; numbers are a buffer of uint64. */

@@ -56,7 +56,7 @@ def batch_length(name: str, value: Any) -> int:
 def batch_sizes(batch_size: Any, global_batch_size: Any) -> tuple[int, int]:
     """Of a rank and of all ranks together: one of them is 0."""
     if batch_size is not None and global_batch_size is not None:
-        raise ArgumentError("batch_size and global_batch_size: one of them")
+        raise ArgumentError("batch_size and global_batch_size: give one of them")
     if global_batch_size is None:
         return batch_length("batch_size", 64 if batch_size is None else batch_size), 0
     return 0, batch_length("global_batch_size", global_batch_size)

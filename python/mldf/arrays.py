@@ -31,7 +31,9 @@ def _dtype_name(field: FieldInfo, dtype: np.dtype[Any]) -> str:
 
 
 def _not_held(field: FieldInfo, dtype: np.dtype[Any]) -> RangeError:
-    return RangeError(f"field {field.name!r}: numbers that {_dtype_name(field, dtype)} does not hold", field=field.name)
+    return RangeError(
+        f"field {field.name!r}: numbers that do not fit into {_dtype_name(field, dtype)}", field=field.name
+    )
 
 
 def to_dtype(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> Array:

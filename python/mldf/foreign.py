@@ -95,8 +95,8 @@ def _from_wide(field: FieldInfo, value: Any) -> Array:
     pixels = np.asarray(value)
     if value.mode == "F" or pixels.size == 0 or pixels.min() < 0 or pixels.max() > 65535:
         raise WrongTypeError(
-            f"field {field.name!r}: a PIL image of mode {value.mode} whose values 16 bits do not hold; scale it, and "
-            "convert it to L, I;16 or RGB",
+            f"field {field.name!r}: a PIL image of mode {value.mode} whose values do not fit into 16 bits; scale it, "
+            "and convert it to L, I;16 or RGB",
             field=field.name,
         )
     return pixels.astype(np.uint16)

@@ -117,7 +117,7 @@ def encode(
     if str(subsampling) not in ("420", "422", "444"):
         raise ArgumentError(f"subsampling={subsampling!r}: it is 420, 422 or 444")
     if kind == 1 and icc is not None:
-        raise ArgumentError("icc: of JPEG alone")
+        raise ArgumentError("icc: only JPEG files get a colour profile")
     options = {
         "quality": quality,
         "subsampling": int(subsampling),

@@ -89,7 +89,7 @@ class Outputs:
         picked = self._pick(outputs, found)
         names = tuple(outputs[i][0] for i in picked)
         if not names:
-            raise ArgumentError(f"fields={self._fields}: a batch of nothing")
+            raise ArgumentError(f"fields={self._fields}: a batch has one field at least")
         kinds = tuple(None if self._convert else numpy_dtype(outputs[i][1]) for i in picked)
         core.form(batch_type(names), tuple(picked), kinds)
         for name in found.calls:
@@ -127,7 +127,7 @@ class Outputs:
     def _check_decode(self, name: str) -> None:
         if not self._dataset._view.decode:
             raise ArgumentError(
-                f"field {name!r}: the dataset was opened with decode=False, which a batch of pictures cannot be; "
+                f"field {name!r}: the dataset was opened with decode=False, and files of pictures make no batch; "
                 f"say what is to be done with them: {{{name!r}: [mldf.Decode(), ...]}}"
             )
 

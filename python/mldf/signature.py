@@ -33,5 +33,5 @@ def check(state: Mapping[str, Any], own: str | None) -> None:
     given = state.get("samples")
     if given is not None and own is not None and given != own:
         raise StateError(
-            f"load_state_dict: the state was taken of other samples: their keys sign {given}, those here {own}"
+            f"load_state_dict: the state was taken of other samples: the sum of their keys is {given}, here it is {own}"
         )

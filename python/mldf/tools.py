@@ -1,10 +1,10 @@
 """Everything that the command does, as functions. All take ``progress``: True for a bar on stderr, or a function that
 is told how far things are (see :class:`mldf.Progress`). Ctrl-C ends them quickly, and nothing is left behind.
 
->>> import mldf, os, tempfile
+>>> import mldf, os, pathlib, tempfile
 >>> folder = tempfile.mkdtemp()
->>> rows = os.path.join(folder, "rows.csv")
->>> _ = open(rows, "w").write("label,name\\n1,one\\n2,two\\n3,three\\n")
+>>> rows = pathlib.Path(folder, "rows.csv")
+>>> _ = rows.write_text("label,name\\n1,one\\n2,two\\n3,three\\n")
 >>> out = os.path.join(folder, "rows.mldf")
 >>> mldf.pack(rows, out).written
 3
@@ -14,7 +14,7 @@ True
 2
 >>> mldf.append(out, rows).written
 3
->>> _ = open(rows, "w").write("score\\n0.1\\n0.2\\n0.3\\n0.4\\n0.5\\n0.6\\n")
+>>> _ = rows.write_text("score\\n0.1\\n0.2\\n0.3\\n0.4\\n0.5\\n0.6\\n")
 >>> mldf.add_field(out, "score", rows, column="score").written
 6
 >>> parts = mldf.split(out, os.path.join(folder, "part-{}.mldf"), count=4).parts
@@ -279,7 +279,7 @@ def select(
     """
     began = time.monotonic()
     if samples is not None and keys is not None:
-        raise ArgumentError("samples and keys: one of them says which samples")
+        raise ArgumentError("samples and keys: give one of them")
     options = {**output_options(output), "fields": name_list(fields), "where": where, "compress": compressed(compress)}
     with opened(source, key, passphrase) as reader, Reporting("select", progress) as hook:
         keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)

@@ -11,7 +11,7 @@
 #include "util/crc32c.h"
 #include "util/error.h"
 
-static const uint8_t directory_magic[8] = {'M', 'L', 'D', 'F', 'D', 'I', 'R', 0};
+const uint8_t mldfi_directory_magic[FORMAT_DIRECTORY_MAGIC_BYTES] = {'M', 'L', 'D', 'F', 'D', 'I', 'R', 0};
 
 static const char *const section_names[] = {
     "unknown",    "tables",     "checks",         "card",      "statistics", "validity", "keys",       "page_map",
@@ -32,8 +32,9 @@ bool mldfi_section_known(uint32_t kind) {
 
 mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count,
                                         uint32_t *crc, mldf_error *err) {
-    if (memcmp(in, directory_magic, sizeof directory_magic) != 0)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, offset, "there is no section directory at byte %" PRIu64, offset);
+    if (memcmp(in, mldfi_directory_magic, sizeof mldfi_directory_magic) != 0)
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, offset,
+                             "no directory at byte %" PRIu64 ", where the header says it is", offset);
     *count = mldfi_load_u32(in + 8);
     *crc = mldfi_load_u32(in + 12);
     if (*count > FORMAT_MAX_SECTIONS)
@@ -86,7 +87,7 @@ mldf_status mldfi_directory_encode(const struct section *sections, size_t count,
     uint8_t *entries = at + FORMAT_DIRECTORY_HEAD_BYTES;
     for (size_t i = 0; i < count; i++)
         mldfi_section_encode(&sections[i], entries + i * FORMAT_DIRECTORY_ENTRY_BYTES);
-    memcpy(at, directory_magic, sizeof directory_magic);
+    memcpy(at, mldfi_directory_magic, sizeof mldfi_directory_magic);
     mldfi_store_u32(at + 8, (uint32_t)count);
     mldfi_store_u32(at + 12, mldfi_crc32c(0, entries, entries_bytes));
     return MLDF_OK;

@@ -18,6 +18,7 @@ enum {
     FORMAT_LONG_ARGUMENTS = 65535, /* arguments_bytes: the text is in section 10 */
     FORMAT_ALLOCATION_BYTES = 16,
     FORMAT_DIRECTORY_HEAD_BYTES = 16,
+    FORMAT_DIRECTORY_MAGIC_BYTES = 8,
     FORMAT_DIRECTORY_ENTRY_BYTES = 40,
     FORMAT_FOOTER_BYTES = 96,
     FORMAT_TABLES_BYTES = 72, /* fixed part of section 1 */
@@ -145,6 +146,7 @@ struct section {
     uint32_t crc;
     uint64_t param;
 };
+extern const uint8_t mldfi_directory_magic[FORMAT_DIRECTORY_MAGIC_BYTES];
 /* Head of the directory: magic and count; the bytes of the whole directory follow from count. */
 mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count,
                                         uint32_t *crc, mldf_error *err);

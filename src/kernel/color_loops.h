@@ -68,16 +68,21 @@ static void gray_block(const float *r, const float *g, const float *b, size_t n,
         out[k] = (float)(int32_t)out[k];
 }
 
+static void load_gray(const struct pixels *p, size_t at, size_t n, bool whole, float *out) {
+    float color[3][COLOR_BLOCK];
+    if (p->channels < 3) {
+        mldfi_block_load(p, 0, at, n, out);
+        return;
+    }
+    load_colors(p, at, n, color);
+    gray_block(color[0], color[1], color[2], n, whole, out);
+}
+
 void COLOR_NAME(mldfi_gray)(const struct pixels *p, const struct pixels *to) {
     float color[3][COLOR_BLOCK], gray[COLOR_BLOCK];
     for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
         size_t n = mldfi_block_size(p, at);
-        if (p->channels < 3) {
-            mldfi_block_load(p, 0, at, n, gray);
-        } else {
-            load_colors(p, at, n, color);
-            gray_block(color[0], color[1], color[2], n, false, gray);
-        }
+        load_gray(p, at, n, false, gray);
         if (to->channels >= 3) {
             for (size_t c = 0; c < 3; c++)
                 memcpy(color[c], gray, n * sizeof *gray);
@@ -89,7 +94,7 @@ void COLOR_NAME(mldfi_gray)(const struct pixels *p, const struct pixels *to) {
 }
 
 float COLOR_NAME(mldfi_gray_mean)(const struct pixels *p) {
-    float color[3][COLOR_BLOCK], gray[COLOR_BLOCK];
+    float gray[COLOR_BLOCK];
     bool whole = p->dtype != MLDF_F32;
     uint64_t sum = 0;
     double real = 0;
@@ -97,12 +102,7 @@ float COLOR_NAME(mldfi_gray_mean)(const struct pixels *p) {
         return 0;
     for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
         size_t n = mldfi_block_size(p, at);
-        if (p->channels < 3) {
-            mldfi_block_load(p, 0, at, n, gray);
-        } else {
-            load_colors(p, at, n, color);
-            gray_block(color[0], color[1], color[2], n, whole, gray);
-        }
+        load_gray(p, at, n, whole, gray);
         uint32_t part = 0; /* at most 128 times 65535 */
         for (size_t k = 0; whole && k < n; k++)
             part += (uint32_t)(int32_t)gray[k];

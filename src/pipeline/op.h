@@ -210,13 +210,6 @@ struct op {
     const void *user;       /* a registered operation's own */
 };
 
-static inline double mldfi_arg_f64(const struct op *op, size_t i) {
-    return op->args[i].f;
-}
-static inline int64_t mldfi_arg_i64(const struct op *op, size_t i) {
-    return op->args[i].i;
-}
-
 /* NULL when unknown. */
 const struct op_type *mldfi_op_find(const char *name, size_t bytes);
 /* The index-th of all operations, or NULL. */

@@ -13,17 +13,15 @@
 
 /* ---- What all of them share -------------------------------------------------------------------------------------------- */
 
-mldf_status mldfi_axis_state(struct op *op, struct axis_state **out, mldf_error *err) {
-    *out = op->state = mldfi_alloc_zero(1, sizeof **out, err);
-    return *out ? MLDF_OK : MLDF_E_MEMORY;
-}
-
-mldf_status mldfi_axis_accept(struct op *op, const struct edge *in, bool resamples, struct edge *out, mldf_error *err) {
+mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resamples, struct edge *out,
+                             struct axis_state **state, mldf_error *err) {
     mldf_status status = mldfi_moved_infer(op, in, out, err);
-    if (status == MLDF_OK && resamples && in->kind == VALUE_PICTURE &&
-        (in->planar || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16)))
+    if (status < 0)
+        return status;
+    if (resamples && in->kind == VALUE_PICTURE && (in->planar || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16)))
         return mldfi_edge_refuse(op, in, "a picture of 8 or 16 bits, before normalize, to_float and chw", err);
-    return status;
+    *state = op->state = mldfi_alloc_zero(1, sizeof **state, err);
+    return *state ? MLDF_OK : MLDF_E_MEMORY;
 }
 
 bool mldfi_axis_geometry(const struct op *op, const void *draw, struct geometry *g) {

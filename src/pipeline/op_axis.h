@@ -22,9 +22,9 @@ struct axis_state {
     double p;
 };
 
-mldf_status mldfi_axis_state(struct op *op, struct axis_state **out, mldf_error *err);
-/* Pictures of any layout for what only moves pixels; `resamples`: integer pixels, interleaved. */
-mldf_status mldfi_axis_accept(struct op *op, const struct edge *in, bool resamples, struct edge *out, mldf_error *err);
+/* The operation's state, and what comes out. Pictures of any layout for what only moves pixels; `resamples`: integer pixels, interleaved. */
+mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resamples, struct edge *out,
+                             struct axis_state **state, mldf_error *err);
 /* A draw that changes nothing. */
 struct axis_draw *mldfi_axis_draw_begin(void *draw, const struct frame *frame);
 /* An array that serves as a picture may have no pixels; then there is nothing to make larger. */

@@ -21,9 +21,7 @@ static const struct op_param random_crop_params[] = {
 static mldf_status infer_crop(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
     bool random = op->type->flags & OP_RANDOM;
-    mldf_status status = mldfi_axis_accept(op, in, false, out, err);
-    if (status == MLDF_OK)
-        status = mldfi_axis_state(op, &s, err);
+    mldf_status status = mldfi_axis_infer(op, in, false, out, &s, err);
     if (status < 0)
         return status;
     mldfi_axis_size(op, s);
@@ -85,9 +83,7 @@ static const struct op_param flip_params[] = {{"p", PARAM_FLOAT, "0.5", 0, 1, NU
 
 static mldf_status infer_flip(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
-    mldf_status status = mldfi_axis_accept(op, in, false, out, err);
-    if (status == MLDF_OK)
-        status = mldfi_axis_state(op, &s, err);
+    mldf_status status = mldfi_axis_infer(op, in, false, out, &s, err);
     if (status == MLDF_OK)
         s->p = op->args[0].f;
     return status;

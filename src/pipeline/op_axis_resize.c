@@ -32,9 +32,7 @@ static const struct op_param resize_params[] = {
 
 static mldf_status infer_resize(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
-    mldf_status status = mldfi_axis_accept(op, in, true, out, err);
-    if (status == MLDF_OK)
-        status = mldfi_axis_state(op, &s, err);
+    mldf_status status = mldfi_axis_infer(op, in, true, out, &s, err);
     if (status < 0)
         return status;
     mldfi_axis_size(op, s);
@@ -108,9 +106,7 @@ static mldf_status check_range(const char *name, const double range[2], mldf_err
 
 static mldf_status infer_rrc(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
-    mldf_status status = mldfi_axis_accept(op, in, true, out, err);
-    if (status == MLDF_OK)
-        status = mldfi_axis_state(op, &s, err);
+    mldf_status status = mldfi_axis_infer(op, in, true, out, &s, err);
     if (status < 0)
         return status;
     mldfi_axis_size(op, s);
@@ -172,9 +168,7 @@ static const struct op_param crc_params[] = {SIZE_PARAM("the result: n x n, or [
 
 static mldf_status infer_crc(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
-    mldf_status status = mldfi_axis_accept(op, in, true, out, err);
-    if (status == MLDF_OK)
-        status = mldfi_axis_state(op, &s, err);
+    mldf_status status = mldfi_axis_infer(op, in, true, out, &s, err);
     if (status < 0)
         return status;
     mldfi_axis_size(op, s);

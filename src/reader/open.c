@@ -17,8 +17,6 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-const uint8_t mldfi_directory_magic[8] = {'M', 'L', 'D', 'F', 'D', 'I', 'R', 0};
-
 enum { OPEN_ATTEMPTS = 5 };
 
 mldf_status mldfi_open_view(struct opening *opening, uint64_t offset, uint64_t bytes, const uint8_t **out) {
@@ -105,8 +103,9 @@ static mldf_status implied_footer(struct opening *opening, const struct header *
     mldf_status status = mldfi_reader_copy(reader, directory, head, sizeof head, opening->err);
     if (status < 0)
         return status;
-    uint32_t count = mldfi_load_u32(head + 8);
-    if (memcmp(head, mldfi_directory_magic, 8) == 0 && count <= FORMAT_MAX_SECTIONS)
+    mldf_error none;
+    uint32_t count, crc;
+    if (mldfi_directory_head_decode(head, directory, &count, &crc, &none) == MLDF_OK)
         *at = directory + sizeof head + (uint64_t)count * FORMAT_DIRECTORY_ENTRY_BYTES;
     return MLDF_OK;
 }
@@ -143,7 +142,7 @@ static mldf_status explain_front(struct opening *opening, const struct header *f
     mldf_status status = mldfi_reader_copy(reader, directory, bytes, FORMAT_DIRECTORY_HEAD_BYTES, err);
     if (status < 0)
         return status;
-    if (memcmp(bytes, mldfi_directory_magic, 8) != 0)
+    if (memcmp(bytes, mldfi_directory_magic, FORMAT_DIRECTORY_MAGIC_BYTES) != 0)
         return mldfi_reader_fail(
             reader, err, MLDF_E_CORRUPT, directory,
             "no directory at byte %" PRIu64 ", where the header says it is; `mldf repair` may help", directory);

@@ -24,7 +24,6 @@ struct opening {
 };
 
 enum { OPEN_LONG_HEAD = 8, OPEN_LONG_ENTRY = 24 };
-extern const uint8_t mldfi_directory_magic[8];
 
 /* View of a range with the scratch buffer emptied first: the former view is gone. */
 mldf_status mldfi_open_view(struct opening *opening, uint64_t offset, uint64_t bytes, const uint8_t **out);

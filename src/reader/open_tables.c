@@ -25,12 +25,9 @@ static mldf_status check_directory_head(struct opening *opening, uint32_t *count
     mldf_status status = mldfi_reader_copy(reader, at, head, sizeof head, err);
     if (status < 0)
         return status;
-    if (memcmp(head, mldfi_directory_magic, 8) != 0)
-        return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at,
-                                 "no directory at byte %" PRIu64 ", where the header says it is", at);
-    *count = mldfi_load_u32(head + 8);
-    *crc = mldfi_load_u32(head + 12);
-    if (*count > FORMAT_MAX_SECTIONS || (footer - at - sizeof head) != (uint64_t)*count * FORMAT_DIRECTORY_ENTRY_BYTES)
+    if ((status = mldfi_directory_head_decode(head, at, count, crc, err)) < 0)
+        return mldfi_reader_name_error(reader, err, status);
+    if (footer - at - sizeof head != (uint64_t)*count * FORMAT_DIRECTORY_ENTRY_BYTES)
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 8,
                                  "a directory of %" PRIu32 " sections does not end at the footer at byte %" PRIu64,
                                  *count, footer);

@@ -8,19 +8,6 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-const char *mldfi_source_format_name(mldf_source_format format) {
-    switch (format) {
-    case MLDF_SOURCE_CSV:
-        return "csv";
-    case MLDF_SOURCE_TSV:
-        return "tsv";
-    case MLDF_SOURCE_JSONL:
-        return "jsonl";
-    default:
-        return "auto";
-    }
-}
-
 /* ---- Which format -------------------------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *name, const char *ending) {

@@ -71,7 +71,5 @@ mldf_status mldfi_rows_next(struct rows *rows, struct columns *columns, bool may
 /* Byte and line of the row that comes next, and how to get back there (regular files). */
 void mldfi_rows_tell(const struct rows *rows, uint64_t *offset, uint64_t *line);
 mldf_status mldfi_rows_seek(struct rows *rows, uint64_t offset, uint64_t line, mldf_error *err);
-/* "csv", "tsv", "jsonl" */
-const char *mldfi_source_format_name(mldf_source_format format);
 
 #endif

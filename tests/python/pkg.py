@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import mldf
 import numpy as np
@@ -114,3 +115,19 @@ def resident():
     if ASAN:
         return 0
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def nothing_is_left_by(once, count, warm_up=20, most=12 << 20):
+    """`once(i)` that often leaves this process as it was after the first few: its files, its threads, its memory but for `most` bytes."""
+    for i in range(warm_up):
+        once(i)
+    gc.collect()
+    files, before, memory = open_files(), threads(), resident()
+    for i in range(count):
+        once(i)
+    gc.collect()
+    deadline = time.monotonic() + 5
+    while threads() > before and time.monotonic() < deadline:
+        time.sleep(0.01)  # a joined thread leaves /proc a moment later
+    assert (open_files(), threads()) == (files, before)
+    assert resident() - memory < most

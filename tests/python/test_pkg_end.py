@@ -2,7 +2,6 @@
 counted each time: threads, open and mapped files, memory.
 """
 
-import gc
 import os
 import signal
 import textwrap
@@ -25,22 +24,6 @@ def path(tmp_path_factory):
 def load(path, **options):
     pipelines = {"image": [mldf.RandomResizedCrop(8), mldf.CHW("f32")]}
     return mldf.Loader(path, 8, pipelines=pipelines, fields=["image", "label"], threads=2, **options)
-
-
-def nothing_is_left_by(once, count, warm_up=20):
-    """`once` that often leaves this process as it was after the first few."""
-    for i in range(warm_up):
-        once(i)
-    gc.collect()
-    files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
-    for i in range(count):
-        once(i)
-    gc.collect()
-    deadline = time.monotonic() + 5
-    while pkg.threads() > threads and time.monotonic() < deadline:
-        time.sleep(0.01)  # a joined thread leaves /proc a moment later
-    assert (pkg.open_files(), pkg.threads()) == (files, threads)
-    assert pkg.resident() - memory < 12 << 20
 
 
 # ---- interrupts and exceptions ----
@@ -71,7 +54,7 @@ def test_a_hundred_interrupts_leave_nothing_behind(path, alarm):
         except KeyboardInterrupt:
             hits.append(i)
 
-    nothing_is_left_by(once, 100)
+    pkg.nothing_is_left_by(once, 100)
     assert len(hits) == 120
     assert sorted(i for b in loader for i in b.label.tolist()) == list(range(COUNT))
 
@@ -91,7 +74,7 @@ def test_interrupts_while_loaders_are_made_and_closed_leave_nothing_behind(path,
             return
         pytest.fail("the interrupt was lost")
 
-    nothing_is_left_by(once, 60)
+    pkg.nothing_is_left_by(once, 60)
     assert made
 
 
@@ -104,7 +87,7 @@ def test_a_hundred_exceptions_in_the_users_loop_leave_nothing_behind(path):
                 kept[:] = [batch.image[1:]]  # a view outlives its loader, once
                 raise LookupError("mine")
 
-    nothing_is_left_by(once, 100)
+    pkg.nothing_is_left_by(once, 100)
     assert np.isfinite(kept[0]).all()
 
 
@@ -123,7 +106,7 @@ def test_exceptions_in_a_users_generator_leave_nothing_behind(path):
             with pytest.raises(LookupError):
                 steps.throw(LookupError)
 
-    nothing_is_left_by(once, 100)
+    pkg.nothing_is_left_by(once, 100)
     assert sum(len(b.label) for b in loader) == COUNT
 
 
@@ -149,7 +132,7 @@ def test_a_hundred_forks_leave_nothing_behind(path):
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         assert sum(len(b.label) for b in it) == COUNT - 8
 
-    nothing_is_left_by(once, 100, warm_up=10)
+    pkg.nothing_is_left_by(once, 100, warm_up=10)
 
 
 # ---- the end of the interpreter ----

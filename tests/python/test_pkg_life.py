@@ -318,7 +318,7 @@ def test_nothing_is_leaked_by_errors_and_tools(path, tmp_path):
     bad = tmp_path / "bad.mldf"
     bad.write_bytes(path.read_bytes()[:5000])
 
-    def once():
+    def once(_):
         for call in (
             lambda: mldf.open(bad),
             lambda: mldf.open(tmp_path / "none"),
@@ -332,11 +332,7 @@ def test_nothing_is_leaked_by_errors_and_tools(path, tmp_path):
         mldf.verify(path, threads=1)
         mldf.select(path, tmp_path / "s.mldf", where="label > 10", overwrite=True, threads=0)
 
-    once()
-    before, files, threads = pkg.resident(), pkg.open_files(), pkg.threads()
-    for _ in range(30):
-        once()
-    assert pkg.open_files() == files and pkg.threads() == threads and pkg.resident() - before < 8 << 20
+    pkg.nothing_is_left_by(once, 30, warm_up=1, most=8 << 20)
 
 
 # ---- Ctrl-C ----

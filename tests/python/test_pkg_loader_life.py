@@ -1,5 +1,6 @@
 """The loader's life: threads, signals, fork, leaks, memory that outlives it, the end of the interpreter."""
 
+import contextlib
 import gc
 import os
 import pathlib
@@ -44,19 +45,13 @@ def load(path, size=8, **options):
 
 
 def test_a_hundred_epochs_of_early_break_leave_nothing_behind(path):
-    def epochs(loader, count):
-        for _ in range(count):
-            for i, _ in enumerate(loader):
-                if i == 2:
-                    break
+    def epoch(_):
+        for i, _ in enumerate(loader):
+            if i == 2:
+                break
 
-    gc.collect()  # what other tests have left
     loader = load(path, shuffle=True, threads=3)
-    epochs(loader, 20)
-    files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
-    epochs(loader, 100)
-    assert (pkg.open_files(), pkg.threads()) == (files, threads)
-    assert pkg.resident() - memory < 8 << 20
+    pkg.nothing_is_left_by(epoch, 100, most=8 << 20)
     assert loader.epoch == 119
 
 
@@ -74,18 +69,7 @@ def test_loaders_that_are_closed_or_forgotten_leave_nothing_behind(path):
             with pytest.raises(ValueError, match="mine"), loader:
                 raise ValueError("mine")
 
-    for i in range(8):
-        use(i % 4)
-    gc.collect()
-    files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
-    for i in range(80):
-        use(i % 4)
-    gc.collect()
-    deadline = time.monotonic() + 5
-    while pkg.threads() > threads and time.monotonic() < deadline:
-        time.sleep(0.01)  # a joined thread leaves /proc a moment later
-    assert (pkg.open_files(), pkg.threads()) == (files, threads)
-    assert pkg.resident() - memory < 16 << 20
+    pkg.nothing_is_left_by(lambda i: use(i % 4), 80, warm_up=8, most=16 << 20)
 
 
 def test_exceptions_in_user_code_leak_nothing(path):
@@ -94,36 +78,25 @@ def test_exceptions_in_user_code_leak_nothing(path):
 
     loader = load(path, threads=2, transform=fail)
 
-    def epoch():
+    def epoch(_):
         it, failed = iter(loader), 0
-        while True:
-            try:
-                next(it)
-            except ZeroDivisionError:
-                failed += 1
-            except StopIteration:
-                return failed
+        with contextlib.suppress(StopIteration):
+            while True:
+                try:
+                    next(it)
+                except ZeroDivisionError:
+                    failed += 1
+        assert failed == 8
 
-    gc.collect()
-    assert epoch() == 8
-    memory, threads, files = pkg.resident(), pkg.threads(), pkg.open_files()
-    for _ in range(100):
-        assert epoch() == 8
-    assert pkg.resident() - memory < 8 << 20 and (pkg.threads(), pkg.open_files()) == (threads, files)
+    pkg.nothing_is_left_by(epoch, 100, warm_up=1, most=8 << 20)
 
 
 def test_a_loader_that_cannot_be_made_leaves_nothing_behind(path):
-    def fail():
+    def fail(_):
         with pytest.raises(mldf.Error):
             mldf.Loader(path, pipelines={"image": [mldf.Resize(3), "chw"]})
 
-    fail()
-    gc.collect()
-    before = pkg.open_files(), pkg.threads()
-    for _ in range(20):
-        fail()
-    gc.collect()
-    assert (pkg.open_files(), pkg.threads()) == before
+    pkg.nothing_is_left_by(fail, 20, warm_up=1)
 
 
 # ---- memory ----

@@ -167,15 +167,7 @@ def test_epochs_of_torchs_forked_workers_leave_nothing_behind(path):
         assert not multiprocessing.active_children()
         assert sum(len(b.label) for b in it) == COUNT - len(first.label)
 
-    for i in range(3):
-        once(i)
-    gc.collect()
-    files, threads, memory = pkg.open_files(), pkg.threads(), pkg.resident()
-    for i in range(6):
-        once(i)
-    gc.collect()
-    assert (pkg.open_files(), pkg.threads()) == (files, threads)
-    assert pkg.resident() - memory < 24 << 20
+    pkg.nothing_is_left_by(once, 6, warm_up=3, most=24 << 20)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -117,7 +117,7 @@ def test_pil_images_of_all_modes(one):
     for picture in (image.fromarray(deep), image.fromarray(deep.astype(np.int32))):
         assert np.array_equal(one(mldf.Image(), picture)[:, :, 0], deep)
     for values in (np.array([[70000, 0]], np.int32), np.array([[-1, 0]], np.int32), np.array([[0.5]], np.float32)):
-        with pytest.raises(WrongTypeError, match="16 bits do not hold"):
+        with pytest.raises(WrongTypeError, match="do not fit into 16 bits"):
             one(mldf.Image(), image.fromarray(values))
 
 

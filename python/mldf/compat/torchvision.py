@@ -298,7 +298,9 @@ def RandomApply(transforms: Any, p: float = 0.5) -> Operation:
     found = Compose(transforms if isinstance(transforms, (list, tuple)) else [transforms])
     step = found[0] if len(found) == 1 else None
     if not isinstance(step, Operation) or "p" not in (names := [name for name, _, _ in step.parameters]):
-        raise UnsupportedError("RandomApply: of one operation that has a probability; several would have a draw each")
+        raise UnsupportedError(
+            "RandomApply takes one operation that has a probability; several would each have a draw of their own"
+        )
     values = list(step._values)
     values[names.index("p")] *= p
     return type(step)(*values)

@@ -50,9 +50,9 @@ static void defaults_are_bound(void) {
     struct op op;
     mldf_error err;
     REQUIRE_OK(bind(&all_kinds, "drop", &op, &err), &err);
-    CHECK_EQ_INT(3, mldfi_arg_i64(&op, I));
-    CHECK_EQ_F64(3, mldfi_arg_f64(&op, I));
-    CHECK_EQ_F64(0.5, mldfi_arg_f64(&op, F));
+    CHECK_EQ_INT(3, op.args[I].i);
+    CHECK_EQ_F64(3, op.args[I].f);
+    CHECK_EQ_F64(0.5, op.args[F].f);
     CHECK_EQ_INT(1, op.args[B].i);
     CHECK_EQ_INT(1, op.args[C].i);
     CHECK_EQ_INT(0, op.args[U].i);
