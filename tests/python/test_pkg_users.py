@@ -66,3 +66,60 @@ def test_boxes_of_any_number_in_random_crops_lie_around_their_mask(tmp_path):
                     np.testing.assert_allclose([x0, y0, x1, y1], found, atol=1.6)
                     told += 1
     assert told > 20
+
+
+@pytest.fixture(scope="module")
+def squares(tmp_path_factory):
+    """48 pictures of 40 x 50 pixels, labels 0 to 2."""
+    path = tmp_path_factory.mktemp("users") / "squares.mldf"
+    pictures = rng.integers(0, 255, (48, 40, 50, 3), np.uint8)
+    fields = {"image": mldf.Image(encode="raw"), "label": mldf.Int()}
+    mldf.write(path, [(p, i % 3) for i, p in enumerate(pictures)], fields)
+    return path
+
+
+def test_ffcv_decoders_grow_between_epochs(squares):
+    from mldf.compat import ffcv
+
+    decoder = ffcv.RandomResizedCropRGBImageDecoder((16, 16))
+    pipelines = {"image": [decoder, ffcv.RandomHorizontalFlip()], "label": [ffcv.IntDecoder(), ffcv.Squeeze()]}
+    loader = ffcv.Loader(squares, 8, order=ffcv.OrderOption.RANDOM, pipelines=pipelines)
+    plain = mldf.Loader(squares, 8, order="random", drop_last=True, pipelines="image: resize([8, 8])")
+    for size in (16, 24, 24, 32):
+        decoder.output_size = (size, size)
+        assert decoder.output_size == (size, size)
+        plain.pipelines = {"image": [mldf.RandomResizedCrop(size, filter="area"), mldf.HorizontalFlip()]}
+        for ours, theirs in zip(loader, plain, strict=True):
+            assert ours.image.shape == (8, size, size, 3)
+            np.testing.assert_array_equal(ours.image, theirs.image)
+    with pytest.raises(mldf.Error):
+        decoder.output_size = (0, 8)
+    assert decoder.output_size == (32, 32) and decoder.text == mldf.RandomResizedCrop((32, 32), filter="area").text
+
+
+def test_ffcv_decoders_set_behind_a_loaded_state_go_on_there(squares):
+    from mldf.compat import ffcv
+
+    def make(size):
+        decoder = ffcv.CenterCropRGBImageDecoder((size, size), 1)
+        pipelines = {"image": [decoder], "label": [ffcv.IntDecoder()]}
+        return decoder, ffcv.Loader(squares, 8, order=ffcv.OrderOption.RANDOM, pipelines=pipelines, index=True)
+
+    _, first = make(32)
+    batches = iter(first)
+    next(batches)
+    state = first.state_dict()
+    decoder, second = make(16)
+    second.load_state_dict(state)
+    decoder.output_size = (32, 32)
+    for a, b in zip(batches, second, strict=True):
+        np.testing.assert_array_equal(a.index, b.index)
+        np.testing.assert_array_equal(a.image, b.image)
+
+
+def test_ffcv_loader_takes_other_pipelines_of_ffcv(squares):
+    from mldf.compat import ffcv
+
+    loader = ffcv.Loader(squares, 8, pipelines={"image": [ffcv.CenterCropRGBImageDecoder((16, 16), 1)]})
+    loader.pipelines = {"image": [ffcv.CenterCropRGBImageDecoder((20, 20), 1)], "label": [ffcv.IntDecoder()]}
+    assert next(iter(loader)).image.shape == (8, 20, 20, 3)
