@@ -37,12 +37,12 @@ import json
 import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ArgumentError, NoSampleError, StateError, UnsupportedError
+from .errors import ArgumentError, IoError, NoSampleError, StateError, UnsupportedError, WrongTypeError
 from .fields import CustomField, register_field
 from .files import Files, View
 from .keys import Keys
@@ -100,7 +100,13 @@ def open(
         "verify": verify,
         **secret(key, passphrase),
     }
-    files = Files([os.path.abspath(p) for p in expand(paths)], options, fields)
+    names = expand(paths)
+    for name in names:
+        if os.path.isdir(name):
+            raise IoError(
+                f"{name} is a folder, not a file: mldf.pack makes a dataset of pictures; a glob opens files in it"
+            )
+    files = Files([os.path.abspath(p) for p in names], options, fields)
     return Dataset(View(files, fields, decode, channels, orient), None)
 
 
@@ -122,7 +128,9 @@ class Dataset(Sequence[Sample]):
     DataLoader calls, gives copies that may be written, since torch has no read-only tensors.
     """
 
-    def __init__(self, view: View, index: Index | range | None) -> None:
+    def __init__(self, view: View, index: Index | range | None = None) -> None:
+        if not isinstance(view, View):
+            raise WrongTypeError("mldf.open(path) makes a dataset")
         files = view.files
         self._view = view
         self._index = index
@@ -132,6 +140,17 @@ class Dataset(Sequence[Sample]):
         # The short way of ds[i] and ds[i, name], for a whole file.
         self._whole = self._count if index is None and self._starts is None else 0
         self._sample, self._field = self._reader.sample, self._reader.field
+
+    if not TYPE_CHECKING:  # which would take every name for known
+
+        def __getattr__(self, name: str) -> Any:
+            """Only of names that there are not."""
+            from .habits import DATASET
+
+            hint = f"; here it is {DATASET[name]}" if name in DATASET else ""
+            if not name.startswith("_") and name in self.fields:
+                hint = f"; the field is ds[{name!r}], and that of a sample ds[i].{name}"
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     # ---- samples ----
 

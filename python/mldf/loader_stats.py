@@ -93,10 +93,13 @@ def summary(loader: Loader) -> str:
     o = loader._options
     size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
     lines = [f"Loader({where}: {len(loader._dataset):,} samples, {len(loader):,} batches of {size})"]
-    width = max(len(n) for n, _, _ in loader._shapes)
-    for name, kind, shape in loader._shapes:
+    shown = [s for s in loader._shapes if s[0] in loader._names]  # without an index that is for the keys alone
+    width = max(len(n) for n in loader._names)
+    for name, kind, shape in shown:
         dims = ", ".join("?" if d is None else str(d) for d in (loader.batch_size, *shape))
         lines.append(f"  {name:{width}}  {dtype_name(kind)}[{dims}]")
+    if "key" in loader._names and loader._given["key"]:
+        lines.append(f"  {'key':{width}}  list of str")
     if loader._left_out:
         lines.append(f"  without {', '.join(loader._left_out)}")
     order = loader._order[0] if loader._order and loader._order[0] != "subset" else ORDERS[o["order"]]

@@ -74,8 +74,9 @@ import numpy as np
 
 from . import _mldf
 from .dataset import Dataset
-from .errors import ArgumentError, NoSampleError
-from .fields import registered_types, schema_json
+from .errors import ArgumentError, NoSampleError, WrongTypeError
+from .fields import Image, registered_types, schema_json
+from .habits import PACK
 from .limits import skips, thread_count, whole, whole_or_none
 from .look import opened, secret_of
 from .paths import Path, Paths, encode, expand
@@ -139,7 +140,10 @@ def _output(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a file that an operation writes, from the keywords that all operations share."""
     unknown = [name for name in given if name not in _OUTPUT]
     if unknown:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; those of the output are {', '.join(_OUTPUT)}")
+        here = f"here it is {PACK[unknown[0]]}; " if unknown[0] in PACK else ""
+        raise TypeError(
+            f"unexpected keyword argument {unknown[0]!r}; {here}those of the output are {', '.join(_OUTPUT)}"
+        )
     options = {**_OUTPUT, **given}
     key, passphrase = options.pop("encrypt_key"), options.pop("encrypt_passphrase")
     return writer_options(**options, key=key, passphrase=passphrase)
@@ -178,6 +182,14 @@ def _choice(name: str, value: str | None, choices: Mapping[str | None, int]) -> 
     return choices[value]
 
 
+def _image(image: Mapping[str, Any] | Image) -> dict[str, Any]:
+    if isinstance(image, Image):
+        return {k: v for k, v in image.describe().items() if k != "type"}
+    if not isinstance(image, Mapping):
+        raise WrongTypeError(f"image: a dict or an mldf.Image is needed, not {type(image).__name__}")
+    return dict(image)
+
+
 def _pack_options(
     format: str | None,
     fields: Any,
@@ -185,7 +197,7 @@ def _pack_options(
     compress: Any,
     on_error: str,
     layout: str | None,
-    image: Mapping[str, Any] | None,
+    image: Mapping[str, Any] | Image | None,
     files: Any,
     root: Path | None,
     allow_outside: bool,
@@ -197,7 +209,7 @@ def _pack_options(
         "key_column": key_column,
         "compress": _compress(compress),
         "skip_bad_rows": skips(on_error),
-        "image_arguments": None if image is None else json.dumps(dict(image)),
+        "image_arguments": None if image is None else json.dumps(_image(image)),
         "file_columns": _names(files),
         "file_root": None if root is None else encode(root),
         "allow_outside": allow_outside,
@@ -229,7 +241,7 @@ def pack(
     files: Sequence[str] | str | None = None,
     root: Path | None = None,
     allow_outside: bool = False,
-    image: Mapping[str, Any] | None = None,
+    image: Mapping[str, Any] | Image | None = None,
     on_error: str = "raise",
     check: bool = False,
     compress: Any = None,
@@ -242,7 +254,7 @@ def pack(
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
-    image       how pictures are stored, e.g. ``{"encode": "jpeg", "max_resolution": 512}``
+    image       how pictures are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
     check       decode every picture while packing
     compress    ``["text"]`` or ``{"text": 9}``

@@ -123,3 +123,85 @@ def test_ffcv_loader_takes_other_pipelines_of_ffcv(squares):
     loader = ffcv.Loader(squares, 8, pipelines={"image": [ffcv.CenterCropRGBImageDecoder((16, 16), 1)]})
     loader.pipelines = {"image": [ffcv.CenterCropRGBImageDecoder((20, 20), 1)], "label": [ffcv.IntDecoder()]}
     assert next(iter(loader)).image.shape == (8, 20, 20, 3)
+
+
+# ---- What is tried first ----
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda path: mldf.load(path), AttributeError, "here it is mldf.open"),
+        (lambda path: mldf.ImageFolder(path), AttributeError, "here it is mldf.pack"),
+        (lambda path: mldf.open(path).classes, AttributeError, r'here it is ds.card\["classes"\]'),
+        (lambda path: mldf.open(path).label, AttributeError, r"ds\['label'\], and that of a sample ds\[i\].label"),
+        (lambda path: mldf.open(path).nothing, AttributeError, "no attribute 'nothing'$"),
+        (lambda path: mldf.Dataset(path), TypeError, r"mldf.open\(path\) makes a dataset"),
+        (lambda path: mldf.open(path.parent), OSError, "is a folder.*mldf.pack"),
+        (lambda path: mldf.Loader(path, 4, transforms={}), TypeError, "here it is pipelines="),
+        (lambda path: mldf.Loader(path, 4, collate_fn=len), TypeError, "mldf.Pad"),
+        (lambda path: mldf.Loader(path, 4, "image"), TypeError, "shuffle='image': True or False"),
+        (lambda path: mldf.pack(path, "x", max_resolution=9), TypeError, r"here it is image=\{'max_resolution': ...\}"),
+        (lambda path: mldf.pack(path, "x", num_workers=9), TypeError, "here it is threads="),
+        (lambda path: mldf.pack(path, "x", image=5), TypeError, "a dict or an mldf.Image"),
+    ],
+)
+def test_habits_of_other_libraries_are_answered(squares, call, error, words):
+    with pytest.raises(error, match=words):
+        call(squares)
+
+
+def test_pack_takes_an_image_field(squares, tmp_path):
+    (tmp_path / "a").mkdir()
+    picture = rng.integers(0, 255, (30, 60, 3), np.uint8)
+    (tmp_path / "a" / "1.png").write_bytes(mldf.images.encode(picture, "png"))
+    mldf.pack(tmp_path, tmp_path / "x.mldf", image=mldf.Image(encode="jpeg", max_resolution=20, quality=70))
+    mldf.pack(tmp_path, tmp_path / "y.mldf", image={"encode": "jpeg", "max_resolution": 20, "quality": 70})
+    assert mldf.open(tmp_path / "x.mldf")[0].image.shape == (10, 20, 3)
+    assert (tmp_path / "x.mldf").read_bytes() == (tmp_path / "y.mldf").read_bytes()
+
+
+def test_another_epoch_behind_a_loaded_state_is_told(squares):
+    loader = mldf.Loader(squares, 16, shuffle=True, fields=["label"], index=True)
+    list(loader)
+    state = loader.state_dict()  # of an epoch's end
+    again = mldf.Loader(squares, 16, shuffle=True, fields=["label"], index=True)
+    again.load_state_dict(state)
+    assert again.epoch == 1
+    again.set_epoch(1)
+    with pytest.warns(UserWarning, match=r"set_epoch\(0\): the state that was loaded is of epoch 1"):
+        again.set_epoch(0)
+    again.load_state_dict(state)
+    for epoch in range(again.epoch, 2):
+        again.set_epoch(epoch)
+        for a, b in zip(loader, again, strict=True):
+            np.testing.assert_array_equal(a.index, b.index)
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_shards_that_lack_a_field_load_what_all_have(tmp_path, place):
+    picture = mldf.images.encode(rng.integers(0, 255, (8, 9, 3), np.uint8))
+    paths = [str(tmp_path / f"{i}.tar") for i in range(3)]
+    for i, path in enumerate(paths):
+        fields = {"jpg": mldf.Image()} | ({} if i == place else {"cls": mldf.Int()})
+        sample = {"jpg": picture} | ({} if i == place else {"cls": i})
+        mldf.write(tmp_path / "one.mldf", [sample], fields, keys=[f"k{i}"], overwrite=True)
+        mldf.convert(tmp_path / "one.mldf", path)
+    loader = mldf.Loader(paths, 3, key=True, pipelines={"jpg": []})
+    assert next(iter(loader)).key == ["k0", "k1", "k2"]
+    assert "key  list of str" in repr(loader) and "index" not in repr(loader)
+    with pytest.raises(mldf.errors.UnsupportedError, match=rf"field 'cls': .*{place}.tar has none; mldf.convert"):
+        mldf.Loader(paths, 3, pipelines={"jpg": [], "cls": [mldf.Fill(-1)]})
+    mldf.convert(paths, tmp_path / "all.mldf")
+    whole = mldf.Loader(tmp_path / "all.mldf", 3, pipelines={"jpg": [], "cls": [mldf.Fill(-1)]})
+    assert next(iter(whole)).cls.tolist() == [-1 if i == place else i for i in range(3)]
+
+
+def test_rows_of_a_tar_are_told_apart(squares, tmp_path):
+    mldf.convert(squares, tmp_path / "s.tar")
+    with pytest.raises(mldf.Error, match="only MLDF files have a table of rows"):
+        _ = mldf.open(tmp_path / "s.tar").rows
+
+
+def test_dtypes_may_have_the_names_of_torch():
+    assert mldf.Cast("long").text == mldf.Cast("int").text == mldf.Cast("int64").text
