@@ -122,9 +122,11 @@ if not _TYPE_CHECKING:  # which would take every name for known
 
     def __getattr__(name: str) -> _Any:
         """Only of names that there are not."""
+        from .habits import MODULE
         from .suggest import nearest
 
         hint = "" if name.startswith("_") else nearest(name, __all__)
+        hint = f"; here it is {MODULE[name]}" if name in MODULE else hint
         raise AttributeError(f"module 'mldf' has no attribute {name!r}{hint}")
 
 

@@ -23,6 +23,8 @@ OUTPUTS = ("numpy", "torch", "jax")
 
 def order_kind(order: str | None, shuffle: bool | None) -> int:
     """The place of the order among ORDERS; shuffle is another name for two of them."""
+    if shuffle is not None and not isinstance(shuffle, (bool, int, np.bool_)):
+        raise WrongTypeError(f"shuffle={shuffle!r}: True or False is needed")
     if order is None:
         return ORDERS.index("random" if shuffle else "sequential")
     kind = choice("order", order.replace("_", "-").lower() if isinstance(order, str) else order, ORDERS)

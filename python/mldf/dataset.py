@@ -29,13 +29,13 @@ import itertools
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from .columns import Index
-from .errors import StateError
+from .errors import IoError, StateError, WrongTypeError
 from .fields import CustomField, register_field
 from .files import Files, View
 from .keys import Keys
@@ -90,7 +90,13 @@ def open(
         "verify": verify,
         **secret(key, passphrase),
     }
-    files = Files([os.path.abspath(p) for p in expand(paths)], options, fields)
+    names = expand(paths)
+    for name in names:
+        if os.path.isdir(name):
+            raise IoError(
+                f"{name} is a folder, not a file: mldf.pack makes a dataset of pictures; a glob opens files in it"
+            )
+    files = Files([os.path.abspath(p) for p in names], options, fields)
     return Dataset(View(files, fields, decode, channels, orient), None)
 
 
@@ -112,12 +118,25 @@ class Dataset(Subsets, Sequence[Sample]):
     DataLoader calls, gives copies that may be written, since torch has no read-only tensors.
     """
 
-    def __init__(self, view: View, index: Index | range | None) -> None:
+    def __init__(self, view: View, index: Index | range | None = None) -> None:
+        if not isinstance(view, View):
+            raise WrongTypeError("mldf.open(path) makes a dataset")
         super().__init__(view, index)
         self._plan = view.plans[0]
         # The short way of ds[i] and ds[i, name], for a whole file.
         self._whole = self._count if index is None and self._starts is None else 0
         self._sample, self._field = self._reader.sample, self._reader.field
+
+    if not TYPE_CHECKING:  # which would take every name for known
+
+        def __getattr__(self, name: str) -> Any:
+            """Only of names that there are not."""
+            from .habits import DATASET
+
+            hint = f"; here it is {DATASET[name]}" if name in DATASET else ""
+            if not name.startswith("_") and name in self.fields:
+                hint = f"; the field is ds[{name!r}], and that of a sample ds[i].{name}"
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def _other(self, view: View, index: Index | range | None) -> Dataset:
         return Dataset(view, index)

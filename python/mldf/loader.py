@@ -18,6 +18,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ from .arguments import (
 from .dataset import Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError, StateError, WrongTypeError
+from .habits import LOADER, hinted
 from .limits import thread_count, whole
 from .live import Live
 from .loader_iterator import LoaderIterator
@@ -113,6 +115,7 @@ class Loader:
     it is forgotten; batches stay valid. In a forked child it refuses to work: make a new one there.
     """
 
+    @hinted(LOADER)
     def __init__(
         self,
         source: Any,
@@ -266,11 +269,19 @@ class Loader:
         return self._next_epoch if self._state_of_next or self._resumed else self._alive().place[0]
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iter() begins this `epoch`, from 0. If it would anyway, nothing happens: a loaded state stays."""
+        """The next iter() begins this `epoch`, from 0. If it would anyway, nothing happens: a loaded state stays.
+        Another epoch than that of a loaded state gives it up, with a warning: a state of an epoch's end is of the next.
+        """
         self._alive()
         epoch = whole("epoch", epoch)
         if epoch == self._next_epoch:
             return
+        if self._resumed:
+            warnings.warn(
+                f"set_epoch({epoch}): the state that was loaded is of epoch {self._next_epoch}, and is given up; "
+                "loader.epoch is where to go on",
+                stacklevel=2,
+            )
         self._next_epoch, self._resumed, self._state_of_next = epoch, False, True
 
     @property

@@ -15,7 +15,7 @@ from . import _mldf
 from .arguments import numpy_dtype
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .dataset import Dataset
-from .errors import ArgumentError, Error, NoFieldError
+from .errors import ArgumentError, Error, NoFieldError, UnsupportedError
 from .fields import registered_types
 from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
 from .schema import FieldInfo
@@ -117,12 +117,26 @@ class Outputs:
                 self._complain(name, [*schema, *found.named])
         named = found.named | set(found.plain)
         for name, field in schema.items():
+            if name in named or name in (self._fields or ()):
+                self._check_everywhere(name)
+            if name not in self._files.schemas[0]:  # whose fields are what a pipeline may name
+                continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
             if not wanted and name not in named and not _is_struct(field):  # never an output, and no input of drop
                 found.statements.append(f"{quoted(name)}: drop")
                 found.dropped.add(name)
         return found
+
+    def _check_everywhere(self, name: str) -> None:
+        """Tar archives may lack fields that others have."""
+        for path, schema in zip(self._dataset.paths, self._files.schemas):
+            if name not in schema:
+                raise UnsupportedError(
+                    f"field {name!r}: {path} has none; mldf.convert(files, 'all.mldf') makes one file of them, "
+                    "with nulls there",
+                    field=name,
+                )
 
     def _check_decode(self, name: str) -> None:
         if not self._dataset._view.decode:
@@ -140,7 +154,7 @@ class Outputs:
             why.append(f"{', '.join(null)} (may be null: {{{null[0]!r}: [mldf.Fill(0)]}} gives nulls a value)")
         warnings.warn(
             f"left out of the batches: {'; '.join(why)}. Give them pipelines, or say which fields= you want.",
-            stacklevel=5,  # the caller of Loader(...)
+            stacklevel=6,  # the caller of Loader(...)
         )
 
     def _pick(self, outputs: list[Output], found: Compiled) -> list[int]:

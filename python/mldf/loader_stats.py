@@ -93,16 +93,18 @@ def summary(loader: Loader) -> str:
     o = loader._options
     size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
     lines = [f"Loader({where}: {len(loader._dataset):,} samples, {len(loader):,} batches of {size})"]
-    width = max(len(n) for n, _, _ in loader._shapes)
-    names = {name for name, _, _ in loader._shapes}
-    for name, kind, shape in loader._shapes:
+    shown = [s for s in loader._shapes if s[0] in loader._names]  # without an index that is for the keys alone
+    width = max(len(n) for n in loader._names)
+    for name, kind, shape in shown:
         first: int | None = loader.batch_size
-        if name + "_offset" in names:  # ragged: the samples' values in a row
+        if name + "_offset" in loader._names:  # ragged: the samples' values in a row
             first = None
-        elif name.endswith("_offset") and name.removesuffix("_offset") in names:
+        elif name.endswith("_offset") and name.removesuffix("_offset") in loader._names:
             first = loader.batch_size + 1
         dims = ", ".join("?" if d is None else str(d) for d in (first, *shape))
         lines.append(f"  {name:{width}}  {dtype_name(kind)}[{dims}]")
+    if "key" in loader._names and loader._given["key"]:
+        lines.append(f"  {'key':{width}}  list of str")
     if loader._left_out:
         lines.append(f"  without {', '.join(loader._left_out)}")
     order = loader._order[0] if loader._order and loader._order[0] != "subset" else ORDERS[o["order"]]

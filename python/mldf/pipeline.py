@@ -38,7 +38,7 @@ Pipelines = Union[Mapping[str, Pipeline], Sequence[tuple[str, Pipeline]], str]
 
 _WORDS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "half": "f16", "double": "f64"}
 _WORDS.update({f"{kind}int{bits}": f"{kind or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)})
-_WORDS["float"] = "f32"
+_WORDS |= {"float": "f32", "long": "i64", "int": "i64"}  # as torch and Python name them
 _PLACE = re.compile(r"^line \d+, column \d+: ")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from . import _mldf
 from .dataset import Dataset
-from .errors import ArgumentError, NoSampleError
-from .fields import registered_types, schema_json
+from .errors import ArgumentError, NoSampleError, WrongTypeError
+from .fields import Image, registered_types, schema_json
+from .habits import PACK
 from .limits import skips
 from .paths import Path, Paths, encode, expand
 from .secret import Key, Passphrase, secret
@@ -67,7 +68,10 @@ def output_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a file that an operation writes, from the keywords that all operations share."""
     unknown = [name for name in given if name not in _OUTPUT]
     if unknown:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; those of the output are {', '.join(_OUTPUT)}")
+        here = f"here it is {PACK[unknown[0]]}; " if unknown[0] in PACK else ""
+        raise TypeError(
+            f"unexpected keyword argument {unknown[0]!r}; {here}those of the output are {', '.join(_OUTPUT)}"
+        )
     options = {**_OUTPUT, **given}
     key, passphrase = options.pop("encrypt_key"), options.pop("encrypt_passphrase")
     return writer_options(**options, key=key, passphrase=passphrase)
@@ -104,6 +108,14 @@ def table_format(format: str | None) -> int:
     return 0 if format is None else choice("format", format, _FORMATS)
 
 
+def _image(image: Mapping[str, Any] | Image) -> dict[str, Any]:
+    if isinstance(image, Image):
+        return {k: v for k, v in image.describe().items() if k != "type"}
+    if not isinstance(image, Mapping):
+        raise WrongTypeError(f"image: a dict or an mldf.Image is needed, not {type(image).__name__}")
+    return dict(image)
+
+
 def pack_options(
     format: str | None,
     fields: Any,
@@ -111,7 +123,7 @@ def pack_options(
     compress: Any,
     on_error: str,
     layout: str | None,
-    image: Mapping[str, Any] | None,
+    image: Mapping[str, Any] | Image | None,
     files: Any,
     root: Path | None,
     allow_outside: bool,
@@ -124,7 +136,7 @@ def pack_options(
         "key_column": key_column,
         "compress": compressed(compress),
         "skip_bad_rows": skips(on_error),
-        "image_arguments": None if image is None else json.dumps(dict(image)),
+        "image_arguments": None if image is None else json.dumps(_image(image)),
         "file_columns": name_list(files),
         "file_root": None if root is None else encode(root),
         "allow_outside": allow_outside,

@@ -71,7 +71,7 @@ from typing import Any
 from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError
-from .fields import registered_types, schema_json
+from .fields import Image, registered_types, schema_json
 from .limits import skips, thread_count, whole, whole_or_none
 from .look import opened, secret_of
 from .paths import Path, Paths, encode
@@ -123,7 +123,7 @@ def pack(
     files: Sequence[str] | str | None = None,
     root: Path | None = None,
     allow_outside: bool = False,
-    image: Mapping[str, Any] | None = None,
+    image: Mapping[str, Any] | Image | None = None,
     on_error: str = "raise",
     check: bool = False,
     compress: Any = None,
@@ -136,7 +136,7 @@ def pack(
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
-    image       how pictures are stored, e.g. ``{"encode": "jpeg", "max_resolution": 512}``
+    image       how pictures are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
     check       decode every picture while packing
     compress    ``["text"]`` or ``{"text": 9}``

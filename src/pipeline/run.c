@@ -424,6 +424,12 @@ mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *wor
 
 /* ---- Lengths -------------------------------------------------------------------------------------------------------------------------------- */
 
+/* Geometry moves boxes and points, and leaves as many of them. What it drew is not asked for: that takes the picture's size, and the group's
+ * picture has not been looked at when lengths are measured. */
+static bool keeps_count(const struct op *op) {
+    return (op->in.role == ROLE_BOXES || op->in.role == ROLE_POINTS) && (op->type->flags & OP_DRAWS) && !op->user;
+}
+
 /* Shapes alone: no operation runs. */
 static mldf_status length_of(const struct run *r, struct side *side, size_t chain, uint64_t *out, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
@@ -443,9 +449,11 @@ static mldf_status length_of(const struct run *r, struct side *side, size_t chai
         struct tensor next = like(op, &t);
         if (op->type->flags & OP_COLLATE)
             continue;
-        status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
-        if (status == MLDF_OK && op->type->shape)
-            status = op->type->shape(op, draw, &t, &next, err);
+        if (!keeps_count(op)) {
+            status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
+            if (status == MLDF_OK && op->type->shape)
+                status = op->type->shape(op, draw, &t, &next, err);
+        }
         t = next;
     }
     *out = t.dims[0];

@@ -159,7 +159,9 @@ mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_fiel
 
 mldf_status mldf_reader_rows(const mldf_reader *reader, const void **rows, uint64_t *bytes, mldf_error *err) {
     const uint8_t *view;
-    if (!reader->mapped || reader->foreign.ops)
+    if (reader->foreign.ops)
+        return mldfi_fail(err, MLDF_E_STATE, "only MLDF files have a table of rows that can be seen");
+    if (!reader->mapped)
         return mldfi_fail(err, MLDF_E_STATE, "the table of rows can be seen in a mapped file only");
     uint64_t size = reader->tables.metadata.bytes;
     mldf_status status = mldfi_reader_view(reader, size ? reader->tables.metadata.ptr : 0, size, NULL, &view, err);

@@ -180,16 +180,36 @@ def SimpleRGBImageDecoder() -> Operation:
     return ops.Decode(channels=3)
 
 
-def CenterCropRGBImageDecoder(output_size: Sequence[int], ratio: float) -> Operation:
+class _Sized(Operation):
+    """A decoder whose output_size may be set between epochs: FFCV's way to train with growing pictures."""
+
+    @property
+    def output_size(self) -> tuple[int, int]:
+        """(height, width); the loader's next epoch has what is set here."""
+        return self._values[0]  # type: ignore[no-any-return]
+
+    @output_size.setter
+    def output_size(self, size: Sequence[int]) -> None:
+        before = self._values
+        try:
+            Operation.__init__(self, tuple(size), *before[1:])
+        except Exception:
+            Operation.__init__(self, *before)
+            raise
+
+
+class CenterCropRGBImageDecoder(_Sized, ops.CenterResizedCrop):
     """mldf.CenterResizedCrop with FFCV's filter: the mean of the area."""
-    return ops.CenterResizedCrop(tuple(output_size), ratio, "area")
+
+    def __init__(self, output_size: Sequence[int], ratio: float) -> None:
+        super().__init__(tuple(output_size), ratio, "area")
 
 
-def RandomResizedCropRGBImageDecoder(
-    output_size: Sequence[int], scale: Any = (0.08, 1.0), ratio: Any = (0.75, 4 / 3)
-) -> Operation:
+class RandomResizedCropRGBImageDecoder(_Sized, ops.RandomResizedCrop):
     """mldf.RandomResizedCrop with FFCV's filter."""
-    return ops.RandomResizedCrop(tuple(output_size), scale, ratio, "area")
+
+    def __init__(self, output_size: Sequence[int], scale: Any = (0.08, 1.0), ratio: Any = (0.75, 4 / 3)) -> None:
+        super().__init__(tuple(output_size), scale, ratio, "area")
 
 
 def RandomResizedCrop(scale: Any, ratio: Any, size: Any) -> Operation:
@@ -451,6 +471,7 @@ class Loader(Base):
         if not distributed:
             more.setdefault("rank", 0)
             more.setdefault("world_size", 1)
+        self._theirs = pipelines
         super().__init__(
             fname,
             batch_size,
@@ -464,3 +485,26 @@ class Loader(Base):
             batches_ahead=batches_ahead,
             **more,
         )
+        self._made_of = self._texts()
+
+    def _texts(self) -> list[str]:
+        """Of the steps: an output_size may have been set since."""
+        steps = [s for p in (self._theirs or {}).values() for s in p or ()]
+        return [s.text for s in steps if isinstance(s, Operation)]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Begins the next epoch, with what decoders say now."""
+        if self._theirs and self._texts() != self._made_of:
+            state = self.state_dict() if self._resumed else None
+            self._resumed = False
+            self.set_pipelines(self._theirs)
+            if state is not None:
+                self.load_state_dict(state)
+        return super().__iter__()
+
+    def set_pipelines(self, pipelines: Any) -> None:
+        """Other `pipelines` from the next epoch on, of FFCV's steps."""
+        theirs = isinstance(pipelines, Mapping)
+        super().set_pipelines(_statements(pipelines) if theirs else pipelines)
+        self._theirs = pipelines if theirs else None
+        self._made_of = self._texts()

@@ -1,0 +1,82 @@
+"""Names that users of other libraries try first, and what does the same here. Only messages are made of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeVar
+
+__all__ = ["DATASET", "LOADER", "MODULE", "PACK", "hinted"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MODULE = {
+    "DataLoader": "mldf.Loader",
+    "ImageFolder": "mldf.pack(folder, path), then mldf.open(path)",
+    "load": "mldf.open",
+    "load_dataset": "mldf.open",
+    "random_split": "ds.split(0.9, 0.1)",
+    "save": "mldf.write",
+}
+DATASET = {
+    "class_to_idx": 'ds.card["classes"], where the dataset has them',
+    "classes": 'ds.card["classes"], where the dataset has them',
+    "column_names": "ds.fields",
+    "columns": "ds.fields",
+    "features": "ds.schema",
+    "filter": 'ds[ds["label"] == 1], with any mask; mldf.select for files',
+    "labels": 'ds["label"]',
+    "map": "the pipelines of a Loader, or mldf.write with a generator",
+    "sample": "ds[i]",
+    "select": "ds[numbers]",
+    "shape": "len(ds) and ds.schema",
+    "shuffle": "Loader(ds, shuffle=True), or ds[numpy.random.permutation(len(ds))]",
+    "take": "ds[:n]",
+    "targets": 'ds["label"]',
+    "train_test_split": "ds.split(0.8, 0.2)",
+}
+LOADER = {
+    "batch_sampler": "subset=, weights=, balance= or bucket=",
+    "collate_fn": "mldf.Pad() or mldf.Ragged() in the pipelines; transform= gets the finished batch",
+    "distributed": "rank= and world_size=, which are found by themselves",
+    "generator": "seed=",
+    "indices": "subset=",
+    "n_workers": "threads=",
+    "persistent_workers": "nothing: there are no worker processes",
+    "pipeline": "pipelines=",
+    "prefetch_factor": "batches_ahead=",
+    "sampler": "subset=, weights= or balance=",
+    "transforms": "pipelines=",
+    "workers": "threads=",
+    "worker_init_fn": "nothing: there are no worker processes",
+}
+_IMAGE = (
+    "encode",
+    "max_resolution",
+    "min_resolution",
+    "quality",
+    "subsampling",
+    "orientation",
+    "smart_threshold",
+    "icc",
+)
+PACK = {name: f"image={{{name!r}: ...}}" for name in _IMAGE}
+PACK |= dict.fromkeys(("num_workers", "workers", "n_workers", "jobs"), "threads=")
+PACK |= {"force": "overwrite=", "exist_ok": "overwrite=", "image_size": "image={'max_resolution': ...}"}
+
+
+def hinted(hints: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Calls with keywords that there are not tell what to use instead."""
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs:
+                if name in hints:
+                    raise TypeError(f"unexpected keyword argument {name!r}; here it is {hints[name]}")
+            return function(*args, **kwargs)
+
+        return call
+
+    return wrap
