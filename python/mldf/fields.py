@@ -239,19 +239,11 @@ class Image(Field):
         return out
 
     def arguments(self) -> dict[str, Any]:
-        names = (
-            "encode",
-            "quality",
-            "subsampling",
-            "smart_threshold",
-            "compress_probability",
-            "max_resolution",
-            "min_resolution",
-            "orientation",
-            "icc",
-            "baseline",
-        )
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {name: getattr(self, name) for name in IMAGE_ARGUMENTS if getattr(self, name) is not None}
+
+
+IMAGE_ARGUMENTS = tuple(name for name in Image.__annotations__ if name not in ("type_name", "stored"))
+"""How pictures are stored: what :class:`Image` takes, and pack's image=."""
 
 
 # ---- user-defined fields ----

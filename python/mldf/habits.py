@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import ParamSpec, TypeVar
 
+from .fields import IMAGE_ARGUMENTS
+
 __all__ = ["DATASET", "LOADER", "MODULE", "PACK", "hinted"]
 
 P = ParamSpec("P")
@@ -51,17 +53,7 @@ LOADER = {
     "workers": "threads=",
     "worker_init_fn": "nothing: there are no worker processes",
 }
-_IMAGE = (
-    "encode",
-    "max_resolution",
-    "min_resolution",
-    "quality",
-    "subsampling",
-    "orientation",
-    "smart_threshold",
-    "icc",
-)
-PACK = {name: f"image={{{name!r}: ...}}" for name in _IMAGE}
+PACK = {name: f"image={{{name!r}: ...}}" for name in IMAGE_ARGUMENTS}
 PACK |= dict.fromkeys(("num_workers", "workers", "n_workers", "jobs"), "threads=")
 PACK |= {"force": "overwrite=", "exist_ok": "overwrite=", "image_size": "image={'max_resolution': ...}"}
 

@@ -186,9 +186,8 @@ class Writer:
         self._names = self._schema.names
         self._known = frozenset(self._names)
         self._converters = [converter(field) for field in self._schema.values()]
-        self._first = (
-            self._writer.sample_count() if schema is not None else _sample_count(name)
-        )  # number of the first sample to come
+        # The number of the first sample to come: in messages.
+        self._first = self._writer.sample_count() if schema is not None else _sample_count(name)
         self._calls = 0
         self.position: bytes | None = self._writer.position()
         """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""
