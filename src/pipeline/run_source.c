@@ -211,6 +211,25 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
     return status;
 }
 
+mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    const struct edge *out = &c->ops[0].out;
+    struct source s = {.run = r, .side = side, .chain = c, .chain_index = chain, .decode = c->ops[0].state};
+    memory->null = memory->filled = false;
+    double start = mldfi_worker_clock(r->worker);
+    mldf_status status = fetch(&s, err);
+    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
+    if (status < 0 || memory->null)
+        return status;
+    memory->frame = s.frame;
+    memory->tensor = (struct tensor){.dtype = out->dtype, .ndim = 3};
+    memory->tensor.dims[0] = s.frame.height;
+    memory->tensor.dims[1] = s.frame.width;
+    memory->tensor.dims[2] = (uint64_t)out->dims[2];
+    return MLDF_OK;
+}
+
 mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err) {
     struct source s = {

@@ -95,6 +95,13 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
                              const struct finish_plan *plan, const struct picture *picture, bool mirror_x,
                              bool mirror_y, void *dst, mldf_error *err);
 
+/* The size that decode gives, from the record alone, in the chain's memory. */
+mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* collate.c: bytes of a sample's place in the batch; and its result there, filled up. */
+size_t mldfi_room_bytes(const struct plan_output *output, const struct plan_target *target);
+mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor *t, const struct plan_target *target,
+                          mldf_error *err);
+
 /* run_code.c */
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
