@@ -211,6 +211,17 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
     return status;
 }
 
+/* The bytes that the geometry needs: all, or the rows of raw pixels that it takes. */
+static void await(struct source *s) {
+    const uint8_t *data = s->value.data;
+    size_t bytes = (size_t)s->value.bytes, row = s->info.height ? bytes / s->info.height : 0;
+    bool turned = s->decode->orient && s->info.orientation > 1, whole = s->run->plan->options.reference;
+    if (s->info.mode == MLDF_IMAGE_MODE_RAW && !turned && !whole)
+        mldfi_await_bytes(s->run, data + row * s->geometry.y, row * s->geometry.height);
+    else
+        mldfi_await_bytes(s->run, data, bytes);
+}
+
 mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
@@ -243,6 +254,7 @@ mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chai
     status = compose(&s, err);
     if (status < 0)
         return status;
+    await(&s);
     bool all = s.composed + 1 == stage->count;
     bool finished = all && stage->finish.use;
     bool last = all && (finished || !stage->finish.use);
