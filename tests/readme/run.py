@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what README.md and the guides show, as it stands there.
 
-    tests/readme/run.py [FILE.md...]      default: README.md, docs/quickstart.md and docs/guides/*.md
+    tests/readme/run.py [FILE.md...]      default: README.md, python/README.md, docs/quickstart.md and docs/guides/*.md
 
 For each document, in an empty folder: its ```sh blocks, in order, in one shell that stops at the first failure, with the
 command mldf on PATH; its ```json blocks that follow a line `<!-- file: NAME -->` are written to NAME first; its ```c
@@ -108,7 +108,7 @@ def main(arguments):
     mldf = os.environ.get("MLDF") or str(ROOT / "build/dev/bin/mldf")
     build = os.environ.get("MLDF_BUILD_DIR") or str(ROOT / "build/dev")
     paths = [pathlib.Path(a) for a in arguments] or [
-        ROOT / "README.md", ROOT / "docs/quickstart.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+        ROOT / "README.md", ROOT / "python/README.md", ROOT / "docs/quickstart.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
     if not os.access(mldf, os.X_OK):
         print(f"readme: no command at {mldf}; build it first", file=sys.stderr)
         return 3
