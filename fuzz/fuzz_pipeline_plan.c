@@ -242,10 +242,16 @@ struct result {
     mldf_buffer bytes;
 };
 
-static size_t output_bytes(const struct plan_output *o, uint64_t length) {
+/* SIZE_MAX: more than is tried here. */
+static size_t output_bytes(const struct plan_output *o, uint64_t room) {
     uint64_t n = mldf_dtype_bytes(o->edge.dtype);
+    uint32_t length = o->collate == COLLATE_SIDES && o->edge.planar ? 1 : 0;
     for (uint32_t i = 0; i < o->edge.ndim; i++) {
-        uint64_t dim = i == 0 && o->collate != COLLATE_FIXED ? length : (uint64_t)o->edge.dims[i];
+        uint64_t dim = (uint64_t)o->edge.dims[i];
+        if (o->collate == COLLATE_SIDES && (i == length || i == length + 1))
+            dim = i == length ? mldfi_sides_height(room) : mldfi_sides_width(room);
+        else if (o->collate != COLLATE_FIXED && i == 0)
+            dim = room;
         if (dim && n > LARGEST / dim)
             return SIZE_MAX;
         n *= dim;
@@ -264,7 +270,7 @@ static void run_sample(const struct plan *plan, struct plan_worker *worker, uint
         return;
     for (size_t o = 0; o < count; o++) {
         const struct plan_output *output = mldfi_plan_output(plan, o);
-        uint64_t room = output->collate == COLLATE_PAD && output->length ? output->length : lengths[o];
+        uint64_t room = mldfi_length_room(output, lengths[o]);
         bytes[o] = output_bytes(output, room);
         if (bytes[o] == SIZE_MAX) {
             while (o-- > 0) {

@@ -5,6 +5,53 @@
 #include "check.h"
 #include "mldf/mldf.h"
 
+/* ---- Writing ------------------------------------------------------------------------------------------------------------------------- */
+
+struct files_field {
+    const char *name;
+    uint16_t type;
+    const char *arguments; /* NULL: none */
+    uint16_t flags;
+};
+enum { FILES_MOST_FIELDS = 8 };
+
+/* Fills in the values of a sample, one for each field; what they point to lives until the next call. */
+typedef void files_values(const void *user, uint64_t sample, mldf_value *values);
+
+/* A file of these fields, in place of one that is there; fields end with a name NULL. */
+CHECK_UNUSED static void files_make(const char *path, const struct files_field *fields, uint64_t samples,
+                                    files_values *make, const void *user) {
+    mldf_schema *schema;
+    mldf_writer *writer;
+    mldf_error err;
+    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
+    size_t count = 0;
+    how.overwrite = true;
+    how.threads = 0;
+    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
+    for (const struct files_field *f = fields; f->name; f++, count++)
+        CHECK_OK(mldf_schema_add(schema, f->name, f->type, f->arguments, f->flags, &err), &err);
+    CHECK(count <= FILES_MOST_FIELDS);
+    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
+    for (uint64_t i = 0; i < samples; i++) {
+        mldf_value values[FILES_MOST_FIELDS] = {{0}};
+        make(user, i, values);
+        CHECK_OK(mldf_writer_append(writer, values, count, NULL, 0, &err), &err);
+    }
+    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
+    mldf_schema_free(schema);
+}
+
+/* Pixels of 8 bits as a value. */
+CHECK_UNUSED static mldf_value files_pixels(const uint8_t *pixels, uint32_t width, uint32_t height) {
+    return (mldf_value){.kind = MLDF_KIND_ARRAY,
+                        .dtype = MLDF_U8,
+                        .data = pixels,
+                        .bytes = (uint64_t)width * height * 3,
+                        .ndim = 3,
+                        .dims = {height, width, 3}};
+}
+
 struct files_shape {
     uint64_t samples;
     bool jpeg;          /* else raw pixels */
@@ -25,58 +72,43 @@ CHECK_UNUSED static uint64_t files_tokens(uint64_t sample) {
     return 1 + sample * 7919 % 40;
 }
 
-CHECK_UNUSED static void files_sample(const struct files_shape *shape, uint64_t i, mldf_writer *writer) {
-    static _Thread_local uint8_t pixels[64 * 64 * 3];
-    uint16_t tokens[64];
-    mldf_value values[3] = {{0}};
-    mldf_buffer jpeg = MLDF_BUFFER_INIT;
-    mldf_error err;
+CHECK_UNUSED static void files_sample(const void *user, uint64_t i, mldf_value *values) {
+    static _Thread_local uint8_t pixels[64 * 64 * 3], jpeg[64 * 64 * 6];
+    static _Thread_local uint16_t tokens[64];
+    const struct files_shape *shape = user;
     uint32_t width = shape->width ? shape->width : 20 + (uint32_t)(i * 13 % 40);
     uint32_t height = shape->width ? shape->width : 18 + (uint32_t)(i * 29 % 42);
+    uint64_t count = files_tokens(i);
     files_picture(i, width, height, pixels);
+    values[0] = files_pixels(pixels, width, height);
     if (shape->jpeg) {
         mldf_image_pixels p = {pixels, width, height, 3, 8};
-        CHECK_OK(mldf_image_encode_jpeg(&p, NULL, &jpeg, &err), &err);
-        values[0] = (mldf_value){.kind = MLDF_KIND_BYTES, .data = jpeg.data, .bytes = jpeg.size};
+        mldf_buffer made = MLDF_BUFFER_INIT;
+        mldf_error err;
+        CHECK_OK(mldf_image_encode_jpeg(&p, NULL, &made, &err), &err);
+        CHECK(made.size <= sizeof jpeg);
+        memcpy(jpeg, made.data, made.size < sizeof jpeg ? made.size : sizeof jpeg);
+        values[0] = (mldf_value){.kind = MLDF_KIND_BYTES, .data = jpeg, .bytes = made.size};
         /* The end is missing: the header stays good. */
         if (shape->bad_every && i % shape->bad_every == shape->bad_every / 2)
-            values[0].bytes = jpeg.size - 20;
-    } else {
-        values[0] = (mldf_value){.kind = MLDF_KIND_ARRAY,
-                                 .dtype = MLDF_U8,
-                                 .data = pixels,
-                                 .bytes = (uint64_t)width * height * 3,
-                                 .ndim = 3,
-                                 .dims = {height, width, 3}};
+            values[0].bytes -= 20;
+        mldf_buffer_free(&made);
     }
     values[1] = (mldf_value){.kind = MLDF_KIND_INT, .as.i = (int64_t)i};
-    uint64_t count = files_tokens(i);
     for (uint64_t k = 0; k < count; k++)
         tokens[k] = (uint16_t)(i * 100 + k);
     values[2] = (mldf_value){
         .kind = MLDF_KIND_ARRAY, .dtype = MLDF_U16, .data = tokens, .bytes = count * 2, .ndim = 1, .dims = {count}};
-    CHECK_OK(mldf_writer_append(writer, values, shape->tokens ? 3 : 2, NULL, 0, &err), &err);
-    mldf_buffer_free(&jpeg);
 }
 
 CHECK_UNUSED static void files_write(const char *path, const struct files_shape *shape) {
-    mldf_schema *schema;
-    mldf_writer *writer;
-    mldf_error err;
-    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
-    how.overwrite = true;
-    how.threads = 0;
-    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "image", MLDF_IMAGE, NULL, 0, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "label", MLDF_INT, NULL, 0, &err), &err);
-    if (shape->tokens)
-        CHECK_OK(mldf_schema_add(schema, "tokens", MLDF_NDARRAY, "{\"dtype\":\"<u2\",\"shape\":[null]}", 0, &err),
-                 &err);
-    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
-    for (uint64_t i = 0; i < shape->samples; i++)
-        files_sample(shape, i, writer);
-    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
-    mldf_schema_free(schema);
+    struct files_field fields[] = {{"image", MLDF_IMAGE, NULL, 0},
+                                   {"label", MLDF_INT, NULL, 0},
+                                   {"tokens", MLDF_NDARRAY, "{\"dtype\":\"<u2\",\"shape\":[null]}", 0},
+                                   {NULL, 0, NULL, 0}};
+    if (!shape->tokens)
+        fields[2].name = NULL;
+    files_make(path, fields, shape->samples, files_sample, shape);
 }
 
 CHECK_UNUSED static mldf_reader *files_open(const char *path, mldf_backend backend) {

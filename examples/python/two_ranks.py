@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """two_ranks.py FILE: one training on two processes, with torch.distributed (gloo).
 
-    torchrun --nproc-per-node 2 two_ranks.py small.mldf
+    torchrun --standalone --local-addr localhost --nproc-per-node 2 two_ranks.py small.mldf
 
-The loader finds its rank by itself. Gradients are averaged; with a global batch size the result is that of one process.
+--local-addr: without it torchrun looks the machine's own name up, which not every machine can. The loader finds its
+rank by itself. Gradients are averaged; with a global batch size the result is that of one process.
 """
 
 import sys
@@ -34,7 +35,7 @@ def main():
         seen[index] += 1
     dist.all_reduce(seen)
     assert seen.max() == 1, "a sample came twice"
-    total = sum(float(p.double().sum()) for p in model.parameters())
+    total = sum(float(p.detach().double().sum()) for p in model.parameters())
     if rank == 0:
         print(f"{world} ranks, {len(loader)} steps, {int(seen.sum())} samples; weights sum to {total:.4f}")
     dist.destroy_process_group()

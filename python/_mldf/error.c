@@ -59,6 +59,12 @@ PyObject *number_or_none(uint64_t n) {
     return PyLong_FromUnsignedLongLong(n);
 }
 
+void list_take(PyObject **list, PyObject *item) {
+    if (!item || PyList_Append(*list, item) < 0)
+        Py_CLEAR(*list);
+    Py_XDECREF(item);
+}
+
 static bool set_attribute(PyObject *object, const char *name, PyObject *value) {
     bool done = value && PyObject_SetAttrString(object, name, value) == 0;
     Py_XDECREF(value);

@@ -30,6 +30,18 @@ static PyObject *pixels_object(struct module_state *state, mldf_buffer *pixels, 
     return array_to_numpy(state, array, &shape, s->bits == 16 ? state->dtype_u16 : state->dtype_u8);
 }
 
+/* The pixels, or the error, as the status says; the buffer's end. */
+static PyObject *pixels_end(struct module_state *state, mldf_status status, mldf_buffer *pixels,
+                            const mldf_image_shape *shape, const mldf_error *err) {
+    PyObject *out = NULL;
+    if (status < 0)
+        raise_error(state, err);
+    else
+        out = pixels_object(state, pixels, shape);
+    mldf_buffer_free(pixels);
+    return out;
+}
+
 /* decode_image(data, options, region or None): a NumPy array. The options are members of mldf_image_options. */
 static PyObject *decode_image(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
@@ -39,7 +51,7 @@ static PyObject *decode_image(PyObject *module, PyObject *args) {
     mldf_error err;
     mldf_status status;
     Py_buffer data;
-    PyObject *dict, *region, *out = NULL;
+    PyObject *dict, *region;
     if (!PyArg_ParseTuple(args, "y*O!O", &data, &PyDict_Type, &dict, &region))
         return NULL;
     options.region = region != Py_None;
@@ -60,12 +72,7 @@ static PyObject *decode_image(PyObject *module, PyObject *args) {
         status = mldf_image_decode(NULL, data.buf, (size_t)data.len, &options, pixels.data, (size_t)shape.bytes, &err);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&data);
-    if (status < 0)
-        raise_error(state, &err);
-    else
-        out = pixels_object(state, &pixels, &shape);
-    mldf_buffer_free(&pixels);
-    return out;
+    return pixels_end(state, status, &pixels, &shape, &err);
 }
 
 /* A C-contiguous array of u8 or u16, [height, width] or [height, width, channels]. */
@@ -144,7 +151,7 @@ static PyObject *resize_image(PyObject *module, PyObject *args) {
     mldf_error err;
     mldf_status status;
     Py_buffer view;
-    PyObject *object, *out = NULL;
+    PyObject *object;
     unsigned width, height;
     int filter;
     if (!PyArg_ParseTuple(args, "OIIi", &object, &width, &height, &filter) || !pixels_from(object, &view, &source))
@@ -158,12 +165,7 @@ static PyObject *resize_image(PyObject *module, PyObject *args) {
                                    (size_t)shape.bytes, &err);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&view);
-    if (status < 0)
-        raise_error(state, &err);
-    else
-        out = pixels_object(state, &pixels, &shape);
-    mldf_buffer_free(&pixels);
-    return out;
+    return pixels_end(state, status, &pixels, &shape, &err);
 }
 
 PyMethodDef image_functions[] = {

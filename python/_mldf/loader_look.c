@@ -21,9 +21,7 @@ PyObject *loader_outputs(PyObject *object, PyObject *ignored) {
         }
         if (shape)
             item = Py_BuildValue("(ssN)", o.name, mldf_dtype_name(o.dtype), shape);
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     loader_leave(self);
     return list;
@@ -89,9 +87,7 @@ PyObject *loader_stats(PyObject *object, PyObject *ignored) {
     PyObject *steps = PyList_New(0);
     for (size_t i = 0; steps && i < s.step_count; i++) {
         PyObject *step = Py_BuildValue("(sd)", s.steps[i].name, s.steps[i].seconds);
-        if (!step || PyList_Append(steps, step) < 0)
-            Py_CLEAR(steps);
-        Py_XDECREF(step);
+        list_take(&steps, step);
     }
     if (!steps)
         return NULL;
@@ -128,9 +124,7 @@ PyObject *loader_bad(PyObject *object, PyObject *ignored) {
         if (mldf_loader_bad_sample(self->loader, i, &bad, &err) != MLDF_OK)
             break;
         PyObject *item = bad_object(&bad);
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     loader_leave(self);
     return list;

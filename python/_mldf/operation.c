@@ -8,15 +8,11 @@ static PyObject *parameters_of(size_t operation) {
         PyObject *choices = PyList_New(0), *item = NULL;
         for (size_t k = 0; choices && p.choices && p.choices[k]; k++) {
             PyObject *word = PyUnicode_FromString(p.choices[k]);
-            if (!word || PyList_Append(choices, word) < 0)
-                Py_CLEAR(choices);
-            Py_XDECREF(word);
+            list_take(&choices, word);
         }
         if (choices)
             item = Py_BuildValue("(sszsN)", p.name, p.type, p.fallback, p.help ? p.help : "", choices);
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     return list;
 }
@@ -30,9 +26,7 @@ static PyObject *operations(PyObject *module, PyObject *ignored) {
         PyObject *parameters = parameters_of(i), *item = NULL;
         if (parameters)
             item = Py_BuildValue("(ssON)", o.name, o.help ? o.help : "", o.random ? Py_True : Py_False, parameters);
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     return list;
 }

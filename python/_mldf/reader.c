@@ -175,9 +175,7 @@ PyObject *schema_object(const mldf_schema *schema) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < mldf_schema_field_count(schema); i++) {
         PyObject *field = field_object(mldf_schema_field(schema, i));
-        if (!field || PyList_Append(list, field) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(field);
+        list_take(&list, field);
     }
     return list;
 }
@@ -217,9 +215,7 @@ static PyObject *sections_object(const mldf_reader *reader) {
             continue;
         PyObject *item = Py_BuildValue("{s:I,s:s,s:K,s:K}", "kind", s.kind, "name", s.name, "ptr",
                                        (unsigned long long)s.ptr, "bytes", (unsigned long long)s.bytes);
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     return list;
 }
@@ -324,9 +320,7 @@ static PyObject *reader_statistics(PyObject *object, PyObject *number) {
     PyObject *dims = PyList_New(0);
     for (uint32_t i = 0; dims && i < s.ndim && i < MLDF_MAX_DIMS; i++) {
         PyObject *dim = PyLong_FromUnsignedLong(s.dims_max[i]);
-        if (!dim || PyList_Append(dims, dim) < 0)
-            Py_CLEAR(dims);
-        Py_XDECREF(dim);
+        list_take(&dims, dim);
     }
     if (!dims)
         return NULL;

@@ -127,9 +127,7 @@ static PyObject *bins_object(const mldf_distribution *d) {
     for (size_t i = 0; list && i < d->bin_count; i++) {
         PyObject *bin = Py_BuildValue("{s:d,s:d,s:K}", "low", d->bins[i].low, "high", d->bins[i].high, "count",
                                       (unsigned long long)d->bins[i].count);
-        if (!bin || PyList_Append(list, bin) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(bin);
+        list_take(&list, bin);
     }
     return list;
 }
@@ -156,9 +154,7 @@ static PyObject *classes_object(const mldf_field_summary *f) {
     for (size_t i = 0; list && i < f->class_count; i++) {
         PyObject *item = Py_BuildValue("{s:N,s:K}", "value", number_object(&f->classes[i].value), "count",
                                        (unsigned long long)f->classes[i].count);
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     return list;
 }
@@ -169,9 +165,7 @@ static PyObject *dims_object(const mldf_field_summary *f) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < f->ndim; i++) {
         PyObject *item = distribution_object(&f->dims[i]);
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     return list;
 }
@@ -193,9 +187,7 @@ static PyObject *members_object(const mldf_field_summary *f) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < f->member_count; i++) {
         PyObject *item = summary_object(&f->members[i]);
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     return list;
 }
@@ -222,9 +214,7 @@ static PyObject *stats(PyObject *module, PyObject *args) {
     PyObject *list = call_check(&call, state, status, &err) ? PyList_New(0) : NULL;
     for (size_t i = 0; list && i < mldf_schema_field_count(mldf_reader_schema(handle->reader)); i++) {
         PyObject *item = summary_object(mldf_summary_field(summary, i));
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     if (status >= 0)
         mldf_summary_free(summary);
@@ -277,9 +267,7 @@ static PyObject *plan_file(PyObject *module, PyObject *args) {
     for (size_t i = 0; list && i < count; i++) {
         PyObject *item =
             Py_BuildValue("(sNN)", regions[i].name, number_or_none(regions[i].begin), number_or_none(regions[i].end));
-        if (!item || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        list_take(&list, item);
     }
     PyMem_Free(bytes);
     mldf_schema_free(schema);

@@ -167,28 +167,37 @@ static bool fill_pack(struct operation *op, mldf_pack_options *o) {
     return fine;
 }
 
-static PyObject *pack(PyObject *module, PyObject *args) {
+typedef mldf_status pack_call(const struct operation *op, const mldf_pack_options *o, mldf_pack_result *result,
+                              mldf_error *err);
+
+static mldf_status pack_files(const struct operation *op, const mldf_pack_options *o, mldf_pack_result *result,
+                              mldf_error *err) {
+    return mldf_pack(op->paths, op->path_count, op->out, o, result, err);
+}
+
+static mldf_status append_files(const struct operation *op, const mldf_pack_options *o, mldf_pack_result *result,
+                                mldf_error *err) {
+    return mldf_append(op->out, op->paths, op->path_count, o, result, err);
+}
+
+static PyObject *pack_with(PyObject *module, PyObject *args, pack_call *run) {
     mldf_pack_options o = MLDF_PACK_OPTIONS_INIT;
     struct operation op;
     mldf_status status = MLDF_OK;
     bool ready = begin_sources(&op, module, args) && fill_pack(&op, &o);
     if (ready) {
         operation_call(&op);
-        status = mldf_pack(op.paths, op.path_count, op.out, &o, &op.result, &op.err);
+        status = run(&op, &o, &op.result, &op.err);
     }
     return operation_end(&op, ready, status);
 }
 
+static PyObject *pack(PyObject *module, PyObject *args) {
+    return pack_with(module, args, pack_files);
+}
+
 static PyObject *append(PyObject *module, PyObject *args) {
-    mldf_pack_options o = MLDF_PACK_OPTIONS_INIT;
-    struct operation op;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_sources(&op, module, args) && fill_pack(&op, &o);
-    if (ready) {
-        operation_call(&op);
-        status = mldf_append(op.out, op.paths, op.path_count, &o, &op.result, &op.err);
-    }
-    return operation_end(&op, ready, status);
+    return pack_with(module, args, append_files);
 }
 
 /* ---- convert, merge ---------------------------------------------------------------------------------------------- */
@@ -287,29 +296,42 @@ static PyObject *repair(PyObject *module, PyObject *args) {
 
 /* ---- select, split, extract: of an open reader ------------------------------------------------------------------- */
 
-/* A list of (begin, end). */
-static bool ranges_from(PyObject *dict, mldf_sample_range **out, size_t *count) {
-    PyObject *list = PyDict_GetItemString(dict, "ranges");
-    if (!list || list == Py_None)
+/* The list options[name] and room for its items, zeroed, owned by the caller; *list NULL: there is none, which is fine. */
+static bool items_room(PyObject *options, const char *name, size_t item_bytes, PyObject **list, void **room,
+                       size_t *count) {
+    *list = PyDict_GetItemString(options, name);
+    if (!*list || *list == Py_None) {
+        *list = NULL;
         return true;
-    Py_ssize_t length = PyList_Size(list);
-    *out = length >= 0 ? PyMem_Calloc((size_t)length + 1, sizeof **out) : NULL;
-    if (length >= 0 && !*out)
-        PyErr_NoMemory();
-    for (Py_ssize_t i = 0; *out && i < length; i++) {
-        unsigned long long begin, end;
-        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "KK;ranges are (begin, end)", &begin, &end))
-            return false;
-        (*out)[i] = (mldf_sample_range){begin, end};
     }
+    Py_ssize_t length = PyList_Size(*list);
+    if (length < 0)
+        return false;
     *count = (size_t)length;
-    return *out != NULL;
+    *room = PyMem_Calloc(*count + 1, item_bytes);
+    if (!*room)
+        PyErr_NoMemory();
+    return *room != NULL;
+}
+
+/* A list of (begin, end). */
+static bool ranges_from(PyObject *options, void **room, size_t *count) {
+    PyObject *list;
+    bool fine = items_room(options, "ranges", sizeof(mldf_sample_range), &list, room, count);
+    mldf_sample_range *ranges = *room;
+    for (size_t i = 0; fine && list && i < *count; i++) {
+        unsigned long long begin, end;
+        fine = PyArg_ParseTuple(PyList_GetItem(list, (Py_ssize_t)i), "KK;ranges are (begin, end)", &begin, &end);
+        if (fine)
+            ranges[i] = (mldf_sample_range){begin, end};
+    }
+    return fine;
 }
 
 static PyObject *select_samples(PyObject *module, PyObject *args) {
     mldf_select_options o = MLDF_SELECT_OPTIONS_INIT;
     struct operation op;
-    mldf_sample_range *ranges = NULL;
+    void *ranges = NULL;
     mldf_status status = MLDF_OK;
     bool ready = begin_reader(&op, module, args) && operation_writer(&op, &o.writer) &&
                  operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
@@ -325,27 +347,21 @@ static PyObject *select_samples(PyObject *module, PyObject *args) {
     return result;
 }
 
-static bool fractions_from(PyObject *dict, double **out, size_t *count) {
-    PyObject *list = PyDict_GetItemString(dict, "fractions");
-    if (!list || list == Py_None)
-        return true;
-    Py_ssize_t length = PyList_Size(list);
-    *out = length >= 0 ? PyMem_Calloc((size_t)length + 1, sizeof **out) : NULL;
-    if (length >= 0 && !*out)
-        PyErr_NoMemory();
-    for (Py_ssize_t i = 0; *out && i < length; i++) {
-        (*out)[i] = PyFloat_AsDouble(PyList_GetItem(list, i));
-        if (PyErr_Occurred())
-            return false;
+static bool fractions_from(PyObject *options, void **room, size_t *count) {
+    PyObject *list;
+    bool fine = items_room(options, "fractions", sizeof(double), &list, room, count);
+    double *fractions = *room;
+    for (size_t i = 0; fine && list && i < *count; i++) {
+        fractions[i] = PyFloat_AsDouble(PyList_GetItem(list, (Py_ssize_t)i));
+        fine = !PyErr_Occurred();
     }
-    *count = (size_t)length;
-    return *out != NULL;
+    return fine;
 }
 
 static PyObject *split(PyObject *module, PyObject *args) {
     mldf_split_options o = MLDF_SPLIT_OPTIONS_INIT;
     struct operation op;
-    double *fractions = NULL;
+    void *fractions = NULL;
     size_t name_count = 0;
     mldf_status status = MLDF_OK;
     bool ready = begin_reader(&op, module, args) && operation_writer(&op, &o.writer) &&

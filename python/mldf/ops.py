@@ -589,23 +589,26 @@ class OneHot(Operation):
 
 
 class Pad(Operation):
-    """A batch of values of different lengths as one array, filled up at their ends; last step of an output.
+    """A batch of values of different lengths as one array, filled up at their ends (pictures of different sizes: at
+    the right and below, so that boxes and points stay right); last step of an output.
 
-    length  what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the
-            batch
-    value   what is filled in
-    mask    one more output NAME_mask: true where there is data
+    length    what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the
+              batch. Pictures: n for both sides, or [h, w]
+    value     what is filled in
+    mask      one more output NAME_mask: true where there is data
+    multiple  the longest of the batch is rounded up to a multiple of this; of pictures, both sides
     """
 
     name: ClassVar[str] = "pad"
     parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
-        ("length", "int", 0),
+        ("length", "ints", 0),
         ("value", "float", 0),
         ("mask", "bool", False),
+        ("multiple", "int", 1),
     )
 
-    def __init__(self, length: int = 0, value: float = 0, mask: bool = False) -> None:
-        super().__init__(length, value, mask)
+    def __init__(self, length: Ints = 0, value: float = 0, mask: bool = False, multiple: int = 1) -> None:
+        super().__init__(length, value, mask, multiple)
 
 
 class Perspective(Operation):

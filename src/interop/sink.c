@@ -2,13 +2,11 @@
 #include "interop/sink.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"
-#include "util/number.h"
 
 bool mldfi_is_image_type(uint16_t type_id) {
     return type_id >= MLDF_IMAGE_RAW && type_id <= MLDF_IMAGE;
@@ -46,17 +44,6 @@ mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options 
                       options->format);
 }
 
-static mldf_status append_float(mldf_buffer *out, double value, mldf_error *err) {
-    char text[32];
-    if (!isfinite(value))
-        return mldfi_buffer_append_text(out,
-                                        isnan(value) ? "\"NaN\""
-                                        : value > 0  ? "\"Infinity\""
-                                                     : "\"-Infinity\"",
-                                        err);
-    return mldf_buffer_append(out, text, mldfi_format_double(text, value), err);
-}
-
 mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err) {
     switch (value->kind) {
     case MLDF_KIND_INT:
@@ -68,7 +55,7 @@ mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mld
             return mldfi_buffer_append_text(out, value->as.u ? "true" : "false", err);
         return mldfi_buffer_printf(out, err, "%" PRIu64, value->as.u);
     case MLDF_KIND_FLOAT:
-        return append_float(out, value->as.f, err);
+        return mldfi_json_append_double(out, value->as.f, err);
     case MLDF_KIND_TEXT:
         if (field->type_id == MLDF_JSON)
             return mldf_buffer_append(out, value->data, (size_t)value->bytes, err);

@@ -36,10 +36,11 @@ static struct array_plan *add_array(struct naming *naming, enum array_kind kind,
     return array;
 }
 
-/* Dims of a sample, or those behind its length. */
-static mldf_status take_dims(struct array_plan *array, const struct edge *edge, uint32_t from, mldf_error *err) {
-    array->ndim = edge->ndim - from;
-    for (uint32_t i = from; i < edge->ndim; i++) {
+/* Dims [from, to) of a sample: all of them, or those that are no length. */
+static mldf_status take_dims(struct array_plan *array, const struct edge *edge, uint32_t from, uint32_t to,
+                             mldf_error *err) {
+    array->ndim = to - from;
+    for (uint32_t i = from; i < to; i++) {
         if (edge->dims[i] < 0)
             return mldfi_fail(
                 err, MLDF_E_TYPE,
@@ -53,36 +54,38 @@ static mldf_status take_dims(struct array_plan *array, const struct edge *edge, 
     return MLDF_OK;
 }
 
+/* One more array that comes with an output. */
+static void add_companion(struct naming *naming, enum array_kind kind, const struct plan_output *output, size_t index,
+                          const char *suffix, mldf_dtype dtype) {
+    struct array_plan *array = add_array(naming, kind, output->name, suffix, dtype);
+    if (!array)
+        return;
+    array->output = index;
+    array->of = output;
+}
+
 static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, mldf_error *err) {
-    static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_RAGGED};
-    struct array_plan *array = add_array(naming, kinds[output->collate], output->name, "", output->edge.dtype);
-    struct array_plan *length = NULL, *mask = NULL, *offset = NULL, *valid = NULL;
-    if (output->collate == COLLATE_PAD) {
-        length = add_array(naming, ARRAY_LENGTH, output->name, "_length", MLDF_I64);
+    static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_SIDES, ARRAY_RAGGED};
+    const struct edge *edge = &output->edge;
+    struct array_plan *array = add_array(naming, kinds[output->collate], output->name, "", edge->dtype);
+    if (output->collate == COLLATE_PAD || output->collate == COLLATE_SIDES) {
+        add_companion(naming, ARRAY_LENGTH, output, index, "_length", MLDF_I64);
         if (output->mask)
-            mask = add_array(naming, ARRAY_MASK, output->name, "_mask", MLDF_BOOL);
+            add_companion(naming, ARRAY_MASK, output, index, "_mask", MLDF_BOOL);
     } else if (output->collate == COLLATE_RAGGED) {
-        offset = add_array(naming, ARRAY_OFFSET, output->name, "_offset", MLDF_I64);
+        add_companion(naming, ARRAY_OFFSET, output, index, "_offset", MLDF_I64);
     }
     if (output->valid)
-        valid = add_array(naming, ARRAY_FILLED, output->name, "_valid", MLDF_BOOL);
+        add_companion(naming, ARRAY_FILLED, output, index, "_valid", MLDF_BOOL);
     if (!array)
         return MLDF_OK;
     array->output = index;
-    array->length = output->collate == COLLATE_PAD ? output->length : 0;
-    if (length)
-        length->output = index;
-    if (offset)
-        offset->output = index;
-    if (valid)
-        valid->output = index;
-    if (mask) {
-        mask->output = index;
-        mask->length = array->length;
-    }
-    if (output->collate != COLLATE_FIXED && output->edge.ndim == 0)
+    array->of = output;
+    if (output->collate != COLLATE_FIXED && edge->ndim == 0)
         return mldfi_fail(err, MLDF_E_TYPE, "output %s is one number: it has no length to pad", output->name);
-    return take_dims(array, &output->edge, output->collate != COLLATE_FIXED, err);
+    if (output->collate == COLLATE_SIDES)
+        return edge->planar ? take_dims(array, edge, 0, 1, err) : take_dims(array, edge, 2, 3, err);
+    return take_dims(array, edge, output->collate != COLLATE_FIXED, edge->ndim, err);
 }
 
 static mldf_status add_all(struct naming *naming, const struct plan *plan, bool want_index, bool want_valid,
@@ -139,19 +142,45 @@ mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool 
 
 /* ---- Where they lie ------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t longest(const uint64_t *lengths, size_t outputs, size_t output, size_t samples) {
+/* What every sample of a padded output is filled up to. */
+static uint64_t batch_room(const struct array_plan *plan, size_t samples, const uint64_t *lengths, size_t outputs) {
     uint64_t most = 0;
-    for (size_t i = 0; i < samples; i++)
-        if (lengths[i * outputs + output] > most)
-            most = lengths[i * outputs + output];
-    return most;
+    if (mldfi_length_open(plan->of))
+        for (size_t i = 0; i < samples; i++)
+            most = mldfi_length_most(plan->of, most, lengths[i * outputs + plan->output]);
+    return mldfi_length_room(plan->of, most);
+}
+
+/* Dims of a sample; false: their product is too large. */
+static bool shape_sample(const struct array_plan *plan, uint64_t room, mldf_array *array, uint64_t *count) {
+    bool padded = plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES || plan->kind == ARRAY_MASK;
+    bool sides = plan->of && plan->of->collate == COLLATE_SIDES;
+    uint32_t at = 1;
+    if (plan->kind == ARRAY_SIDES && plan->of->edge.planar)
+        array->dims[at++] = plan->dims[0];
+    if (padded && sides) {
+        array->dims[at++] = mldfi_sides_height(room);
+        array->dims[at++] = mldfi_sides_width(room);
+    } else if (padded) {
+        array->dims[at++] = room;
+    } else if (sides && plan->kind == ARRAY_LENGTH) {
+        array->dims[at++] = 2;
+    }
+    if (!(plan->kind == ARRAY_SIDES && plan->of->edge.planar))
+        for (uint32_t i = 0; i < plan->ndim; i++)
+            array->dims[at++] = plan->dims[i];
+    array->ndim = at;
+    *count = 1;
+    for (uint32_t i = 1; i < at; i++)
+        if (!mldfi_mul_u64(*count, array->dims[i], count))
+            return false;
+    return true;
 }
 
 /* dims and rows of one array; false: too large. */
 static bool shape_array(const struct array_plan *plan, size_t samples, const uint64_t *lengths, size_t outputs,
                         mldf_array *array, size_t *row) {
-    uint64_t item = mldf_dtype_bytes(plan->dtype), first = samples, bytes, each = plan->inner;
-    uint32_t at = 1;
+    uint64_t item = mldf_dtype_bytes(plan->dtype), first = samples, bytes, each, room = 0;
     array->name = plan->name;
     array->dtype = plan->dtype;
     if (plan->kind == ARRAY_RAGGED) {
@@ -161,16 +190,12 @@ static bool shape_array(const struct array_plan *plan, size_t samples, const uin
                 return false;
     } else if (plan->kind == ARRAY_OFFSET) {
         first = samples + 1;
-    } else if (plan->kind == ARRAY_PAD || plan->kind == ARRAY_MASK) {
-        uint64_t length = plan->length ? plan->length : longest(lengths, outputs, plan->output, samples);
-        array->dims[at++] = length;
-        if (!mldfi_mul_u64(each, length, &each))
-            return false;
+    } else if (plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES || plan->kind == ARRAY_MASK) {
+        room = batch_room(plan, samples, lengths, outputs);
     }
     array->dims[0] = first;
-    for (uint32_t i = 0; i < plan->ndim; i++)
-        array->dims[at++] = plan->dims[i];
-    array->ndim = at;
+    if (!shape_sample(plan, room, array, &each))
+        return false;
     if (!mldfi_mul_u64(each, item, &each) || !mldfi_mul_u64(each, first, &bytes) || bytes > SIZE_MAX / 4)
         return false;
     array->bytes = (size_t)bytes;
@@ -182,6 +207,12 @@ static mldf_status too_large(const char *name, size_t samples, mldf_error *err) 
     return mldfi_fail(err, MLDF_E_LIMIT, "a batch of %zu samples of output %s does not fit into memory", samples, name);
 }
 
+/* How often `inner` is there in a sample, as far as that is known. */
+static uint64_t fixed_count(const struct array_plan *plan) {
+    bool padded = plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES || plan->kind == ARRAY_MASK;
+    return padded && !mldfi_length_open(plan->of) ? mldfi_length_count(plan->of, plan->of->length) : 1;
+}
+
 mldf_status mldfi_batch_pool_check(const struct batch_pool *pool, uint64_t samples, mldf_error *err) {
     uint64_t each = sizeof(struct slot), total, have = mldfi_memory_bytes();
     bool fits = true;
@@ -190,8 +221,8 @@ mldf_status mldfi_batch_pool_check(const struct batch_pool *pool, uint64_t sampl
         uint64_t bytes = mldf_dtype_bytes(plan->dtype);
         if (plan->kind == ARRAY_RAGGED)
             continue;
-        fits = mldfi_mul_u64(bytes, plan->inner, &bytes) &&
-               mldfi_mul_u64(bytes, plan->length ? plan->length : 1, &bytes) && mldfi_add_u64(each, bytes, &each);
+        fits = mldfi_mul_u64(bytes, plan->inner, &bytes) && mldfi_mul_u64(bytes, fixed_count(plan), &bytes) &&
+               mldfi_add_u64(each, bytes, &each);
     }
     if (!fits || !mldfi_mul_u64(each, samples, &total))
         total = UINT64_MAX;
@@ -251,15 +282,22 @@ mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint6
 
 /* ---- One sample in them ------------------------------------------------------------------------------------------------------------ */
 
+static uint64_t target_room(const struct array_plan *plan, const mldf_array *array) {
+    uint32_t y = plan->kind == ARRAY_SIDES && plan->of->edge.planar ? 2 : 1;
+    if (plan->kind == ARRAY_SIDES)
+        return mldfi_sides(array->dims[y], array->dims[y + 1]);
+    return plan->kind == ARRAY_PAD ? array->dims[1] : 0;
+}
+
 void mldfi_batch_targets(const mldf_batch *batch, size_t row, const uint64_t *lengths, struct plan_target *targets) {
     const struct batch_pool *pool = batch->pool;
     for (size_t i = 0; i < pool->array_count; i++) {
         const struct array_plan *plan = &pool->arrays[i];
         const mldf_array *array = &batch->arrays[i];
         struct plan_target *target = &targets[plan->output];
-        if (plan->kind == ARRAY_FIXED || plan->kind == ARRAY_PAD) {
+        if (plan->kind == ARRAY_FIXED || plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES) {
             target->data = (uint8_t *)array->data + row * batch->rows[i];
-            target->room = plan->kind == ARRAY_PAD ? array->dims[1] : 0;
+            target->room = target_room(plan, array);
         } else if (plan->kind == ARRAY_RAGGED) {
             /* its offsets are the next array */
             const int64_t *offsets = batch->arrays[i + 1].data;
@@ -270,10 +308,29 @@ void mldfi_batch_targets(const mldf_batch *batch, size_t row, const uint64_t *le
     }
 }
 
-static void set_mask(bool *mask, size_t room, uint64_t length) {
+static void set_length(const struct array_plan *plan, uint8_t *at, uint64_t length) {
+    if (plan->of->collate == COLLATE_SIDES) {
+        mldfi_store_u64(at, mldfi_sides_height(length));
+        mldfi_store_u64(at + 8, mldfi_sides_width(length));
+    } else {
+        mldfi_store_u64(at, length);
+    }
+}
+
+static void set_run(bool *mask, size_t room, uint64_t length) {
     size_t set = length < room ? (size_t)length : room;
     memset(mask, 1, set);
     memset(mask + set, 0, room - set);
+}
+
+static void set_mask(const struct array_plan *plan, const mldf_array *array, bool *mask, uint64_t length) {
+    if (plan->of->collate != COLLATE_SIDES) {
+        set_run(mask, (size_t)array->dims[1], length);
+        return;
+    }
+    for (size_t y = 0; y < (size_t)array->dims[1]; y++)
+        set_run(mask + y * (size_t)array->dims[2], (size_t)array->dims[2],
+                y < mldfi_sides_height(length) ? mldfi_sides_width(length) : 0);
 }
 
 void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid,
@@ -283,9 +340,9 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *len
         const struct array_plan *plan = &pool->arrays[i];
         uint8_t *at = (uint8_t *)batch->arrays[i].data + row * batch->rows[i];
         if (plan->kind == ARRAY_LENGTH)
-            mldfi_store_u64(at, lengths[plan->output]);
+            set_length(plan, at, lengths[plan->output]);
         else if (plan->kind == ARRAY_MASK)
-            set_mask((bool *)at, batch->rows[i], lengths[plan->output]);
+            set_mask(plan, &batch->arrays[i], (bool *)at, lengths[plan->output]);
         else if (plan->kind == ARRAY_FILLED)
             *(bool *)at = !mldfi_worker_filled(worker, side, plan->output);
         else if (plan->kind == ARRAY_INDEX)

@@ -49,24 +49,27 @@ static mldf_status measure(struct worker *worker, const struct bucket_span *span
     return status;
 }
 
-/* Would this many samples, the longest of this length, be too much for a rank? Ragged outputs are reckoned as if they were padded. */
-static bool over_budget(const struct bucket *bucket, uint64_t samples, uint64_t length) {
+/* Would this many samples, with this as their longest, be too much for a rank? Ragged outputs are reckoned as if they were padded. */
+static bool over_budget(const struct bucket *bucket, uint64_t samples, uint64_t longest) {
     const struct bucket_span *span = &bucket->span;
     uint64_t each = samples / span->ranks + (samples % span->ranks != 0), elements;
-    return !mldfi_mul_u64(each, length, &elements) || !mldfi_mul_u64(elements, bucket->inner, &elements) ||
+    uint64_t count = mldfi_length_count(bucket->of, mldfi_length_room(bucket->of, longest));
+    return !mldfi_mul_u64(each, count, &elements) || !mldfi_mul_u64(elements, bucket->inner, &elements) ||
            elements > span->budget;
 }
 
 /* Cuts the sorted samples; cuts[0 .. batch_count], of which those below `full` are whole. */
 static mldf_status cut(struct bucket *bucket, const struct entry *entries, size_t count, mldf_error *err) {
     const struct bucket_span *span = &bucket->span;
+    uint64_t longest = 0; /* of the batch; lists are sorted by it, pictures by their height alone */
     size_t begin = 0;
     mldf_status status = MLDF_OK;
     bucket->batch_count = 0;
     for (size_t i = 0; i <= count && status >= 0; i++) {
-        uint64_t samples = i - begin;
+        uint64_t samples = i - begin, next = i < count ? entries[i].length : 0;
+        longest = mldfi_length_most(bucket->of, longest, next);
         bool whole = i < count && samples > 0 &&
-                     (span->budget ? over_budget(bucket, samples + 1, entries[i].length) : samples == span->batch);
+                     (span->budget ? over_budget(bucket, samples + 1, longest) : samples == span->batch);
         whole = whole || (i == count && !span->budget && samples == span->batch);
         if (whole || (i == count && samples > 0)) {
             status = mldfi_array_reserve(&bucket->cuts, &bucket->cut_capacity, bucket->batch_count + 2,
@@ -77,6 +80,7 @@ static mldf_status cut(struct bucket *bucket, const struct entry *entries, size_
             bucket->cuts[bucket->batch_count] = i;
             bucket->full = bucket->batch_count - !whole;
             begin = i;
+            longest = next;
         }
     }
     return status;

@@ -118,8 +118,7 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
     for (size_t i = 0; i < loader->outputs; i++) {
         const struct plan_output *output = mldfi_plan_output(loader->plan, i);
         loader->measures = loader->measures || output->collate != COLLATE_FIXED;
-        loader->two_phase = loader->two_phase || output->collate == COLLATE_RAGGED ||
-                            (output->collate == COLLATE_PAD && output->length == 0);
+        loader->two_phase = loader->two_phase || mldfi_length_open(output);
     }
     size_t count;
     const size_t *used = mldfi_plan_fields(loader->plan, &count);
@@ -138,9 +137,10 @@ static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
         if (output->collate == COLLATE_FIXED)
             return mldfi_fail(err, MLDF_E_ARGUMENT, "output %s has one length: there is nothing to sort by", name);
         bucket->output = i;
+        bucket->of = output;
         bucket->window = loader->options.bucket_window;
-        bucket->inner = 1;
-        for (uint32_t d = 1; d < output->edge.ndim; d++)
+        bucket->inner = output->collate == COLLATE_SIDES ? (uint64_t)output->edge.dims[output->edge.planar ? 0 : 2] : 1;
+        for (uint32_t d = 1; d < output->edge.ndim && output->collate != COLLATE_SIDES; d++)
             bucket->inner *= output->edge.dims[d] > 0 ? (uint64_t)output->edge.dims[d] : 1;
         return MLDF_OK;
     }
@@ -247,16 +247,25 @@ size_t mldf_loader_output_count(const mldf_loader *loader) {
     return loader->pool->array_count;
 }
 
+/* Dims [from, to) of the output's samples; -1 where pad has left them to the batch. */
+static void show_dims(const struct array_plan *array, uint32_t from, uint32_t to, mldf_output *out) {
+    for (uint32_t i = from; i < to; i++)
+        out->dims[out->ndim++] = array->of->edge.dims[i];
+}
+
 mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out) {
     if (index >= loader->pool->array_count)
         return MLDF_END;
     const struct array_plan *array = &loader->pool->arrays[index];
-    bool has_length = array->kind == ARRAY_PAD || array->kind == ARRAY_MASK;
-    *out = (mldf_output){.name = array->name, .dtype = array->dtype, .ndim = array->ndim + has_length};
-    if (has_length)
-        out->dims[0] = array->length ? (int64_t)array->length : -1;
-    for (uint32_t i = 0; i < array->ndim; i++)
-        out->dims[i + has_length] = (int64_t)array->dims[i];
+    bool sides = array->of && array->of->collate == COLLATE_SIDES;
+    uint32_t first = sides && array->of->edge.planar ? 1 : 0;
+    *out = (mldf_output){.name = array->name, .dtype = array->dtype};
+    if (array->kind <= ARRAY_RAGGED)
+        show_dims(array, array->kind == ARRAY_RAGGED, array->of->edge.ndim, out);
+    else if (array->kind == ARRAY_MASK)
+        show_dims(array, first, first + (sides ? 2 : 1), out);
+    else if (array->kind == ARRAY_LENGTH && sides)
+        out->dims[out->ndim++] = 2;
     return MLDF_OK;
 }
 

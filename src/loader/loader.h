@@ -85,6 +85,7 @@ mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeli
 enum array_kind {
     ARRAY_FIXED,
     ARRAY_PAD,
+    ARRAY_SIDES, /* pictures, padded */
     ARRAY_RAGGED,
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,
@@ -99,11 +100,12 @@ struct array_plan {
     const char *name; /* the pool's */
     enum array_kind kind;
     size_t output; /* of the plan */
+    const struct plan_output
+        *of; /* the same; the plan's, which the loader has and a batch may outlive. INDEX, VALID: NULL */
     mldf_dtype dtype;
-    uint32_t ndim;                /* FIXED: of a sample; PAD, RAGGED: behind the length */
+    uint32_t ndim;                /* FIXED: of a sample; PAD, RAGGED: behind the length; SIDES: 1, the channels */
     uint64_t dims[MLDF_MAX_DIMS]; /* the same */
     uint64_t inner;               /* product of dims */
-    uint64_t length;              /* PAD, MASK: fixed, or 0: the longest of the batch */
 };
 
 /* Shared by the loader and all batches: the last one frees it. */
@@ -143,7 +145,7 @@ void mldfi_batch_pool_close(struct batch_pool *pool);
 /* A batch with memory for at least `bytes`, held once. */
 mldf_status mldfi_batch_pool_get(struct batch_pool *pool, size_t bytes, mldf_batch **out, mldf_error *err);
 
-/* Memory and arrays of a batch of `samples`; lengths[row * outputs + output] for PAD and RAGGED. */
+/* Memory and arrays of a batch of `samples`; lengths[row * outputs + output] (plan.h) for what is not FIXED. */
 mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint64_t *lengths, size_t outputs,
                             mldf_batch **out, mldf_error *err);
 /* Where a sample's outputs go. */
@@ -205,7 +207,8 @@ struct job {
 struct bucket {
     uint64_t window; /* 0: none */
     size_t output;
-    uint64_t inner; /* elements for one of length */
+    const struct plan_output *of; /* the same */
+    uint64_t inner;               /* elements for one of length, for a pixel */
     struct bucket_span span;
     uint64_t *positions;            /* of the window, batch after batch */
     size_t *cuts;                   /* batch i is positions[cuts[i] .. cuts[i + 1]) */
@@ -253,7 +256,7 @@ void mldfi_crew_worker_end(struct worker *worker);
 /* A run of slots, without the lock (unit.c). */
 void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, size_t to);
 void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to);
-/* The length of one output at a position, for buckets; a bad sample has none. */
+/* The length (plan.h) of one output at a position, for buckets; a bad sample has none. */
 mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
                               uint64_t *length, mldf_error *err);
 

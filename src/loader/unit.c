@@ -293,18 +293,16 @@ static mldf_status aim_aside(struct worker *worker, uint64_t epoch, const struct
         size_t at = 0;
         for (size_t i = 0; i < pool->array_count; i++) {
             const struct array_plan *array = &pool->arrays[i];
-            uint64_t bytes = array->inner * mldf_dtype_bytes(array->dtype), length = 1;
+            uint64_t bytes = array->inner * mldf_dtype_bytes(array->dtype), room = 0;
             if (array->kind > ARRAY_RAGGED)
                 continue;
-            if (array->kind != ARRAY_FIXED) {
-                length = worker->lengths[array->output];
-                length = array->length > length ? array->length : length;
-            }
-            if (!mldfi_mul_u64(bytes, length, &bytes) || bytes > SIZE_MAX / 4)
+            if (array->kind != ARRAY_FIXED)
+                room = mldfi_length_room(array->of, worker->lengths[array->output]);
+            if ((array->kind != ARRAY_FIXED && !mldfi_mul_u64(bytes, mldfi_length_count(array->of, room), &bytes)) ||
+                bytes > SIZE_MAX / 4)
                 return mldfi_fail_memory(err, SIZE_MAX);
             if (pass)
-                worker->targets[0][array->output] =
-                    (struct plan_target){worker->probe.data + at, array->kind == ARRAY_FIXED ? 0 : length};
+                worker->targets[0][array->output] = (struct plan_target){worker->probe.data + at, room};
             at += (size_t)mldfi_align_up(bytes, 64);
         }
         if (pass == 0)

@@ -53,6 +53,15 @@ void mldfi_block_free(void *block, size_t capacity) {
         (void)munmap(block, capacity);
 }
 
+/* No page is smaller than this; one that is larger is looked at more than once, which costs nothing. */
+enum { LEAST_PAGE = 4096 };
+
+void mldfi_memory_touch(const void *data, size_t bytes) {
+    const volatile uint8_t *at = data;
+    for (size_t i = 0; i < bytes; i += LEAST_PAGE - (uintptr_t)(at + i) % LEAST_PAGE)
+        (void)at[i];
+}
+
 uint64_t mldfi_memory_bytes(void) {
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
     return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;

@@ -9,6 +9,9 @@
 void *mldfi_block_alloc(size_t bytes, size_t *capacity);
 void mldfi_block_free(void *block, size_t capacity);
 
+/* Looks at every page of it: what is mapped and not in memory is waited for here. */
+void mldfi_memory_touch(const void *data, size_t bytes);
+
 /* Memory of this machine; 0: not known. */
 uint64_t mldfi_memory_bytes(void);
 

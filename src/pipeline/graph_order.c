@@ -42,11 +42,10 @@ static mldf_status refuse_varying(const struct builder *b, size_t chain, mldf_er
         inner = inner || edge->dims[i] == DIM_VARIES;
     mldf_status status = write_most(edge, &most, err);
     if (status == MLDF_OK && edge->kind == VALUE_PICTURE)
-        status =
-            mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
-                             "its size differs from sample to sample%s; add resize([h, w]), random_resized_crop or "
-                             "center_crop",
-                             (const char *)most.data);
+        status = mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
+                                  "its size differs from sample to sample%s; add resize([h, w]), random_resized_crop, "
+                                  "center_crop or pad",
+                                  (const char *)most.data);
     else if (status == MLDF_OK && inner)
         status = mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
                                   "its shape differs from sample to sample%s, and not in the first dimension alone",
@@ -57,6 +56,14 @@ static mldf_status refuse_varying(const struct builder *b, size_t chain, mldf_er
                              "its length differs from sample to sample%s; add pad or ragged", (const char *)most.data);
     mldf_buffer_free(&most);
     return status;
+}
+
+/* A length that pad fixes; 0: it does not. */
+static void take_length(struct edge *edge, uint32_t dim, uint64_t length) {
+    if (length == 0)
+        return;
+    edge->dims[dim] = (int64_t)length;
+    edge->most[dim] = length;
 }
 
 mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
@@ -72,13 +79,17 @@ mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
     if (out->collate != COLLATE_FIXED && out->edge.ndim == 0)
         return mldfi_chain_fail(b, at, err, MLDF_E_TYPE, "a number has no length to pad");
     out->many_lengths = out->collate != COLLATE_FIXED;
+    if (out->collate == COLLATE_SIDES) {
+        uint32_t y = out->edge.planar ? 1 : 0;
+        take_length(&out->edge, y, mldfi_sides_height(out->length));
+        take_length(&out->edge, y + 1, mldfi_sides_width(out->length));
+        return MLDF_OK;
+    }
     for (uint32_t i = out->many_lengths ? 1 : 0; i < out->edge.ndim; i++)
         if (out->edge.dims[i] == DIM_VARIES)
             return refuse_varying(b, at, err);
-    if (out->collate == COLLATE_PAD && out->length) {
-        out->edge.dims[0] = (int64_t)out->length;
-        out->edge.most[0] = out->length;
-    }
+    if (out->collate == COLLATE_PAD)
+        take_length(&out->edge, 0, out->length);
     return MLDF_OK;
 }
 
@@ -88,7 +99,8 @@ static mldf_status check_names(const struct builder *b, mldf_error *err) {
     const struct graph *g = b->graph;
     for (size_t i = 0; i < g->chain_count; i++) {
         const struct plan_output *out = &g->chains[i].output;
-        bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask, out->valid};
+        bool used[] = {out->collate == COLLATE_PAD || out->collate == COLLATE_SIDES, out->collate == COLLATE_RAGGED,
+                       out->mask, out->valid};
         size_t bytes = strlen(g->chains[i].name);
         if (g->chains[i].hidden)
             continue;

@@ -182,6 +182,7 @@ static void note_collate(struct chain *chain, const struct op *op) {
     const struct collate_state *state = op->state;
     chain->output.collate = state->kind;
     chain->output.length = state->length;
+    chain->output.multiple = state->multiple;
     chain->output.fill = state->fill;
     chain->output.mask = state->mask;
 }

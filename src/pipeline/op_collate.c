@@ -1,4 +1,5 @@
-/* pad and ragged say how values of different lengths become a batch; truncate cuts a value's first dimension. */
+/* pad and ragged say how values of different lengths, and pictures of different sizes, become a batch (collate.c does it); truncate cuts a
+ * value's first dimension. */
 #include <stdlib.h>
 
 #include "pipeline/collate.h"
@@ -29,31 +30,72 @@ static mldf_status collate_new(struct op *op, plan_collate kind, struct collate_
 
 /* ---- pad ------------------------------------------------------------------------------------------------------------------- */
 
-enum { PAD_LENGTH, PAD_VALUE, PAD_MASK };
+enum { PAD_LENGTH, PAD_VALUE, PAD_MASK, PAD_MULTIPLE };
+enum { PAD_MULTIPLE_MAX = 65536 };
 static const struct op_param pad_params[] = {
-    {"length", PARAM_INT, "0", 0, 0x1p40, NULL, 0, 0,
-     "what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the batch"},
+    {"length", PARAM_INTS, "0", 0, 0x1p40, NULL, 1, 2,
+     "what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the batch. "
+     "Pictures: n for both sides, or [h, w]"},
     {"value", PARAM_FLOAT, "0", 0, 0, NULL, 0, 0, "what is filled in"},
     {"mask", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one more output NAME_mask: true where there is data"},
+    {"multiple", PARAM_INT, "1", 1, PAD_MULTIPLE_MAX, NULL, 0, 0,
+     "the longest of the batch is rounded up to a multiple of this; of pictures, both sides"},
     OP_END_OF_PARAMS,
 };
 
+/* Dimension `at` of the batch's samples: as asked for; 0: known when the batch is. */
+static mldf_status pad_dim(const struct op *op, const struct edge *in, uint32_t at, double asked, uint64_t *out,
+                           mldf_error *err) {
+    uint64_t length = (uint64_t)asked, multiple = (uint64_t)op->args[PAD_MULTIPLE].i;
+    *out = length;
+    if (length % multiple)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "length %llu is not a multiple of %llu", (unsigned long long)length,
+                          (unsigned long long)multiple);
+    if (in->dims[at] == DIM_VARIES)
+        return MLDF_OK;
+    if (length > 0 && (uint64_t)in->dims[at] > length)
+        return mldfi_fail(err, MLDF_E_TYPE, "every value has the length %lld, which is more than %llu",
+                          (long long)in->dims[at], (unsigned long long)length);
+    if (length == 0)
+        *out = ((uint64_t)in->dims[at] + multiple - 1) / multiple * multiple;
+    return MLDF_OK;
+}
+
+static mldf_status pad_lengths(const struct op *op, const struct edge *in, uint64_t *out, mldf_error *err) {
+    const struct arg *asked = &op->args[PAD_LENGTH];
+    uint64_t height, width;
+    if (!mldfi_edge_is_picture(in) && asked->count != 1)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "two lengths are for pictures; a list has one");
+    if (!mldfi_edge_is_picture(in))
+        return pad_dim(op, in, 0, asked->list[0], out, err);
+    uint32_t y = in->planar ? 1 : 0;
+    mldf_status status = pad_dim(op, in, y, asked->list[0], &height, err);
+    if (status == MLDF_OK)
+        status = pad_dim(op, in, y + 1, asked->list[asked->count - 1], &width, err);
+    if (status == MLDF_OK && (height > PLAN_SIDE_MAX || width > PLAN_SIDE_MAX))
+        status = mldfi_edge_refuse(op, in, "pictures of fewer pixels", err);
+    if (status == MLDF_OK)
+        *out = mldfi_sides(height, width);
+    return status;
+}
+
 static mldf_status pad_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    bool picture = mldfi_edge_is_picture(in);
     struct collate_state *state;
-    mldf_status s = check_list(op, in, err);
-    int64_t length = op->args[PAD_LENGTH].i;
+    uint64_t length = 0;
+    mldf_status s = picture ? MLDF_OK : check_list(op, in, err);
     *out = *in;
     if (!s && !mldfi_dtype_holds(in->dtype, op->args[PAD_VALUE].f))
         s = mldfi_fail(err, MLDF_E_ARGUMENT, "value %g does not fit the element type %s", op->args[PAD_VALUE].f,
                        mldf_dtype_name(in->dtype));
-    if (!s && length > 0 && in->dims[0] != DIM_VARIES && in->dims[0] > length)
-        s = mldfi_fail(err, MLDF_E_TYPE, "every value has the length %lld, which is more than %lld",
-                       (long long)in->dims[0], (long long)length);
     if (!s)
-        s = collate_new(op, COLLATE_PAD, &state, err);
+        s = pad_lengths(op, in, &length, err);
+    if (!s)
+        s = collate_new(op, picture ? COLLATE_SIDES : COLLATE_PAD, &state, err);
     if (s)
         return s;
-    state->length = (uint64_t)length;
+    state->length = length;
+    state->multiple = (uint64_t)op->args[PAD_MULTIPLE].i;
     state->fill = op->args[PAD_VALUE].f;
     state->mask = op->args[PAD_MASK].i != 0;
     return MLDF_OK;
@@ -61,7 +103,9 @@ static mldf_status pad_infer(struct op *op, const struct edge *in, struct edge *
 
 static const struct op_type mldfi_op_pad = {
     .name = "pad",
-    .help = "a batch of values of different lengths as one array, filled up at their ends; last step of an output",
+    .help =
+        "a batch of values of different lengths as one array, filled up at their ends (pictures of different sizes: at "
+        "the right and below, so that boxes and points stay right); last step of an output",
     .flags = OP_COLLATE,
     .params = pad_params,
     .infer = pad_infer,

@@ -43,6 +43,7 @@ mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_e
 typedef enum plan_collate {
     COLLATE_FIXED, /* every sample has the same dims: an array of count x dims */
     COLLATE_PAD,   /* dim 0 varies: filled up to `length`, or to the longest of the batch (length 0) */
+    COLLATE_SIDES, /* pictures whose sides vary: filled up at the right and below, in the same way */
     COLLATE_RAGGED /* dim 0 varies: samples one behind the other, and offsets */
 } plan_collate;
 
@@ -50,12 +51,33 @@ struct plan_output {
     const char *name;
     struct edge edge;
     plan_collate collate;
-    uint64_t length;   /* PAD */
-    double fill;       /* PAD: value of the padding */
-    bool mask;         /* PAD: one more output NAME_mask (bool) */
+    uint64_t length;   /* PAD, SIDES: as a length, see below; what is 0 is the batch's longest */
+    uint64_t multiple; /* PAD, SIDES: of this, and not less than 1 */
+    double fill;       /* PAD, SIDES: value of the padding */
+    bool mask;         /* PAD, SIDES: one more output NAME_mask (bool) */
     bool valid;        /* one more output NAME_valid (bool): mldfi_worker_filled tells */
-    bool many_lengths; /* the dims 1.. are fixed; dim 0 varies */
+    bool many_lengths; /* PAD, RAGGED: the dims 1.. are fixed, dim 0 varies; SIDES: the channels are fixed */
 };
+
+/* Lengths (collate.c). Of a list: its dim 0. Of a picture (SIDES): both sides in one number, the height above the width. */
+#define PLAN_SIDE_MAX ((uint64_t)1 << 30)
+static inline uint64_t mldfi_sides(uint64_t height, uint64_t width) {
+    return height << 32 | width;
+}
+static inline uint64_t mldfi_sides_height(uint64_t sides) {
+    return sides >> 32;
+}
+static inline uint64_t mldfi_sides_width(uint64_t sides) {
+    return sides & UINT32_MAX;
+}
+/* The longest of two; of pictures, what holds both. */
+uint64_t mldfi_length_most(const struct plan_output *output, uint64_t a, uint64_t b);
+/* What the samples of a batch whose longest is `longest` are filled up to. UINT64_MAX: more than there can be. */
+uint64_t mldfi_length_room(const struct plan_output *output, uint64_t longest);
+/* Rows of a list, pixels of a picture. */
+uint64_t mldfi_length_count(const struct plan_output *output, uint64_t length);
+/* Does the size of a batch depend on its samples? */
+bool mldfi_length_open(const struct plan_output *output);
 size_t mldfi_plan_output_count(const struct plan *plan);
 const struct plan_output *mldfi_plan_output(const struct plan *plan, size_t index);
 /* Does the sample at position p need the one at p ^ 1? */
@@ -81,10 +103,10 @@ void mldfi_worker_free(struct plan_worker *worker);
 /* Where one sample's output goes. */
 struct plan_target {
     void *data;
-    uint64_t room; /* PAD and RAGGED: elements of dim 0 that fit; more is an error. PAD fills up to here */
+    uint64_t room; /* not FIXED: the length that fits; more is an error. PAD and SIDES fill up to here */
 };
 
-/* The lengths (dim 0) that the outputs of PAD and RAGGED will have for the sample at a position, from its records alone; others get 0. */
+/* The lengths that outputs which are not FIXED will have for the sample at a position, from its records alone; others get 0. */
 mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                                uint64_t epoch, uint64_t position, uint64_t *lengths, mldf_error *err);
 /* One sample: targets[output]. The error names the field and the step. */

@@ -246,64 +246,6 @@ static mldf_status run_stage(const struct run *r, struct side *side, size_t chai
 
 /* ---- Chains ---------------------------------------------------------------------------------------------------------------------------- */
 
-/* Elements behind dim 0. */
-static uint64_t inner(const struct edge *e) {
-    uint64_t n = 1;
-    for (uint32_t i = 1; i < e->ndim; i++)
-        n *= (uint64_t)e->dims[i];
-    return n;
-}
-
-static size_t room_bytes(const struct chain *c, const struct plan_target *target) {
-    const struct plan_output *o = &c->output;
-    size_t size = mldf_dtype_bytes(o->edge.dtype);
-    uint64_t n = o->collate == COLLATE_FIXED ? 1 : target->room;
-    if (o->collate != COLLATE_FIXED)
-        return (size_t)(n * inner(&o->edge)) * size;
-    for (uint32_t i = 0; i < o->edge.ndim; i++)
-        n *= (uint64_t)o->edge.dims[i];
-    return (size_t)n * size;
-}
-
-static void fill_rest(uint8_t *at, size_t bytes, mldf_dtype dtype, double value) {
-    uint64_t element[2];
-    size_t size = mldf_dtype_bytes(dtype);
-    if (value == 0.0) {
-        memset(at, 0, bytes);
-        return;
-    }
-    mldfi_dtype_element(dtype, value, element);
-    for (size_t i = 0; i + size <= bytes; i += size)
-        memcpy(at + i, element, size);
-}
-
-/* Is the result what the batch has room for? */
-static mldf_status deliver(const struct chain *c, const struct tensor *t, const struct plan_target *target,
-                           mldf_error *err) {
-    const struct plan_output *o = &c->output;
-    size_t room = room_bytes(c, target), bytes = mldfi_tensor_bytes(t);
-    bool fits = t->ndim == o->edge.ndim;
-    for (uint32_t i = 0; fits && i < t->ndim; i++)
-        fits = (i == 0 && o->collate != COLLATE_FIXED) ? t->dims[0] <= target->room
-                                                       : t->dims[i] == (uint64_t)o->edge.dims[i];
-    if (!fits) {
-        char text[160];
-        size_t at = 0;
-        text[0] = 0;
-        for (uint32_t i = 0; i < t->ndim && at < sizeof text - 24; i++)
-            at += (size_t)snprintf(text + at, sizeof text - at, "%s%" PRIu64, i ? " x " : "", t->dims[i]);
-        if (o->collate == COLLATE_PAD && o->length && t->dims[0] > o->length)
-            return mldfi_fail(err, MLDF_E_RANGE, "a result of %s is longer than pad's %" PRIu64 "; truncate it first",
-                              text, o->length);
-        return mldfi_fail(err, MLDF_E_RANGE, "a result of %s does not fit its place in the batch", text);
-    }
-    if (t->data != target->data && bytes)
-        memcpy(target->data, t->data, bytes);
-    if (o->collate == COLLATE_PAD && bytes < room)
-        fill_rest((uint8_t *)target->data + bytes, room - bytes, t->dtype, o->fill);
-    return MLDF_OK;
-}
-
 /* The field that the value came from; for what was made of others, the output. */
 static void name_chain(const struct chain *c, mldf_error *err) {
     mldfi_error_place(err, MLDF_NONE, c->field_name ? c->field_name : c->name);
@@ -329,14 +271,14 @@ static mldf_status run_chain(const struct run *r, struct side *side, size_t chai
         status = mldfi_begin_chain(r, side, chain, err);
     for (size_t i = first; status == MLDF_OK && i < end; i++) {
         void *dst = i + 1 == c->stage_count && target ? target->data : NULL;
-        size_t dst_bytes = dst ? room_bytes(c, target) : 0;
+        size_t dst_bytes = dst ? mldfi_room_bytes(&c->output, target) : 0;
         if (!side->chains[chain].null)
             status = run_stage(r, side, chain, &c->stages[i], dst, dst_bytes, err);
         if (status == MLDF_OK && side->chains[chain].null) /* the source stage finds it out */
             status = run_filled(r, side, chain, &c->stages[i], dst, dst_bytes, err);
     }
     if (status == MLDF_OK && end == c->stage_count && target)
-        status = deliver(c, &side->chains[chain].tensor, target, err);
+        status = mldfi_deliver(&c->output, &side->chains[chain].tensor, target, err);
     if (status < 0)
         name_chain(c, err);
     return status;
@@ -430,36 +372,80 @@ static bool keeps_count(const struct op *op) {
     return (op->in.role == ROLE_BOXES || op->in.role == ROLE_POINTS) && (op->type->flags & OP_DRAWS) && !op->user;
 }
 
-/* Shapes alone: no operation runs. */
-static mldf_status length_of(const struct run *r, struct side *side, size_t chain, uint64_t *out, mldf_error *err) {
+static mldf_status shape_of(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+
+/* The shape that the chain's own steps begin with, in its memory; *first: the first of them. What several inputs are made into is known when
+ * it is made. */
+static mldf_status begin_shape(const struct run *r, struct side *side, size_t chain, size_t *first, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
-    if (c->field == SIZE_MAX || (c->stage_count && c->stages[0].kind == STAGE_SOURCE)) {
-        mldf_status status = MLDF_OK;
+    mldf_status status = MLDF_OK;
+    *first = 0;
+    if (c->stage_count && c->stages[0].kind == STAGE_JOIN) {
         for (size_t i = 0; status == MLDF_OK && i <= chain; i++)
             status = run_chain(r, side, i, 0, r->plan->graph.chains[i].stage_count, NULL, err);
-        *out = memory->tensor.dims[0];
-        return status;
+        *first = c->op_count;
+    } else if (c->field == SIZE_MAX) {
+        status = shape_of(r, side, c->inputs[0], err);
+        memory->null = false;
+        memory->tensor = side->chains[c->inputs[0]].tensor;
+        memory->frame = side->chains[c->inputs[0]].frame;
+    } else if (c->stage_count && c->stages[0].kind == STAGE_SOURCE) {
+        status = mldfi_source_shape(r, side, chain, err);
+        *first = 1;
+    } else {
+        status = mldfi_fetch_value(r, side, chain, err);
     }
-    mldf_status status = mldfi_fetch_value(r, side, chain, err);
-    struct tensor t = memory->tensor;
-    for (size_t i = memory->null ? c->fill_at : 0; status == MLDF_OK && i < c->op_count; i++) {
+    if (memory->null)
+        *first = c->fill_at;
+    return status;
+}
+
+/* The shape of a chain's result, in its memory (without the data). Shapes alone: no operation runs. */
+static mldf_status shape_of(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    struct tensor *t = &memory->tensor;
+    size_t first;
+    mldf_status status = begin_shape(r, side, chain, &first, err);
+    for (size_t i = first; status == MLDF_OK && i < c->op_count; i++) {
         const struct op *op = &c->ops[i];
         const void *draw;
-        struct tensor next = like(op, &t);
+        struct tensor next = like(op, t);
         if (op->type->flags & OP_COLLATE)
             continue;
         if (!keeps_count(op)) {
             status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
             if (status == MLDF_OK && op->type->shape)
-                status = op->type->shape(op, draw, &t, &next, err);
+                status = op->type->shape(op, draw, t, &next, err);
+            status = in_step(op, status, err);
         }
-        t = next;
+        *t = next;
+        if (op->out.kind == VALUE_PICTURE)
+            memory->frame = mldfi_frame_of(t);
     }
-    *out = t.dims[0];
     if (status < 0)
         name_chain(c, err);
     return status;
+}
+
+static mldf_status length_of(const struct run *r, struct side *side, size_t chain, uint64_t *out, mldf_error *err) {
+    const struct tensor *t = &side->chains[chain].tensor;
+    mldf_status status = shape_of(r, side, chain, err);
+    if (status < 0)
+        return status;
+    if (r->plan->graph.chains[chain].output.collate != COLLATE_SIDES) {
+        *out = t->dims[0];
+        return MLDF_OK;
+    }
+    if (mldfi_tensor_height(t) > PLAN_SIDE_MAX || mldfi_tensor_width(t) > PLAN_SIDE_MAX) {
+        status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " x %" PRIu64 " pixels are too many for pad",
+                            mldfi_tensor_width(t), mldfi_tensor_height(t));
+        name_chain(&r->plan->graph.chains[chain], err);
+        return status;
+    }
+    *out = mldfi_sides(mldfi_tensor_height(t), mldfi_tensor_width(t));
+    return MLDF_OK;
 }
 
 mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,

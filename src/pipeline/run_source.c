@@ -211,6 +211,36 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
     return status;
 }
 
+/* The bytes that the geometry needs: all, or the rows of raw pixels that it takes. */
+static void await(struct source *s) {
+    const uint8_t *data = s->value.data;
+    size_t bytes = (size_t)s->value.bytes, row = s->info.height ? bytes / s->info.height : 0;
+    bool turned = s->decode->orient && s->info.orientation > 1, whole = s->run->plan->options.reference;
+    if (s->info.mode == MLDF_IMAGE_MODE_RAW && !turned && !whole)
+        mldfi_await_bytes(s->run, data + row * s->geometry.y, row * s->geometry.height);
+    else
+        mldfi_await_bytes(s->run, data, bytes);
+}
+
+mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    const struct edge *out = &c->ops[0].out;
+    struct source s = {.run = r, .side = side, .chain = c, .chain_index = chain, .decode = c->ops[0].state};
+    memory->null = memory->filled = false;
+    double start = mldfi_worker_clock(r->worker);
+    mldf_status status = fetch(&s, err);
+    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
+    if (status < 0 || memory->null)
+        return status;
+    memory->frame = s.frame;
+    memory->tensor = (struct tensor){.dtype = out->dtype, .ndim = 3};
+    memory->tensor.dims[0] = s.frame.height;
+    memory->tensor.dims[1] = s.frame.width;
+    memory->tensor.dims[2] = (uint64_t)out->dims[2];
+    return MLDF_OK;
+}
+
 mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err) {
     struct source s = {
@@ -224,6 +254,7 @@ mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chai
     status = compose(&s, err);
     if (status < 0)
         return status;
+    await(&s);
     bool all = s.composed + 1 == stage->count;
     bool finished = all && stage->finish.use;
     bool last = all && (finished || !stage->finish.use);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "os/memory.h"
 #include "pipeline/null.h"
 #include "pipeline/stage.h"
 #include "util/buffer.h"
@@ -111,15 +112,13 @@ mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain
     return status;
 }
 
-mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+static mldf_status fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
     struct tensor *t = &memory->tensor;
     mldf_value v;
     memory->null = memory->filled = false;
-    double start = mldfi_worker_clock(r->worker);
     mldf_status status = r->feed->get(r->feed->user, side->position, c->field, &memory->value, &v, err);
-    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
     if (status < 0)
         return status;
     if (v.kind == MLDF_KIND_NULL)
@@ -140,6 +139,21 @@ mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t cha
     return status;
 }
 
+mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    double start = mldfi_worker_clock(r->worker);
+    mldf_status status = fetch_value(r, side, chain, err);
+    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
+    return status;
+}
+
+void mldfi_await_bytes(const struct run *r, const void *data, size_t bytes) {
+    if (!r->worker->timing)
+        return;
+    double start = mldfi_worker_clock(r->worker);
+    mldfi_memory_touch(data, bytes);
+    r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
+}
+
 /* What a chain begins with: a field's value, or the value of another chain. Decoding and joining begin by themselves. */
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
@@ -147,8 +161,12 @@ mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t cha
     memory->null = memory->filled = false;
     if (c->stage_count && (c->stages[0].kind == STAGE_SOURCE || c->stages[0].kind == STAGE_JOIN))
         return MLDF_OK;
-    if (c->field != SIZE_MAX)
-        return mldfi_fetch_value(r, side, chain, err);
+    if (c->field != SIZE_MAX) {
+        mldf_status status = mldfi_fetch_value(r, side, chain, err);
+        if (status == MLDF_OK && !memory->null)
+            mldfi_await_bytes(r, memory->tensor.data, mldfi_tensor_bytes(&memory->tensor));
+        return status;
+    }
     memory->tensor = side->chains[c->inputs[0]].tensor;
     memory->filled = side->chains[c->inputs[0]].filled;
     memory->in = -1;

@@ -95,6 +95,13 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
                              const struct finish_plan *plan, const struct picture *picture, bool mirror_x,
                              bool mirror_y, void *dst, mldf_error *err);
 
+/* The size that decode gives, from the record alone, in the chain's memory. */
+mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* collate.c: bytes of a sample's place in the batch; and its result there, filled up. */
+size_t mldfi_room_bytes(const struct plan_output *output, const struct plan_target *target);
+mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor *t, const struct plan_target *target,
+                          mldf_error *err);
+
 /* run_code.c */
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
@@ -102,6 +109,9 @@ mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain,
 /* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* A file's pages that are not in memory are waited for where they are first used. When steps are timed they are used here, so that the time counts
+ * as reading. */
+void mldfi_await_bytes(const struct run *r, const void *data, size_t bytes);
 /* The value is null: what it becomes, or an error. */
 mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 /* once.c: fills chain.once. */

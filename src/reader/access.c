@@ -12,19 +12,18 @@
 
 /* ---- Validity (A2) ---------------------------------------------------------------------------------------------------- */
 
-/* With verify: the section's CRC, once. */
-static mldf_status verify_validity(const mldf_reader *reader, mldf_error *err) {
-    const struct section *s = reader->validity;
+mldf_status mldfi_reader_check_section(const mldf_reader *reader, const struct section *s, uint32_t good,
+                                       const char *name, mldf_error *err) {
     uint32_t crc;
-    if (atomic_load_explicit(reader->verified_sections, memory_order_acquire) & READER_GOOD_VALIDITY)
+    if (!reader->verify || (atomic_load_explicit(reader->verified_sections, memory_order_acquire) & good))
         return MLDF_OK;
     mldf_status status = mldfi_reader_crc(reader, s->ptr, s->size, &crc, err);
     if (status < 0)
         return status;
     if (crc != s->crc)
-        return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, s->ptr,
-                                 "section 5 (validity) at byte %" PRIu64 " is damaged", s->ptr);
-    atomic_fetch_or_explicit(reader->verified_sections, READER_GOOD_VALIDITY, memory_order_release);
+        return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, s->ptr, "section %s at byte %" PRIu64 " is damaged",
+                                 name, s->ptr);
+    atomic_fetch_or_explicit(reader->verified_sections, good, memory_order_release);
     return MLDF_OK;
 }
 
@@ -60,7 +59,8 @@ mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, si
         return MLDF_OK;
     if (!reader->validity)
         return is_not_zero(reader, sample, f, out, err);
-    mldf_status status = reader->verify ? verify_validity(reader, err) : MLDF_OK;
+    mldf_status status =
+        mldfi_reader_check_section(reader, reader->validity, READER_GOOD_VALIDITY, "5 (validity)", err);
     if (status >= 0)
         status = mldfi_reader_copy(reader, validity_byte(reader, sample, f), &byte, 1, err);
     if (status < 0)

@@ -28,20 +28,8 @@ static mldf_status no_such_key(const mldf_reader *reader, const char *key, size_
     return mldfi_reader_name_error(reader, err, MLDF_E_NO_SAMPLE);
 }
 
-/* With verify: the section's CRC, once. */
 static mldf_status verify_keys(const mldf_reader *reader, mldf_error *err) {
-    const struct section *s = reader->keys;
-    uint32_t crc;
-    if (!reader->verify || (atomic_load_explicit(reader->verified_sections, memory_order_acquire) & READER_GOOD_KEYS))
-        return MLDF_OK;
-    mldf_status status = mldfi_reader_crc(reader, s->ptr, s->size, &crc, err);
-    if (status < 0)
-        return status;
-    if (crc != s->crc)
-        return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, s->ptr,
-                                 "section 6 (keys) at byte %" PRIu64 " is damaged", s->ptr);
-    atomic_fetch_or_explicit(reader->verified_sections, READER_GOOD_KEYS, memory_order_release);
-    return MLDF_OK;
+    return mldfi_reader_check_section(reader, reader->keys, READER_GOOD_KEYS, "6 (keys)", err);
 }
 
 /* A8: where the key of a sample is, as a byte of the file. */

@@ -1,4 +1,4 @@
-/* What the steps of opening share. open.c chooses the header, open_tables.c reads directory, tables and descriptors,
+/* What the steps of opening share. open.c has their sequence, open_header.c chooses the header, open_tables.c reads directory, tables and descriptors,
  * open_sections.c checks the other sections and binds the schema, open_draft.c does the same for a 1.0 file. */
 #ifndef MLDF_READER_OPEN_H
 #define MLDF_READER_OPEN_H
@@ -36,6 +36,9 @@ static inline uint64_t mldfi_descriptor_at(const mldf_reader *reader, size_t ind
     return reader->header.field_desc_ptr + (uint64_t)index * FORMAT_DESCRIPTOR_BYTES;
 }
 
+mldf_status mldfi_open_prefix(struct opening *opening);      /* O1-O5: the front header into opening->front */
+mldf_status mldfi_open_choose(struct opening *opening);      /* O6-O13 */
+mldf_status mldfi_open_check(struct opening *opening);       /* O14-O17 */
 mldf_status mldfi_open_directory(struct opening *opening);   /* O18-O21 */
 mldf_status mldfi_open_tables(struct opening *opening);      /* O22-O25 */
 mldf_status mldfi_open_descriptors(struct opening *opening); /* O26-O33 */
@@ -43,6 +46,8 @@ mldf_status mldfi_open_sections(struct opening *opening);    /* O34-O35 */
 mldf_status mldfi_open_arguments(struct opening *opening);   /* O36 */
 mldf_status mldfi_open_encryption(struct opening *opening);  /* O37 */
 mldf_status mldfi_open_draft(struct opening *opening);       /* Z1-Z7 */
-mldf_status mldfi_open_bare(struct opening *opening);        /* repair: descriptors and rows alone */
+/* repair's ways in, in place of choose: a footer that the search found, or the front header without a directory. */
+mldf_status mldfi_open_salvage(struct opening *opening, const struct salvage *salvage);
+mldf_status mldfi_open_bare(struct opening *opening); /* repair: descriptors and rows alone */
 
 #endif

@@ -104,6 +104,9 @@ mldf_status mldfi_scratch_place(mldf_buffer *scratch, size_t bytes, size_t lead,
 /* One row, verified when asked for. */
 mldf_status mldfi_reader_row(const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch, const uint8_t **out,
                              mldf_error *err);
+/* With verify: the CRC of a long section, once; good: READER_GOOD_... */
+mldf_status mldfi_reader_check_section(const mldf_reader *reader, const struct section *s, uint32_t good,
+                                       const char *name, mldf_error *err);
 /* Validity bit. */
 mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, size_t field, bool *out, mldf_error *err);
 /* Rule A3: does the payload of this record lie in the file? record_at: the record's byte in the file. */

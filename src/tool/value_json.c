@@ -2,7 +2,6 @@
 #include "tool/value_json.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "tool/element.h"
@@ -10,7 +9,6 @@
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/json.h"
-#include "util/number.h"
 
 struct record_walk {
     const struct json *descr;
@@ -19,23 +17,12 @@ struct record_walk {
     mldf_error *err;
 };
 
-static mldf_status put_double(mldf_buffer *out, double value, mldf_error *err) {
-    char text[32];
-    if (!isfinite(value))
-        return mldfi_buffer_append_text(out,
-                                        isnan(value) ? "\"NaN\""
-                                        : value > 0  ? "\"Infinity\""
-                                                     : "\"-Infinity\"",
-                                        err);
-    return mldf_buffer_append(out, text, mldfi_format_double(text, value), err);
-}
-
 static mldf_status put_number(const mldf_value *value, mldf_buffer *out, mldf_error *err) {
     if (value->kind == MLDF_KIND_INT)
         return mldfi_buffer_printf(out, err, "%" PRId64, value->as.i);
     if (value->kind == MLDF_KIND_UINT)
         return mldfi_buffer_printf(out, err, "%" PRIu64, value->as.u);
-    return put_double(out, value->as.f, err);
+    return mldfi_json_append_double(out, value->as.f, err);
 }
 
 static mldf_status put_element(struct record_walk *w, mldf_dtype dtype) {
@@ -51,7 +38,7 @@ static mldf_status put_element(struct record_walk *w, mldf_dtype dtype) {
     mldf_status status = mldfi_buffer_append_text(w->out, "[", w->err);
     for (int i = 0; status == MLDF_OK && i < 2; i++) {
         mldfi_element(part, at + (size_t)i * mldf_dtype_bytes(part), &value);
-        status = put_double(w->out, value.as.f, w->err);
+        status = mldfi_json_append_double(w->out, value.as.f, w->err);
         if (status == MLDF_OK)
             status = mldfi_buffer_append_text(w->out, i ? "]" : ",", w->err);
     }

@@ -4,10 +4,11 @@
  *
  *     or  ← and ← not ← comparison, in, is ← + - ← * / % ← unary minus ← literals, fields, calls, ( )
  *
- *   where_lex.c    text into tokens
- *   where_parse.c  tokens into nodes; names, types and their errors
- *   where_field.c  the value of a field, a JSON member, a struct's member, an array's element
- *   where_eval.c   operators and functions */
+ *   where_lex.c      text into tokens
+ *   where_parse.c    tokens into nodes: operators; types and their errors
+ *   where_operand.c  the same: literals, calls, names
+ *   where_field.c    the value of a field, a JSON member, a struct's member, an array's element
+ *   where_eval.c     operators and functions */
 #ifndef MLDF_TOOL_WHERE_H
 #define MLDF_TOOL_WHERE_H
 

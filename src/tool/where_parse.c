@@ -1,5 +1,5 @@
-/* The parser of the predicate language: recursive descent, one function for each level of precedence. Names and types are settled as
- * soon as a node is made. See where.h. */
+/* The parser of the predicate language: recursive descent, one function for each level of precedence. Types are settled as soon as a node is
+ * made. where_operand.c reads what the operators stand between; see where.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,31 +7,8 @@
 #include "tool/where_parse.h"
 #include "util/buffer.h"
 #include "util/error.h"
-#include "util/number.h"
 
-static mldf_status parse_or(struct parser *p, uint32_t *out);
-
-/* ---- Helpers ------------------------------------------------------------------------------------------------------- */
-
-static mldf_status next(struct parser *p) {
-    return mldfi_where_next(&p->lexer, p->err);
-}
-
-static bool is(const struct parser *p, where_token_kind kind) {
-    return p->lexer.token.kind == kind;
-}
-
-static mldf_status fail_at(struct parser *p, size_t at, const char *message) {
-    return mldfi_where_fail(p->lexer.text, at, p->err, MLDF_E_ARGUMENT, "%s", message);
-}
-
-static mldf_status fail_here(struct parser *p, const char *message) {
-    return fail_at(p, p->lexer.token.at, message);
-}
-
-static mldf_status expect(struct parser *p, where_token_kind kind, const char *message) {
-    return is(p, kind) ? next(p) : fail_here(p, message);
-}
+/* ---- Nodes --------------------------------------------------------------------------------------------------------- */
 
 mldf_status mldfi_where_new(struct parser *p, where_op op, where_type type, size_t at, uint32_t *out) {
     struct where *w = p->where;
@@ -44,8 +21,8 @@ mldf_status mldfi_where_new(struct parser *p, where_op op, where_type type, size
     return MLDF_OK;
 }
 
-static mldf_status binary(struct parser *p, where_op op, where_type type, size_t at, uint32_t a, uint32_t b,
-                          uint32_t *out) {
+mldf_status mldfi_where_binary(struct parser *p, where_op op, where_type type, size_t at, uint32_t a, uint32_t b,
+                               uint32_t *out) {
     mldf_status status = mldfi_where_new(p, op, type, at, out);
     if (status == MLDF_OK) {
         p->where->nodes[*out].a = a;
@@ -56,24 +33,21 @@ static mldf_status binary(struct parser *p, where_op op, where_type type, size_t
 
 /* ---- Types --------------------------------------------------------------------------------------------------------- */
 
-static where_type type_of(const struct parser *p, uint32_t node) {
-    return p->where->nodes[node].type;
-}
-
 static const char *type_name(where_type type) {
     static const char *const names[] = {"a JSON value", "null",  "a truth value", "a number",
                                         "text",         "bytes", "an array",      "a struct"};
     return names[type];
 }
 
-static mldf_status refuse(struct parser *p, uint32_t node, const char *wanted) {
+mldf_status mldfi_where_refuse(struct parser *p, uint32_t node, const char *wanted) {
     return mldfi_where_fail(p->lexer.text, p->where->nodes[node].at, p->err, MLDF_E_ARGUMENT,
                             "%s is needed here, and this is %s", wanted, type_name(type_of(p, node)));
 }
 
 static mldf_status need_condition(struct parser *p, uint32_t node) {
     where_type type = type_of(p, node);
-    return type == TYPE_BOOL || type == TYPE_ANY || type == TYPE_NULL ? MLDF_OK : refuse(p, node, "a condition");
+    return type == TYPE_BOOL || type == TYPE_ANY || type == TYPE_NULL ? MLDF_OK
+                                                                      : mldfi_where_refuse(p, node, "a condition");
 }
 
 static bool is_numeric(where_type type) {
@@ -81,17 +55,17 @@ static bool is_numeric(where_type type) {
 }
 
 static mldf_status need_number(struct parser *p, uint32_t node) {
-    return is_numeric(type_of(p, node)) ? MLDF_OK : refuse(p, node, "a number");
+    return is_numeric(type_of(p, node)) ? MLDF_OK : mldfi_where_refuse(p, node, "a number");
 }
 
-static bool is_textual(where_type type) {
+bool mldfi_where_textual(where_type type) {
     return type == TYPE_TEXT || type == TYPE_BYTES || type == TYPE_ANY || type == TYPE_NULL;
 }
 
 static bool comparable(where_type a, where_type b) {
     if (a == TYPE_ARRAY || a == TYPE_STRUCT || b == TYPE_ARRAY || b == TYPE_STRUCT)
         return a == TYPE_NULL || b == TYPE_NULL;
-    return (is_numeric(a) && is_numeric(b)) || (is_textual(a) && is_textual(b));
+    return (is_numeric(a) && is_numeric(b)) || (mldfi_where_textual(a) && mldfi_where_textual(b));
 }
 
 static mldf_status need_comparable(struct parser *p, uint32_t a, uint32_t b, size_t at) {
@@ -101,210 +75,19 @@ static mldf_status need_comparable(struct parser *p, uint32_t a, uint32_t b, siz
                             type_name(type_of(p, a)), type_name(type_of(p, b)));
 }
 
-/* ---- Literals ------------------------------------------------------------------------------------------------------ */
-
-static mldf_status number_literal(struct parser *p, struct where_value *out) {
-    const struct where_token *token = &p->lexer.token;
-    const char *text = p->lexer.text + token->at;
-    if (mldfi_parse_i64(text, token->bytes, &out->as.i)) {
-        out->kind = WHERE_INT;
-    } else if (mldfi_parse_u64(text, token->bytes, &out->as.u)) {
-        out->kind = WHERE_UINT;
-    } else if (mldfi_parse_double(text, token->bytes, &out->as.f)) {
-        out->kind = WHERE_FLOAT;
-    } else {
-        return fail_here(p, "this number does not read: no leading zeros, and no more than a float64 holds");
-    }
-    return MLDF_OK;
-}
-
-static mldf_status text_literal(struct parser *p, uint32_t node) {
-    struct where_node *n = &p->where->nodes[node];
-    mldf_status status =
-        mldf_buffer_append(&n->scratch, p->lexer.token.string, p->lexer.token.string_bytes + 1, p->err);
-    n->value.kind = WHERE_TEXT;
-    n->value.data = (const char *)n->scratch.data;
-    n->value.bytes = p->lexer.token.string_bytes;
-    return status;
-}
-
-static bool is_literal(const struct parser *p) {
-    where_token_kind kind = p->lexer.token.kind;
-    return kind == TOKEN_NUMBER || kind == TOKEN_STRING || kind == TOKEN_TRUE || kind == TOKEN_FALSE ||
-           kind == TOKEN_NULL;
-}
-
-static mldf_status parse_literal(struct parser *p, uint32_t *out) {
-    static const where_type types[] = {[TOKEN_NUMBER] = TYPE_NUMBER,
-                                       [TOKEN_STRING] = TYPE_TEXT,
-                                       [TOKEN_NULL] = TYPE_NULL,
-                                       [TOKEN_TRUE] = TYPE_BOOL,
-                                       [TOKEN_FALSE] = TYPE_BOOL};
-    where_token_kind kind = p->lexer.token.kind;
-    mldf_status status = mldfi_where_new(p, OP_LITERAL, types[kind], p->lexer.token.at, out);
-    if (status < 0)
-        return status;
-    struct where_node *node = &p->where->nodes[*out];
-    if (kind == TOKEN_NUMBER) {
-        status = number_literal(p, &node->value);
-    } else if (kind == TOKEN_STRING) {
-        status = text_literal(p, *out);
-    } else if (kind != TOKEN_NULL) {
-        node->value.kind = WHERE_BOOL;
-        node->value.as.b = kind == TOKEN_TRUE;
-    }
-    return status < 0 ? status : next(p);
-}
-
-/* ---- Calls --------------------------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    where_op op;
-    int arguments;
-    where_type type;
-} functions[] = {
-    {"len", OP_LEN, 1, TYPE_NUMBER},         {"bytes", OP_BYTES, 1, TYPE_NUMBER},
-    {"contains", OP_CONTAINS, 2, TYPE_BOOL}, {"startswith", OP_STARTSWITH, 2, TYPE_BOOL},
-    {"endswith", OP_ENDSWITH, 2, TYPE_BOOL}, {"lower", OP_LOWER, 1, TYPE_TEXT},
-};
-
-static mldf_status check_arguments(struct parser *p, where_op op, uint32_t a, uint32_t b) {
-    where_type type = type_of(p, a);
-    if (op == OP_BYTES)
-        return p->where->nodes[a].op == OP_FIELD || is_textual(type) ? MLDF_OK : refuse(p, a, "a field or text");
-    if (op == OP_LEN)
-        return is_textual(type) || type == TYPE_ARRAY ? MLDF_OK : refuse(p, a, "text, bytes, an array or a JSON value");
-    if (!is_textual(type))
-        return refuse(p, a, op == OP_CONTAINS ? "text, bytes or a JSON list" : "text or bytes");
-    /* A JSON list may hold anything. */
-    if (op == OP_LOWER || (op == OP_CONTAINS && type == TYPE_ANY) || is_textual(type_of(p, b)))
-        return MLDF_OK;
-    return refuse(p, b, "text");
-}
-
-static mldf_status parse_call(struct parser *p, const char *name, size_t at, uint32_t *out) {
-    uint32_t arguments[2] = {0, 0};
-    size_t f = 0, count = sizeof functions / sizeof *functions;
-    while (f < count && strcmp(functions[f].name, name) != 0)
-        f++;
-    if (f == count)
-        return mldfi_where_fail(
-            p->lexer.text, at, p->err, MLDF_E_ARGUMENT,
-            "there is no function '%.40s'; there are len, bytes, contains, startswith, endswith and lower", name);
-    mldf_status status = next(p);
-    for (int i = 0; status == MLDF_OK && i < functions[f].arguments; i++) {
-        if (i > 0)
-            status = expect(p, TOKEN_COMMA, "a comma and a second argument are missing");
-        if (status == MLDF_OK)
-            status = parse_or(p, &arguments[i]);
-    }
-    if (status == MLDF_OK && is(p, TOKEN_COMMA))
-        return fail_here(p, functions[f].arguments == 1 ? "this function takes one argument"
-                                                        : "this function takes two arguments");
-    if (status == MLDF_OK)
-        status = expect(p, TOKEN_CLOSE, "')' is missing");
-    if (status == MLDF_OK)
-        status = check_arguments(p, functions[f].op, arguments[0], arguments[1]);
-    return status < 0 ? status : binary(p, functions[f].op, functions[f].type, at, arguments[0], arguments[1], out);
-}
-
-/* ---- Names --------------------------------------------------------------------------------------------------------- */
-
-static mldf_status add_step(struct parser *p, const char *name, size_t bytes, int64_t index) {
-    struct where *w = p->where;
-    mldf_status status = mldfi_array_reserve(&w->steps, &w->step_capacity, w->step_count + 1, sizeof *w->steps, p->err);
-    char *copy = status == MLDF_OK && name ? mldfi_copy_text(name, bytes, p->err) : NULL;
-    if (status < 0 || (name && !copy))
-        return MLDF_E_MEMORY;
-    w->steps[w->step_count++] = (struct where_step){copy, index};
-    return MLDF_OK;
-}
-
-/* ["name"] or [3]; the bracket is the current token. */
-static mldf_status parse_index(struct parser *p) {
-    mldf_status status = next(p);
-    if (status < 0)
-        return status;
-    bool negative = is(p, TOKEN_MINUS);
-    if (negative && (status = next(p)) < 0)
-        return status;
-    if (is(p, TOKEN_STRING) && !negative) {
-        status = add_step(p, p->lexer.token.string, p->lexer.token.string_bytes, 0);
-    } else {
-        int64_t index;
-        if (!is(p, TOKEN_NUMBER) || !mldfi_parse_i64(p->lexer.text + p->lexer.token.at, p->lexer.token.bytes, &index))
-            return fail_here(p, "between [ and ] stands a whole number or a quoted name");
-        status = add_step(p, NULL, 0, negative ? -index : index);
-    }
-    if (status == MLDF_OK)
-        status = next(p);
-    return status < 0 ? status : expect(p, TOKEN_UNLIST, "']' is missing");
-}
-
-static mldf_status parse_steps(struct parser *p) {
-    mldf_status status = MLDF_OK;
-    while (status == MLDF_OK && (is(p, TOKEN_DOT) || is(p, TOKEN_LIST))) {
-        if (is(p, TOKEN_LIST)) {
-            status = parse_index(p);
-            continue;
-        }
-        if ((status = next(p)) < 0)
-            break;
-        /* A keyword behind a dot is a name like any other. */
-        const struct where_token *token = &p->lexer.token;
-        bool word = token->kind >= TOKEN_NAME && token->kind <= TOKEN_FALSE && token->kind != TOKEN_QUOTED;
-        if (token->kind == TOKEN_QUOTED)
-            status = add_step(p, token->string, token->string_bytes, 0);
-        else if (word)
-            status = add_step(p, p->lexer.text + token->at, token->bytes, 0);
-        else
-            status = fail_here(p, "a name is missing behind the dot");
-        if (status == MLDF_OK)
-            status = next(p);
-    }
-    return status;
-}
-
-static mldf_status parse_name(struct parser *p, uint32_t *out) {
-    struct where_token token = p->lexer.token;
-    bool quoted = token.kind == TOKEN_QUOTED;
-    char name[256];
-    size_t bytes = quoted ? token.string_bytes : token.bytes;
-    if (bytes >= sizeof name)
-        return fail_here(p, "no field has a name that long");
-    memcpy(name, quoted ? token.string : p->lexer.text + token.at, bytes);
-    name[bytes] = 0;
-    mldf_status status = next(p);
-    if (status < 0)
-        return status;
-    if (!quoted && is(p, TOKEN_OPEN))
-        return parse_call(p, name, token.at, out);
-    if (!quoted && strcmp(name, "index") == 0)
-        return mldfi_where_new(p, OP_INDEX, TYPE_NUMBER, token.at, out);
-    if (!quoted && strcmp(name, "key") == 0) {
-        if (!mldf_reader_has_keys(p->where->reader))
-            return fail_at(p, token.at, "the file has no sample keys; a field of that name is written `key`");
-        return mldfi_where_new(p, OP_KEY, TYPE_TEXT, token.at, out);
-    }
-    size_t first = p->where->step_count;
-    status = parse_steps(p);
-    return status < 0 ? status : mldfi_where_resolve(p, name, token.at, first, out);
-}
-
 /* ---- Expressions --------------------------------------------------------------------------------------------------- */
 
 static mldf_status parse_primary(struct parser *p, uint32_t *out) {
-    if (is_literal(p))
-        return parse_literal(p, out);
+    if (mldfi_where_is_literal(p))
+        return mldfi_where_literal(p, out);
     if (is(p, TOKEN_NAME) || is(p, TOKEN_QUOTED))
-        return parse_name(p, out);
+        return mldfi_where_name(p, out);
     if (!is(p, TOKEN_OPEN))
         return fail_here(p,
                          is(p, TOKEN_END) ? "the expression ends where a value is needed" : "a value is needed here");
     mldf_status status = next(p);
     if (status == MLDF_OK)
-        status = parse_or(p, out);
+        status = mldfi_where_expression(p, out);
     return status < 0 ? status : expect(p, TOKEN_CLOSE, "')' is missing");
 }
 
@@ -322,7 +105,7 @@ static mldf_status negate(struct parser *p, uint32_t a, size_t at, uint32_t *out
     else if (node->op == OP_LITERAL && node->value.kind == WHERE_UINT)
         node->value = (struct where_value){.kind = WHERE_FLOAT, .as.f = -(double)node->value.as.u};
     else
-        return binary(p, OP_NEGATE, TYPE_NUMBER, at, a, 0, out);
+        return mldfi_where_binary(p, OP_NEGATE, TYPE_NUMBER, at, a, 0, out);
     *out = a;
     return MLDF_OK;
 }
@@ -351,7 +134,7 @@ static mldf_status parse_product(struct parser *p, uint32_t *out) {
         uint32_t a = *out, b;
         if ((status = next(p)) == MLDF_OK && (status = parse_unary(p, &b)) == MLDF_OK &&
             (status = need_number(p, a)) == MLDF_OK && (status = need_number(p, b)) == MLDF_OK)
-            status = binary(p, op, TYPE_NUMBER, at, a, b, out);
+            status = mldfi_where_binary(p, op, TYPE_NUMBER, at, a, b, out);
     }
     return status;
 }
@@ -364,7 +147,7 @@ static mldf_status parse_sum(struct parser *p, uint32_t *out) {
         uint32_t a = *out, b;
         if ((status = next(p)) == MLDF_OK && (status = parse_product(p, &b)) == MLDF_OK &&
             (status = need_number(p, a)) == MLDF_OK && (status = need_number(p, b)) == MLDF_OK)
-            status = binary(p, op, TYPE_NUMBER, at, a, b, out);
+            status = mldfi_where_binary(p, op, TYPE_NUMBER, at, a, b, out);
     }
     return status;
 }
@@ -379,7 +162,7 @@ static mldf_status parse_list(struct parser *p, uint32_t a, uint32_t *out) {
     while (status == MLDF_OK && !is(p, TOKEN_UNLIST)) {
         if (count > 0 && (status = expect(p, TOKEN_COMMA, "',' or ']' is missing")) < 0)
             break;
-        if (!is_literal(p) && !is(p, TOKEN_MINUS)) {
+        if (!mldfi_where_is_literal(p) && !is(p, TOKEN_MINUS)) {
             status = fail_here(p, "a list holds numbers, texts, true, false and null only");
         } else {
             status = parse_unary(p, &item);
@@ -392,7 +175,7 @@ static mldf_status parse_list(struct parser *p, uint32_t a, uint32_t *out) {
     if (status == MLDF_OK)
         status = next(p);
     if (status == MLDF_OK)
-        status = binary(p, OP_IN, TYPE_BOOL, at, a, first, out);
+        status = mldfi_where_binary(p, OP_IN, TYPE_BOOL, at, a, first, out);
     if (status == MLDF_OK)
         p->where->nodes[*out].count = count;
     return status;
@@ -407,8 +190,8 @@ static mldf_status parse_is(struct parser *p, uint32_t a, uint32_t *out) {
     if (status == MLDF_OK)
         status = expect(p, TOKEN_NULL, "is is followed by null or not null");
     if (status == MLDF_OK)
-        status = binary(p, OP_IS_NULL, TYPE_BOOL, at, a, 0, out);
-    return status == MLDF_OK && negative ? binary(p, OP_NOT, TYPE_BOOL, at, *out, 0, out) : status;
+        status = mldfi_where_binary(p, OP_IS_NULL, TYPE_BOOL, at, a, 0, out);
+    return status == MLDF_OK && negative ? mldfi_where_binary(p, OP_NOT, TYPE_BOOL, at, *out, 0, out) : status;
 }
 
 /* x == null and x != null ask for null itself; every other comparison with a null is false. */
@@ -418,9 +201,9 @@ static mldf_status make_comparison(struct parser *p, where_op op, size_t at, uin
          null_b = y->op == OP_LITERAL && y->value.kind == WHERE_NULL;
     mldf_status status = need_comparable(p, a, b, at);
     if (status < 0 || !(null_a || null_b) || (op != OP_EQ && op != OP_NE))
-        return status < 0 ? status : binary(p, op, TYPE_BOOL, at, a, b, out);
-    status = binary(p, OP_IS_NULL, TYPE_BOOL, at, null_b ? a : b, 0, out);
-    return status == MLDF_OK && op == OP_NE ? binary(p, OP_NOT, TYPE_BOOL, at, *out, 0, out) : status;
+        return status < 0 ? status : mldfi_where_binary(p, op, TYPE_BOOL, at, a, b, out);
+    status = mldfi_where_binary(p, OP_IS_NULL, TYPE_BOOL, at, null_b ? a : b, 0, out);
+    return status == MLDF_OK && op == OP_NE ? mldfi_where_binary(p, OP_NOT, TYPE_BOOL, at, *out, 0, out) : status;
 }
 
 static bool is_comparison(const struct parser *p) {
@@ -445,7 +228,7 @@ static mldf_status parse_comparison(struct parser *p, uint32_t *out) {
         if (!is(p, TOKEN_IN))
             return fail_here(p, "'in' is missing behind not");
         status = parse_list(p, a, out);
-        return status < 0 ? status : binary(p, OP_NOT, TYPE_BOOL, at, *out, 0, out);
+        return status < 0 ? status : mldfi_where_binary(p, OP_NOT, TYPE_BOOL, at, *out, 0, out);
     }
     if (!is_comparison(p))
         return MLDF_OK;
@@ -470,7 +253,7 @@ static mldf_status parse_not(struct parser *p, uint32_t *out) {
     if (status == MLDF_OK)
         status = need_condition(p, a);
     p->depth--;
-    return status < 0 ? status : binary(p, OP_NOT, TYPE_BOOL, at, a, 0, out);
+    return status < 0 ? status : mldfi_where_binary(p, OP_NOT, TYPE_BOOL, at, a, 0, out);
 }
 
 static mldf_status parse_and(struct parser *p, uint32_t *out) {
@@ -480,12 +263,12 @@ static mldf_status parse_and(struct parser *p, uint32_t *out) {
         uint32_t a = *out, b;
         if ((status = next(p)) == MLDF_OK && (status = parse_not(p, &b)) == MLDF_OK &&
             (status = need_condition(p, a)) == MLDF_OK && (status = need_condition(p, b)) == MLDF_OK)
-            status = binary(p, OP_AND, TYPE_BOOL, at, a, b, out);
+            status = mldfi_where_binary(p, OP_AND, TYPE_BOOL, at, a, b, out);
     }
     return status;
 }
 
-static mldf_status parse_or(struct parser *p, uint32_t *out) {
+mldf_status mldfi_where_expression(struct parser *p, uint32_t *out) {
     if (++p->depth > WHERE_MAX_DEPTH)
         return fail_here(p, "the expression is nested too deeply");
     mldf_status status = parse_and(p, out);
@@ -494,7 +277,7 @@ static mldf_status parse_or(struct parser *p, uint32_t *out) {
         uint32_t a = *out, b;
         if ((status = next(p)) == MLDF_OK && (status = parse_and(p, &b)) == MLDF_OK &&
             (status = need_condition(p, a)) == MLDF_OK && (status = need_condition(p, b)) == MLDF_OK)
-            status = binary(p, OP_OR, TYPE_BOOL, at, a, b, out);
+            status = mldfi_where_binary(p, OP_OR, TYPE_BOOL, at, a, b, out);
     }
     p->depth--;
     return status;
@@ -512,7 +295,7 @@ mldf_status mldfi_where_compile(const mldf_reader *reader, const char *text, str
     p.where->reader = reader;
     mldf_status status = next(&p);
     if (status == MLDF_OK)
-        status = parse_or(&p, &p.where->root);
+        status = mldfi_where_expression(&p, &p.where->root);
     if (status == MLDF_OK && !is(&p, TOKEN_END))
         status = fail_here(&p, "the expression should end here");
     if (status == MLDF_OK)

@@ -62,6 +62,8 @@ bool mldfi_json_double(const struct json *json, uint32_t at, double *out);
 mldf_status mldfi_json_canonical(const struct json *json, uint32_t at, mldf_buffer *out, mldf_error *err);
 /* Parse + canonical in one go. */
 mldf_status mldfi_json_canonicalize(const char *text, size_t bytes, mldf_buffer *out, mldf_error *err);
+/* A number, or "NaN", "Infinity", "-Infinity" in quotes, which JSON has no numbers for. */
+mldf_status mldfi_json_append_double(mldf_buffer *out, double value, mldf_error *err);
 /* A string with its quotes, escaped. */
 mldf_status mldfi_json_append_string(mldf_buffer *out, const char *text, size_t bytes, mldf_error *err);
 

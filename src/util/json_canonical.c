@@ -1,5 +1,6 @@
 /* Writing JSON in its one canonical form: keys sorted bytewise, no spaces, shortest numbers, few escapes. Equal values
  * give equal bytes, and the canonical form of a canonical text is itself. json_parse.c reads. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,13 @@ static size_t escape(unsigned char c, char out[6]) {
     out[4] = hex[c >> 4];
     out[5] = hex[c & 15];
     return 6;
+}
+
+mldf_status mldfi_json_append_double(mldf_buffer *out, double value, mldf_error *err) {
+    char text[32];
+    if (isfinite(value))
+        return mldf_buffer_append(out, text, mldfi_format_double(text, value), err);
+    return mldfi_buffer_append_text(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"", err);
 }
 
 mldf_status mldfi_json_append_string(mldf_buffer *out, const char *text, size_t bytes, mldf_error *err) {

@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 
 import mldf
 import pkg
@@ -139,6 +140,14 @@ def test_every_document_can_be_reached():
                 todo.append(pathlib.Path(os.path.normpath(path.parent / link.partition("#")[0])))
     missing = [str(p.relative_to(pkg.ROOT)) for p in DOCUMENTS if p not in seen and "docs" in p.parts]
     assert missing == []
+
+
+def test_the_readme_of_the_package_stands_alone():
+    """An index of packages shows it, where links into the tree lead nowhere."""
+    project = tomllib.loads((pkg.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["readme"] == "python/README.md"
+    text = (pkg.ROOT / project["readme"]).read_text(encoding="utf-8")
+    assert [link for link in LINK.findall(text) if not re.match(r"https?:", link)] == []
 
 
 # ---- names ----

@@ -83,11 +83,34 @@ def test_two_ranks_train_as_one(photos):
     assert abs(float(one[3]) - float(two[3])) < 1e-3
 
 
+def nameless():
+    """What runs a command on a machine that cannot look its own name up, where users may make such namespaces."""
+    command = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--uts",
+        "sh",
+        "-c",
+        'hostname nowhere.invalid && exec "$@"',
+        "sh",
+    ]
+    tried = shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True, check=False)
+    return command if tried and tried.returncode == 0 else []
+
+
 def run_torch(count, photos):
     env = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")} | {"OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]
+    text = (EXAMPLES / "two_ranks.py").read_text()
+    how = re.search(r"torchrun (.*) --nproc-per-node 2 two_ranks.py", text).group(1).split()
+    command = [sys.executable, "-m", "torch.distributed.run", *how, "--nproc-per-node", str(count)]
     done = subprocess.run(
-        [*command, str(EXAMPLES / "two_ranks.py"), str(photos)], capture_output=True, text=True, timeout=300, env=env
+        [*(nameless() if count > 1 else []), *command, str(EXAMPLES / "two_ranks.py"), str(photos)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=env,
     )
     assert done.returncode == 0, done.stderr
+    assert "UserWarning" not in done.stderr
     return done.stdout

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Runs what README.md and the guides show, as it stands there.
 
-    tests/readme/run.py [FILE.md...]      default: README.md, docs/quickstart.md and docs/guides/*.md
+    tests/readme/run.py [FILE.md...]      default: README.md, python/README.md, docs/quickstart.md and docs/guides/*.md
 
 For each document, in an empty folder: its ```sh blocks, in order, in one shell that stops at the first failure, with the
 command mldf on PATH; its ```json blocks that follow a line `<!-- file: NAME -->` are written to NAME first; its ```c
-blocks are compiled (C99, warnings are errors, static library) and run after the shell blocks; its ```python blocks run then, as one
+blocks are compiled (C99, warnings are errors, static library; and as C++, where there is a compiler for it) and run after the shell
+blocks; its ```python blocks run then, as one
 program, with the Python of MLDF_PYTHON or .venv (`make python`); without a package mldf there they are left out, and a line says
 so. A block after a line that begins `<!-- not run` is left out; one after `<!-- torch` needs PyTorch. From the environment: MLDF
-(the command), MLDF_SOURCE_DIR, MLDF_BUILD_DIR, CC, MLDF_PYTHON.
+(the command), MLDF_SOURCE_DIR, MLDF_BUILD_DIR, CC, CXX, MLDF_PYTHON.
 """
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,6 +55,14 @@ def run_python(path, parts, folder, environment):
     return len(parts)
 
 
+def check_cxx(source):
+    """The library says that it is for C++ too: so are its examples."""
+    compiler = shutil.which(os.environ.get("CXX") or "c++")
+    for standard in ("c++11", "c++17") if compiler else ():
+        subprocess.run([compiler, f"-std={standard}", "-x", "c++", "-Wall", "-Wextra", "-pedantic", "-Werror", "-DMLDF_STATIC",
+                        f"-I{ROOT}/include", "-fsyntax-only", str(source)], check=True)
+
+
 def run_document(path, mldf, build, compiler):
     """Returns the number of blocks that ran; raises on failure."""
     shell, programs, scripts, count = [], [], [], 0
@@ -86,6 +96,7 @@ def run_document(path, mldf, build, compiler):
             subprocess.run([*compiler.split(), "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-DMLDF_STATIC",
                             f"-I{ROOT}/include", str(source), f"{build}/lib/libmldf.a", *libraries, "-pthread", "-lm",
                             *os.environ.get("LDFLAGS", "").split(), "-o", str(program)], check=True)
+            check_cxx(source)
             print(f"--- {path.name}:{line}", flush=True)
             subprocess.run([str(program)], cwd=folder, check=True)
         if scripts:
@@ -97,7 +108,7 @@ def main(arguments):
     mldf = os.environ.get("MLDF") or str(ROOT / "build/dev/bin/mldf")
     build = os.environ.get("MLDF_BUILD_DIR") or str(ROOT / "build/dev")
     paths = [pathlib.Path(a) for a in arguments] or [
-        ROOT / "README.md", ROOT / "docs/quickstart.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+        ROOT / "README.md", ROOT / "python/README.md", ROOT / "docs/quickstart.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
     if not os.access(mldf, os.X_OK):
         print(f"readme: no command at {mldf}; build it first", file=sys.stderr)
         return 3

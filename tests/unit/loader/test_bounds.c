@@ -10,38 +10,33 @@ struct shape {
     bool vary; /* sides from 1 up to these */
 };
 
-static void add_picture(mldf_writer *writer, const struct shape *s, uint64_t i) {
+struct shapes {
+    const struct shape *most, *last;
+};
+
+static void make_picture(const void *user, uint64_t i, mldf_value *values) {
     static uint16_t pixels[64 * 64 * 4];
-    uint32_t height = s->vary ? 1 + (uint32_t)(i % s->height) : s->height;
-    uint32_t width = s->vary ? 1 + (uint32_t)(i % s->width) : s->width;
-    mldf_error err;
-    mldf_value value = {.kind = MLDF_KIND_ARRAY,
-                        .dtype = s->bits == 16 ? MLDF_U16 : MLDF_U8,
-                        .data = pixels,
-                        .bytes = (uint64_t)height * width * s->channels * s->bits / 8,
-                        .ndim = 3,
-                        .dims = {height, width, s->channels}};
+    const struct shapes *shapes = user;
+    bool is_last = i + 1 == ROWS;
+    const struct shape *s = is_last ? shapes->last : shapes->most;
+    uint64_t size = is_last ? 0 : i;
+    uint32_t height = s->vary ? 1 + (uint32_t)(size % s->height) : s->height;
+    uint32_t width = s->vary ? 1 + (uint32_t)(size % s->width) : s->width;
     for (size_t k = 0; i == 0 && k < sizeof pixels / sizeof pixels[0]; k++)
         pixels[k] = (uint16_t)(k * 77);
-    CHECK_OK(mldf_writer_append(writer, &value, 1, NULL, 0, &err), &err);
+    values[0] = (mldf_value){.kind = MLDF_KIND_ARRAY,
+                             .dtype = s->bits == 16 ? MLDF_U16 : MLDF_U8,
+                             .data = pixels,
+                             .bytes = (uint64_t)height * width * s->channels * s->bits / 8,
+                             .ndim = 3,
+                             .dims = {height, width, s->channels}};
 }
 
 static mldf_reader *make(const struct shape *most, const struct shape *last) {
+    static const struct files_field fields[] = {{"image", MLDF_IMAGE, NULL, 0}, {NULL, 0, NULL, 0}};
+    struct shapes shapes = {most, last};
     const char *path = check_tmp("bounds.mldf");
-    mldf_schema *schema;
-    mldf_writer *writer;
-    mldf_error err;
-    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
-    how.overwrite = true;
-    how.threads = 0;
-    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "image", MLDF_IMAGE, NULL, 0, &err), &err);
-    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
-    for (uint64_t i = 0; i + 1 < ROWS; i++)
-        add_picture(writer, most, i);
-    add_picture(writer, last, 0);
-    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
-    mldf_schema_free(schema);
+    files_make(path, fields, ROWS, make_picture, &shapes);
     return files_open(path, MLDF_BACKEND_MAP);
 }
 

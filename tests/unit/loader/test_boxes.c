@@ -19,40 +19,24 @@ static uint32_t height_of(uint64_t sample) {
     return 8 + (uint32_t)(sample % 13);
 }
 
-static void write_file(const char *path) {
-    mldf_schema *schema;
-    mldf_writer *writer;
-    mldf_error err;
-    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
-    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "image", MLDF_IMAGE, NULL, 0, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "boxes", MLDF_NDARRAY, "{\"dtype\":\"<f4\",\"shape\":[null,4]}", 0, &err), &err);
-    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
-    for (uint64_t i = 0; i < SAMPLES; i++) {
-        static uint8_t pixels[30 * 30 * 3];
-        float boxes[12];
-        uint32_t width = width_of(i), height = height_of(i);
-        for (size_t k = 0; k < 12; k++)
-            boxes[k] = (float)(k % 4 + 1);
-        files_picture(i, width, height, pixels);
-        mldf_value values[] = {
-            {.kind = MLDF_KIND_ARRAY,
-             .dtype = MLDF_U8,
-             .data = pixels,
-             .bytes = (uint64_t)width * height * 3,
-             .ndim = 3,
-             .dims = {height, width, 3}},
-            {.kind = MLDF_KIND_ARRAY,
-             .dtype = MLDF_F32,
-             .data = boxes,
-             .bytes = box_count(i) * 16,
-             .ndim = 2,
-             .dims = {box_count(i), 4}},
-        };
-        CHECK_OK(mldf_writer_append(writer, values, 2, NULL, 0, &err), &err);
-    }
-    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
-    mldf_schema_free(schema);
+static const struct files_field fields[] = {{"image", MLDF_IMAGE, NULL, 0},
+                                            {"boxes", MLDF_NDARRAY, "{\"dtype\":\"<f4\",\"shape\":[null,4]}", 0},
+                                            {NULL, 0, NULL, 0}};
+
+static void make_sample(const void *user, uint64_t i, mldf_value *values) {
+    static uint8_t pixels[30 * 30 * 3];
+    static float boxes[12];
+    (void)user;
+    for (size_t k = 0; k < 12; k++)
+        boxes[k] = (float)(k % 4 + 1);
+    files_picture(i, width_of(i), height_of(i), pixels);
+    values[0] = files_pixels(pixels, width_of(i), height_of(i));
+    values[1] = (mldf_value){.kind = MLDF_KIND_ARRAY,
+                             .dtype = MLDF_F32,
+                             .data = boxes,
+                             .bytes = box_count(i) * 16,
+                             .ndim = 2,
+                             .dims = {box_count(i), 4}};
 }
 
 static mldf_loader_options options(const char *text, int threads) {
@@ -115,7 +99,7 @@ static void plans_threads_and_buckets_agree(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    write_file(check_tmp("boxes.mldf"));
+    files_make(check_tmp("boxes.mldf"), fields, SAMPLES, make_sample, NULL);
     reader = files_open(check_tmp("boxes.mldf"), MLDF_BACKEND_MAP);
     RUN(they_are_scaled_with_their_picture);
     RUN(plans_threads_and_buckets_agree);

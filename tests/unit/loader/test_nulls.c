@@ -11,45 +11,29 @@ static bool is_null(uint64_t sample, int field) {
 }
 enum { IMAGE, AGE, FEAT, TEXT };
 
-static mldf_value null_or(uint64_t sample, int field, mldf_value value) {
-    return is_null(sample, field) ? (mldf_value){.kind = MLDF_KIND_NULL} : value;
-}
+static const struct files_field fields[] = {
+    {"image", MLDF_IMAGE, NULL, MLDF_FIELD_NULLABLE},
+    {"age", MLDF_INT, NULL, MLDF_FIELD_NULLABLE},
+    {"feat", MLDF_NDARRAY, "{\"dtype\":\"<f4\",\"shape\":[2]}", MLDF_FIELD_NULLABLE},
+    {"text", MLDF_TEXT, NULL, MLDF_FIELD_NULLABLE},
+    {NULL, 0, NULL, 0}};
 
-static void write_file(const char *path) {
-    mldf_schema *schema;
-    mldf_writer *writer;
-    mldf_error err;
-    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
-    unsigned nullable = MLDF_FIELD_NULLABLE;
-    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "image", MLDF_IMAGE, NULL, nullable, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "age", MLDF_INT, NULL, nullable, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "feat", MLDF_NDARRAY, "{\"dtype\":\"<f4\",\"shape\":[2]}", nullable, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "text", MLDF_TEXT, NULL, nullable, &err), &err);
-    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
-    for (uint64_t i = 0; i < SAMPLES; i++) {
-        static uint8_t pixels[30 * 30 * 3];
-        uint32_t width = 10 + (uint32_t)(i % 17), height = 8 + (uint32_t)(i % 13);
-        float feat[2] = {(float)i, (float)i / 2};
-        files_picture(i, width, height, pixels);
-        mldf_value values[] = {
-            null_or(i, IMAGE,
-                    (mldf_value){.kind = MLDF_KIND_ARRAY,
-                                 .dtype = MLDF_U8,
-                                 .data = pixels,
-                                 .bytes = (uint64_t)width * height * 3,
-                                 .ndim = 3,
-                                 .dims = {height, width, 3}}),
-            null_or(i, AGE, (mldf_value){.kind = MLDF_KIND_INT, .as.i = (int64_t)i}),
-            null_or(i, FEAT,
-                    (mldf_value){
-                        .kind = MLDF_KIND_ARRAY, .dtype = MLDF_F32, .data = feat, .bytes = 8, .ndim = 1, .dims = {2}}),
-            null_or(i, TEXT, (mldf_value){.kind = MLDF_KIND_TEXT, .data = "abcdefghij", .bytes = 1 + i % 10}),
-        };
-        CHECK_OK(mldf_writer_append(writer, values, 4, NULL, 0, &err), &err);
-    }
-    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
-    mldf_schema_free(schema);
+static void make_sample(const void *user, uint64_t i, mldf_value *values) {
+    static uint8_t pixels[30 * 30 * 3];
+    static float feat[2];
+    uint32_t width = 10 + (uint32_t)(i % 17), height = 8 + (uint32_t)(i % 13);
+    (void)user;
+    feat[0] = (float)i;
+    feat[1] = (float)i / 2;
+    files_picture(i, width, height, pixels);
+    values[IMAGE] = files_pixels(pixels, width, height);
+    values[AGE] = (mldf_value){.kind = MLDF_KIND_INT, .as.i = (int64_t)i};
+    values[FEAT] = (mldf_value){
+        .kind = MLDF_KIND_ARRAY, .dtype = MLDF_F32, .data = feat, .bytes = sizeof feat, .ndim = 1, .dims = {2}};
+    values[TEXT] = (mldf_value){.kind = MLDF_KIND_TEXT, .data = "abcdefghij", .bytes = 1 + i % 10};
+    for (int f = IMAGE; f <= TEXT; f++)
+        if (is_null(i, f))
+            values[f] = (mldf_value){.kind = MLDF_KIND_NULL};
 }
 
 static const char pipeline[] = "image: random_resized_crop(6) | hflip | fill(77, valid=true)\n"
@@ -188,7 +172,7 @@ static void skipped_samples_leave_no_row(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    write_file(check_tmp("nulls.mldf"));
+    files_make(check_tmp("nulls.mldf"), fields, SAMPLES, make_sample, NULL);
     reader = files_open(check_tmp("nulls.mldf"), MLDF_BACKEND_MAP);
     RUN(every_sample_comes_and_nulls_are_the_constant);
     RUN(plans_threads_and_buckets_agree);

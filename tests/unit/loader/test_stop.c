@@ -32,21 +32,14 @@ static mldf_status slow_run(void *user, const mldf_operation_call *call, const m
     return MLDF_OK;
 }
 
+static void make_number(const void *user, uint64_t i, mldf_value *values) {
+    (void)user;
+    values[0] = (mldf_value){.kind = MLDF_KIND_INT, .as.i = (int64_t)i};
+}
+
 static mldf_reader *numbers(const char *path) {
-    mldf_schema *schema;
-    mldf_writer *writer;
-    mldf_error err;
-    mldf_writer_options how = MLDF_WRITER_OPTIONS_INIT;
-    how.overwrite = true;
-    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
-    CHECK_OK(mldf_schema_add(schema, "n", MLDF_INT, NULL, 0, &err), &err);
-    CHECK_OK(mldf_writer_open(path, schema, &how, &writer, &err), &err);
-    for (int i = 0; i < SAMPLES; i++) {
-        mldf_value value = {.kind = MLDF_KIND_INT, .as.i = i};
-        CHECK_OK(mldf_writer_append(writer, &value, 1, NULL, 0, &err), &err);
-    }
-    CHECK_OK(mldf_writer_finish(writer, NULL, &err), &err);
-    mldf_schema_free(schema);
+    static const struct files_field fields[] = {{"n", MLDF_INT, NULL, 0}, {NULL, 0, NULL, 0}};
+    files_make(path, fields, SAMPLES, make_number, NULL);
     return files_open(path, MLDF_BACKEND_MAP);
 }
 

@@ -77,6 +77,9 @@ static const struct {
      "3: two"},
     {"tokens: truncate(100) | pad(100, mask=true)", "tokens(8): i32 <=512 array > truncate > pad = i32 100 array pad\n"
                                                     "0: tokens"},
+    {"image, seg as mask: pad(multiple=32); x: drop; box: drop",
+     "image(0): u8 <=375x<=500x3 stored picture > decode > pad = u8 <=375x<=500x3 picture sides\n"
+     "seg(1): u8 <=375x<=500x1 stored mask > decode > pad = u8 <=375x<=500x1 mask sides\n0: image seg"},
     {"tokens: pad; caption: ragged; box: ragged", "tokens(8): i32 <=512 array > pad = i32 <=512 array pad\n"
                                                   "caption(10): u8 ? bytes > ragged = u8 ? bytes ragged\n"
                                                   "box(6): f32 ?x4 array > ragged = f32 ?x4 array ragged\n"
@@ -141,7 +144,7 @@ static const struct {
     {"raster, image: center_crop(6)", MLDF_E_TYPE, 15,
      "raster, step 1, center_crop(6): wants a picture, gets u8 6x7 array"},
     {"image", MLDF_E_TYPE, 0,
-     "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop or center_crop"},
+     "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"imag: hflip", MLDF_E_NO_FIELD, 0, "line 1, column 1: there is no field or output imag; did you mean image?"},
     {"pose: cast(f32)", MLDF_E_TYPE, 0, "line 1, column 1: pose is a struct: name one of its members, such as pose.x"},
     {"pose.z: cast(f32)", MLDF_E_NO_FIELD, 0,
@@ -153,9 +156,9 @@ static const struct {
     {"tokens: cast(i64)", MLDF_E_TYPE, 0,
      "line 1, column 1: tokens: its length differs from sample to sample (up to 512); add pad or ragged"},
     {"image: hflip", MLDF_E_TYPE, 0,
-     "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop or center_crop"},
+     "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"image: resize(20)", MLDF_E_TYPE, 0,
-     "line 1, column 1: image: its size differs from sample to sample (up to 65535x65535x3); add resize([h, w]), random_resized_crop or center_crop"},
+     "line 1, column 1: image: its size differs from sample to sample (up to 65535x65535x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"label: hflip", MLDF_E_TYPE, 7, "label, step 1, hflip: wants a picture, gets i64 number"},
     {"label: cast(f32) | hflip(0.25)", MLDF_E_TYPE, 19, "label, step 2, hflip(0.25): wants a picture, gets f32 number"},
     {"x = [label, score]: cast(f32)", MLDF_E_ARGUMENT, 20,
@@ -168,7 +171,7 @@ static const struct {
     {"image: resize([3,3]); image = seg: hflip", MLDF_E_ARGUMENT, 22,
      "line 1, column 23: image is made already; `image: ...` goes on with it"},
     {"image, seg: color_jitter | hflip", MLDF_E_TYPE, 0,
-     "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop or center_crop"},
+     "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"image, label: hflip", MLDF_E_TYPE, 14, "label, step 1, hflip: wants a picture, gets i64 number"},
     {"box as boxes: hflip", MLDF_E_ARGUMENT, 14,
      "box, step 1, hflip: boxes move with a picture: name it in the same statement"},
@@ -181,7 +184,7 @@ static const struct {
     {"image: hflip; image as mask: vflip", MLDF_E_ARGUMENT, 14,
      "line 1, column 15: image: say what it is where it is first named"},
     {"image as mask: normalize(imagenet)", MLDF_E_TYPE, 0,
-     "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop or center_crop"},
+     "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"image: random_crop(300) | resize([4, 4]) | normalize([1,2])", MLDF_E_ARGUMENT, 43,
      "image, step 3, normalize([1,2]): std must be given when mean is given as numbers"},
     {"image: decode(channels=2)", MLDF_E_ARGUMENT, 7,
@@ -209,8 +212,14 @@ static const struct {
      "line 1, column 29: tokens_mask: tokens makes an output of this name itself"},
     {"label: pad", MLDF_E_TYPE, 7,
      "label, step 1, pad: wants an array of at least one dimension, or bytes, gets i64 number"},
-    {"image, seg: pad", MLDF_E_TYPE, 12,
-     "image, step 1, pad: wants dimensions that are fixed, except the first, gets u8 <=375x<=500x3 picture"},
+    {"image: ragged", MLDF_E_TYPE, 7,
+     "image, step 1, ragged: wants dimensions that are fixed, except the first, gets u8 <=375x<=500x3 picture"},
+    {"tokens: pad(100, multiple=32)", MLDF_E_ARGUMENT, 8,
+     "tokens, step 1, pad(100, multiple=32): length 100 is not a multiple of 32"},
+    {"tokens: pad([64, 64])", MLDF_E_ARGUMENT, 8,
+     "tokens, step 1, pad([64, 64]): two lengths are for pictures; a list has one"},
+    {"image: resize([30, 40]) | pad([32, 32])", MLDF_E_TYPE, 26,
+     "image, step 2, pad([32, 32]): every value has the length 40, which is more than 32"},
     {"x: stack", MLDF_E_ARGUMENT, 3, "x, step 1, stack: it takes several inputs: x = [a, b]: stack"},
     {"x, z = [x, y]: stack", MLDF_E_ARGUMENT, 15, "x, step 1, stack: it takes several inputs: x = [a, b]: stack"},
     {"q = [box, box]: concat", MLDF_E_TYPE, 16, "q, step 1, concat: wants inputs of fixed shape, gets f32 ?x4 array"},
@@ -327,6 +336,24 @@ static void padding_reaches_the_output(void) {
     CHECK_EQ_F64(-1, out->fill);
     CHECK(out->mask && out->many_lengths);
     CHECK_EQ_INT(12, out->edge.dims[0]);
+    mldfi_graph_free(&g);
+    mldf_pipeline_free(pipeline);
+    REQUIRE_OK(graph_of("image: chw(u8) | pad([0, 640], multiple=32)", schema, &pipeline, &g, &err), &err);
+    out = &g.chains[g.outputs[0]].output;
+    CHECK_EQ_INT(COLLATE_SIDES, out->collate);
+    CHECK_EQ_U64(32, out->multiple);
+    CHECK_EQ_INT(DIM_VARIES, out->edge.dims[1]);
+    CHECK_EQ_INT(640, out->edge.dims[2]);
+    CHECK(mldfi_length_open(out));
+    CHECK_EQ_U64(mldfi_sides(384, 640), mldfi_length_room(out, mldfi_sides(375, 500)));
+    mldfi_graph_free(&g);
+    mldf_pipeline_free(pipeline);
+    REQUIRE_OK(graph_of("tokens: pad(multiple=8)", schema, &pipeline, &g, &err), &err);
+    out = &g.chains[g.outputs[0]].output;
+    CHECK_EQ_U64(16, mldfi_length_room(out, 9));
+    CHECK_EQ_U64(16, mldfi_length_room(out, 16));
+    CHECK_EQ_U64(0, mldfi_length_room(out, 0));
+    CHECK_EQ_U64(UINT64_MAX, mldfi_length_room(out, UINT64_MAX - 2));
     mldfi_graph_free(&g);
     mldf_pipeline_free(pipeline);
 }

@@ -1,0 +1,235 @@
+/* Pictures of different sizes as one array: filled up at the right and below to the largest of the batch, to a multiple, to a fixed size; masks go
+ * along, boxes stay right. The plain pixels of every sample are compared one by one, on both layouts, on any number of threads. */
+#include "loader_files.h"
+
+enum { SAMPLES = 40 };
+static mldf_reader *reader;
+
+/* As files_sample has them where no width is given. */
+static uint32_t width_of(uint64_t sample) {
+    return 20 + (uint32_t)(sample * 13 % 40);
+}
+
+static uint32_t height_of(uint64_t sample) {
+    return 18 + (uint32_t)(sample * 29 % 42);
+}
+
+static mldf_loader_options options(const char *text, int threads) {
+    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+    o.pipeline = text;
+    o.order = MLDF_ORDER_RANDOM;
+    o.batch_size = 7;
+    o.threads = threads;
+    o.want_index = true;
+    return o;
+}
+
+static uint64_t up(uint64_t n, uint64_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+/* The sides that the batch's pictures should have been filled up to. */
+static void largest(const mldf_batch *batch, uint64_t multiple, uint64_t sides[2]) {
+    sides[0] = sides[1] = 0;
+    for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
+        uint64_t sample = ((uint64_t *)files_array(batch, "index").data)[i];
+        sides[0] = height_of(sample) > sides[0] ? height_of(sample) : sides[0];
+        sides[1] = width_of(sample) > sides[1] ? width_of(sample) : sides[1];
+    }
+    sides[0] = up(sides[0], multiple);
+    sides[1] = up(sides[1], multiple);
+}
+
+/* One picture of a batch, whose value at (y, x, c) is at data[y * ys + x * xs + c * cs]. */
+static void check_picture(const uint8_t *data, const uint64_t sides[2], const size_t steps[3], uint64_t sample,
+                          uint8_t fill) {
+    static uint8_t pixels[64 * 64 * 3];
+    uint32_t width = width_of(sample), height = height_of(sample);
+    size_t wrong = 0;
+    files_picture(sample, width, height, pixels);
+    for (size_t y = 0; y < sides[0]; y++)
+        for (size_t x = 0; x < sides[1]; x++)
+            for (size_t c = 0; c < 3; c++) {
+                uint8_t want = y < height && x < width ? pixels[(y * width + x) * 3 + c] : fill;
+                wrong += want != data[y * steps[0] + x * steps[1] + c * steps[2]];
+            }
+    CHECK_EQ_U64(0, wrong);
+}
+
+static void check_batch(const mldf_batch *batch, uint64_t multiple, uint8_t fill) {
+    mldf_array plain = files_array(batch, "image"), planar = files_array(batch, "planes");
+    mldf_array length = files_array(batch, "image_length"), mask = files_array(batch, "image_mask");
+    uint64_t sides[2];
+    largest(batch, multiple, sides);
+    CHECK_EQ_U64(4, plain.ndim);
+    CHECK_EQ_U64(sides[0], plain.dims[1]);
+    CHECK_EQ_U64(sides[1], plain.dims[2]);
+    CHECK_EQ_U64(3, plain.dims[3]);
+    CHECK_EQ_U64(3, planar.dims[1]);
+    CHECK_EQ_U64(sides[0], planar.dims[2]);
+    CHECK_EQ_U64(sides[1], planar.dims[3]);
+    REQUIRE(length.ndim == 2 && length.dims[1] == 2 && mask.ndim == 3);
+    REQUIRE(mask.dims[1] == sides[0] && mask.dims[2] == sides[1]);
+    size_t area = (size_t)(sides[0] * sides[1]);
+    for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
+        uint64_t sample = ((uint64_t *)files_array(batch, "index").data)[i], outside = 0;
+        CHECK_EQ_U64(height_of(sample), ((uint64_t *)length.data)[2 * i]);
+        CHECK_EQ_U64(width_of(sample), ((uint64_t *)length.data)[2 * i + 1]);
+        check_picture((uint8_t *)plain.data + i * area * 3, sides, (size_t[]){(size_t)sides[1] * 3, 3, 1}, sample,
+                      fill);
+        check_picture((uint8_t *)planar.data + i * area * 3, sides, (size_t[]){(size_t)sides[1], 1, area}, sample,
+                      fill);
+        for (size_t k = 0; k < area; k++) {
+            bool want = k / sides[1] < height_of(sample) && k % sides[1] < width_of(sample);
+            outside += ((bool *)mask.data)[i * area + k] != want;
+        }
+        CHECK_EQ_U64(0, outside);
+    }
+}
+
+static void they_are_filled_up_to_a_multiple(void) {
+    static const struct {
+        const char *text;
+        uint64_t multiple;
+        uint8_t fill;
+    } cases[] = {
+        {"image: pad(mask=true)\nplanes = image: chw(u8) | pad", 1, 0},
+        {"image: pad(value=9, mask=true, multiple=32)\nplanes = image: chw(u8) | pad(multiple=32, value=9)", 32, 9},
+        {"image: pad(value=255, mask=true, multiple=16)\nplanes = image: chw(u8) | pad(value=255, multiple=16)", 16,
+         255},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int threads = 0; threads < 4; threads += 3) {
+            mldf_loader_options o = options(cases[c].text, threads);
+            mldf_loader *loader = files_loader(reader, &o);
+            mldf_batch *batch;
+            mldf_error err;
+            size_t seen = 0;
+            REQUIRE(loader);
+            while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+                check_batch(batch, cases[c].multiple, cases[c].fill);
+                seen += mldf_batch_sample_count(batch);
+                mldf_batch_release(batch);
+            }
+            CHECK_EQ_U64(SAMPLES, seen);
+            CHECK_EQ_U64(0, mldf_loader_bad_count(loader));
+            mldf_loader_free(loader);
+        }
+}
+
+static void a_fixed_size_is_the_same_in_every_batch(void) {
+    mldf_loader_options o = options("image: pad([64, 96], multiple=32, mask=true)", 2);
+    mldf_loader *loader = files_loader(reader, &o);
+    mldf_output shown;
+    mldf_batch *batch;
+    mldf_error err;
+    REQUIRE(loader);
+    REQUIRE(mldf_loader_output(loader, 0, &shown) == MLDF_OK);
+    CHECK_EQ_STR("image", shown.name);
+    CHECK(shown.ndim == 3 && shown.dims[0] == 64 && shown.dims[1] == 96 && shown.dims[2] == 3);
+    REQUIRE(mldf_loader_output(loader, 1, &shown) == MLDF_OK);
+    CHECK_EQ_STR("image_length", shown.name);
+    CHECK(shown.ndim == 1 && shown.dims[0] == 2);
+    REQUIRE(mldf_loader_output(loader, 2, &shown) == MLDF_OK);
+    CHECK(shown.ndim == 2 && shown.dims[0] == 64 && shown.dims[1] == 96);
+    while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+        mldf_array image = files_array(batch, "image");
+        CHECK(image.dims[1] == 64 && image.dims[2] == 96);
+        mldf_batch_release(batch);
+    }
+    CHECK_EQ_U64(0, mldf_loader_bad_count(loader));
+    mldf_loader_free(loader);
+}
+
+static void what_is_larger_than_a_fixed_size_is_bad(void) {
+    mldf_loader_options o = options("image: pad([64, 48])", 2);
+    mldf_batch *batch;
+    mldf_error err = {0};
+    o.bad = MLDF_BAD_SKIP;
+    mldf_loader *loader = files_loader(reader, &o);
+    uint64_t wide = 0, seen = 0;
+    mldf_bad_sample bad;
+    for (uint64_t i = 0; i < SAMPLES; i++)
+        wide += width_of(i) > 48;
+    REQUIRE(loader);
+    while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+        seen += mldf_batch_sample_count(batch);
+        mldf_batch_release(batch);
+    }
+    CHECK_EQ_U64(SAMPLES - wide, seen);
+    CHECK_EQ_U64(wide, mldf_loader_bad_count(loader));
+    REQUIRE(mldf_loader_bad_sample(loader, 0, &bad, &err) == MLDF_OK);
+    CHECK_CONTAINS("is larger than pad's 64 x 48", bad.error.message);
+    mldf_loader_free(loader);
+}
+
+static void a_side_that_is_known_needs_no_look_at_the_samples(void) {
+    mldf_loader_options o = options("image: resize([30, 50]) | pad(multiple=32)", 0);
+    mldf_loader *loader = files_loader(reader, &o);
+    mldf_output shown;
+    REQUIRE(loader);
+    REQUIRE(mldf_loader_output(loader, 0, &shown) == MLDF_OK);
+    CHECK(shown.dims[0] == 32 && shown.dims[1] == 64);
+    mldf_loader_free(loader);
+}
+
+/* Draws are made when a picture is measured, and again when it is run: they must be the same. */
+static void plans_threads_and_buckets_agree(void) {
+    static const char *const texts[] = {
+        "image: resize(24, max_size=40) | hflip | pad(multiple=8, mask=true)",
+        "image: random_resized_crop([20, 30]) | rotate(30, expand=true) | chw(f32) | pad(multiple=32)",
+        "a = image: resize(24)\nb = a: hflip | normalize(half) | pad(value=0.5)\na: pad(multiple=4)",
+        "image, m = image as mask: resize(24) | vflip\nimage: brightness(0.4) | pad\nm: pad(value=255)",
+    };
+    for (size_t t = 0; t < 4; t++)
+        for (int bucket = 0; bucket < 3; bucket++) {
+            struct hashes want, got;
+            mldf_loader_options o = options(texts[t], 0);
+            o.bucket_window = bucket ? 16 : 0;
+            o.budget = bucket == 2 ? (uint64_t)5 * 40 * 40 * 3 : 0;
+            o.reference = true;
+            files_epoch(reader, &o, 1, &want);
+            CHECK_EQ_U64(SAMPLES, want.samples);
+            CHECK_EQ_U64(0, want.errors);
+            o.reference = false;
+            for (o.threads = 0; o.threads < 5; o.threads += 2) {
+                files_epoch(reader, &o, 1, &got);
+                files_check_same(&want, &got, texts[t]);
+            }
+        }
+}
+
+static void a_budget_counts_what_is_filled_up(void) {
+    mldf_loader_options o = options("image: pad(multiple=32)", 2);
+    mldf_batch *batch;
+    mldf_error err;
+    size_t seen = 0, larger = 0;
+    o.bucket_window = SAMPLES;
+    o.budget = (uint64_t)4 * 64 * 64 * 3;
+    mldf_loader *loader = files_loader(reader, &o);
+    REQUIRE(loader);
+    while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+        CHECK(files_array(batch, "image").bytes <= o.budget);
+        larger += mldf_batch_sample_count(batch) > 4;
+        seen += mldf_batch_sample_count(batch);
+        mldf_batch_release(batch);
+    }
+    CHECK_EQ_U64(SAMPLES, seen);
+    CHECK(larger > 0); /* small ones go together */
+    mldf_loader_free(loader);
+}
+
+int main(int argc, char **argv) {
+    struct files_shape shape = {.samples = SAMPLES};
+    check_begin(argc, argv);
+    files_write(check_tmp("pictures.mldf"), &shape);
+    reader = files_open(check_tmp("pictures.mldf"), MLDF_BACKEND_MAP);
+    RUN(they_are_filled_up_to_a_multiple);
+    RUN(a_fixed_size_is_the_same_in_every_batch);
+    RUN(what_is_larger_than_a_fixed_size_is_bad);
+    RUN(a_side_that_is_known_needs_no_look_at_the_samples);
+    RUN(plans_threads_and_buckets_agree);
+    RUN(a_budget_counts_what_is_filled_up);
+    mldf_reader_close(reader);
+    return check_end();
+}
