@@ -11,7 +11,7 @@ import numpy as np
 from .errors import IoError, NotAllowedError, NotFoundError, NullError, WrongTypeError
 from .schema import FieldInfo
 
-__all__ = ["from_pil", "from_tensor", "is_pil", "is_tensor", "kind", "missing", "read_file", "wrong"]
+__all__ = ["from_pil", "from_tensor", "is_pil", "is_tensor", "kind", "missing", "read_file", "unmasked", "wrong"]
 
 Array = np.ndarray[Any, Any]
 
@@ -34,6 +34,19 @@ def missing(field: FieldInfo) -> None:
     """None, where the field may have none."""
     if not field.nullable:
         raise NullError(f"field {field.name!r}: the value is missing and the field is not nullable", field=field.name)
+
+
+def unmasked(field: FieldInfo, value: Any) -> Any:
+    """A masked array without its mask. Masked as a whole, as columns have nulls, it is None; in part, it is refused."""
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    found: Array = np.ma.getmaskarray(value)  # type: ignore[no-untyped-call]
+    mask = found.reshape(-1).view(np.bool_)  # that of a record has members of its own
+    if not mask.any():
+        return value.data
+    if mask.all():
+        return missing(field)
+    raise wrong(field, value, "arrays without masked values", "; fill them first: .filled()")
 
 
 # ---- torch ----
