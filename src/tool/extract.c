@@ -18,6 +18,7 @@
 #include "util/error.h"
 #include "util/json.h"
 #include "util/options.h"
+#include "util/utf8.h"
 
 /* A name has at most 255 bytes: a longer part of a key is cut and ends with its hash. */
 enum { MANIFEST_BYTES = 1 << 18, PART_MAX = 150, PART_CUT = 130 };
@@ -264,6 +265,9 @@ static mldf_status extract_one(struct extraction *x, uint64_t sample, mldf_error
     mldf_status status = mldfi_buffer_append_text(&x->lines, "{", err);
     if (status == MLDF_OK && mldf_reader_has_keys(x->reader)) {
         status = mldf_reader_key(x->reader, sample, &x->key_scratch, &key, &key_bytes, err);
+        if (status == MLDF_OK && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
+            status = mldfi_fail(err, MLDF_E_KEY, "the key of sample %" PRIu64 " is not UTF-8, as a manifest has to be",
+                                sample);
         if (status == MLDF_OK)
             status = mldfi_buffer_printf(&x->lines, err, "\"%s\":", x->key_name);
         if (status == MLDF_OK)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import decimal
+import io
 import json
 import os
 import subprocess
@@ -320,3 +321,46 @@ def test_names_of_fields_in_any_iterable(tmp_path):
             mldf.open(files, fields=3)
     with pytest.raises(mldf.errors.WrongTypeError, match="a whole number"):
         mldf.open(paths).shard(0.5, 2)
+
+
+# ---- manifests ----
+
+
+def test_bytes_of_records_survive_the_manifest_of_extract(tmp_path):
+    kind = [("s", "S4"), ("t", "S3", (2,)), ("v", "V2"), ("u", "U2"), ("n", "u1")]
+    fields = {"r": mldf.Struct(kind)}
+    records = [
+        (b"\xff\x80a", [b"ok", b"\xc3"], b"\x00\xff", "é", 1),
+        (b"a\0b", [b"\xc3\xa9", b""], b"\xff\x00", "", 255),
+        (b"\xed\xa0\x80", [b"\xf4\x90\x80", b"\x80"], b"\0\0", "\U0010ffff", 0),
+    ]
+    mldf.write(tmp_path / "a.mldf", [(r,) for r in records], fields)
+    mldf.extract(tmp_path / "a.mldf", tmp_path / "out")
+    manifest = tmp_path / "out" / "manifest.jsonl"
+    lines = [json.loads(line)["r"] for line in manifest.read_text(encoding="utf-8").splitlines()]
+    assert lines[0] == {"s": {"hex": "ff8061"}, "t": ["ok", {"hex": "c3"}], "v": "00ff", "u": "é", "n": 1}
+    assert lines[1]["t"] == ["é", ""] and lines[1]["s"] == "a\0b"
+    mldf.pack(manifest, tmp_path / "b.mldf", fields=fields)
+    a, b = mldf.open(tmp_path / "a.mldf"), mldf.open(tmp_path / "b.mldf")
+    assert [s.r.tobytes() for s in b] == [s.r.tobytes() for s in a]
+    for wrong, why in (
+        ('{"hex":"ff80ff80ff"}', "5 bytes, and the member has 4"),
+        ('{"hex":"f"}', "hexadecimal"),
+        ("{}", "belongs here"),
+    ):
+        manifest.write_text('{"r":{"s":' + wrong + ',"t":["",""],"v":"0000","u":"","n":0}}\n')
+        with pytest.raises(mldf.Error, match=why):
+            mldf.pack(manifest, tmp_path / "c.mldf", fields=fields)
+
+
+def test_a_key_that_is_not_text_has_no_manifest(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.USTAR_FORMAT, encoding="latin-1") as tar:
+        for name in ("ok.cls", "\xe4.cls"):
+            info = tarfile.TarInfo(name)
+            info.size = 1
+            tar.addfile(info, io.BytesIO(b"1"))
+    ds = mldf.open(tmp_path / "a.tar")
+    assert list(ds.keys) == ["ok", "\udce4"] and ds.keys.index("\udce4") == 1 and ds.keys.index(b"\xe4") == 1
+    with pytest.raises(mldf.errors.SampleKeyError, match="the key of sample 1 is not UTF-8"):
+        mldf.extract(tmp_path / "a.tar", tmp_path / "out")
+    assert os.listdir(tmp_path) == ["a.tar"]
