@@ -40,7 +40,7 @@ def _not_held(field: FieldInfo, dtype: np.dtype[Any]) -> RangeError:
 def to_dtype(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> Array:
     """Exactly or by a cast that loses nothing; lists and Python numbers take the field's dtype."""
     if is_tensor(value):
-        value = from_tensor(value)
+        value = from_tensor(field, value)
     if not isinstance(value, (np.ndarray, np.generic)):
         if not (hasattr(value, "__array__") or hasattr(value, "__array_interface__")):
             return _from_list(field, value, dtype)
@@ -139,7 +139,7 @@ def _kept(given: Array, out: Array) -> bool:
 def _bfloat16_bits(field: FieldInfo, value: Any) -> Array:
     """uint16 arrays are bits, as they are read; tensors and ml_dtypes' arrays are exact; lists are rounded."""
     if is_tensor(value) and str(value.dtype) == "torch.bfloat16":
-        return from_tensor(value, bits=True)
+        return from_tensor(field, value, bits=True)
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype == np.uint16 or value.dtype.name == "bfloat16":
             return np.ascontiguousarray(value).reshape(value.shape).view(np.uint16)

@@ -58,8 +58,19 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def from_tensor(value: Any, bits: bool = False) -> Array:
+def from_tensor(field: FieldInfo, value: Any, bits: bool = False) -> Array:
     """A tensor of any device as an array. NumPy has no bfloat16: such a tensor comes as float32, or as its bits."""
+    try:
+        return _dense(value, bits)
+    except (RuntimeError, TypeError) as error:  # sparse, without memory, of a dtype of torch's own
+        why = str(error).partition("\n")[0]
+        raise WrongTypeError(
+            f"field {field.name!r} takes tensors that NumPy can hold (.to_dense(), .float() ...): {why}",
+            field=field.name,
+        ) from None
+
+
+def _dense(value: Any, bits: bool) -> Array:
     value = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
     if str(value.dtype) == "torch.bfloat16":
         import torch

@@ -31,8 +31,8 @@ Converter = Callable[[Any], Any]
 
 def _one(field: FieldInfo, value: Any) -> Any:
     """The number in an array or a tensor of one element; else the value itself."""
-    if is_tensor(value) and value.numel() == 1 and not value.is_complex():
-        return value.detach().item()
+    if is_tensor(value) and not value.is_complex():
+        value = from_tensor(field, value)
     if isinstance(value, np.ndarray):
         value = unmasked(field, value)
         if value is not None and value.size == 1 and value.dtype.kind in "biuf":
@@ -132,7 +132,7 @@ def _bytes(field: FieldInfo) -> Converter:
         if isinstance(value, os.PathLike):
             return read_file(field, value)
         if is_tensor(value):
-            value = from_tensor(value, bits=True)
+            value = from_tensor(field, value, bits=True)
         if isinstance(value, str):
             hint = ": text.encode() for its bytes, pathlib.Path(text) for a file's"
             raise wrong(field, value, "bytes; a str is ambiguous", hint)
@@ -159,7 +159,7 @@ def _json(field: FieldInfo) -> Converter:
             if text.count('":') > 1:
                 _keys_once(value, text)
             return _unicode(field, text)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, RuntimeError) as error:  # of recursion and of torch, too
             if isinstance(error, Error):
                 raise
             raise WrongTypeError(f"field {field.name!r} takes what JSON can hold: {error}", field=field.name) from None
@@ -252,7 +252,7 @@ def _from_chw(field: FieldInfo, value: Any) -> Any:
     """torchvision's order: channels first."""
     if value.ndim not in (2, 3) or (value.ndim == 3 and not 1 <= value.shape[0] <= 4):
         raise wrong(field, value, "tensors (channels, height, width), with 1 to 4 channels")
-    pixels = from_tensor(value)
+    pixels = from_tensor(field, value)
     return _pixels(field, pixels if pixels.ndim == 2 else pixels.transpose(1, 2, 0))
 
 

@@ -364,3 +364,26 @@ def test_a_key_that_is_not_text_has_no_manifest(tmp_path):
     with pytest.raises(mldf.errors.SampleKeyError, match="the key of sample 1 is not UTF-8"):
         mldf.extract(tmp_path / "a.tar", tmp_path / "out")
     assert os.listdir(tmp_path) == ["a.tar"]
+
+
+# ---- torch ----
+
+
+def test_tensors_that_numpy_does_not_hold_are_refused_by_name(tmp_path):
+    torch = pytest.importorskip("torch")
+    for tensor in (torch.ones(2).to_sparse(), torch.ones(2, device="meta"), torch.ones(2).to(torch.float8_e4m3fn)):
+        for field in (mldf.NDArray("float32", (2,)), mldf.Bytes(), mldf.Float(), mldf.Int()):
+            with pytest.raises(
+                mldf.errors.WrongTypeError, match="sample 0: field 'x' takes tensors that NumPy can hold"
+            ):
+                through(tmp_path, field, tensor)
+    with pytest.raises(mldf.errors.WrongTypeError, match="sample 0: field 'x' takes what JSON can hold"):
+        through(tmp_path, mldf.Json(), torch.ones(2, device="meta"))
+    with mldf.Writer(tmp_path / "s.mldf", {"x": mldf.Float()}, on_error="skip") as w:
+        w.extend([torch.ones(1), torch.ones(1, device="meta"), torch.tensor(2.5, dtype=torch.bfloat16)])
+    assert mldf.open(tmp_path / "s.mldf").column("x").tolist() == [1.0, 2.5]
+    assert [n for n, _ in w.result.skipped] == [1]
+    for tensor in (torch.tensor(2**53 + 1), torch.tensor([2**53 + 1])):
+        assert through(tmp_path, mldf.Int(), tensor) == 2**53 + 1
+        with pytest.raises(mldf.errors.RangeError, match="is not exact"):
+            through(tmp_path, mldf.Float(), tensor)
