@@ -473,6 +473,10 @@ def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:
     """
     if isinstance(source, Mapping):
         return _rows(source, first)
+    if hasattr(source, "__dataframe__"):  # indexed by column, or by label
+        raise WrongTypeError(
+            f"a {type(source).__name__} has columns: write a dict of them, {{'label': table['label'].to_numpy(), ...}}"
+        )
     total = None
     if hasattr(source, "__len__"):
         with contextlib.suppress(TypeError):  # torch's IterableDataset without a length

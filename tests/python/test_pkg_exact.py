@@ -387,3 +387,24 @@ def test_tensors_that_numpy_does_not_hold_are_refused_by_name(tmp_path):
         assert through(tmp_path, mldf.Int(), tensor) == 2**53 + 1
         with pytest.raises(mldf.errors.RangeError, match="is not exact"):
             through(tmp_path, mldf.Float(), tensor)
+
+
+# ---- tables of other libraries ----
+
+
+def test_tables_are_not_taken_for_rows(tmp_path):
+    class Table:
+        """pyarrow's, pandas' and polars' have these; of pyarrow's an index gives a column."""
+
+        def __dataframe__(self):
+            raise AssertionError
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, i):
+            return [1, 2]
+
+    with pytest.raises(mldf.errors.WrongTypeError, match="a Table has columns: write a dict of them"):
+        mldf.write(tmp_path / "t.mldf", Table(), {"x": "int", "y": "int"})
+    assert os.listdir(tmp_path) == []
