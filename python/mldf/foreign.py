@@ -100,7 +100,9 @@ def from_pil(field: FieldInfo, value: Any) -> Array:
     except (OSError, SyntaxError, ValueError) as error:
         raise WrongTypeError(f"field {field.name!r}: the PIL image does not load: {error}", field=field.name) from None
     mode = value.mode
-    if mode == "1":
+    if mode in ("1", "L", "RGB") and "transparency" in value.info:  # one colour of a PNG file
+        value = value.convert("RGBA" if mode == "RGB" else "LA")
+    elif mode == "1":
         value = value.convert("L")
     elif mode in ("P", "PA"):
         value = value.convert("RGBA" if mode == "PA" or "transparency" in value.info else "RGB")

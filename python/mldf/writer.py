@@ -473,6 +473,10 @@ def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:
     """
     if isinstance(source, Mapping):
         return _rows(source, first)
+    if isinstance(source, (str, bytes, os.PathLike)):
+        raise WrongTypeError(
+            f"a dataset to write is indexed or iterated, not a {type(source).__name__}; mldf.open(path)?"
+        )
     if hasattr(source, "__dataframe__"):  # indexed by column, or by label
         raise WrongTypeError(
             f"a {type(source).__name__} has columns: write a dict of them, {{'label': table['label'].to_numpy(), ...}}"

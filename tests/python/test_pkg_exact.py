@@ -408,3 +408,26 @@ def test_tables_are_not_taken_for_rows(tmp_path):
     with pytest.raises(mldf.errors.WrongTypeError, match="a Table has columns: write a dict of them"):
         mldf.write(tmp_path / "t.mldf", Table(), {"x": "int", "y": "int"})
     assert os.listdir(tmp_path) == []
+
+    for path in ("a.mldf", b"a.mldf", tmp_path):
+        with pytest.raises(mldf.errors.WrongTypeError, match=r"mldf\.open\(path\)"):
+            mldf.write(tmp_path / "t.mldf", path, {"x": "text"})
+
+
+# ---- pictures ----
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "RGB", "P"])
+def test_the_transparent_colour_of_a_pil_image_is_kept(tmp_path, mode):
+    pil = pytest.importorskip("PIL.Image")
+    pixels = np.repeat((np.arange(20, dtype=np.uint8).reshape(4, 5, 1) % 3 % 2) * 255, 3, axis=2)
+    image = pil.fromarray(pixels if mode in ("RGB", "P") else pixels[:, :, 0].copy()).convert(mode)
+    file = io.BytesIO()
+    image.save(file, "PNG", transparency=(0, 0, 0) if mode == "RGB" else 0)
+    opened = pil.open(io.BytesIO(file.getvalue()))
+    got = through(tmp_path, mldf.Image(), opened)
+    assert (
+        np.array_equal(got[..., -1] == 0, np.asarray(opened.convert("RGBA"))[..., 3] == 0) and (got[..., -1] == 0).any()
+    )
+    want = mldf.images.decode(file.getvalue(), channels=4)
+    assert np.array_equal(mldf.open(tmp_path / "trip.mldf", channels=4)[0].x, want)
