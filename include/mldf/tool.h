@@ -385,7 +385,8 @@ typedef struct mldf_extract_options {
     { sizeof(mldf_extract_options), false, 0, 0, 0, 0 }
 /* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; pictures
  * .jpg, .png, .webp, .bmp, .tif, where the key does not end so already (raw pixels and YUV become PNG); and
- * manifest.jsonl with one line for each sample: key, numbers, structs, and the names of its files. Two fields with the same ending are
+ * manifest.jsonl with one line for each sample: key, numbers, structs, and the names of its files; bytes in a struct that are not UTF-8
+ * are {"hex":"ff80"}, as pack reads them too, and a key that is not UTF-8 is refused. Two fields with the same ending are
  * told apart by their names: KEY.FIELD.EXT. A '/' in a key makes folders; what would lead out of the folder is escaped (%2E). The
  * folder appears whole or not at all. result->bytes counts the files. */
 MLDF_API mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *options,

@@ -364,9 +364,32 @@ static PyObject *reader_key(PyObject *object, PyObject *number) {
     return out;
 }
 
+/* str or bytes as bytes. No key has half of a surrogate pair. */
+static PyObject *key_bytes(struct module_state *state, PyObject *key) {
+    char message[128];
+    if (PyBytes_Check(key))
+        return Py_NewRef(key);
+    if (!PyUnicode_Check(key)) {
+        PyObject *name = PyType_GetName(Py_TYPE(key));
+        const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+        if (text) {
+            PyOS_snprintf(message, sizeof message, "a sample's key is a str, not a %.80s", text);
+            raise_status(state, MLDF_E_TYPE, message);
+        }
+        Py_XDECREF(name);
+        return NULL;
+    }
+    PyObject *out = PyUnicode_AsEncodedString(key, "utf-8", "surrogateescape");
+    if (!out && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+        PyErr_Clear();
+        raise_status(state, MLDF_E_NO_SAMPLE, "no sample has such a key: it is no text that UTF-8 holds");
+    }
+    return out;
+}
+
 static PyObject *reader_find_key(PyObject *object, PyObject *key) {
     struct handle *handle = reader_borrow((struct reader *)object);
-    PyObject *text = handle ? PyUnicode_AsEncodedString(key, "utf-8", "surrogateescape") : NULL, *out = NULL;
+    PyObject *text = handle ? key_bytes(state_of_self(object), key) : NULL, *out = NULL;
     uint64_t sample;
     mldf_error err;
     mldf_status status;

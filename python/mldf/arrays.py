@@ -4,13 +4,14 @@ memory of exactly the field's dtype. What a cast would change is refused.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .errors import RangeError, WrongTypeError
-from .foreign import Array, from_tensor, is_tensor, missing, wrong
+from .foreign import Array, from_tensor, is_tensor, missing, unmasked, wrong
 from .schema import FieldInfo
 
 __all__ = ["array_converter", "struct_converter"]
@@ -39,7 +40,7 @@ def _not_held(field: FieldInfo, dtype: np.dtype[Any]) -> RangeError:
 def to_dtype(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> Array:
     """Exactly or by a cast that loses nothing; lists and Python numbers take the field's dtype."""
     if is_tensor(value):
-        value = from_tensor(value)
+        value = from_tensor(field, value)
     if not isinstance(value, (np.ndarray, np.generic)):
         if not (hasattr(value, "__array__") or hasattr(value, "__array_interface__")):
             return _from_list(field, value, dtype)
@@ -49,13 +50,29 @@ def to_dtype(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> Array:
             raise wrong(field, value, "arrays without masked values", "; fill them first: .filled()")
         value = value.data
     if value.dtype == dtype or value.size == 0 or np.can_cast(value.dtype, dtype, "safe"):
-        return np.ascontiguousarray(value, dtype=dtype).reshape(value.shape)
+        out = np.ascontiguousarray(value, dtype=dtype).reshape(value.shape)
+        if value.dtype.kind in "iu" and value.dtype.itemsize == 8 and out.dtype.kind in "fc":
+            _exact(field, value, out)
+        return out
     raise wrong(
         field,
         np.asarray(value),
         f"arrays of {_dtype_name(field, dtype)}",
         ": the cast would lose something; use .astype() if that is fine",
     )
+
+
+def _exact(field: FieldInfo, given: Array, out: Array) -> None:
+    """NumPy calls the cast of 64-bit integers to 64-bit floats safe; it is, up to 2**53."""
+    if not given.size or (given.max() <= 2**53 and given.min() >= -(2**53)):
+        return
+    for number, real in zip(given.reshape(-1).tolist(), out.real.reshape(-1).tolist()):
+        if number != real:
+            raise RangeError(
+                f"field {field.name!r}: the integer {number} is not exact as {out.dtype}; "
+                "use .astype() if that is fine",
+                field=field.name,
+            )
 
 
 def _from_list(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> Array:
@@ -66,16 +83,42 @@ def _from_list(field: FieldInfo, value: Any, dtype: np.dtype[Any]) -> Array:
         given = np.asarray(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise WrongTypeError(f"field {field.name!r} takes an array of {name}: {error}", field=field.name) from None
+    given = _whole_numbers(field, value, given, dtype)
     kinds = {"b": "biuf", "i": "biuf", "u": "biuf", "f": "biuf", "c": "biufc"}[dtype.kind]
     if given.dtype.kind not in kinds and given.size:
         if given.dtype == object and _all_integers(given):
             raise _not_held(field, dtype)
-        raise wrong(field, value, f"an array of {name}", f" with values of {given.dtype}")
+        odd = next((v for v in given.reshape(-1).tolist() if not isinstance(v, (int, float))), None)
+        raise wrong(field, value, f"an array of {name}", f" with values such as {odd!r:.40}")
     with np.errstate(all="ignore"):
         out = np.ascontiguousarray(given, dtype=dtype).reshape(given.shape)
     if not _kept(given, out):
         raise _not_held(field, dtype)
     return out
+
+
+def _whole_numbers(field: FieldInfo, value: Any, given: Array, dtype: np.dtype[Any]) -> Array:
+    """NumPy makes floats of integers when some are above 2**63 or beside a float, and rounds them: not so here."""
+    if given.dtype == object and dtype.kind in "fc" and given.size and _all_integers(given):
+        with contextlib.suppress(OverflowError):
+            return given.astype(np.float64)
+    if dtype.kind not in "iu" or not (_all_numbers(given) if given.dtype == object else _rounded(given)):
+        return given
+    exact = np.asarray(value, dtype=object).reshape(-1).tolist()
+    with contextlib.suppress(OverflowError, ValueError):  # of what is not finite, too
+        whole = [int(number) for number in exact]
+        if exact == whole:
+            return np.array(whole, dtype=dtype).reshape(given.shape)
+    raise _not_held(field, dtype)
+
+
+def _rounded(given: Array) -> bool:
+    """May these floats have been other integers before?"""
+    return given.dtype.kind == "f" and bool(np.any(np.abs(given) >= 2**53))
+
+
+def _all_numbers(given: Array) -> bool:
+    return given.size > 0 and all(isinstance(v, (int, float, np.number)) for v in given.reshape(-1).tolist())
 
 
 def _all_integers(given: Array) -> bool:
@@ -96,7 +139,7 @@ def _kept(given: Array, out: Array) -> bool:
 def _bfloat16_bits(field: FieldInfo, value: Any) -> Array:
     """uint16 arrays are bits, as they are read; tensors and ml_dtypes' arrays are exact; lists are rounded."""
     if is_tensor(value) and str(value.dtype) == "torch.bfloat16":
-        return from_tensor(value, bits=True)
+        return from_tensor(field, value, bits=True)
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype == np.uint16 or value.dtype.name == "bfloat16":
             return np.ascontiguousarray(value).reshape(value.shape).view(np.uint16)
@@ -135,6 +178,8 @@ def array_converter(field: FieldInfo) -> Converter:
     fixed = None if field.shape is None or None in field.shape else tuple(field.shape)
 
     def convert(value: Any) -> Any:
+        if value is not None and type(value) is not np.ndarray:
+            value = unmasked(field, value)
         if value is None:
             return missing(field)
         if type(value) is not np.ndarray or value.dtype != dtype or not value.flags.c_contiguous or bits:
@@ -157,6 +202,11 @@ def struct_converter(field: FieldInfo) -> Converter:
         if value is None:
             return missing(field)
         if type(value) is np.void and value.dtype == dtype:
+            return value.tobytes()
+        value = unmasked(field, value)
+        if value is None:
+            return None
+        if isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape:
             return value.tobytes()
         out = np.array(check(value), dtype=dtype)
         if out.shape != shape:
@@ -191,6 +241,8 @@ def _number(field: FieldInfo, dtype: np.dtype[Any]) -> Converter:
         if type(value) in quick and low <= value <= high:
             return value
         if isinstance(value, np.generic):  # by its value, like a number of Python's
+            if value.dtype == dtype:
+                return value  # with the bits that it has
             value = value.item()
         out = to_dtype(field, value, dtype)
         if out.ndim:

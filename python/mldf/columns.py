@@ -50,7 +50,8 @@ class Columns:
             out = self._gather(field)
         if field.nullable:
             mask = np.broadcast_to(~self.valid(name).reshape((-1,) + (1,) * (out.ndim - 1)), out.shape)
-            return np.ma.MaskedArray(out, mask=mask)  # type: ignore[no-untyped-call]
+            with np.errstate(over="ignore"):  # its fill value for halves in records is 1e20
+                return np.ma.MaskedArray(out, mask=mask)  # type: ignore[no-untyped-call]
         return out
 
     def valid(self, name: str) -> npt.NDArray[np.bool_]:
@@ -73,7 +74,7 @@ class Columns:
         info = files.infos[0]
         if len(files.readers) > 1 or not field.in_row or info["format"] != "mldf" or not info["is_mapped"]:
             return None
-        if files.options["verify"] or field.dtype is None:
+        if files.options["verify"] or field.dtype is None or not files.count:
             return None  # what is gathered is checked on the way
         # Little-endian: a narrow integer is the first bytes of its 8-byte record.
         strides = (info["row_bytes"], *np.empty(field.dims, field.dtype).strides)

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from .columns import Index
 from .errors import IoError, StateError, WrongTypeError
 from .fields import CustomField, register_field
-from .files import Files, View
+from .files import Files, View, field_list
 from .keys import Keys
 from .paths import Paths, expand
 from .sample import Sample
@@ -90,6 +90,7 @@ def open(
         "verify": verify,
         **secret(key, passphrase),
     }
+    fields = field_list(fields)
     names = expand(paths)
     for name in names:
         if os.path.isdir(name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import _mldf
@@ -14,7 +14,7 @@ from .paths import encode
 from .sample import sample_type
 from .schema import JSON, FieldInfo, Schema
 
-__all__ = ["Files", "View"]
+__all__ = ["Files", "View", "field_list"]
 
 
 class Files:
@@ -77,14 +77,21 @@ def _nullable(field: FieldInfo) -> FieldInfo:
 # ---- views ----
 
 
+def field_list(fields: Any) -> list[str] | None:
+    """Names of fields as a list; None: all."""
+    if isinstance(fields, str) or not isinstance(fields, (Iterable, type(None))):
+        hint = f", [{fields!r}]" if isinstance(fields, str) else ""
+        raise ArgumentError(f"fields={fields!r}: a list of names is needed{hint}")
+    return None if fields is None else list(fields)
+
+
 class View:
     """Which fields of the files a sample has, and how they are decoded."""
 
     def __init__(
         self, files: Files, fields: Sequence[str] | None, decode: bool, channels: int | None, orient: bool
     ) -> None:
-        if isinstance(fields, str):
-            raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
+        fields = field_list(fields)
         if channels not in (None, 0, 1, 3, 4):
             raise ArgumentError(f"channels={channels!r}: it is 1, 3, 4 or None")
         self.files = files

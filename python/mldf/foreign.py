@@ -11,7 +11,7 @@ import numpy as np
 from .errors import IoError, NotAllowedError, NotFoundError, NullError, WrongTypeError
 from .schema import FieldInfo
 
-__all__ = ["from_pil", "from_tensor", "is_pil", "is_tensor", "kind", "missing", "read_file", "wrong"]
+__all__ = ["from_pil", "from_tensor", "is_pil", "is_tensor", "kind", "missing", "read_file", "unmasked", "wrong"]
 
 Array = np.ndarray[Any, Any]
 
@@ -36,6 +36,19 @@ def missing(field: FieldInfo) -> None:
         raise NullError(f"field {field.name!r}: the value is missing and the field is not nullable", field=field.name)
 
 
+def unmasked(field: FieldInfo, value: Any) -> Any:
+    """A masked array without its mask. Masked as a whole, as columns have nulls, it is None; in part, it is refused."""
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    found: Array = np.ma.getmaskarray(value)  # type: ignore[no-untyped-call]
+    mask = found.reshape(-1).view(np.bool_)  # that of a record has members of its own
+    if not mask.any():
+        return value.data
+    if mask.all():
+        return missing(field)
+    raise wrong(field, value, "arrays without masked values", "; fill them first: .filled()")
+
+
 # ---- torch ----
 
 
@@ -45,8 +58,19 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def from_tensor(value: Any, bits: bool = False) -> Array:
+def from_tensor(field: FieldInfo, value: Any, bits: bool = False) -> Array:
     """A tensor of any device as an array. NumPy has no bfloat16: such a tensor comes as float32, or as its bits."""
+    try:
+        return _dense(value, bits)
+    except (RuntimeError, TypeError) as error:  # sparse, without memory, of a dtype of torch's own
+        why = str(error).partition("\n")[0]
+        raise WrongTypeError(
+            f"field {field.name!r} takes tensors that NumPy can hold (.to_dense(), .float() ...): {why}",
+            field=field.name,
+        ) from None
+
+
+def _dense(value: Any, bits: bool) -> Array:
     value = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
     if str(value.dtype) == "torch.bfloat16":
         import torch
@@ -76,7 +100,9 @@ def from_pil(field: FieldInfo, value: Any) -> Array:
     except (OSError, SyntaxError, ValueError) as error:
         raise WrongTypeError(f"field {field.name!r}: the PIL image does not load: {error}", field=field.name) from None
     mode = value.mode
-    if mode == "1":
+    if mode in ("1", "L", "RGB") and "transparency" in value.info:  # one colour of a PNG file
+        value = value.convert("RGBA" if mode == "RGB" else "LA")
+    elif mode == "1":
         value = value.convert("L")
     elif mode in ("P", "PA"):
         value = value.convert("RGBA" if mode == "PA" or "transparency" in value.info else "RGB")

@@ -53,16 +53,16 @@ def expand(paths: Paths) -> list[str]:
     given: Iterable[Path]
     if isinstance(paths, (str, bytes, os.PathLike)):
         given = [paths]
-    elif isinstance(paths, Iterable):
+    elif isinstance(paths, Iterable) and not hasattr(paths, "read") and not hasattr(paths, "__getitems__"):
         given = paths
-    else:
+    else:  # an open file and a dataset, too
         raise WrongTypeError(f"a path, or a list of them, is needed here, not a {type(paths).__name__}")
     out: list[str] = []
     for path in given:
         text = os.fsdecode(encode(path))
         if not text:
             raise ArgumentError("an empty file name")
-        for one in braces(text):
+        for one in [text] if os.path.exists(text) else braces(text):
             if os.path.exists(one) or not glob.has_magic(one):
                 out.append(one)
                 continue

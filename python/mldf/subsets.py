@@ -21,6 +21,7 @@ import numpy.typing as npt
 from .columns import Columns, Index
 from .errors import ArgumentError
 from .files import View
+from .limits import whole
 from .order import shuffled, stratified
 from .schema import BYTES, FLOAT, INT, JSON, TEXT
 
@@ -97,6 +98,7 @@ class Subsets(Columns):
         """Part `index` of `count`: every count-th sample. All parts together are the dataset. contiguous: a run of
         neighbours instead.
         """
+        index, count = whole("index", index, -(2**63)), whole("count", count)
         if count < 1 or not 0 <= index < count:
             raise ArgumentError(f"shard {index} of {count}: there are {count}, from 0 on")
         if contiguous:

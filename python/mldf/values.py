@@ -8,6 +8,7 @@ field's name and what would fit, before it reaches a thread: the writer is as it
 from __future__ import annotations
 
 import json
+import math
 import operator
 import os
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ import numpy as np
 
 from .arrays import array_converter, struct_converter
 from .errors import Error, RangeError, WrongTypeError
-from .foreign import from_pil, from_tensor, is_pil, is_tensor, kind, missing, read_file, wrong
+from .foreign import from_pil, from_tensor, is_pil, is_tensor, kind, missing, read_file, unmasked, wrong
 from .schema import BYTES, FLOAT, INLINE, INT, JSON, NDARRAY, TEXT, FieldInfo
 
 __all__ = ["converter", "plain"]
@@ -28,12 +29,14 @@ Converter = Callable[[Any], Any]
 # ---- numbers ----
 
 
-def _one(value: Any) -> Any:
+def _one(field: FieldInfo, value: Any) -> Any:
     """The number in an array or a tensor of one element; else the value itself."""
-    if is_tensor(value) and value.numel() == 1 and not value.is_complex():
-        return value.detach().item()
-    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf":
-        return value.item()
+    if is_tensor(value) and not value.is_complex():
+        value = from_tensor(field, value)
+    if isinstance(value, np.ndarray):
+        value = unmasked(field, value)
+        if value is not None and value.size == 1 and value.dtype.kind in "biuf":
+            return value.item()
     return value
 
 
@@ -43,9 +46,9 @@ def _int(field: FieldInfo) -> Converter:
 
     def convert(value: Any) -> Any:
         if type(value) is not int:
-            if value is None:
+            number = _one(field, value)
+            if number is None:
                 return missing(field)
-            number = _one(value)
             if isinstance(number, np.bool_):
                 number = bool(number)
             try:
@@ -65,9 +68,9 @@ def _float(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
         if type(value) is float:
             return value
-        if value is None:
+        number = _one(field, value)
+        if number is None:
             return missing(field)
-        number = _one(value)
         if isinstance(number, (str, bytes, np.ndarray, np.complexfloating)):
             raise wrong(field, value, "a number")
         try:
@@ -76,10 +79,12 @@ def _float(field: FieldInfo) -> Converter:
             raise RangeError(f"field {field.name!r}: an integer that no float holds", field=field.name) from None
         except (TypeError, ValueError, RuntimeError):
             raise wrong(field, value, "a number") from None
-        if isinstance(number, int) and number != out:
+        if isinstance(number, (int, np.integer)) and int(number) != out:
             raise RangeError(
                 f"field {field.name!r}: the integer {number} is not exact as a 64-bit float", field=field.name
             )
+        if math.isinf(out) and number != out:  # a Decimal, a long double
+            raise RangeError(f"field {field.name!r}: {number!s} is beyond what a 64-bit float holds", field=field.name)
         return out
 
     return convert
@@ -107,6 +112,9 @@ def _text(field: FieldInfo) -> Converter:
         if value is None:
             return missing(field)
         if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = unmasked(field, value)
+            if value is None:
+                return None
             value = value[()]
         if not isinstance(value, str):
             raise wrong(field, value, "a str", "; decode the bytes first" if isinstance(value, bytes) else "")
@@ -124,12 +132,13 @@ def _bytes(field: FieldInfo) -> Converter:
         if isinstance(value, os.PathLike):
             return read_file(field, value)
         if is_tensor(value):
-            value = from_tensor(value, bits=True)
+            value = from_tensor(field, value, bits=True)
         if isinstance(value, str):
             hint = ": text.encode() for its bytes, pathlib.Path(text) for a file's"
             raise wrong(field, value, "bytes; a str is ambiguous", hint)
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-            return value.tobytes()
+            value = unmasked(field, value)
+            return None if value is None else value.tobytes()
         try:
             view = memoryview(value)
         except TypeError:
@@ -143,11 +152,14 @@ def _bytes(field: FieldInfo) -> Converter:
 
 def _json(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
-        if value is None and field.nullable:
+        if (value is None or value is np.ma.masked) and field.nullable:
             return None
         try:
-            return _unicode(field, json.dumps(value, allow_nan=False, ensure_ascii=False, default=plain))
-        except (TypeError, ValueError, RecursionError) as error:
+            text = json.dumps(value, allow_nan=False, ensure_ascii=False, default=plain)
+            if text.count('":') > 1:
+                _keys_once(value, text)
+            return _unicode(field, text)
+        except (TypeError, ValueError, RuntimeError) as error:  # of recursion and of torch, too
             if isinstance(error, Error):
                 raise
             raise WrongTypeError(f"field {field.name!r} takes what JSON can hold: {error}", field=field.name) from None
@@ -155,9 +167,24 @@ def _json(field: FieldInfo) -> Converter:
     return convert
 
 
+def _keys_once(value: Any, text: str) -> None:
+    """Refuses dicts of which two keys are the same in JSON, 1 and "1" say. Such keys are of types that do not sort."""
+    try:
+        json.dumps(value, sort_keys=True, default=plain)
+    except TypeError:
+        json.loads(text, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"the key {name!r} is there twice, once as text and once as something else")
+
+
 def plain(value: Any) -> Any:
     """NumPy's and torch's numbers and arrays in JSON."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):  # a long double stays one
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -176,7 +203,8 @@ def _image(field: FieldInfo) -> Converter:
         if value is None:
             return missing(field)
         if isinstance(value, np.ndarray):
-            return _pixels(field, value)
+            value = unmasked(field, value)
+            return None if value is None else _pixels(field, value)
         if isinstance(value, (str, os.PathLike)):
             return read_file(field, value)
         if is_pil(value):
@@ -224,7 +252,7 @@ def _from_chw(field: FieldInfo, value: Any) -> Any:
     """torchvision's order: channels first."""
     if value.ndim not in (2, 3) or (value.ndim == 3 and not 1 <= value.shape[0] <= 4):
         raise wrong(field, value, "tensors (channels, height, width), with 1 to 4 channels")
-    pixels = from_tensor(value)
+    pixels = from_tensor(field, value)
     return _pixels(field, pixels if pixels.ndim == 2 else pixels.transpose(1, 2, 0))
 
 

@@ -221,13 +221,18 @@ class Writer:
             if not self._skip:
                 if error.sample is None:
                     error.sample = self._first + self._calls
+                _say_where(error)
                 raise
             with self._lock:
                 self._refused.append((self._calls, str(error)))
                 self._calls += 1
             return
         with self._lock:
-            self._writer.append(values, key)
+            try:
+                self._writer.append(values, key)
+            except Error as error:
+                _say_where(error)
+                raise
             self._calls += 1
 
     def _ordered(self, sample: Any) -> Sequence[Any]:
@@ -275,6 +280,9 @@ class Writer:
         try:
             with self._lock:
                 samples, _, size = self._writer.finish()
+        except Error as error:
+            _say_where(error)
+            raise
         finally:
             self._reporting.__exit__()
         self.result = WriteResult(samples, size, self._skipped())
@@ -321,6 +329,15 @@ class Writer:
     def __repr__(self) -> str:
         state = "finished" if self.result else f"{len(self):,} samples so far"
         return f"Writer({self.path!r}, {state}, {self._schema!r})"
+
+
+def _say_where(error: Error) -> None:
+    """Sample and field at the head of the message, for those who see nothing but that."""
+    message = str(error)
+    if error.sample is None or message.startswith("sample ") or (isinstance(error, OSError) and error.field is None):
+        return
+    known = error.field is None or f"field {error.field!r}" in message or f"field {error.field}" in message
+    error.args = (f"sample {error.sample}{'' if known else f', field {error.field!r}'}: {message}",)
 
 
 def _sample_count(path: bytes) -> int:
@@ -456,6 +473,14 @@ def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:
     """
     if isinstance(source, Mapping):
         return _rows(source, first)
+    if isinstance(source, (str, bytes, os.PathLike)):
+        raise WrongTypeError(
+            f"a dataset to write is indexed or iterated, not a {type(source).__name__}; mldf.open(path)?"
+        )
+    if hasattr(source, "__dataframe__"):  # indexed by column, or by label
+        raise WrongTypeError(
+            f"a {type(source).__name__} has columns: write a dict of them, {{'label': table['label'].to_numpy(), ...}}"
+        )
     total = None
     if hasattr(source, "__len__"):
         with contextlib.suppress(TypeError):  # torch's IterableDataset without a length

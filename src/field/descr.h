@@ -26,7 +26,8 @@ struct descr {
     size_t leaf_count, leaf_capacity;
     mldf_buffer paths;
     uint32_t itemsize, align;
-    bool bare; /* one plain member without a name */
+    bool bare;   /* one plain member without a name */
+    bool padded; /* some bytes belong to no member */
 };
 
 /* `at` is the node of the descr list. A caller may give one integer as shape, a file may not. MLDF_E_SCHEMA with the

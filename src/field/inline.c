@@ -26,6 +26,17 @@ static void inline_unbind(void *user, void *state) {
     free(state);
 }
 
+static uint64_t member_bytes(const struct descr *descr) {
+    uint64_t all = 0;
+    for (size_t i = 0; i < descr->leaf_count; i++) {
+        uint64_t one = descr->leaves[i].itemsize;
+        for (uint32_t k = 0; k < descr->leaves[i].ndim; k++)
+            one *= descr->leaves[i].dims[k];
+        all += one;
+    }
+    return all;
+}
+
 static mldf_status inline_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
                                mldf_error *err) {
     struct json json = {0};
@@ -40,6 +51,7 @@ static mldf_status inline_bind(void *user, const char *arguments, mldf_record_la
         inline_unbind(user, descr);
         return status;
     }
+    descr->padded = member_bytes(descr) != descr->itemsize;
     *layout = (mldf_record_layout){descr->itemsize, descr->align, 0, false};
     *state = descr;
     return MLDF_OK;
@@ -80,20 +92,42 @@ static mldf_status check_array(const struct descr *descr, const mldf_value *valu
     return MLDF_OK;
 }
 
-/* All elements of a leaf, in order, without recursion: an index for each dimension. */
+/* All elements of a leaf, in order, without recursion: an index for each dimension, zeros at first. */
+static uint32_t element(const struct descr_leaf *leaf, const uint32_t *index) {
+    uint32_t offset = leaf->offset;
+    for (uint32_t i = 0; i < leaf->ndim; i++)
+        offset += index[i] * leaf->strides[i];
+    return offset;
+}
+
+static bool next_element(const struct descr_leaf *leaf, uint32_t *index) {
+    uint32_t k = leaf->ndim;
+    while (k > 0 && ++index[k - 1] == leaf->dims[k - 1])
+        index[--k] = 0;
+    return k > 0;
+}
+
 static bool unicode_is_valid(const struct descr_leaf *leaf, const uint8_t *record) {
     uint32_t index[MLDF_MAX_DIMS] = {0};
-    for (;;) {
-        uint32_t offset = leaf->offset, k = leaf->ndim;
-        for (uint32_t i = 0; i < leaf->ndim; i++)
-            offset += index[i] * leaf->strides[i];
+    do {
+        uint32_t offset = element(leaf, index);
         for (uint32_t i = 0; i < leaf->itemsize; i += 4)
             if (mldfi_load_u32(record + offset + i) > LAST_CHARACTER)
                 return false;
-        while (k > 0 && ++index[k - 1] == leaf->dims[k - 1])
-            index[--k] = 0;
-        if (k == 0)
-            return true;
+    } while (next_element(leaf, index));
+    return true;
+}
+
+/* The members alone: what a program has between them is whatever was in its memory, and none of the file's business. */
+static void copy_members(const struct descr *descr, uint8_t *record, const uint8_t *from) {
+    memset(record, 0, descr->itemsize);
+    for (size_t i = 0; i < descr->leaf_count; i++) {
+        const struct descr_leaf *leaf = &descr->leaves[i];
+        uint32_t index[MLDF_MAX_DIMS] = {0};
+        do {
+            uint32_t offset = element(leaf, index);
+            memcpy(record + offset, from + offset, leaf->itemsize);
+        } while (next_element(leaf, index));
     }
 }
 
@@ -127,7 +161,9 @@ static mldf_status inline_encode(void *user, const void *state, const mldf_value
         return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes, and the field's records have %" PRIu32, value->bytes,
                           descr->itemsize);
     status = check_unicode(descr, value->data, MLDF_E_RANGE, err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK && descr->padded)
+        copy_members(descr, record, value->data);
+    else if (status == MLDF_OK)
         memcpy(record, value->data, descr->itemsize);
     return status;
 }

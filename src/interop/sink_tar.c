@@ -23,6 +23,7 @@ struct tar_sink {
     uint64_t samples;
     struct name_set *seen; /* a key that comes twice would be one sample when read back */
     mldf_buffer key, extension, text;
+    mldf_buffer extensions; /* of one sample: lower case, terminated, one after the other */
     const mldf_context *context;
     bool warned; /* of keys that were cut */
 };
@@ -32,6 +33,7 @@ static void free_sink(struct tar_sink *s) {
     mldfi_name_set_free(s->seen);
     mldf_buffer_free(&s->key);
     mldf_buffer_free(&s->extension);
+    mldf_buffer_free(&s->extensions);
     mldf_buffer_free(&s->text);
     free(s);
 }
@@ -87,6 +89,10 @@ static mldf_status make_number(struct tar_sink *s, const mldf_value *value, stru
         mldfi_format_double(number, value->as.f);
     mldf_status status = mldfi_buffer_append_text(&s->text, number, err);
     *out = (struct part){s->text.data, s->text.size, value->kind == MLDF_KIND_FLOAT ? "txt" : "cls", false};
+    if (value->kind == MLDF_KIND_UINT) { /* uint64, and half of its numbers are more than a .cls holds */
+        out->extension = "json";
+        out->made = true;
+    }
     return status;
 }
 
@@ -183,6 +189,22 @@ static mldf_status claim_key(struct tar_sink *s, const char *key, size_t key_byt
     return status;
 }
 
+/* Members of one name would be one when the archive is unpacked, and none when it is read: readers do not tell upper from lower case. */
+static mldf_status claim_extension(struct tar_sink *s, mldf_error *err) {
+    size_t first = s->extensions.size, bytes = s->extension.size;
+    mldf_status status = mldf_buffer_append(&s->extensions, s->extension.data, bytes, err);
+    if (status < 0)
+        return status;
+    char *all = (char *)s->extensions.data, *name = all + first;
+    for (size_t i = 0; i < bytes; i++)
+        name[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    for (const char *other = all; other < name; other += strlen(other) + 1)
+        if (strcmp(other, name) == 0)
+            return mldfi_fail(err, MLDF_E_SCHEMA,
+                              "two fields would be the member .%s of a sample; leave one of them out", name);
+    return MLDF_OK;
+}
+
 /* One value: with `really` false only its name is looked at. */
 static mldf_status put(struct tar_sink *s, const struct picture *picture, const mldf_field *field,
                        const mldf_value *value, bool really, mldf_error *err) {
@@ -201,6 +223,8 @@ static mldf_status put(struct tar_sink *s, const struct picture *picture, const 
     if (status < 0)
         return status;
     const char *key = (const char *)s->key.data, *extension = (const char *)s->extension.data;
+    if (!really && (status = claim_extension(s, err)) < 0)
+        return status;
     return really ? mldfi_tar_writer_part(s->writer, key, extension, part.data, part.bytes, err)
                   : mldfi_tar_writer_check(s->writer, key, extension, err);
 }
@@ -209,6 +233,7 @@ static mldf_status put(struct tar_sink *s, const struct picture *picture, const 
 static mldf_status put_all(struct tar_sink *s, const struct sink_kit *kit, const mldf_value *values, bool really,
                            mldf_error *err) {
     bool any = false;
+    s->extensions.size = 0;
     for (size_t i = 0; i < s->count; i++) {
         const mldf_field *field = mldf_schema_field(s->schema, i);
         if (!has_part(field, &values[i]))

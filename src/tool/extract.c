@@ -18,6 +18,7 @@
 #include "util/error.h"
 #include "util/json.h"
 #include "util/options.h"
+#include "util/utf8.h"
 
 /* A name has at most 255 bytes: a longer part of a key is cut and ends with its hash. */
 enum { MANIFEST_BYTES = 1 << 18, PART_MAX = 150, PART_CUT = 130 };
@@ -200,6 +201,8 @@ static mldf_status write_file(struct extraction *x, const mldf_value *value, mld
         status = mldfi_fd_write_all(fd, x->header.data, x->header.size, err);
     if (status == MLDF_OK && value->bytes)
         status = mldfi_fd_write_all(fd, value->data, (size_t)value->bytes, err);
+    if (status < 0)
+        mldfi_error_prefix(err, "%s", (const char *)x->name.data);
     if (close(fd) != 0 && status == MLDF_OK)
         status = mldfi_fail(err, MLDF_E_IO, "%s cannot be completed", (const char *)x->name.data);
     x->bytes += x->header.size + value->bytes;
@@ -208,6 +211,8 @@ static mldf_status write_file(struct extraction *x, const mldf_value *value, mld
 
 static mldf_status flush_lines(struct extraction *x, mldf_error *err) {
     mldf_status status = x->lines.size ? mldfi_fd_write_all(x->manifest, x->lines.data, x->lines.size, err) : MLDF_OK;
+    if (status < 0)
+        mldfi_error_prefix(err, "manifest.jsonl");
     x->bytes += x->lines.size;
     x->lines.size = 0;
     return status;
@@ -260,6 +265,9 @@ static mldf_status extract_one(struct extraction *x, uint64_t sample, mldf_error
     mldf_status status = mldfi_buffer_append_text(&x->lines, "{", err);
     if (status == MLDF_OK && mldf_reader_has_keys(x->reader)) {
         status = mldf_reader_key(x->reader, sample, &x->key_scratch, &key, &key_bytes, err);
+        if (status == MLDF_OK && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
+            status = mldfi_fail(err, MLDF_E_KEY, "the key of sample %" PRIu64 " is not UTF-8, as a manifest has to be",
+                                sample);
         if (status == MLDF_OK)
             status = mldfi_buffer_printf(&x->lines, err, "\"%s\":", x->key_name);
         if (status == MLDF_OK)

@@ -70,6 +70,19 @@ static mldf_status put_void(const struct json_node *n, uint8_t *dst, uint64_t by
     return MLDF_OK;
 }
 
+/* {"hex":"ff80"}: bytes that are no text, as the manifest of extract has them. */
+static mldf_status put_hex_object(const struct json *json, uint32_t node, uint8_t *dst, uint64_t room,
+                                  mldf_error *err) {
+    uint32_t at = mldfi_json_find(json, node, "hex");
+    if (at == UINT32_MAX || json->nodes[node].count != 1 || json->nodes[at].kind != MLDFI_JSON_STRING)
+        return mldfi_fail(err, MLDF_E_TYPE, "a string, or {\"hex\": \"...\"}, belongs here");
+    uint64_t bytes = json->nodes[at].text_bytes / 2;
+    if (bytes > room)
+        return mldfi_fail(err, MLDF_E_RANGE, "%llu bytes, and the member has %llu", (unsigned long long)bytes,
+                          (unsigned long long)room);
+    return put_void(&json->nodes[at], dst, bytes, err);
+}
+
 /* "|S16", "<U8", "|V4": strings of fixed length. */
 static mldf_status put_string(struct record_walk *w, char code, uint64_t length, uint32_t node, mldf_error *err) {
     const struct json_node *n = &w->json->nodes[node];
@@ -77,6 +90,8 @@ static mldf_status put_string(struct record_walk *w, char code, uint64_t length,
     mldf_status status = need(w, (size_t)(code == 'U' ? length * 4 : length), &dst, err);
     if (status < 0)
         return status;
+    if (code == 'S' && n->kind == MLDFI_JSON_OBJECT)
+        return put_hex_object(w->json, node, dst, length, err);
     if (n->kind != MLDFI_JSON_STRING)
         return mldfi_fail(err, MLDF_E_TYPE, "a string belongs here");
     if (code == 'U')

@@ -9,6 +9,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/json.h"
+#include "util/utf8.h"
 
 struct record_walk {
     const struct json *descr;
@@ -51,8 +52,17 @@ static mldf_status put_hex(struct record_walk *w, size_t bytes) {
     mldf_status status = mldfi_buffer_append_text(w->out, "\"", w->err);
     for (size_t i = 0; status == MLDF_OK && i < bytes; i++)
         status = mldfi_buffer_printf(w->out, w->err, "%02x", w->at[i]);
-    w->at += bytes;
     return status < 0 ? status : mldfi_buffer_append_text(w->out, "\"", w->err);
+}
+
+/* Bytes that are text are a string; others, which JSON does not hold, {"hex":"ff80"}. inline_value.c reads both. */
+static mldf_status put_bytes(struct record_walk *w, size_t bytes) {
+    if (mldfi_utf8_valid_prefix(w->at, bytes) == bytes)
+        return mldfi_json_append_string(w->out, (const char *)w->at, bytes, w->err);
+    mldf_status status = mldfi_buffer_append_text(w->out, "{\"hex\":", w->err);
+    if (status == MLDF_OK)
+        status = put_hex(w, bytes);
+    return status < 0 ? status : mldfi_buffer_append_text(w->out, "}", w->err);
 }
 
 static mldf_status put_wide(struct record_walk *w, size_t count) {
@@ -90,16 +100,16 @@ static mldf_status put_string(struct record_walk *w, const struct json_node *typ
     uint64_t bytes = code == 'U' ? 4 * length : length;
     if (bytes > (uint64_t)(w->end - w->at))
         return mldfi_fail(w->err, MLDF_E_CORRUPT, "the members pass the end of the record");
-    if (code == 'V')
-        return put_hex(w, (size_t)bytes);
     mldf_status status;
-    if (code == 'U') {
+    if (code == 'V') {
+        status = put_hex(w, (size_t)bytes);
+    } else if (code == 'U') {
         status = put_wide(w, (size_t)length);
     } else {
         size_t used = (size_t)length;
         while (used > 0 && w->at[used - 1] == 0)
             used--;
-        status = mldfi_json_append_string(w->out, (const char *)w->at, used, w->err);
+        status = put_bytes(w, used);
     }
     w->at += bytes;
     return status;

@@ -66,6 +66,28 @@ static void json_is_validated_with_the_position(void) {
     mldf_schema_free(s);
 }
 
+static void json_refuses_keys_that_are_there_twice(void) {
+    static const char *const twice[] = {"{\"1\":2,\"1\":2}", "[{\"a\":{\"b\":1,\"c\":2,\"b\":3}}]",
+                                        "{\"a\":1,\"\\u0061\":2}"};
+    static const char *const once[] = {"{\"a\":{\"a\":1},\"b\":{\"a\":1}}", "[\"::\",\"::\"]", "{\":\":1,\"::\":2}"};
+    mldf_error err;
+    struct encoded e;
+    mldf_schema *s = one_field(MLDF_JSON, NULL, 0, &err);
+    for (size_t i = 0; i < 3; i++) {
+        mldf_value v = value_of(MLDF_KIND_TEXT, twice[i], strlen(twice[i]));
+        CHECK_STATUS(MLDF_E_SYNTAX, encode(s, &v, &e, &err), &err);
+        CHECK_CONTAINS("is there twice", err.message);
+        e.payload = v.data;
+        e.payload_bytes = v.bytes;
+        CHECK_STATUS(MLDF_E_CORRUPT, check_deep(s, &e, &err), &err);
+        CHECK_EQ_U64(PAYLOAD_AT, err.offset);
+        v = value_of(MLDF_KIND_TEXT, once[i], strlen(once[i]));
+        CHECK_OK(encode(s, &v, &e, &err), &err);
+        CHECK_OK(check_deep(s, &e, &err), &err);
+    }
+    mldf_schema_free(s);
+}
+
 static void text_is_validated_with_the_position(void) {
     mldf_error err;
     struct encoded e;
@@ -147,6 +169,7 @@ int main(int argc, char **argv) {
     RUN(payload_points_to_the_value_without_a_copy);
     RUN(empty_bytes_and_text_are_values_and_empty_json_is_not);
     RUN(json_is_validated_with_the_position);
+    RUN(json_refuses_keys_that_are_there_twice);
     RUN(text_is_validated_with_the_position);
     RUN(records_have_the_specified_form);
     RUN(stored_values_are_checked_before_they_are_copied);

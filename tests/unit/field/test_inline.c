@@ -122,6 +122,22 @@ static void bare_struct_and_bfloat16_are_possible(void) {
     mldf_schema_free(s);
 }
 
+static void padding_is_zero_whatever_was_there(void) {
+    static const char *const descr =
+        "[[\"a\",\"|u1\"],[\"\",\"|V3\"],[\"c\",[[\"d\",\"<u2\"],[\"\",\"|V1\"],[\"e\",\"|u1\",[2]]],[2]]]";
+    static const uint8_t wanted[14] = {1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1};
+    mldf_error err;
+    struct encoded e;
+    uint8_t given[14];
+    memset(given, 1, sizeof given);
+    mldf_schema *s = inline_field(descr, &err);
+    REQUIRE(s != NULL);
+    mldf_value v = value_of(MLDF_KIND_STRUCT, given, sizeof given);
+    CHECK_OK(encode(s, &v, &e, &err), &err);
+    CHECK(memcmp(wanted, e.record, sizeof wanted) == 0);
+    mldf_schema_free(s);
+}
+
 static void faulty_descr_names_the_member(void) {
     static const struct {
         const char *descr, *part;
@@ -237,6 +253,7 @@ int main(int argc, char **argv) {
     RUN(bare_member_is_an_array);
     RUN(struct_is_its_bytes);
     RUN(bare_struct_and_bfloat16_are_possible);
+    RUN(padding_is_zero_whatever_was_there);
     RUN(faulty_descr_names_the_member);
     RUN(members_and_paths_are_bounded);
     RUN(random_texts_never_do_harm);
