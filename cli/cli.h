@@ -75,6 +75,9 @@ __attribute__((format(printf, 2, 3))) int usage_error(const struct invocation *i
 int report_error(const struct invocation *invocation, const char *file, const mldf_error *err);
 int exit_code_of(mldf_status status);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
+/* As note, but an error: said with -q too. Returns code. */
+__attribute__((format(printf, 3, 4))) int complain(const struct invocation *invocation, int code, const char *format,
+                                                   ...);
 
 /* ---- Warnings (warnings.c) -------------------------------------------------------------------------------------------- */
 
@@ -175,6 +178,8 @@ void render_hex(const uint8_t *data, size_t bytes); /* as a string */
 
 /* ---- Progress and signals (progress.c, signals.c) ---------------------------------------------------------------------- */
 
+/* First of all: no file may get the number of a standard stream that is closed. */
+void streams_open(void);
 void signals_install(void);
 bool interrupted(void);
 void progress_begin(const struct invocation *invocation);
@@ -188,8 +193,11 @@ void format_count(char out[32], uint64_t count);
 
 /* ---- Shared between commands ------------------------------------------------------------------------------------------ */
 
+/* Is any of the files - , which is read at random and so cannot be standard input? EXIT_FINE or the code to end with. */
+int check_no_stdin(const struct invocation *invocation, size_t begin, size_t end);
 /* Opens a file for reading with the invocation's secret; EXIT_FINE or the code to end with. */
 int open_reader(const struct invocation *invocation, const char *path, bool verify, mldf_reader **out);
+bool same_file(const char *a, const char *b);
 /* -f must not put OUT in the place of a file that the command reads: a source (where told), a key, a card, a schema. */
 int check_out_is_no_input(const struct invocation *invocation, const char *out, bool sources);
 /* --encode and its like as the arguments of an image field; empty when none is given (picture_options.c). */

@@ -47,7 +47,9 @@ static int run(struct invocation *v) {
         return usage_error(v, "a field's name has at most %d bytes", MLDF_NAME_MAX);
     memcpy(name, v->files[1], bytes);
     name[bytes] = 0;
-    int code = fill_options(v, &adding, &schema);
+    int code = check_no_stdin(v, 0, 1);
+    if (code == EXIT_FINE)
+        code = fill_options(v, &adding, &schema);
     if (code == EXIT_FINE) {
         pack_report_begin(&report, v);
         if (mldf_add_field(path, name, equals + 1, &adding, &result, &err) < 0)

@@ -22,6 +22,8 @@ static int run(struct invocation *v) {
     if (!parse_on_error(v, &packing.skip_bad_rows) || !parse_format(v, &packing.format) ||
         !parse_layout(v, &packing.layout) || !parse_threads(v, &packing.writer.threads))
         return EXIT_USAGE;
+    if (check_no_stdin(v, 0, 1) != EXIT_FINE)
+        return EXIT_USAGE;
     pack_report_begin(&report, v);
     packing.writer.context = v->context;
     packing.writer.secret = v->secret;

@@ -69,6 +69,8 @@ static int run(struct invocation *v) {
     memset(&result, 0, sizeof result);
     if (out && strcmp(out, "-") == 0)
         return usage_error(v, "-o -: repair writes a file, not a stream");
+    if (check_no_stdin(v, 0, 1) != EXIT_FINE)
+        return EXIT_USAGE;
     if (option_given(v, "force") && check_out_is_no_input(v, out, true) != EXIT_FINE)
         return EXIT_USAGE;
     if (!parse_threads(v, &repairing.threads))

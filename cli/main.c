@@ -129,6 +129,7 @@ static bool is_called(const char *path, const char *name) {
 }
 
 int main(int argc, char **argv) {
+    streams_open();
     signals_install();
     if (argc > 0 && is_called(argv[0], command_tar_to_tbl.name)) {
         if (argc == 2 && strcmp(argv[1], "--version") == 0) {

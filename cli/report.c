@@ -25,14 +25,27 @@ static const char *prefix(const struct invocation *v) {
     return v && v->command ? command_prefix(v->command) : "mldf ";
 }
 
-int usage_error(const struct invocation *v, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
+static void say(const struct invocation *v, const char *format, va_list args) {
+    progress_clear();
     fprintf(stderr, "%s%s: ", prefix(v), command_name(v));
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
+}
+
+int usage_error(const struct invocation *v, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(v, format, args);
     va_end(args);
     return EXIT_USAGE;
+}
+
+int complain(const struct invocation *v, int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(v, format, args);
+    va_end(args);
+    return code;
 }
 
 /* The library's messages often name the file already: "x.mldf cannot be opened" becomes "x.mldf: cannot be opened". */
@@ -53,10 +66,7 @@ void note(const struct invocation *v, const char *format, ...) {
     va_list args;
     if (v->quiet)
         return;
-    progress_clear();
     va_start(args, format);
-    fprintf(stderr, "%s%s: ", prefix(v), command_name(v));
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    say(v, format, args);
     va_end(args);
 }

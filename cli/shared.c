@@ -7,6 +7,13 @@
 
 #include "cli.h"
 
+int check_no_stdin(const struct invocation *v, size_t begin, size_t end) {
+    for (size_t i = begin; i < end && i < v->file_count; i++)
+        if (strcmp(v->files[i], "-") == 0)
+            return usage_error(v, "files are read at random: standard input cannot be, give a file");
+    return EXIT_FINE;
+}
+
 int open_reader(const struct invocation *v, const char *path, bool verify, mldf_reader **out) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
     mldf_error err;
@@ -20,7 +27,7 @@ int open_reader(const struct invocation *v, const char *path, bool verify, mldf_
     return EXIT_FINE;
 }
 
-static bool same_file(const char *a, const char *b) {
+bool same_file(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
@@ -31,11 +38,11 @@ int check_out_is_no_input(const struct invocation *v, const char *out, bool sour
         return EXIT_FINE;
     for (size_t i = 0; sources && i < v->file_count; i++)
         if (same_file(out, v->files[i]))
-            return usage_error(v, "-o %s is the same file as %s, which is read and not replaced", out, v->files[i]);
+            return usage_error(v, "%s is the same file as %s, which is read and not replaced", out, v->files[i]);
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const char *path = option_value(v, inputs[i]);
         if (path && same_file(out, path))
-            return usage_error(v, "-o %s is the same file as --%s %s, which is read and not replaced", out, inputs[i],
+            return usage_error(v, "%s is the same file as --%s %s, which is read and not replaced", out, inputs[i],
                                path);
     }
     return EXIT_FINE;
