@@ -53,6 +53,12 @@ static int unknown_command(const char *name) {
         names[count] = commands[count]->name;
         count++;
     }
+    if (name[0] == '-') {
+        fprintf(stderr,
+                "mldf: %s: options stand behind the command: mldf COMMAND %s ...; mldf --help lists the commands\n",
+                name, name);
+        return EXIT_USAGE;
+    }
     const char *near = nearest(name, names, count);
     fprintf(stderr, "mldf: no command is named '%s'", name);
     if (near)

@@ -80,7 +80,7 @@ int out_finish(const struct invocation *v, int code) {
         raise(SIGPIPE);
     }
     if (failure == EINTR)
-        return EXIT_INTERRUPTED;
+        return code == EXIT_INTERRUPTED ? code : complain(v, EXIT_INTERRUPTED, "interrupted");
     if (failure) {
         fprintf(stderr, "mldf%s%s: cannot write to standard output: %s\n", v ? " " : "", v ? v->command->name : "",
                 strerror(failure));

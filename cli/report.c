@@ -1,6 +1,7 @@
 /* Messages on stderr and the exit code that goes with a status. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -48,8 +49,19 @@ int complain(const struct invocation *v, int code, const char *format, ...) {
     return code;
 }
 
+/* A name as the library's messages have it: control characters, which a terminal may obey, become question marks. NULL: no memory. */
+static char *one_line(const char *text) {
+    char *copy = strdup(text);
+    for (char *p = copy; p && *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
+    return copy;
+}
+
 /* The library's messages often name the file already: "x.mldf cannot be opened" becomes "x.mldf: cannot be opened". */
-int report_error(const struct invocation *v, const char *file, const mldf_error *err) {
+int report_error(const struct invocation *v, const char *path, const mldf_error *err) {
+    char *name = path ? one_line(path) : NULL;
+    const char *file = name ? name : path;
     progress_clear();
     if (err->status == MLDF_E_CANCELLED && interrupted())
         fprintf(stderr, "%s%s: interrupted\n", prefix(v), command_name(v));
@@ -59,6 +71,7 @@ int report_error(const struct invocation *v, const char *file, const mldf_error 
         fprintf(stderr, "%s%s: %s: %s\n", prefix(v), command_name(v), file, err->message);
     else
         fprintf(stderr, "%s%s: %s\n", prefix(v), command_name(v), err->message);
+    free(name);
     return exit_code_of(err->status);
 }
 

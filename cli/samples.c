@@ -270,7 +270,7 @@ static int print_all(const struct invocation *v, struct selection *s) {
     for (uint64_t i = 0; i < count && i < s->limit && code == EXIT_FINE && !out_failed(); i++) {
         uint64_t sample = s->list ? s->list[i] : s->begin + i;
         if (interrupted())
-            code = EXIT_INTERRUPTED;
+            code = complain(v, EXIT_INTERRUPTED, "interrupted");
         else if (print_one(v, s, sample, values, raw, &err) < 0)
             code = report_error(v, s->path, &err);
     }

@@ -22,6 +22,16 @@ mkdir out
 interrupt 'out/.*' extract a.mldf -o out/x
 interrupt 'out/.*' split a.mldf -o out/{:05d}.mldf --count 5
 check test -z "$(ls -A out)"
+# What is printed, to a pipe that nobody empties.
+python3 - "$MLDF" >result 2>messages <<'END'
+import signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "cat", "a.mldf"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+p.stdout.read(1)
+p.send_signal(signal.SIGINT)
+_, said = p.communicate(timeout=20)
+print(p.returncode, said.decode().strip())
+END
+check grep -qx '130 mldf cat: interrupted' result
 # A source that never ends.
 mkfifo source
 python3 - "$MLDF" >result 2>messages <<'END'
