@@ -89,6 +89,11 @@ static int run(struct invocation *v) {
     mldf_status status = mldf_repair(path, out, &repairing, &result, &err);
     if (v->json)
         json_result(&result, status < 0 ? &err : NULL, seconds_since(started));
+    int code = status < 0 ? report_foreign(v, path, &err,
+                                           "only MLDF files are mended; convert --on-error=skip saves what is whole")
+                          : EXIT_FINE;
+    if (code != EXIT_FINE)
+        return code;
     if (status < 0)
         return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
     if (!v->json)

@@ -1,5 +1,6 @@
 /* What several commands have in common: opening a reader, the options of writers, the report of pack and its kin. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -126,6 +127,17 @@ int choose_secret(const struct invocation *v, const char *const *sources, size_t
             writer->secret = v->secret;
     }
     return EXIT_FINE;
+}
+
+int report_foreign(const struct invocation *v, const char *path, const mldf_error *err, const char *advice) {
+    mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
+    mldf_reader *reader;
+    char format[16];
+    if (err->status != MLDF_E_MAGIC || mldf_reader_open(path, &reading, &reader, NULL) < 0)
+        return EXIT_FINE;
+    snprintf(format, sizeof format, "%s", mldf_reader_format(reader));
+    mldf_reader_close(reader);
+    return usage_error(v, "%s: is a %s file: %s", path, format, advice);
 }
 
 int report_failure(const struct invocation *v, const char *file, const char *out, const mldf_error *err) {

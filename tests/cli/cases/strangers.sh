@@ -57,3 +57,14 @@ stranger t.parquet 'a Parquet file'
 stranger "$source_dir/tests/data/images/rgb.jpg" 'a JPEG picture'
 expect_error 3 't.csv.gz: is compressed with gzip' mldf pack t.csv.gz -o x.mldf
 check test ! -e x.mldf
+
+# What only MLDF files can do is not said of a whole file of another format as if it were damaged.
+for file in a.tar "$source_dir/tests/golden/tbl/v1_4samples.tbl"; do
+    cp "$file" foreign
+    expect_error 2 'foreign: is a t' mldf repair foreign
+    expect_error 2 'only MLDF files are mended' mldf repair foreign -o x.mldf
+    expect_error 2 'only MLDF files grow' mldf append foreign parts/s1.cls --format csv
+    expect_error 2 'only MLDF files grow' mldf add-field foreign n=parts/s1.cls --format csv
+    check cmp foreign "$file"
+done
+expect_error 1 'nothing can be saved' mldf repair t.parquet -o x.mldf
