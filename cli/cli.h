@@ -136,6 +136,8 @@ void out_bytes(const void *data, size_t bytes);
 void out_text(const char *text);
 __attribute__((format(printf, 1, 2))) void out_printf(const char *format, ...);
 void out_char(char c);
+/* Standard output was closed by its reader, as the library found out. */
+void out_broken(void);
 /* True once a write failed: stop producing. */
 bool out_failed(void);
 void out_flush(void);
@@ -181,6 +183,8 @@ void render_hex(const uint8_t *data, size_t bytes); /* as a string */
 /* First of all: no file may get the number of a standard stream that is closed. */
 void streams_open(void);
 void signals_install(void);
+/* For a command whose result goes to standard output: it has no files to remove, and a pipe that nobody empties would hold it up. */
+void signals_end_at_once(void);
 bool interrupted(void);
 void progress_begin(const struct invocation *invocation);
 bool progress_hook(void *user, const mldf_progress *progress);

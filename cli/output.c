@@ -69,6 +69,10 @@ void out_printf(const char *format, ...) {
     va_end(args);
 }
 
+void out_broken(void) {
+    failure = EPIPE;
+}
+
 bool out_failed(void) {
     return failure != 0;
 }

@@ -1,4 +1,5 @@
 /* Messages on stderr and the exit code that goes with a status. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,9 @@ int report_error(const struct invocation *v, const char *path, const mldf_error 
     char *name = path ? one_line(path) : NULL;
     const char *file = name ? name : path;
     progress_clear();
-    if (err->status == MLDF_E_CANCELLED && interrupted())
+    if (err->sys_errno == EPIPE) /* a dataset written to a pipe: as for what cat prints */
+        out_broken();
+    else if (err->status == MLDF_E_CANCELLED && interrupted())
         fprintf(stderr, "%s%s: interrupted\n", prefix(v), command_name(v));
     else if (file && strncmp(err->message, file, strlen(file)) == 0 && err->message[strlen(file)] == ' ')
         fprintf(stderr, "%s%s: %s:%s\n", prefix(v), command_name(v), file, err->message + strlen(file));

@@ -104,6 +104,7 @@ int check_output(const struct invocation *v, const char *out) {
         return usage_error(v, "--json and -o - would both write to standard output");
     if (isatty(STDOUT_FILENO))
         return usage_error(v, "standard output is a terminal: binary data is not written to it");
+    signals_end_at_once();
     return EXIT_FINE;
 }
 

@@ -8,12 +8,19 @@
 
 #include "cli.h"
 
-static volatile sig_atomic_t count;
+static volatile sig_atomic_t count, at_once;
 
 static void on_signal(int number) {
+    static const char text[] = "mldf: interrupted\n";
     (void)number;
-    if (++count > 1)
+    if (at_once && count == 0 && write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        count++;
+    if (++count > 1 || at_once)
         _exit(EXIT_INTERRUPTED);
+}
+
+void signals_end_at_once(void) {
+    at_once = 1;
 }
 
 void signals_install(void) {

@@ -200,6 +200,8 @@ static mldf_status write_file(struct extraction *x, const mldf_value *value, mld
         status = mldfi_fd_write_all(fd, x->header.data, x->header.size, err);
     if (status == MLDF_OK && value->bytes)
         status = mldfi_fd_write_all(fd, value->data, (size_t)value->bytes, err);
+    if (status < 0)
+        mldfi_error_prefix(err, "%s", (const char *)x->name.data);
     if (close(fd) != 0 && status == MLDF_OK)
         status = mldfi_fail(err, MLDF_E_IO, "%s cannot be completed", (const char *)x->name.data);
     x->bytes += x->header.size + value->bytes;
