@@ -6,8 +6,7 @@
 #include "cli.h"
 
 static int no_memory(const struct invocation *v) {
-    note(v, "no memory");
-    return EXIT_ENVIRONMENT;
+    return complain(v, EXIT_ENVIRONMENT, "no memory");
 }
 
 static int add_range(const struct invocation *v, struct choice *choice, uint64_t begin, uint64_t end) {
@@ -67,10 +66,9 @@ static int add_samples(const struct invocation *v, const mldf_reader *reader, co
     }
     if (!good)
         return usage_error(v, "--samples: '%.*s' is not a sample number", (int)(bytes < 60 ? bytes : 60), word);
-    if (negative ? value == 0 || value > count : value >= count) {
-        note(v, "%s: there is no sample %.*s: the file has %" PRIu64, path, (int)bytes, word, count);
-        return EXIT_DATA;
-    }
+    if (negative ? value == 0 || value > count : value >= count)
+        return complain(v, EXIT_DATA, "%s: there is no sample %.*s: the file has %" PRIu64, path, (int)bytes, word,
+                        count);
     begin = negative ? count - value : value;
     return add_range(v, choice, begin, begin + 1);
 }

@@ -75,6 +75,9 @@ __attribute__((format(printf, 2, 3))) int usage_error(const struct invocation *i
 int report_error(const struct invocation *invocation, const char *file, const mldf_error *err);
 int exit_code_of(mldf_status status);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
+/* As note, but an error: said with -q too. Returns code. */
+__attribute__((format(printf, 3, 4))) int complain(const struct invocation *invocation, int code, const char *format,
+                                                   ...);
 
 /* ---- Warnings (warnings.c) -------------------------------------------------------------------------------------------- */
 
@@ -133,6 +136,8 @@ void out_bytes(const void *data, size_t bytes);
 void out_text(const char *text);
 __attribute__((format(printf, 1, 2))) void out_printf(const char *format, ...);
 void out_char(char c);
+/* Standard output was closed by its reader, as the library found out. */
+void out_broken(void);
 /* True once a write failed: stop producing. */
 bool out_failed(void);
 void out_flush(void);
@@ -175,7 +180,11 @@ void render_hex(const uint8_t *data, size_t bytes); /* as a string */
 
 /* ---- Progress and signals (progress.c, signals.c) ---------------------------------------------------------------------- */
 
+/* First of all: no file may get the number of a standard stream that is closed. */
+void streams_open(void);
 void signals_install(void);
+/* For a command whose result goes to standard output: it has no files to remove, and a pipe that nobody empties would hold it up. */
+void signals_end_at_once(void);
 bool interrupted(void);
 void progress_begin(const struct invocation *invocation);
 bool progress_hook(void *user, const mldf_progress *progress);
@@ -188,8 +197,11 @@ void format_count(char out[32], uint64_t count);
 
 /* ---- Shared between commands ------------------------------------------------------------------------------------------ */
 
+/* Is any of the files - , which is read at random and so cannot be standard input? EXIT_FINE or the code to end with. */
+int check_no_stdin(const struct invocation *invocation, size_t begin, size_t end);
 /* Opens a file for reading with the invocation's secret; EXIT_FINE or the code to end with. */
 int open_reader(const struct invocation *invocation, const char *path, bool verify, mldf_reader **out);
+bool same_file(const char *a, const char *b);
 /* -f must not put OUT in the place of a file that the command reads: a source (where told), a key, a card, a schema. */
 int check_out_is_no_input(const struct invocation *invocation, const char *out, bool sources);
 /* --encode and its like as the arguments of an image field; empty when none is given (picture_options.c). */
@@ -219,6 +231,9 @@ int check_output(const struct invocation *invocation, const char *out);
 /* The secret of a file made from others: --encrypt, or, unless --decrypt is given, what opened them when one is encrypted. */
 int choose_secret(const struct invocation *invocation, const char *const *sources, size_t count,
                   mldf_writer_options *writer);
+/* err came of a command that changes or mends MLDF files alone. If path is a whole file of another format, says so, with advice, and
+ * returns the code to end with; else EXIT_FINE. */
+int report_foreign(const struct invocation *invocation, const char *path, const mldf_error *err, const char *advice);
 /* A failure of a command that makes OUT from FILE: names the file that it is about. */
 int report_failure(const struct invocation *invocation, const char *file, const char *out, const mldf_error *err);
 /* One side of A:B as Python has it: negative counts from the end, beyond the ends is cut. */

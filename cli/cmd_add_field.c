@@ -47,13 +47,18 @@ static int run(struct invocation *v) {
         return usage_error(v, "a field's name has at most %d bytes", MLDF_NAME_MAX);
     memcpy(name, v->files[1], bytes);
     name[bytes] = 0;
-    int code = fill_options(v, &adding, &schema);
+    int code = check_no_stdin(v, 0, 1);
+    if (code == EXIT_FINE)
+        code = fill_options(v, &adding, &schema);
     if (code == EXIT_FINE) {
         pack_report_begin(&report, v);
-        if (mldf_add_field(path, name, equals + 1, &adding, &result, &err) < 0)
-            code = report_failure(v, path, strcmp(equals + 1, "-") == 0 ? "(standard input)" : equals + 1, &err);
-        else
+        if (mldf_add_field(path, name, equals + 1, &adding, &result, &err) < 0) {
+            code = report_foreign(v, path, &err, "only MLDF files grow; convert makes one of it");
+            if (code == EXIT_FINE)
+                code = report_failure(v, path, strcmp(equals + 1, "-") == 0 ? "(standard input)" : equals + 1, &err);
+        } else {
             pack_report_end(&report, &result, "extended", path);
+        }
     }
     mldf_schema_free(schema);
     return code;

@@ -22,6 +22,8 @@ static int run(struct invocation *v) {
     if (!parse_on_error(v, &packing.skip_bad_rows) || !parse_format(v, &packing.format) ||
         !parse_layout(v, &packing.layout) || !parse_threads(v, &packing.writer.threads))
         return EXIT_USAGE;
+    if (check_no_stdin(v, 0, 1) != EXIT_FINE)
+        return EXIT_USAGE;
     pack_report_begin(&report, v);
     packing.writer.context = v->context;
     packing.writer.secret = v->secret;
@@ -36,6 +38,9 @@ static int run(struct invocation *v) {
     packing.left_out_user = &report;
     if (mldf_append(path, v->files + 1, v->file_count - 1, &packing, &result, &err) < 0) {
         pack_report_failed(&report);
+        int code = report_foreign(v, path, &err, "only MLDF files grow; convert makes one of it");
+        if (code != EXIT_FINE)
+            return code;
         /* A message about a source names it; any other is about the file. */
         for (size_t i = 1; i < v->file_count; i++)
             if (strstr(err.message, v->files[i]))

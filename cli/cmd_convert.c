@@ -22,6 +22,7 @@ static const struct option_spec options[] = {
     {0, "compress", "FIELD[=LEVEL]", "mldf: compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "mldf: train one zstd dictionary for the compressed fields"},
     {0, "encrypt", "KEYFILE", "mldf: encrypt OUT with this key; --key opens IN"},
+    {0, "decrypt", NULL, "mldf: do not encrypt OUT (default: with the secret that opened an encrypted IN)"},
     {0, "card", "FILE", "mldf: another card: a JSON object that describes the dataset"},
     {0, "page-size", "N", "mldf, beton: a power of two; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "mldf: leave the checksums out"},
@@ -40,6 +41,7 @@ static int check_convert_output(const struct invocation *v, const char *out, con
         return usage_error(v, "--json and -o - would both write to standard output");
     if (isatty(STDOUT_FILENO))
         return usage_error(v, "standard output is a terminal: binary data is not written to it");
+    signals_end_at_once();
     return EXIT_FINE;
 }
 
@@ -98,6 +100,8 @@ static int run(struct invocation *v) {
     char *text = NULL;
     memset(&extras, 0, sizeof extras);
     int code = check_convert_output(v, out, to);
+    if (code == EXIT_FINE && option_given(v, "force"))
+        code = check_out_is_no_input(v, out, true);
     if (code == EXIT_FINE)
         code = check_format(v, to);
     if (code == EXIT_FINE && !parse_on_error(v, &converting.skip_bad_samples))
@@ -105,6 +109,8 @@ static int run(struct invocation *v) {
     if (code == EXIT_FINE && ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||
                               (created && !parse_count(v, "--created", created, &converting.created))))
         code = EXIT_USAGE;
+    if (code == EXIT_FINE && option_given(v, "encrypt") && option_given(v, "decrypt"))
+        code = usage_error(v, "--encrypt and --decrypt cannot be given together");
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &converting.writer, &extras);
     if (code == EXIT_FINE && list)
@@ -117,6 +123,7 @@ static int run(struct invocation *v) {
         converting.fields = names;
         converting.drop_fields = option_given(v, "drop-fields");
         converting.lz4 = option_given(v, "lz4");
+        converting.keep_secret = !option_given(v, "decrypt");
         code = convert(v, out, &converting);
     }
     free(text);

@@ -94,6 +94,8 @@ static int run(struct invocation *v) {
     mldf_error err;
     if (max && !parse_count(v, "--max", max, &listing.max))
         return EXIT_USAGE;
+    if (check_no_stdin(v, 0, 2) != EXIT_FINE)
+        return EXIT_USAGE;
     if (v->json) {
         json_begin('{');
         json_key("differences");

@@ -22,6 +22,8 @@ static int run(struct invocation *v) {
     const char *out = option_value(v, "o"), *fields = option_value(v, "fields");
     memset(&choice, 0, sizeof choice);
     int code = out ? EXIT_FINE : usage_error(v, "-o DIR is missing");
+    if (code == EXIT_FINE && strcmp(out, "-") == 0)
+        code = usage_error(v, "-o -: extract fills a folder; cat writes to standard output");
     if (code == EXIT_FINE && fields)
         code = choose_words(v, "--fields", fields, &choice);
     if (code == EXIT_FINE)

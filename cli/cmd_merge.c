@@ -29,6 +29,8 @@ static int run(struct invocation *v) {
     const char *out = option_value(v, "o");
     memset(&extras, 0, sizeof extras);
     int code = check_output(v, out);
+    if (code == EXIT_FINE)
+        code = check_no_stdin(v, 0, v->file_count);
     if (code == EXIT_FINE && option_given(v, "force"))
         code = check_out_is_no_input(v, out, true);
     if (code == EXIT_FINE)

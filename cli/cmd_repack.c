@@ -32,7 +32,9 @@ static int run(struct invocation *v) {
         return usage_error(v, "-o -: repack writes a file, not a stream");
     pack_report_begin(&report, v);
     memset(&extras, 0, sizeof extras);
-    int code = option_given(v, "force") ? check_out_is_no_input(v, out, false) : EXIT_FINE;
+    int code = check_no_stdin(v, 0, 1);
+    if (code == EXIT_FINE && option_given(v, "force"))
+        code = check_out_is_no_input(v, out, false);
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &repacking.writer, &extras);
     if (code == EXIT_FINE)

@@ -10,7 +10,8 @@
 enum { BAR = 40, CLASSES_SHOWN = 20 };
 
 static const struct option_spec options[] = {
-    {0, "svg", "OUT", "draw a histogram for each field into this file; refused when it exists, unless -f is given"},
+    {0, "svg", "OUT",
+     "draw a histogram for each field into this file, or - ; refused when it exists, unless -f is given"},
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT"},
     {0, NULL, NULL, NULL},
@@ -255,10 +256,13 @@ static void print_text(const char *path, const mldf_reader *reader, const mldf_s
 
 static int check_svg(const struct invocation *v, const char *path) {
     struct stat st;
-    if (!path || option_given(v, "force") || lstat(path, &st) != 0)
+    if (path && strcmp(path, "-") == 0)
+        return v->json ? usage_error(v, "--json and --svg - would both write to standard output") : EXIT_FINE;
+    if (path && option_given(v, "force"))
+        return check_out_is_no_input(v, path, true);
+    if (!path || lstat(path, &st) != 0)
         return EXIT_FINE;
-    fprintf(stderr, "mldf stats: %s exists; it is only replaced on request\n", path);
-    return EXIT_ENVIRONMENT;
+    return complain(v, EXIT_ENVIRONMENT, "%s exists; it is only replaced on request", path);
 }
 
 static int run(struct invocation *v) {
@@ -278,7 +282,7 @@ static int run(struct invocation *v) {
         code = write_svg(v, svg, v->files[0], reader, summary);
     if (code == EXIT_FINE && v->json)
         print_json(reader, summary);
-    else if (code == EXIT_FINE)
+    else if (code == EXIT_FINE && !(svg && strcmp(svg, "-") == 0))
         print_text(v->files[0], reader, summary);
     mldf_summary_free(summary);
     mldf_reader_close(reader);

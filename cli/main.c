@@ -53,6 +53,12 @@ static int unknown_command(const char *name) {
         names[count] = commands[count]->name;
         count++;
     }
+    if (name[0] == '-') {
+        fprintf(stderr,
+                "mldf: %s: options stand behind the command: mldf COMMAND %s ...; mldf --help lists the commands\n",
+                name, name);
+        return EXIT_USAGE;
+    }
     const char *near = nearest(name, names, count);
     fprintf(stderr, "mldf: no command is named '%s'", name);
     if (near)
@@ -129,6 +135,7 @@ static bool is_called(const char *path, const char *name) {
 }
 
 int main(int argc, char **argv) {
+    streams_open();
     signals_install();
     if (argc > 0 && is_called(argv[0], command_tar_to_tbl.name)) {
         if (argc == 2 && strcmp(argv[1], "--version") == 0) {

@@ -79,11 +79,62 @@ const char *nearest(const char *word, const char *const *candidates, size_t coun
     return best;
 }
 
+/* What other programs call it. The option is suggested where the command has it. */
+static const struct {
+    const char *theirs, *option, *shown;
+} synonyms[] = {
+    {"overwrite", "force", "-f"},
+    {"replace", "force", "-f"},
+    {"yes", "force", "-f"},
+    {"out", "output", "-o"},
+    {"output-file", "output", "-o"},
+    {"output-dir", "output", "-o"},
+    {"dest", "output", "-o"},
+    {"jobs", "workers", "--workers"},
+    {"threads", "workers", "--workers"},
+    {"num-threads", "workers", "--workers"},
+    {"num-workers", "workers", "--workers"},
+    {"num_workers", "workers", "--workers"},
+    {"nproc", "workers", "--workers"},
+    {"batch_size", "batch-size", "--batch-size"},
+    {"compression", "compress", "--compress"},
+    {"zstd", "compress", "--compress"},
+    {"level", "compress", "--compress FIELD=LEVEL"},
+    {"passphrase", "passphrase-file", "--passphrase-file"},
+    {"password", "passphrase-file", "--passphrase-file"},
+    {"password-file", "passphrase-file", "--passphrase-file"},
+    {"skip-errors", "on-error", "--on-error=skip"},
+    {"ignore-errors", "on-error", "--on-error=skip"},
+    {"continue-on-error", "on-error", "--on-error=skip"},
+    {"format", "to", "--to"},
+    {"output-format", "to", "--to"},
+    {"columns", "fields", "--fields"},
+    {"filter", "where", "--where"},
+    {"limit", "n", "-n"},
+    {"num", "n", "-n"},
+    {"lines", "n", "-n"},
+    {"continue", "resume", "--resume"},
+    {"metadata", "card", "--card"},
+};
+
+static const char *synonym(const struct invocation *v, const char *word) {
+    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+        const char *option = synonyms[i].option;
+        bool letter = option[1] == 0;
+        if (strcmp(word, synonyms[i].theirs) == 0 &&
+            find_spec(v, letter ? NULL : option, strlen(option), letter ? option[0] : 0))
+            return synonyms[i].shown;
+    }
+    return NULL;
+}
+
 static int unknown_option(const struct invocation *v, const char *name, size_t bytes) {
     char word[64];
-    const char *names[96];
+    const char *names[96], *other;
     size_t count = 0;
     snprintf(word, sizeof word, "%.*s", (int)(bytes > 60 ? 60 : bytes), name);
+    if ((other = synonym(v, word)) != NULL)
+        return usage_error(v, "no option is named --%s: did you mean %s?", word, other);
     for (const struct option_spec *o = v->command->options; !is_end(o) && count < 96; o++)
         if (o->name)
             names[count++] = o->name;
@@ -131,6 +182,8 @@ static int parse_letters(struct invocation *v, int argc, char **argv, int *at) {
         }
         if (!p[1] && *at + 1 >= argc)
             return usage_error(v, "-%c needs a value: -%c %s", *p, *p, spec->value);
+        if (p[1] == '=')
+            return usage_error(v, "-%c takes its value without '=': -%c %s", *p, *p, p + 2);
         use(v, spec, p[1] ? p + 1 : argv[++*at]);
         return EXIT_FINE;
     }

@@ -69,6 +69,10 @@ void out_printf(const char *format, ...) {
     va_end(args);
 }
 
+void out_broken(void) {
+    failure = EPIPE;
+}
+
 bool out_failed(void) {
     return failure != 0;
 }
@@ -80,7 +84,7 @@ int out_finish(const struct invocation *v, int code) {
         raise(SIGPIPE);
     }
     if (failure == EINTR)
-        return EXIT_INTERRUPTED;
+        return code == EXIT_INTERRUPTED ? code : complain(v, EXIT_INTERRUPTED, "interrupted");
     if (failure) {
         fprintf(stderr, "mldf%s%s: cannot write to standard output: %s\n", v ? " " : "", v ? v->command->name : "",
                 strerror(failure));

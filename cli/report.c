@@ -1,6 +1,8 @@
 /* Messages on stderr and the exit code that goes with a status. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -25,20 +27,46 @@ static const char *prefix(const struct invocation *v) {
     return v && v->command ? command_prefix(v->command) : "mldf ";
 }
 
-int usage_error(const struct invocation *v, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
+static void say(const struct invocation *v, const char *format, va_list args) {
+    progress_clear();
     fprintf(stderr, "%s%s: ", prefix(v), command_name(v));
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
+}
+
+int usage_error(const struct invocation *v, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(v, format, args);
     va_end(args);
     return EXIT_USAGE;
 }
 
+int complain(const struct invocation *v, int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(v, format, args);
+    va_end(args);
+    return code;
+}
+
+/* A name as the library's messages have it: control characters, which a terminal may obey, become question marks. NULL: no memory. */
+static char *one_line(const char *text) {
+    char *copy = strdup(text);
+    for (char *p = copy; p && *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
+    return copy;
+}
+
 /* The library's messages often name the file already: "x.mldf cannot be opened" becomes "x.mldf: cannot be opened". */
-int report_error(const struct invocation *v, const char *file, const mldf_error *err) {
+int report_error(const struct invocation *v, const char *path, const mldf_error *err) {
+    char *name = path ? one_line(path) : NULL;
+    const char *file = name ? name : path;
     progress_clear();
-    if (err->status == MLDF_E_CANCELLED && interrupted())
+    if (err->sys_errno == EPIPE) /* a dataset written to a pipe: as for what cat prints */
+        out_broken();
+    else if (err->status == MLDF_E_CANCELLED && interrupted())
         fprintf(stderr, "%s%s: interrupted\n", prefix(v), command_name(v));
     else if (file && strncmp(err->message, file, strlen(file)) == 0 && err->message[strlen(file)] == ' ')
         fprintf(stderr, "%s%s: %s:%s\n", prefix(v), command_name(v), file, err->message + strlen(file));
@@ -46,6 +74,7 @@ int report_error(const struct invocation *v, const char *file, const mldf_error 
         fprintf(stderr, "%s%s: %s: %s\n", prefix(v), command_name(v), file, err->message);
     else
         fprintf(stderr, "%s%s: %s\n", prefix(v), command_name(v), err->message);
+    free(name);
     return exit_code_of(err->status);
 }
 
@@ -53,10 +82,7 @@ void note(const struct invocation *v, const char *format, ...) {
     va_list args;
     if (v->quiet)
         return;
-    progress_clear();
     va_start(args, format);
-    fprintf(stderr, "%s%s: ", prefix(v), command_name(v));
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    say(v, format, args);
     va_end(args);
 }

@@ -80,11 +80,8 @@ static int parse_samples(const struct invocation *v, const char *text, struct se
         bool negative = word[0] == '-';
         if (!parse_count(v, "--samples", word + negative, &value))
             return EXIT_USAGE;
-        if (negative ? value == 0 || value > count : value >= count) {
-            progress_clear();
-            note(v, "%s: there is no sample %s: the file has %" PRIu64, s->path, word, count);
-            return EXIT_DATA;
-        }
+        if (negative ? value == 0 || value > count : value >= count)
+            return complain(v, EXIT_DATA, "%s: there is no sample %s: the file has %" PRIu64, s->path, word, count);
         s->list[s->list_count++] = negative ? count - value : value;
         if (!comma)
             return EXIT_FINE;
@@ -273,7 +270,7 @@ static int print_all(const struct invocation *v, struct selection *s) {
     for (uint64_t i = 0; i < count && i < s->limit && code == EXIT_FINE && !out_failed(); i++) {
         uint64_t sample = s->list ? s->list[i] : s->begin + i;
         if (interrupted())
-            code = EXIT_INTERRUPTED;
+            code = complain(v, EXIT_INTERRUPTED, "interrupted");
         else if (print_one(v, s, sample, values, raw, &err) < 0)
             code = report_error(v, s->path, &err);
     }

@@ -1,11 +1,19 @@
 /* What several commands have in common: opening a reader, the options of writers, the report of pack and its kin. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
+
+int check_no_stdin(const struct invocation *v, size_t begin, size_t end) {
+    for (size_t i = begin; i < end && i < v->file_count; i++)
+        if (strcmp(v->files[i], "-") == 0)
+            return usage_error(v, "files are read at random: standard input cannot be, give a file");
+    return EXIT_FINE;
+}
 
 int open_reader(const struct invocation *v, const char *path, bool verify, mldf_reader **out) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
@@ -20,7 +28,7 @@ int open_reader(const struct invocation *v, const char *path, bool verify, mldf_
     return EXIT_FINE;
 }
 
-static bool same_file(const char *a, const char *b) {
+bool same_file(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
@@ -31,11 +39,11 @@ int check_out_is_no_input(const struct invocation *v, const char *out, bool sour
         return EXIT_FINE;
     for (size_t i = 0; sources && i < v->file_count; i++)
         if (same_file(out, v->files[i]))
-            return usage_error(v, "-o %s is the same file as %s, which is read and not replaced", out, v->files[i]);
+            return usage_error(v, "%s is the same file as %s, which is read and not replaced", out, v->files[i]);
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const char *path = option_value(v, inputs[i]);
         if (path && same_file(out, path))
-            return usage_error(v, "-o %s is the same file as --%s %s, which is read and not replaced", out, inputs[i],
+            return usage_error(v, "%s is the same file as --%s %s, which is read and not replaced", out, inputs[i],
                                path);
     }
     return EXIT_FINE;
@@ -96,6 +104,7 @@ int check_output(const struct invocation *v, const char *out) {
         return usage_error(v, "--json and -o - would both write to standard output");
     if (isatty(STDOUT_FILENO))
         return usage_error(v, "standard output is a terminal: binary data is not written to it");
+    signals_end_at_once();
     return EXIT_FINE;
 }
 
@@ -119,6 +128,17 @@ int choose_secret(const struct invocation *v, const char *const *sources, size_t
             writer->secret = v->secret;
     }
     return EXIT_FINE;
+}
+
+int report_foreign(const struct invocation *v, const char *path, const mldf_error *err, const char *advice) {
+    mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
+    mldf_reader *reader;
+    char format[16];
+    if (err->status != MLDF_E_MAGIC || mldf_reader_open(path, &reading, &reader, NULL) < 0)
+        return EXIT_FINE;
+    snprintf(format, sizeof format, "%s", mldf_reader_format(reader));
+    mldf_reader_close(reader);
+    return usage_error(v, "%s: is a %s file: %s", path, format, advice);
 }
 
 int report_failure(const struct invocation *v, const char *file, const char *out, const mldf_error *err) {

@@ -1,17 +1,26 @@
-/* Ctrl-C and its kin. The first one sets a flag that the progress hook and the loops look at, so that work is undone in order; the second
+/* What the program finds around it: signals, and the standard streams. Ctrl-C and its kin: the first one sets a flag that the progress hook and the loops look at, so that work is undone in order; the second
  * ends the program at once. SIGPIPE is ignored: a failed write is an error like any other, after which temporary files are removed. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
 
-static volatile sig_atomic_t count;
+static volatile sig_atomic_t count, at_once;
 
 static void on_signal(int number) {
+    static const char text[] = "mldf: interrupted\n";
     (void)number;
-    if (++count > 1)
+    if (at_once && count == 0 && write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        count++;
+    if (++count > 1 || at_once)
         _exit(EXIT_INTERRUPTED);
+}
+
+void signals_end_at_once(void) {
+    at_once = 1;
 }
 
 void signals_install(void) {
@@ -28,6 +37,14 @@ void signals_install(void) {
     }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+}
+
+/* A program that is started without one of the three standard streams gets its number for the next file it opens: messages would then go
+ * into a dataset. What fills the gap refuses what the stream is for, so that a closed stdout is still an error. */
+void streams_open(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 bool interrupted(void) {

@@ -94,9 +94,35 @@ static void put_document(FILE *file, const char *title, const mldf_reader *reade
     fputs("</svg>\n", file);
 }
 
+static void put_titled(FILE *file, const char *source, const mldf_reader *reader, const mldf_summary *summary) {
+    const char *slash = strrchr(source, '/');
+    char title[300];
+    snprintf(title, sizeof title, "%.200s: %" PRIu64 " samples", slash ? slash + 1 : source,
+             mldf_reader_sample_count(reader));
+    put_document(file, title, reader, summary);
+}
+
+static int write_stream(const struct invocation *v, const char *source, const mldf_reader *reader,
+                        const mldf_summary *summary) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    bool bad = !file;
+    if (file) {
+        put_titled(file, source, reader, summary);
+        bad = ferror(file) != 0;
+        bad = fclose(file) != 0 || bad;
+    }
+    if (!bad)
+        out_bytes(text, bytes);
+    free(text);
+    return bad ? complain(v, EXIT_ENVIRONMENT, "no memory") : EXIT_FINE;
+}
+
 int write_svg(const struct invocation *v, const char *path, const char *source, const mldf_reader *reader,
               const mldf_summary *summary) {
-    const char *slash = strrchr(source, '/');
+    if (strcmp(path, "-") == 0)
+        return write_stream(v, source, reader, summary);
     size_t room = strlen(path) + 32;
     char *temporary = malloc(room);
     int error = ENOMEM;
@@ -107,16 +133,11 @@ int write_svg(const struct invocation *v, const char *path, const char *source, 
         error = file ? 0 : errno;
     }
     if (file) {
-        char title[300];
-        snprintf(title, sizeof title, "%.200s: %" PRIu64 " samples", slash ? slash + 1 : source,
-                 mldf_reader_sample_count(reader));
-        put_document(file, title, reader, summary);
+        put_titled(file, source, reader, summary);
         bool bad = ferror(file) != 0;
         if ((fclose(file) != 0 || bad || rename(temporary, path) != 0) && (error = errno ? errno : EIO) != 0)
             (void)unlink(temporary);
     }
     free(temporary);
-    if (error)
-        fprintf(stderr, "mldf %s: %s: %s\n", v->command->name, path, strerror(error));
-    return error ? EXIT_ENVIRONMENT : EXIT_FINE;
+    return error ? complain(v, EXIT_ENVIRONMENT, "%s: %s", path, strerror(error)) : EXIT_FINE;
 }

@@ -138,22 +138,36 @@ const char **collect(const struct invocation *v, const char *option, size_t *cou
 }
 
 static int file_error(const struct invocation *v, const char *path, int error) {
-    fprintf(stderr, "mldf %s: %s: %s\n", v->command->name, path, strerror(error));
-    return EXIT_ENVIRONMENT;
+    return complain(v, EXIT_ENVIRONMENT, "%s: %s", strcmp(path, "-") == 0 ? "(standard input)" : path, strerror(error));
+}
+
+/* - is standard input, which can be read only once. */
+static int open_small_file(const struct invocation *v, const char *path, int *fd) {
+    static bool taken;
+    struct stat st;
+    bool standard = strcmp(path, "-") == 0;
+    for (size_t i = 0; standard && i < v->file_count; i++)
+        taken = taken || strcmp(v->files[i], "-") == 0;
+    if (standard && taken)
+        return usage_error(v, "standard input (-) can be given for one thing only");
+    taken = taken || standard;
+    *fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0)
+        return file_error(v, path, errno);
+    if (fstat(*fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        close(*fd);
+        return file_error(v, path, EISDIR);
+    }
+    return EXIT_FINE;
 }
 
 int read_small_file(const struct invocation *v, const char *path, size_t limit, mldf_buffer *out) {
     char part[4096];
     ssize_t n;
-    struct stat st;
     mldf_error err;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return file_error(v, path, errno);
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-        close(fd);
-        return file_error(v, path, EISDIR);
-    }
+    int fd, code = open_small_file(v, path, &fd);
+    if (code != EXIT_FINE)
+        return code;
     out->size = 0;
     while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR && !interrupted())) {
         if (n < 0)
@@ -169,6 +183,8 @@ int read_small_file(const struct invocation *v, const char *path, size_t limit, 
     }
     int error = errno;
     close(fd);
+    if (n < 0 && interrupted())
+        return complain(v, EXIT_INTERRUPTED, "interrupted");
     return n < 0 ? file_error(v, path, error) : EXIT_FINE;
 }
 

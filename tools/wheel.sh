@@ -24,9 +24,20 @@ ON) set -- --config-settings=cmake.define.MLDF_WITH_TIFF=ON && licences=libtiff=
 *) set -- --config-settings=cmake.define.MLDF_WITH_TIFF=OFF && licences= ;;
 esac
 
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+found=$PWD/$tiff
+case $found in
+*[[:space:]]*) # CMake takes what pkg-config says apart at the spaces, and remembers it
+    ln -s "$found" "$folder/tiff"
+    found=$folder/tiff
+    rm -rf "build/wheel-tiff-$with_tiff"
+    ;;
+esac
+
 rm -rf $raw $trial dist
 # A build folder for each answer: CMake remembers where it found libtiff.
-PATH="$PWD/$tools/bin:$PATH" PKG_CONFIG_PATH="$PWD/$tiff/lib/pkgconfig:${PKG_CONFIG_PATH:-}" \
+PATH="$PWD/$tools/bin:$PATH" PKG_CONFIG_PATH="$found/lib/pkgconfig:${PKG_CONFIG_PATH:-}" \
     $tools/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
     --config-settings=build-dir="build/wheel-tiff-$with_tiff" "$@" -w $raw .
 PATH="$PWD/$tools/bin:$PATH" $tools/bin/auditwheel repair -w dist $raw/*.whl
@@ -37,13 +48,12 @@ $tools/bin/auditwheel show dist/*.whl
 "$python" -m venv $trial
 $trial/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 # In another folder and with no environment but PATH, so that nothing of this tree can be found.
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/empty"
 here=$PWD
 wanted="sodium webp lz4"
 [ "$with_tiff" != ON ] || wanted="$wanted tiff"
 # shellcheck disable=SC2086 # a list of words
-(cd "$folder" && env -i PATH=/usr/bin:/bin "$here/$trial/bin/python" -I "$here/tools/wheel_check.py" $wanted)
+(cd "$folder/empty" && env -i PATH=/usr/bin:/bin "$here/$trial/bin/python" -I "$here/tools/wheel_check.py" $wanted)
 ls -l dist
 if [ "$with_tiff" = MISSING ]; then
     echo "make wheel: libtiff could not be made (see above), so this wheel has NO TIFF" >&2

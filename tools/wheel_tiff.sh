@@ -52,6 +52,10 @@ quietly cmake.log cmake -G Ninja -S "$1" -B "$folder/build" -DCMAKE_BUILD_TYPE=R
     -Dtiff-tools=OFF -Dtiff-tests=OFF -Dtiff-contrib=OFF -Dtiff-docs=OFF || give_up "libtiff could not be configured"
 quietly build.log cmake --build "$folder/build" || give_up "libtiff could not be built"
 quietly install.log cmake --install "$folder/build" || give_up "libtiff could not be installed into $folder"
+# Relative to itself: the folder may move, and whoever uses it may give it another name (wheel.sh does, for a path with spaces).
+# shellcheck disable=SC2016 # pkg-config fills it in
+sed -i -e 's|^prefix=.*|prefix=${pcfiledir}/../..|' -e 's|^exec_prefix=.*|exec_prefix=${prefix}|' \
+    -e 's|^libdir=.*|libdir=${prefix}/lib|' -e 's|^includedir=.*|includedir=${prefix}/include|' "$folder/lib/pkgconfig/libtiff-4.pc"
 cp "$1/LICENSE.md" "$folder/LICENSE.md"
 basename "$1" >"$folder/stamp"
 rm -rf "$folder/source" "$folder/build"

@@ -178,16 +178,19 @@ typedef struct mldf_convert_options {
     void *skip_user;
     bool
         skip_bad_samples; /* leave out samples that cannot be read or that the format cannot hold, and report them through skip */
+    bool
+        keep_secret; /* MLDF: a source that is encrypted makes an encrypted file, with source_secret, unless writer.secret is given */
 } mldf_convert_options;
 #define MLDF_CONVERT_OPTIONS_INIT \
     { \
         sizeof(mldf_convert_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, \
-            MLDF_NONE, 0, 0, false \
+            MLDF_NONE, 0, 0, false, false \
     }
 
 /* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar
  * archives may lack some. A source may be a pattern ("data-{000..009}.tar") or "-", standard input; out may be "-" for MLDF and tar.
- * What the format cannot hold is refused: nulls in .beton, a second picture in TBL ... docs/guides/interop.md has the rules. The bytes that
+ * What the format cannot hold is refused: nulls in .beton, a second picture in TBL ... docs/guides/interop.md has the rules; so are options
+ * that it has no place for: a secret, a card, compressed fields in other files than MLDF's. The bytes that
  * are written, the list of skipped samples and the error, which is that of the first bad sample, are the same for any number of threads. */
 MLDF_API mldf_status mldf_convert(const char *const *sources, size_t source_count, const char *out,
                                   const mldf_convert_options *options, mldf_pack_result *result, mldf_error *err);

@@ -230,7 +230,8 @@ def convert(
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),
     }
-    keep_encrypted(options, peek(paths), key, passphrase, decrypt or to not in (None, "mldf"))
+    native = to == "mldf" if to else encode(out).lower().endswith(b".mldf")
+    keep_encrypted(options, peek(paths), key, passphrase, decrypt or not native)
     with Reporting("convert", progress) as hook:
         return _result(began, _mldf.convert([encode(p) for p in paths], encode(out), options, registered_types(), hook))
 

@@ -1,5 +1,6 @@
 /* mldf_reader_open: which format is it? MLDF first, because that is the common case and costs nothing more; what is not MLDF is looked
  * at again: TBL by its magic, tar by its first header (or gzip and zstd before it), .beton, which has no magic, last. */
+#include <stdio.h>
 #include <string.h>
 
 #include "interop/beton.h"
@@ -8,6 +9,7 @@
 #include "interop/tbl.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/known.h"
 
 enum { TAR_MAGIC_AT = 257, TAR_SUM_AT = 148, TAR_SUM_BYTES = 8 };
 
@@ -60,6 +62,15 @@ static mldf_status check_keep(mldf_reader **reader, mldf_error *err) {
     return status;
 }
 
+/* Not one of them: what it is, if that can be said. */
+static void name_stranger(const mldf_reader *reader, mldf_error *why) {
+    size_t bytes = reader->map.bytes < 512 ? (size_t)reader->map.bytes : 512;
+    const char *kind = why->status == MLDF_E_MAGIC ? mldfi_known_kind(reader->map.data, bytes) : NULL;
+    size_t used = strlen(why->message);
+    if (kind)
+        (void)snprintf(why->message + used, sizeof why->message - used, "; it is %s", kind);
+}
+
 mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err) {
     mldf_error why;
     mldf_status native = mldfi_reader_open_native(path, options, out, &why);
@@ -79,6 +90,8 @@ mldf_status mldf_reader_open(const char *path, const mldf_reader_options *option
     }
     if (status < 0 && reader)
         mldfi_reader_name_error(reader, err, status);
+    else if (status == MLDF_END)
+        name_stranger(reader, &why);
     mldf_reader_close(reader);
     if (status == MLDF_END) {
         status = native;

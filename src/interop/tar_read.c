@@ -342,20 +342,40 @@ static mldf_status skip_rest(struct tar_reader *r, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* A block of zeros: the second makes the end. The rest of the last record is read too, so that a program that writes whole
- * records into a pipe is not stopped by its closing. */
+/* What stands behind the end: zeros up to a whole record, as a rule. A compressed stream is read to its last byte, where its checksum
+ * is; a pipe too, so that a program that writes whole records into it is not stopped by its closing. *more: not all are zeros. */
+static mldf_status read_behind(struct tar_reader *r, bool *more, mldf_error *err) {
+    bool squeezed = strcmp(mldfi_tar_input_kind(r->input), "tar") != 0;
+    uint8_t block[TAR_BLOCK];
+    size_t got = sizeof block;
+    while (got == sizeof block && (squeezed || !*more)) {
+        mldf_status status = mldfi_tar_input_read(r->input, block, sizeof block, &got, err);
+        if (status < 0)
+            return status;
+        memset(block + got, 0, sizeof block - got);
+        *more = *more || !is_zero(block);
+    }
+    return MLDF_OK;
+}
+
+/* A block of zeros: the second makes the end. */
 static mldf_status end_mark(struct tar_reader *r, mldf_error *err) {
     uint8_t block[TAR_BLOCK];
+    bool more = false;
     size_t got;
-    uint64_t ignored;
     mldf_status status = mldfi_tar_input_read(r->input, block, sizeof block, &got, err);
     if (status < 0)
         return status;
-    uint64_t at = mldfi_tar_input_position(r->input);
-    if (got < sizeof block || !is_zero(block))
+    bool single = got < sizeof block || !is_zero(block);
+    if (single)
         warning(r, "the archive's end mark after this member is one block of zeros instead of two");
-    else
-        (void)mldfi_tar_input_skip(r->input, TAR_RECORD - 1 - (at - 1) % TAR_RECORD, &ignored, NULL);
+    status = read_behind(r, &more, err);
+    if (status < 0)
+        return status;
+    if (more && !single)
+        warning(r,
+                "the archive's end mark follows this member, and what comes behind it is ignored; if that is another "
+                "archive, give it as a file of its own");
     r->ended = true;
     return MLDF_END;
 }

@@ -133,6 +133,8 @@ mldf_status mldfi_fd_write_all(int fd, const void *src, size_t bytes, mldf_error
         ssize_t n = write(fd, p, bytes < TRANSFER_MAX ? bytes : TRANSFER_MAX);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n <= 0 && fd == STDOUT_FILENO)
+            return mldfi_fail_errno(err, n < 0 ? errno : EIO, "standard output cannot be written");
         if (n <= 0)
             return mldfi_fail_errno(err, n < 0 ? errno : EIO, "descriptor %d cannot be written", fd);
         p += n;

@@ -1,10 +1,12 @@
 /* mldf_append: rows of tables, pictures of folders, samples of tar archives and of dataset files, added to an existing file under its schema. What a
  * source is, it says itself; kinds may be mixed, and samples come in the order of the sources. Everything goes through the feed of
  * pack.h, which knows the place of each sample; feed.c does rows, folder_pack.c pictures, pack_tar.c archives, this file the rest. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "os/file.h"
 #include "tool/copy.h"
 #include "tool/pack.h"
 #include "tool/source.h"
@@ -103,10 +105,17 @@ static mldf_status append_file(struct feed *feed, const char *path, mldf_error *
 
 static mldf_status append_rows(struct feed *feed, size_t source, mldf_error *err) {
     mldf_status status = MLDF_OK;
-    if (feed->keyed && !feed->options->key_column)
+    if (feed->keyed && !feed->options->key_column) {
+        const char *path = feed->sources[source];
+        bool there = true;
+        if (strcmp(path, "-") != 0)
+            status = mldfi_file_exists(path, &there, err);
+        if (status < 0 || !there)
+            return status < 0 ? status : mldfi_fail_errno(err, ENOENT, "%s: cannot open", path);
         return mldfi_fail(err, MLDF_E_KEY,
                           "%s: its rows have no keys, but the samples of the file have: a key column is needed",
-                          feed->sources[source]);
+                          strcmp(path, "-") == 0 ? "(standard input)" : path);
+    }
     if (!feed->converters)
         status = mldfi_feed_use_schema(feed, mldf_writer_schema(feed->writer), err);
     return status == MLDF_OK ? mldfi_feed_source(feed, source, err) : status;

@@ -151,7 +151,7 @@ static void name_sample(mldf_error *err, uint64_t sample) {
 }
 
 static void name_source(const struct convert *c, size_t source, mldf_error *err) {
-    const char *path = c->sources.list[source].path;
+    const char *path = c->sources.list[source].name;
     if (err && c->sources.count > 1 && !strstr(err->message, path))
         mldfi_error_prefix(err, "%s", path);
 }
@@ -170,7 +170,7 @@ void mldfi_convert_place(const struct convert *c, mldf_error *err) {
 static void tell_skip(struct convert *c, size_t source, uint64_t sample, const char *key, size_t key_bytes,
                       const char *message) {
     char place[600];
-    const char *path = c->sources.list[source].path;
+    const char *path = c->sources.list[source].name;
     mldf_skip skip = {place, message};
     c->skipped++;
     if (key)

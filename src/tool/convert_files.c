@@ -38,6 +38,28 @@ static mldf_status choose_format(const char *out, const char *asked, const char 
         out);
 }
 
+static bool is_given(const mldf_secret *secret) {
+    return secret->key || secret->passphrase;
+}
+
+/* Above all no file may come out unencrypted that was to be encrypted. */
+static mldf_status check_format_options(const mldf_convert_options *o, const char *format, mldf_error *err) {
+    const char *what = NULL;
+    if (strcmp(format, "mldf") == 0)
+        return MLDF_OK;
+    if (is_given(&o->writer.secret))
+        what = "encryption";
+    else if (o->compress_count || o->writer.dictionary)
+        what = "compressed fields";
+    else if (o->writer.card)
+        what = "card";
+    else if (o->writer.no_checksums)
+        what = "checksums to leave out";
+    else if (o->writer.page_size && strcmp(format, "beton") != 0)
+        what = "pages";
+    return what ? mldfi_fail(err, MLDF_E_ARGUMENT, "%s has no %s: MLDF files have", format, what) : MLDF_OK;
+}
+
 static mldf_status choose_fields(struct convert *c, mldf_error *err) {
     const mldf_convert_options *o = &c->options;
     mldf_status status = MLDF_OK;
@@ -68,6 +90,11 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
     const mldf_convert_options *o = &c->options;
     mldf_writer_options writer = o->writer;
     mldf_buffer card = MLDF_BUFFER_INIT;
+    bool mldf = strcmp(format, "mldf") == 0;
+    if (o->keep_secret && c->sources.encrypted && !is_given(&writer.secret) && mldf)
+        writer.secret = o->source_secret;
+    else if (o->keep_secret && c->sources.encrypted && !mldf)
+        mldfi_warn(writer.context, "%s has no encryption: what was encrypted is written in the clear", format);
     if (o->skip_bad_samples) {
         writer.skip_bad_samples = true;
         writer.skipped = mldfi_convert_skipped;
@@ -88,7 +115,7 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
         .created = o->created,
     };
     mldf_status status = MLDF_OK;
-    if (c->sources.icc.count && strcmp(format, "mldf") == 0) {
+    if (c->sources.icc.count && mldf) {
         /* The card is the first file's or the caller's; the profiles are those of all. */
         status = mldfi_icc_card(&c->sources.icc, writer.card ? writer.card : sink.card,
                                 writer.card ? writer.card_bytes : sink.card_bytes, &card, err);
@@ -151,6 +178,8 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     c.watch.user = c.options.writer.progress_user;
     c.watch.now = (mldf_progress){"convert", 0, MLDF_NONE, 0, MLDF_NONE};
     mldf_status status = choose_format(out, c.options.format, &format, err);
+    if (status >= 0)
+        status = check_format_options(&c.options, format, err);
     if (status >= 0 && strcmp(out, "-") != 0)
         status = mldfi_target_check(out, c.options.writer.overwrite, err);
     if (status >= 0)

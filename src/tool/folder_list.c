@@ -50,17 +50,21 @@ static void leave_out(const struct walk *walk, const char *why) {
         walk->hooks->left_out(walk->hooks->user, (const char *)walk->path.data, why);
 }
 
-/* The caller may go on without what cannot be read. */
+/* The caller may go on without it: MLDF_OK. */
+static mldf_status refuse(const struct walk *walk, mldf_error *why, mldf_error *err) {
+    const char *path = (const char *)walk->path.data;
+    if (walk->hooks->unreadable && walk->hooks->unreadable(walk->hooks->user, path, why))
+        return MLDF_OK;
+    mldfi_error_prefix(why, "%s", path);
+    if (err)
+        *err = *why;
+    return why->status;
+}
+
 static mldf_status unreadable(const struct walk *walk, int error, mldf_error *err) {
     mldf_error why;
-    mldf_status status = mldfi_fail_errno(&why, error, "cannot be read");
-    const char *path = (const char *)walk->path.data;
-    if (walk->hooks->unreadable && walk->hooks->unreadable(walk->hooks->user, path, &why))
-        return MLDF_OK;
-    mldfi_error_prefix(&why, "%s", path);
-    if (err)
-        *err = why;
-    return status;
+    (void)mldfi_fail_errno(&why, error, "cannot be read");
+    return refuse(walk, &why, err);
 }
 
 /* ---- The walk ------------------------------------------------------------------------------------------------------------ */
@@ -121,22 +125,24 @@ static mldf_status walk_name(struct walk *walk, const struct level *level, const
     return status;
 }
 
-static mldf_status enter(const struct walk *walk, const struct level *level, mldf_error *err) {
+/* False, with the reason: not to be entered. */
+static bool may_enter(const struct level *level, mldf_error *why) {
     for (const struct level *l = level->above; l; l = l->above)
-        if (l->device == level->device && l->inode == level->inode)
-            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a link leads back to a folder that it lies in",
-                              (const char *)walk->path.data);
+        if (l->device == level->device && l->inode == level->inode) {
+            (void)mldfi_fail(why, MLDF_E_ARGUMENT, "a link leads back to a folder that it lies in");
+            return false;
+        }
     if (level->depth > FOLDER_DEPTH_MAX)
-        return mldfi_fail(err, MLDF_E_LIMIT, "%s: more than %d folders deep", (const char *)walk->path.data,
-                          FOLDER_DEPTH_MAX);
-    return MLDF_OK;
+        (void)mldfi_fail(why, MLDF_E_LIMIT, "more than %d folders deep", FOLDER_DEPTH_MAX);
+    return level->depth <= FOLDER_DEPTH_MAX;
 }
 
 static mldf_status walk_folder(struct walk *walk, const struct level *above, const struct stat *st, mldf_error *err) {
     struct level level = {above, st->st_dev, st->st_ino, above ? above->depth + 1 : 0};
-    mldf_status status = enter(walk, &level, err);
-    if (status < 0)
-        return status;
+    mldf_status status = MLDF_OK;
+    mldf_error why;
+    if (!may_enter(&level, &why))
+        return refuse(walk, &why, err);
     DIR *folder = opendir((const char *)walk->path.data);
     if (!folder)
         return unreadable(walk, errno, err);

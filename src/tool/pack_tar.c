@@ -35,7 +35,8 @@ struct tar_run {
     uint64_t looked; /* samples of the first look */
     uint64_t done;   /* samples of the second */
     uint64_t bytes_before;
-    char place[512]; /* of the sample in hand */
+    const char *archive; /* in hand, for messages */
+    char place[512];     /* of the sample in hand */
 };
 
 static const char *shown(const char *source) {
@@ -144,7 +145,8 @@ static mldf_status sample_values(struct tar_run *run, const struct tar_sample *s
 /* ---- Archives ------------------------------------------------------------------------------------------------------------------ */
 
 static void on_group_warning(void *user, const char *message) {
-    mldfi_feed_warn(((struct tar_run *)user)->feed, "", message);
+    const struct tar_run *run = user;
+    mldfi_feed_warn(run->feed, run->archive, message);
 }
 
 typedef mldf_status (*sample_fn)(struct tar_run *run, size_t source, const struct tar_sample *sample, mldf_error *err);
@@ -156,6 +158,7 @@ static mldf_status each_sample(struct tar_run *run, struct tar_group *group, siz
     struct tar_input *input = NULL;
     struct tar_sample sample;
     mldf_status status = MLDF_OK;
+    run->archive = shown(path);
     if (tee->name)
         status = mldfi_tee_again(tee, err);
     else
@@ -163,13 +166,18 @@ static mldf_status each_sample(struct tar_run *run, struct tar_group *group, siz
     if (status == MLDF_OK)
         status = mldfi_tar_input_pull(&input, mldfi_tee_pull, tee, err);
     if (status == MLDF_OK)
-        status = mldfi_tar_group_begin(group, input, shown(path), err);
+        status = mldfi_tar_group_begin(group, input, run->archive, err);
     if (input) {
         mldfi_tar_input_free(run->input); /* the group asked it for its last position in begin */
         run->input = input;
     }
-    while (status == MLDF_OK && (status = mldfi_tar_group_next(group, &sample, err)) == MLDF_OK)
-        status = fn(run, source, &sample, err);
+    while (status == MLDF_OK) {
+        status = mldfi_tar_group_next(group, &sample, err);
+        if (status == MLDF_OK)
+            status = fn(run, source, &sample, err);
+        else if (status < 0 && err && !strstr(err->message, run->archive))
+            mldfi_error_prefix(err, "%s", run->archive);
+    }
     return status;
 }
 

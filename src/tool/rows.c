@@ -7,6 +7,7 @@
 
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/known.h"
 
 /* ---- Which format -------------------------------------------------------------------------------------------------- */
 
@@ -31,6 +32,10 @@ static mldf_status sniff(struct rows *rows, mldf_error *err) {
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is an MLDF file already: use append or repack", in->name);
     if (ends_with(in->name, ".tar") || (bytes >= 262 && memcmp(text + 257, "ustar", 5) == 0))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a tar archive: --format tar packs it", in->name);
+    const char *kind = mldfi_known_kind(text, bytes);
+    if (kind)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "%s: is %s: neither a table nor a tar archive that is read here",
+                          in->name, kind);
     if (rows->format != MLDF_SOURCE_AUTO)
         return MLDF_OK;
     if (ends_with(in->name, ".csv"))

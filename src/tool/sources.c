@@ -9,6 +9,7 @@
 
 #include "field/field.h"
 #include "interop/tar.h"
+#include "reader/reader.h"
 #include "tool/copy.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -18,12 +19,15 @@ enum { SOURCES_OPEN = 64, SPOOL_CHUNK = 1 << 18 };
 
 /* ---- Names -------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status add_path(struct sources *s, const char *path, mldf_error *err) {
+/* name: NULL is the path itself. */
+static mldf_status add_path(struct sources *s, const char *path, const char *name, mldf_error *err) {
     mldf_status status = mldfi_array_reserve(&s->list, &s->capacity, s->count + 1, sizeof *s->list, err);
     if (status < 0)
         return status;
-    s->list[s->count] = (struct source){mldfi_copy_text(path, strlen(path), err), NULL};
-    return s->list[s->count++].path ? MLDF_OK : MLDF_E_MEMORY;
+    struct source *source = &s->list[s->count++];
+    *source = (struct source){mldfi_copy_text(path, strlen(path), err), NULL, NULL};
+    source->name = name ? name : source->path;
+    return source->path ? MLDF_OK : MLDF_E_MEMORY;
 }
 
 /* A file whose name has braces in it is that file. */
@@ -32,10 +36,10 @@ static mldf_status add_name(struct sources *s, const char *name, mldf_error *err
     bool exists = false;
     mldf_status status = mldfi_file_exists(name, &exists, NULL);
     if (status >= 0 && exists)
-        return add_path(s, name, err);
+        return add_path(s, name, NULL, err);
     status = mldfi_tar_shards_expand(&shards, name, err);
     for (size_t i = 0; i < shards.count && status >= 0; i++)
-        status = add_path(s, shards.paths[i], err);
+        status = add_path(s, shards.paths[i], NULL, err);
     mldfi_tar_shards_free(&shards);
     return status;
 }
@@ -65,7 +69,7 @@ static mldf_status add_input(struct sources *s, const char *out, struct input_wa
     }
     free(chunk);
     snprintf(path, sizeof path, "/dev/fd/%d", s->spool.fd);
-    return status < 0 ? status : add_path(s, path, err);
+    return status < 0 ? status : add_path(s, path, "(standard input)", err);
 }
 
 /* ---- One schema --------------------------------------------------------------------------------------------------------- */
@@ -142,9 +146,13 @@ static mldf_status look_at(struct sources *s, size_t i, mldf_error *err) {
     if (status >= 0)
         status = take_profiles(s, reader, err);
     if (status < 0) {
-        mldfi_error_prefix(err, "%s", s->list[i].path);
+        mldfi_error_prefix(err, "%s", s->list[i].name);
         return status;
     }
+    mldf_file_info info;
+    mldf_reader_info(reader, &info);
+    s->encrypted =
+        s->encrypted || (strcmp(mldf_reader_format(reader), "mldf") == 0 && (info.flags & FORMAT_FLAG_ENCRYPTED));
     s->samples += mldf_reader_sample_count(reader);
     s->keys = s->keys && mldf_reader_has_keys(reader);
     if (i == 0) {
@@ -192,9 +200,35 @@ size_t mldfi_sources_field(const struct sources *s, const mldf_reader *reader, s
     return mldf_schema_find(mldf_reader_schema(reader), name, &at, NULL) == MLDF_OK ? at : SIZE_MAX;
 }
 
+/* The spool's path means nothing to anybody. */
+static mldf_status open_spool(const struct sources *s, struct source *source, mldf_error *err) {
+    mldf_error why;
+    mldf_status status = mldf_reader_open(source->path, &s->options, &source->reader, &why);
+    if (status < 0) {
+        size_t skip = strlen(source->path);
+        const char *rest = strncmp(why.message, source->path, skip) == 0 ? why.message + skip : why.message;
+        char text[sizeof why.message];
+        snprintf(text, sizeof text, "%s", rest + strspn(rest, ": "));
+        snprintf(why.message, sizeof why.message, "%s: %.400s", source->name, text);
+        if (err)
+            *err = why;
+        return status;
+    }
+    char *shown = mldfi_copy_text(source->name, strlen(source->name), err);
+    if (!shown)
+        return MLDF_E_MEMORY;
+    free(source->reader->path);
+    source->reader->path = shown;
+    return MLDF_OK;
+}
+
 mldf_status mldfi_sources_reader(struct sources *s, size_t i, mldf_reader **out, mldf_error *err) {
     struct source *source = &s->list[i];
-    mldf_status status = source->reader ? MLDF_OK : mldf_reader_open(source->path, &s->options, &source->reader, err);
+    mldf_status status = MLDF_OK;
+    if (!source->reader && source->name != source->path)
+        status = open_spool(s, source, err);
+    else if (!source->reader)
+        status = mldf_reader_open(source->path, &s->options, &source->reader, err);
     *out = source->reader;
     return status;
 }

@@ -9,6 +9,7 @@
 
 struct source {
     char *path;          /* owned */
+    const char *name;    /* for messages */
     mldf_reader *reader; /* NULL: closed again, to be opened when its turn comes */
 };
 
@@ -19,7 +20,8 @@ struct sources {
     struct os_file spool; /* what came from standard input */
     mldf_schema *schema;  /* of them all; a field that one lacks is nullable */
     uint64_t samples;
-    bool keys; /* every one has them */
+    bool keys;      /* every one has them */
+    bool encrypted; /* one of them is */
     mldf_buffer card;
     bool has_card;      /* of the first */
     struct icc_set icc; /* the colour profiles of all cards, where pictures have theirs there */

@@ -22,6 +22,35 @@ mkdir out
 interrupt 'out/.*' extract a.mldf -o out/x
 interrupt 'out/.*' split a.mldf -o out/{:05d}.mldf --count 5
 check test -z "$(ls -A out)"
+# What is printed, to a pipe that nobody empties.
+python3 - "$MLDF" >result 2>messages <<'END'
+import signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "cat", "a.mldf"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+p.stdout.read(1)
+p.send_signal(signal.SIGINT)
+_, said = p.communicate(timeout=20)
+print(p.returncode, said.decode().strip())
+END
+check grep -qx '130 mldf cat: interrupted' result
+# The same for a dataset that goes to standard output; and a reader that has seen enough of it is no error to talk about.
+for words in 'pack a.csv -o -' 'convert a.mldf --to tar -o -' 'merge a.mldf -o -' 'select a.mldf --samples : -o -'; do
+    # shellcheck disable=SC2086
+    python3 - "$MLDF" $words >result 2>messages <<'END'
+import os, signal, subprocess, sys
+read, write = os.pipe()
+p = subprocess.Popen(sys.argv[1:], stdout=write, stderr=subprocess.PIPE)
+os.close(write)
+os.read(read, 1)
+p.send_signal(signal.SIGINT)
+_, said = p.communicate(timeout=20)
+print(p.returncode, "interrupted" in said.decode())
+END
+    check grep -qx '130 True' result
+    # shellcheck disable=SC2086
+    { mldf $words 2>messages; echo $? >result; } | head -c 1 >first
+    check grep -qx 141 result
+    check test "$(grep -c -v warning messages)" = 0
+done
 # A source that never ends.
 mkfifo source
 python3 - "$MLDF" >result 2>messages <<'END'

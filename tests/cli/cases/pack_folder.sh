@@ -105,6 +105,8 @@ expect_error 3 'links/b.jpg: cannot be read' mldf pack links -o l2.mldf
 mldf pack links -o l2.mldf --on-error=skip --json | json 'd["written"] == 3 and d["skipped"][0]["source"] == "links/b.jpg"'
 mkdir -p loop/a && cp "$images/one.png" loop/a/ && ln -s .. loop/a/up
 expect_error 2 'loop/a/up: a link leads back to a folder that it lies in' mldf pack loop -o loop.mldf
+mldf pack loop -o loop.mldf --on-error=skip --json -q | json 'd["written"] == 1 and d["skipped"] == [{"source": "loop/a/up",
+    "message": "a link leads back to a folder that it lies in"}]'
 mkdir nothing && expect 1 mldf pack nothing -o n.mldf <<'END'
 --- stderr
 mldf pack: nothing: there are no pictures in this folder

@@ -69,6 +69,29 @@ expect 2 mldf info --key k --passphrase-file p x <<'END'
 --- stderr
 mldf info: --key and --passphrase-file cannot be given together
 END
+# What other programs call it; a value glued on with '='; an option before the command.
+expect 2 mldf pack a.csv -o x --overwrite <<'END'
+--- stderr
+mldf pack: no option is named --overwrite: did you mean -f?
+END
+expect_error 2 'did you mean --workers?' mldf pack a.csv -o x --num_workers=4
+expect_error 2 'did you mean --to?' mldf convert a.mldf -o x --format tar
+expect_error 2 'did you mean --on-error=skip?' mldf pack a.csv -o x --ignore-errors
+expect 2 mldf info x --overwrite <<'END'
+--- stderr
+mldf info: no option is named --overwrite
+END
+expect 2 mldf pack a.csv -o=x <<'END'
+--- stderr
+mldf pack: -o takes its value without '=': -o x
+END
+check test ! -e =x
+expect_error 2 'options stand behind the command' mldf --json info x
+# A name cannot write on the terminal.
+expect 3 mldf info $'no\nsuch\033[31m' <<'END'
+--- stderr
+mldf info: no?such?[31m: cannot be opened: No such file or directory
+END
 # Help is no error, and every command has it.
 for command in info head cat verify diff stats plan pack append merge split select extract add-field repack repair; do
     expect_error 0 '' mldf $command --help

@@ -1,0 +1,48 @@
+# -f replaces what is to be written, never what is read: not by stats, convert and tar_to_tbl either.
+printf 'k,a,t\nx,1,one\ny,2,two\n' >rows.csv
+mldf pack rows.csv --key-column k -o rows.mldf -q
+mldf convert rows.mldf -o rows.tar -q
+cp rows.mldf before.mldf
+cp rows.tar before.tar
+head -c 32 /dev/zero >key
+ln -s rows.mldf link.mldf
+expect_error 2 'rows.mldf is the same file as rows.mldf' mldf stats rows.mldf --svg rows.mldf -f
+expect_error 2 'same file as link.mldf' mldf stats link.mldf --svg rows.mldf -f
+expect_error 2 'same file as --key key' mldf stats rows.mldf --key key --svg key -f
+expect_error 2 'same file as rows.tar' mldf convert rows.tar -o rows.tar -f
+expect_error 2 'same file as rows.mldf' mldf convert rows.tar rows.mldf -o link.mldf -f
+expect_error 2 'same file as --key key' mldf convert rows.mldf --key key -o key --to mldf -f
+ln -s "$MLDF" tar_to_tbl
+expect_error 2 'rows.tar is read and not replaced' ./tar_to_tbl rows.tar ./rows.tar -f
+check cmp rows.mldf before.mldf
+check cmp rows.tar before.tar
+check cmp key <(head -c 32 /dev/zero)
+expect_error 3 'exists' mldf stats rows.mldf --svg before.tar
+# --svg - is the drawing on standard output, and nothing else.
+mldf stats rows.mldf --svg drawn.svg >table
+mldf stats rows.mldf --svg - >stream.svg
+check cmp drawn.svg stream.svg
+check test ! -e ./-
+expect_error 2 'standard output' mldf stats rows.mldf --svg - --json
+
+# - where a stream makes no sense is wrong usage, not a file of that name; small files may come through it.
+for words in 'info -' 'cat -' 'verify -' 'diff rows.mldf -' 'stats -' 'repack -' 'repair -' 'bench -' 'merge rows.mldf - -o m.mldf' \
+    'select - -o m.mldf --samples 0' 'split - -o m{}.mldf --count 1' 'append - rows.csv' 'add-field - n=rows.csv' 'extract - -o folder'; do
+    # shellcheck disable=SC2086
+    expect_error 2 'at random' mldf $words
+done
+expect_error 2 'extract fills a folder' mldf extract rows.mldf -o -
+check test ! -e ./-
+printf '{"title":"by pipe"}' >card.json
+INPUT=card.json expect_error 0 '' mldf pack rows.csv -o carded.mldf --card - -q
+mldf info --json carded.mldf | json 'd["card"] == {"title": "by pipe"}'
+INPUT=rows.csv expect_error 2 'for one thing only' mldf pack - --card - -o x.mldf
+INPUT=card.json expect_error 2 'for one thing only' mldf pack rows.csv --card - --schema - -o x.mldf
+INPUT=/dev/null expect_error 1 '(standard input): the file ends after 0 bytes' mldf convert - -o x.mldf
+
+# -q keeps messages back, errors never.
+expect_error 1 'there is no sample 9' mldf cat -q --samples 9 rows.mldf
+expect_error 1 'there is no sample 9' mldf select -q --samples 9 rows.mldf -o x.mldf
+# A source that is not there is told as that, whatever else would be wrong with it.
+expect_error 3 'nosuch.csv: cannot open' mldf append rows.mldf nosuch.csv
+check test ! -e x.mldf
