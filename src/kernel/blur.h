@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/kernels.h"
+
 enum { BLUR_MAX_RADIUS = 127 };
 
 struct blur_weights {
@@ -30,6 +32,22 @@ struct blur {
 };
 /* Bytes of `scratch`, which is aligned to 8; SIZE_MAX: more than there are. */
 size_t mldfi_blur_scratch(const struct blur *b);
-void mldfi_blur(const struct blur *b, void *scratch);
+void mldfi_blur(const struct kernels *k, const struct blur *b, void *scratch);
+
+/* ---- For the loops of each instruction set (blur_loops.h) ---------------------------------------------------------------- */
+
+enum { BLUR_SLACK = 256 }; /* bytes behind a row in scratch that may be read and written, whatever they hold */
+
+/* One row of one pass. What stands between the passes is the loops' own: 2 bytes a value for u8, 4 for the others. */
+struct blur_line {
+    const struct blur_weights *weights;
+    size_t radius; /* of the weights that count */
+    size_t values; /* of the row */
+    size_t channels;
+    const void *wide; /* across: the row's first value; radius * channels values before and behind, and BLUR_SLACK */
+    const void *const *above; /* down: [radius + 1] rows between the passes; above[0] and below[0] are the row itself */
+    const void *const *below;
+    void *out; /* across: with BLUR_SLACK */
+};
 
 #endif

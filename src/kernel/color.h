@@ -51,10 +51,6 @@ void mldfi_equalize(const struct pixels *p);
 
 /* One channel's values into a channel of another picture of the same type and size. */
 void mldfi_copy_channel(const struct pixels *from, size_t channel, const struct pixels *to, size_t to_channel);
-/* gray, gray_mean, blend, saturate and turn_hue are in struct kernels: they have loops for each instruction set. */
-
-/* Sharpness: v + (1 - factor) * (smooth - v), smooth being the 3 x 3 mean with weight 5 in the middle, rounded for integers; the outermost
- * pixels stay. `from` has the same size, type and layout and is another picture. */
-void mldfi_sharpen(const struct pixels *from, size_t width, double factor, const struct pixels *to);
+/* gray, gray_mean, blend, saturate, turn_hue and sharpen are in struct kernels: they have loops for each instruction set. */
 
 #endif

@@ -4,6 +4,7 @@
 #define COLOR_WIDE 1
 #define COLOR_NAME(x) x##_avx2
 #include "kernel/color_loops.h"
+#include "kernel/color_sharpen.h"
 #else
 typedef int mldfi_not_for_this_processor; /* a file of C is not empty */
 #endif

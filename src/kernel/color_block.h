@@ -12,6 +12,9 @@ enum { COLOR_BLOCK = 128 };
 #define COLOR_HI_16 0x1p-16f
 #define COLOR_LO_16 ((float)(1.0 / 65535.0 - 0x1p-16))
 
+/* 2^16 / 13, rounded up; see color_sharpen.h. */
+#define SHARPEN_13 5042u
+
 static inline void mldfi_block_load(const struct pixels *p, size_t channel, size_t at, size_t n, float *out) {
     size_t first = channel * p->plane + at * p->step, step = p->step;
     if (p->dtype == MLDF_U8) {

@@ -3,6 +3,7 @@
 #include "kernel/color_x86.h"
 #define COLOR_NAME(x) x##_sse4
 #include "kernel/color_loops.h"
+#include "kernel/color_sharpen.h"
 #else
 typedef int mldfi_not_for_this_processor; /* a file of C is not empty */
 #endif

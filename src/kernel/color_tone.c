@@ -45,20 +45,57 @@ static void look_up(const struct pixels *p, size_t channel, const uint8_t table[
         d[k * p->step] = table[d[k * p->step]];
 }
 
-static void tone_u8(const struct pixels *p, const struct tone *tones, bool each) {
-    uint8_t table[256];
-    for (size_t c = 0; c < mldfi_colors(p); c++) {
-        if (c == 0 || each)
-            for (int v = 0; v < 256; v++)
-                table[v] = (uint8_t)tone_value(&tones[c], MLDF_U8, (float)v);
-        if (!each && mldfi_colors(p) == p->channels) { /* no alpha, one table: the layout does not matter */
-            uint8_t *d = p->data;
-            for (size_t k = 0; k < p->count * p->channels; k++)
-                d[k] = table[d[k]];
-            return;
-        }
-        look_up(p, c, table);
+/* All colours have their tables. */
+static void look_up_each(const struct pixels *p, uint8_t table[3][256]) {
+    uint8_t *d = p->data;
+    if (p->channels != 3 || p->step != 3) {
+        for (size_t c = 0; c < mldfi_colors(p); c++)
+            look_up(p, c, table[c]);
+        return;
     }
+    for (size_t k = 0; k < p->count; k++, d += 3) {
+        uint8_t r = table[0][d[0]], g = table[1][d[1]], b = table[2][d[2]];
+        d[0] = r;
+        d[1] = g;
+        d[2] = b;
+    }
+}
+
+/* True when every value is alike, whatever its colour, and no table is needed. */
+static bool plain_u8(const struct pixels *p, const struct tone *t) {
+    uint8_t *d = p->data, mask;
+    size_t n = p->count * p->channels;
+    uint32_t least = 0;
+    if (t->kind == TONE_SOLARIZE) {
+        while (least < 256 && !((float)least >= t->a))
+            least++;
+        for (size_t k = 0; least < 256 && k < n; k++)
+            d[k] = d[k] >= (uint8_t)least ? (uint8_t)(255 - d[k]) : d[k];
+        return true;
+    }
+    if (t->kind != TONE_POSTERIZE)
+        return false;
+    mask = t->a >= 8 ? 0xff : (uint8_t)(0xff00u >> (uint32_t)t->a);
+    for (size_t k = 0; k < n; k++)
+        d[k] &= mask;
+    return true;
+}
+
+static void tone_u8(const struct pixels *p, const struct tone *tones, bool each) {
+    size_t colors = mldfi_colors(p);
+    bool alike = !each && colors == p->channels; /* no alpha, one table: the layout does not matter */
+    uint8_t table[3][256], *d = p->data;
+    if (alike && plain_u8(p, &tones[0]))
+        return;
+    for (size_t c = 0; c < colors; c++)
+        for (int v = 0; v < 256; v++)
+            table[c][v] = c == 0 || each ? (uint8_t)tone_value(&tones[c], MLDF_U8, (float)v) : table[0][v];
+    if (!alike) {
+        look_up_each(p, table);
+        return;
+    }
+    for (size_t k = 0; k < p->count * p->channels; k++)
+        d[k] = table[0][d[k]];
 }
 
 void mldfi_tone(const struct pixels *p, const struct tone *tones, bool each) {
@@ -79,26 +116,65 @@ void mldfi_tone(const struct pixels *p, const struct tone *tones, bool each) {
 
 /* ---- Whole pictures ---------------------------------------------------------------------------------------------------------- */
 
+/* Of gray and RGB in 8 bits: the ends of 48 values in turn are found beside each other, which are those of a colour when it comes back every
+ * third time. False for other pictures. */
+static bool ends_u8(const struct pixels *p, float least[3], float most[3]) {
+    enum { TURN = 48 };
+    const uint8_t *d = p->data;
+    uint8_t low[TURN], high[TURN];
+    size_t n = p->count * p->channels, k = 0, colors = mldfi_colors(p);
+    if (p->dtype != MLDF_U8 || p->step != colors || p->channels != colors)
+        return false;
+    for (size_t j = 0; j < TURN; j++)
+        low[j] = high[j] = d[j % colors];
+    for (; k + TURN <= n; k += TURN)
+        for (size_t j = 0; j < TURN; j++) {
+            low[j] = d[k + j] < low[j] ? d[k + j] : low[j];
+            high[j] = d[k + j] > high[j] ? d[k + j] : high[j];
+        }
+    for (size_t j = 0; k + j < n; j++) {
+        low[j] = d[k + j] < low[j] ? d[k + j] : low[j];
+        high[j] = d[k + j] > high[j] ? d[k + j] : high[j];
+    }
+    for (size_t j = colors; j < TURN; j++) {
+        low[j % colors] = low[j] < low[j % colors] ? low[j] : low[j % colors];
+        high[j % colors] = high[j] > high[j % colors] ? high[j] : high[j % colors];
+    }
+    for (size_t c = 0; c < colors; c++) {
+        least[c] = (float)low[c];
+        most[c] = (float)high[c];
+    }
+    return true;
+}
+
+static void ends_of(const struct pixels *p, size_t c, float *low, float *high) {
+    float v[COLOR_BLOCK], least, most;
+    mldfi_block_load(p, c, 0, 1, v);
+    least = most = v[0];
+    for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
+        size_t n = mldfi_block_size(p, at);
+        mldfi_block_load(p, c, at, n, v);
+        for (size_t k = 0; k < n; k++) {
+            least = v[k] < least ? v[k] : least;
+            most = v[k] > most ? v[k] : most;
+        }
+    }
+    *low = least;
+    *high = most;
+}
+
 void mldfi_autocontrast(const struct pixels *p) {
     struct tone tones[3];
-    float v[COLOR_BLOCK], per_white = (float)(1.0 / (double)mldfi_white(p->dtype));
+    float least[3], most[3], per_white = (float)(1.0 / (double)mldfi_white(p->dtype));
     if (p->count == 0)
         return;
+    bool found = ends_u8(p, least, most);
     for (size_t c = 0; c < mldfi_colors(p); c++) {
-        float least, most;
-        mldfi_block_load(p, c, 0, 1, v);
-        least = most = v[0];
-        for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
-            size_t n = mldfi_block_size(p, at);
-            mldfi_block_load(p, c, at, n, v);
-            for (size_t k = 0; k < n; k++) {
-                least = v[k] < least ? v[k] : least;
-                most = v[k] > most ? v[k] : most;
-            }
-        }
+        if (!found)
+            ends_of(p, c, &least[c], &most[c]);
         tones[c].kind = TONE_STRETCH;
-        tones[c].a = most > least ? least : 0.0f;
-        tones[c].b = most > least ? (most - least) * per_white : 1.0f;
+        tones[c].a = most[c] > least[c] ? least[c] : 0.0f;
+        tones[c].b = most[c] > least[c] ? (most[c] - least[c]) * per_white : 1.0f;
     }
     mldfi_tone(p, tones, true);
 }
@@ -126,9 +202,40 @@ static bool equal_table(const uint64_t count[256], uint64_t pixels, uint8_t tabl
     return true;
 }
 
+/* Two counts in turn, so that a value that comes twice does not wait for itself. */
+static void count_u8(const struct pixels *p, size_t c, uint32_t count[2][256]) {
+    const uint8_t *d = (const uint8_t *)p->data + c * p->plane;
+    size_t k = 0;
+    for (; k + 2 <= p->count; k += 2, d += 2 * p->step) {
+        count[0][d[0]]++;
+        count[1][d[p->step]]++;
+    }
+    if (k < p->count)
+        count[0][d[0]]++;
+}
+
+static void equalize_u8(const struct pixels *p) {
+    uint8_t table[3][256];
+    for (size_t c = 0; c < mldfi_colors(p); c++) {
+        uint32_t half[2][256] = {{0}};
+        uint64_t count[256];
+        count_u8(p, c, half);
+        for (int v = 0; v < 256; v++)
+            count[v] = (uint64_t)half[0][v] + half[1][v];
+        if (!equal_table(count, p->count, table[c]))
+            for (int v = 0; v < 256; v++)
+                table[c][v] = (uint8_t)v;
+    }
+    look_up_each(p, table);
+}
+
 void mldfi_equalize(const struct pixels *p) {
     float v[COLOR_BLOCK];
     uint8_t table[256];
+    if (p->dtype == MLDF_U8 && p->count <= UINT32_MAX) {
+        equalize_u8(p);
+        return;
+    }
     for (size_t c = 0; c < mldfi_colors(p); c++) {
         uint64_t count[256] = {0};
         for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
@@ -139,16 +246,12 @@ void mldfi_equalize(const struct pixels *p) {
         }
         if (!equal_table(count, p->count, table))
             continue;
-        if (p->dtype == MLDF_U8) {
-            look_up(p, c, table);
-            continue;
-        }
         for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
             size_t n = mldfi_block_size(p, at);
             mldfi_block_load(p, c, at, n, v);
             for (size_t k = 0; k < n; k++) {
                 float to = (float)table[byte_of(v[k], p->dtype)];
-                v[k] = p->dtype == MLDF_U16 ? to * 257.0f : to / 255.0f;
+                v[k] = p->dtype == MLDF_U8 ? to : p->dtype == MLDF_U16 ? to * 257.0f : to / 255.0f;
             }
             mldfi_block_store(p, c, at, n, v);
         }

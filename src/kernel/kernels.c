@@ -8,7 +8,7 @@
 
 #include "kernel/variants.h"
 
-/* WIDE: whose passes for the other filters. COLOR: whose loops over colours. The rest: passes in planes, or NULL twice. */
+/* WIDE: whose passes for the other filters. COLOR: whose loops over colours, for blurring and for maps. The rest: passes in planes, or NULL twice. */
 #define TABLE(ISA, NUMBER, WIDE, COLOR, ...) \
     static const struct kernels ISA = {NUMBER, \
                                        #ISA, \
@@ -22,7 +22,12 @@
                                        mldfi_gray_mean_##COLOR, \
                                        mldfi_blend_##COLOR, \
                                        mldfi_saturate_##COLOR, \
-                                       mldfi_turn_hue_##COLOR}
+                                       mldfi_turn_hue_##COLOR, \
+                                       mldfi_sharpen_##COLOR, \
+                                       mldfi_blur_across_##COLOR, \
+                                       mldfi_blur_down_##COLOR, \
+                                       mldfi_warp_nearest_##COLOR, \
+                                       mldfi_warp_bilinear_##COLOR}
 TABLE(portable, ISA_PORTABLE, portable, portable, NULL, NULL);
 #if defined(__x86_64__)
 TABLE(sse4, ISA_SSE4, portable, sse4, NULL, NULL);

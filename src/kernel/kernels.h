@@ -48,7 +48,9 @@ enum {
 
 struct resample_table; /* resample.h */
 struct resample_rows;
-struct pixels; /* color.h */
+struct pixels;    /* color.h */
+struct blur_line; /* blur.h */
+struct warp;      /* warp.h */
 
 struct kernels {
     enum isa isa;
@@ -82,6 +84,15 @@ struct kernels {
     void (*saturate)(const struct pixels *p, double ratio);
     /* Turns the hue by a part of the circle, -0.5..0.5. Back to integers as floor(v * (white + 0.999)). */
     void (*turn_hue)(const struct pixels *p, double turn);
+    /* Sharpness: v + (1 - factor) * (smooth - v), smooth being the 3 x 3 mean with weight 5 in the middle, rounded for integers; the
+     * outermost pixels stay. rows: memory for two rows of the picture, aligned to its elements. */
+    void (*sharpen)(const struct pixels *p, size_t width, double factor, void *rows);
+    /* One row of each pass of blur.h. element: 1 (u8), 2 (u16), 4 (f32) bytes. */
+    void (*blur_across)(const struct blur_line *l, size_t element);
+    void (*blur_down)(const struct blur_line *l, size_t element);
+    /* warp.h */
+    void (*warp_nearest)(const struct warp *w);
+    void (*warp_bilinear)(const struct warp *w);
 };
 
 /* NULL: not built, or this processor cannot run it. */

@@ -14,9 +14,16 @@
     float mldfi_gray_mean_##ISA(const struct pixels *p); \
     void mldfi_blend_##ISA(const struct pixels *p, float a, float b); \
     void mldfi_saturate_##ISA(const struct pixels *p, double ratio); \
-    void mldfi_turn_hue_##ISA(const struct pixels *p, double turn)
+    void mldfi_turn_hue_##ISA(const struct pixels *p, double turn); \
+    void mldfi_sharpen_##ISA(const struct pixels *p, size_t width, double factor, void *rows)
+#define FILTER_VARIANT(ISA) \
+    void mldfi_blur_across_##ISA(const struct blur_line *l, size_t element); \
+    void mldfi_blur_down_##ISA(const struct blur_line *l, size_t element); \
+    void mldfi_warp_nearest_##ISA(const struct warp *w); \
+    void mldfi_warp_bilinear_##ISA(const struct warp *w)
 
 COLOR_VARIANT(portable);
+FILTER_VARIANT(portable);
 
 #if defined(__x86_64__)
 KERNEL_VARIANT(sse4);
@@ -25,6 +32,9 @@ KERNEL_VARIANT(avx512);
 COLOR_VARIANT(sse4);
 COLOR_VARIANT(avx2);
 COLOR_VARIANT(avx512);
+FILTER_VARIANT(sse4);
+FILTER_VARIANT(avx2);
+FILTER_VARIANT(avx512);
 void mldfi_down_planes_avx512(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t pixels,
                               int16_t *out, size_t plane);
 void mldfi_across_planes_avx512(const struct tap_table *table, uint32_t planes, const int16_t *row, size_t plane,

@@ -1,4 +1,4 @@
-/* Pictures seen through a map of the plane: each output pixel looks up where it comes from. */
+/* Pictures seen through a map of the plane: each output pixel looks up where it comes from. The loops are in struct kernels. */
 #ifndef MLDF_KERNEL_WARP_H
 #define MLDF_KERNEL_WARP_H
 
@@ -22,12 +22,15 @@ struct warp_map {
     bool perspective;
 };
 
-/* The pixel (floor u, floor v); outside there is `fill` (an element for each channel). element: 1, 2, 4 or 8 bytes. */
-void mldfi_warp_nearest(const struct warp_side *in, const struct warp_map *map, size_t channels, size_t element,
-                        const void *fill, const struct warp_side *out);
-/* Between the four nearest centres in f32, pixels outside being `fill`; integers are rounded to the nearest even.
- * element: 1 (u8), 2 (u16), 4 (f32). */
-void mldfi_warp_bilinear(const struct warp_side *in, const struct warp_map *map, size_t channels, size_t element,
-                         const float *fill, const struct warp_side *out);
+/* in and out do not overlap.
+ * kernels.warp_nearest:  the pixel (floor u, floor v); outside there is `fill` (an element for each channel). element: 1, 2, 4 or 8 bytes.
+ * kernels.warp_bilinear: between the four nearest centres in f32, pixels outside being `fill` (a float for each channel); integers are
+ *                        rounded to the nearest even. element: 1 (u8), 2 (u16), 4 (f32). */
+struct warp {
+    const struct warp_side *in, *out;
+    const struct warp_map *map;
+    size_t channels, element;
+    const void *fill;
+};
 
 #endif

@@ -20,15 +20,10 @@ struct pixels mldfi_pixels(const struct tensor *picture) {
 }
 
 static mldf_status sharpen(const struct pixels *p, size_t width, double factor, struct op_work *work, mldf_error *err) {
-    size_t bytes = p->count * p->channels * mldf_dtype_bytes(p->dtype);
-    struct pixels from = *p;
-    mldf_status s = mldf_buffer_reserve(&work->scratch[0], bytes, err);
-    if (s || bytes == 0)
-        return s;
-    memcpy(work->scratch[0].data, p->data, bytes);
-    from.data = work->scratch[0].data;
-    mldfi_sharpen(&from, width, factor, p);
-    return MLDF_OK;
+    mldf_status s = mldf_buffer_reserve(&work->scratch[0], 2 * width * p->step * mldf_dtype_bytes(p->dtype), err);
+    if (s == MLDF_OK && width > 0)
+        work->kernels->sharpen(p, width, factor, work->scratch[0].data);
+    return s;
 }
 
 mldf_status mldfi_color_change(color_change change, double value, const struct tensor *picture, struct op_work *work,

@@ -85,7 +85,7 @@ static mldf_status blur_run(const struct op *op, const void *draw, const struct 
     for (size_t k = 0; k < planes && status == MLDF_OK; k++) {
         b.in = (const uint8_t *)in->data + k * plane;
         b.out = (uint8_t *)out->data + k * plane;
-        mldfi_blur(&b, work->scratch[0].data);
+        mldfi_blur(work->kernels, &b, work->scratch[0].data);
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* warp.h: tensors and numbers for the loops of kernel/warp.c, and the same maps for boxes and points. */
+/* warp.h: tensors and numbers for the loops of kernel/warp_loops.h, and the same maps for boxes and points. */
 #include "pipeline/warp.h"
 
 #include <math.h>
@@ -22,14 +22,15 @@ mldf_status mldfi_warp_picture(const struct tensor *in, struct tensor *out, cons
     size_t channels = (size_t)mldfi_tensor_channels(in), element = mldf_dtype_bytes(in->dtype);
     float fill_f32[4] = {0};
     uint64_t room[4] = {0}; /* the fill as elements, at most eight bytes each */
-    (void)work;
+    struct warp w = {&from, &to, map, channels, element, NULL};
     if (channels > 4 || mldfi_tensor_channels(out) != channels || in->dtype != out->dtype ||
         in->planar != out->planar || element > 8)
         return mldfi_fail(err, MLDF_E_TYPE, "a picture of %zu channels and %zu bytes each cannot be warped", channels,
                           element);
     if (interpolation == WARP_NEAREST) {
         mldfi_convert_elements(MLDF_F64, fill, in->dtype, room, channels);
-        mldfi_warp_nearest(&from, map, channels, element, room, &to);
+        w.fill = room;
+        work->kernels->warp_nearest(&w);
         return MLDF_OK;
     }
     if (in->dtype != MLDF_U8 && in->dtype != MLDF_U16 && in->dtype != MLDF_F32)
@@ -40,7 +41,8 @@ mldf_status mldfi_warp_picture(const struct tensor *in, struct tensor *out, cons
                       : fill[c] > white                                           ? (float)white
                                                                                   : 0;
     }
-    mldfi_warp_bilinear(&from, map, channels, element, fill_f32, &to);
+    w.fill = fill_f32;
+    work->kernels->warp_bilinear(&w);
     return MLDF_OK;
 }
 

@@ -129,11 +129,124 @@ static void a_whole_number_over_white_is_two_products(void) {
     }
 }
 
+static void a_thirteenth_of_bytes_is_a_product(void) {
+    for (uint32_t sum = 0; sum <= 13 * 255; sum++)
+        CHECK_EQ_U64((sum + 6) / 13, (sum + 6) * SHARPEN_13 >> 16);
+}
+
+/* ---- Sharpness ------------------------------------------------------------------------------------------------------------------------- */
+
+static float value_at(const struct pixels *p, size_t i) {
+    return p->dtype == MLDF_U8    ? (float)((const uint8_t *)p->data)[i]
+           : p->dtype == MLDF_U16 ? (float)((const uint16_t *)p->data)[i]
+                                  : ((const float *)p->data)[i];
+}
+
+static void sharpen_plainly(const struct pixels *from, size_t width, double factor, const struct pixels *to) {
+    const float a = (float)(1.0 / 13.0), b = (float)(5.0 / 13.0), keep = (float)(1.0 - factor);
+    size_t colors = mldfi_colors(from), height = from->count / width;
+    for (size_t i = 0; i < from->count * colors; i++) {
+        size_t c = i % colors, x = i / colors % width, y = i / colors / width;
+        size_t at = (y * width + x) * from->step + c * from->plane;
+        if (x == 0 || y == 0 || x + 1 >= width || y + 1 >= height)
+            continue;
+        float real = 0, v = value_at(from, at), result;
+        double whole = 0;
+        for (size_t k = 0; k < 9; k++) {
+            float tap = value_at(from, ((y + k / 3 - 1) * width + x + k % 3 - 1) * from->step + c * from->plane);
+            real = k ? real + tap * (k == 4 ? b : a) : tap * a;
+            whole += (double)tap * (k == 4 ? 5 : 1);
+        }
+        result = mldfi_held(v + ((from->dtype == MLDF_F32 ? real : (float)floor(whole / 13 + 0.5)) - v) * keep,
+                            mldfi_white(from->dtype));
+        if (from->dtype == MLDF_U8)
+            ((uint8_t *)to->data)[at] = (uint8_t)result;
+        else if (from->dtype == MLDF_U16)
+            ((uint16_t *)to->data)[at] = (uint16_t)result;
+        else
+            ((float *)to->data)[at] = result;
+    }
+}
+
+static void check_sharpen(const struct picture_case *c, size_t width, double factor) {
+    static _Alignas(64) uint8_t in[PIXELS_MOST * CHANNELS_MOST * 4], want[sizeof in], got[sizeof in], rows[sizeof in];
+    size_t bytes = c->count * c->channels * element(c->dtype);
+    struct pixels from = pixels_of(c, in), p = pixels_of(c, want), q = pixels_of(c, got);
+    fill(c, in);
+    memcpy(want, in, bytes);
+    sharpen_plainly(&from, width, factor, &p);
+    for (int isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
+        const struct kernels *k = mldfi_kernels((enum isa)isa);
+        if (!k)
+            continue;
+        memset(got, 0xA5, sizeof got);
+        memcpy(got, in, bytes);
+        k->sharpen(&q, width, factor, rows);
+        if (c->dtype == MLDF_F32)
+            same_floats((const float *)(const void *)want, (const float *)(const void *)got, c->count * c->channels,
+                        k->name);
+        else if (memcmp(want, got, bytes) != 0)
+            check_fail(__FILE__, __LINE__, "%s: %zu pixels, %zu a row, %zu channels, type %d, planar %d, by %g differ",
+                       k->name, c->count, width, c->channels, (int)c->dtype, c->planar, factor);
+        if (bytes < sizeof got)
+            CHECK_EQ_INT(0xA5, got[bytes]);
+    }
+}
+
+static void every_instruction_set_sharpens_by_the_definition(void) {
+    static const mldf_dtype dtypes[] = {MLDF_U8, MLDF_U16, MLDF_F32};
+    static const size_t widths[] = {1, 2, 3, 5, 16, 18, 43, 44, 131, 200};
+    for (size_t d = 0; d < 3; d++)
+        for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+            for (size_t height = 1; height <= 5; height++)
+                for (size_t channels = 1; channels <= CHANNELS_MOST; channels++)
+                    for (int planar = 0; planar < 2; planar++)
+                        for (int part = 0; part <= 4; part++)
+                            check_sharpen(&(struct picture_case){dtypes[d], widths[w] * height, channels, planar != 0},
+                                          widths[w], part * 0.47);
+}
+
+/* ---- Values for themselves, in 8 bits -------------------------------------------------------------------------------------------------- */
+
+/* What has a short cut for pictures without alpha gives the same colours as with one beside them. */
+static void short_cuts_change_nothing(void) {
+    enum { COUNT = 331 };
+    static uint8_t rgb[COUNT * 3], rgba[COUNT * 4];
+    static const float marks[] = {-1, 0, 0.5f, 1, 7.5f, 128, 254.5f, 255, 256};
+    for (int kind = 0; kind < 4; kind++)
+        for (size_t m = 0; m < sizeof marks / sizeof marks[0]; m++) {
+            struct tone tone = {kind == 0 ? TONE_SOLARIZE : TONE_POSTERIZE, kind == 0 ? marks[m] : (float)m, 0};
+            struct pixels p = {rgb, MLDF_U8, COUNT, 3, 3, 1}, q = {rgba, MLDF_U8, COUNT, 4, 4, 1};
+            size_t wrong = 0;
+            for (size_t i = 0; i < COUNT; i++)
+                for (size_t c = 0; c < 4; c++) {
+                    uint8_t v = (uint8_t)(check_rand_below(&seed, 200) + 10 * c);
+                    rgba[4 * i + c] = v;
+                    rgb[3 * i + (c < 3 ? c : 2)] = c < 3 ? v : rgb[3 * i + 2];
+                }
+            for (int side = 0; side < 2; side++) {
+                const struct pixels *s = side ? &q : &p;
+                if (kind == 2)
+                    mldfi_autocontrast(s);
+                else if (kind == 3)
+                    mldfi_equalize(s);
+                else
+                    mldfi_tone(s, &tone, false);
+            }
+            for (size_t i = 0; i < COUNT * 3; i++)
+                wrong += rgb[i] != rgba[i / 3 * 4 + i % 3];
+            CHECK_EQ_U64(0, wrong);
+        }
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     seed = check_seed();
     RUN(every_instruction_set_gives_the_same_colours);
     RUN(gray_goes_into_pictures_of_other_channels);
     RUN(a_whole_number_over_white_is_two_products);
+    RUN(a_thirteenth_of_bytes_is_a_product);
+    RUN(every_instruction_set_sharpens_by_the_definition);
+    RUN(short_cuts_change_nothing);
     return check_end();
 }

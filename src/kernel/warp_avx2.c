@@ -1,0 +1,8 @@
+/* The loops of warp.h, compiled for AVX2. */
+#if defined(__AVX2__)
+#include "kernel/color_x86.h"
+#define WARP_NAME(x) x##_avx2
+#include "kernel/warp_loops.h"
+#else
+typedef int mldfi_not_for_this_processor; /* a file of C is not empty */
+#endif

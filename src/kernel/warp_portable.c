@@ -1,0 +1,3 @@
+/* The loops of warp.h in plain C. */
+#define WARP_NAME(x) x##_portable
+#include "kernel/warp_loops.h"

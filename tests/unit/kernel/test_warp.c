@@ -1,0 +1,205 @@
+/* Maps of the plane: every instruction set gives the bytes of the definition in kernel/warp.h, worked out here pixel by pixel. Pictures stand in
+ * memory of their own size, so that the sanitizers see what is read or written beside them. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "kernel/kernels.h"
+#include "kernel/warp.h"
+
+static uint64_t seed;
+
+static uint32_t below(uint32_t limit) {
+    return (uint32_t)check_rand_below(&seed, limit);
+}
+
+static double between(double a, double b) {
+    return a + (b - a) * (double)below(1u << 20) / (double)(1u << 20);
+}
+
+static void fill(void *data, size_t count, size_t element) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t v = below(8) == 0 ? 65535 : below(65536);
+        if (element == 1)
+            ((uint8_t *)data)[i] = (uint8_t)v;
+        else if (element == 2)
+            ((uint16_t *)data)[i] = (uint16_t)v;
+        else if (element == 4)
+            ((float *)data)[i] = (float)v / 50000.0f - 0.1f;
+        else
+            ((uint64_t *)data)[i] = (uint64_t)v << 40;
+    }
+}
+
+/* ---- The definition -------------------------------------------------------------------------------------------------------------- */
+
+static bool place_of(const struct warp_map *map, size_t x, size_t y, double *u, double *v) {
+    const double *m = map->m;
+    double px = (double)x + 0.5, py = (double)y + 0.5, w;
+    *u = m[0] * px + (m[1] * py + m[2]);
+    *v = m[3] * px + (m[4] * py + m[5]);
+    if (!map->perspective)
+        return true;
+    w = m[6] * px + (m[7] * py + m[8]);
+    *u /= w;
+    *v /= w;
+    return w > 0;
+}
+
+static const uint8_t *element_of(const struct warp *w, const struct warp_side *side, size_t x, size_t y, size_t c) {
+    return (const uint8_t *)side->data + ((y * side->width + x) * side->step + c * side->plane) * w->element;
+}
+
+static float tap(const struct warp *w, double x, double y, size_t c) {
+    float v;
+    uint16_t v16;
+    if (!(x >= 0 && x < (double)w->in->width && y >= 0 && y < (double)w->in->height))
+        return ((const float *)w->fill)[c];
+    const uint8_t *p = element_of(w, w->in, (size_t)x, (size_t)y, c);
+    memcpy(&v, p, w->element == 4 ? 4 : 0);
+    memcpy(&v16, p, w->element == 2 ? 2 : 0);
+    return w->element == 4 ? v : w->element == 2 ? (float)v16 : (float)*p;
+}
+
+static void bilinear_at(const struct warp *w, double u, double v, size_t c, uint8_t *out) {
+    double x = floor(u), y = floor(v);
+    float fx = (float)(u - x), fy = (float)(v - y);
+    float a = tap(w, x, y, c), b = tap(w, x + 1, y, c), d = tap(w, x, y + 1, c), e = tap(w, x + 1, y + 1, c);
+    float above = a + (b - a) * fx, under = d + (e - d) * fx, value = above + (under - above) * fy;
+    uint8_t v8 = w->element == 1 ? (uint8_t)rintf(value) : 0;
+    uint16_t v16 = w->element == 2 ? (uint16_t)rintf(value) : 0;
+    memcpy(out, w->element == 1 ? (void *)&v8 : w->element == 2 ? (void *)&v16 : (void *)&value, w->element);
+}
+
+static void expected(const struct warp *w, bool bilinear) {
+    for (size_t i = 0; i < w->out->width * w->out->height * w->channels; i++) {
+        size_t c = i % w->channels, x = i / w->channels % w->out->width, y = i / w->channels / w->out->width;
+        uint8_t *to =
+            (uint8_t *)w->out->data + ((y * w->out->width + x) * w->out->step + c * w->out->plane) * w->element;
+        double u, v;
+        bool ahead = place_of(w->map, x, y, &u, &v);
+        if (bilinear) {
+            bool near =
+                ahead && u > -0.5 && u < (double)w->in->width + 0.5 && v > -0.5 && v < (double)w->in->height + 0.5;
+            bilinear_at(w, near ? u - 0.5 : -9, near ? v - 0.5 : -9, c, to);
+            continue;
+        }
+        bool inside = ahead && u >= 0 && u < (double)w->in->width && v >= 0 && v < (double)w->in->height;
+        memcpy(to, inside ? element_of(w, w->in, (size_t)u, (size_t)v, c) : (const uint8_t *)w->fill + c * w->element,
+               w->element);
+    }
+}
+
+/* ---- Cases ------------------------------------------------------------------------------------------------------------------------ */
+
+static struct warp_map turned(double angle, double scale, double x, double y) {
+    double c = cos(angle) * scale, s = sin(angle) * scale;
+    return (struct warp_map){{c, -s, x - c * x + s * y, s, c, y - s * x - c * y, 0, 0, 1}, false};
+}
+
+/* Shifts, shears, turns and tilts, some far out or without end. */
+static struct warp_map some_map(double width, double height) {
+    struct warp_map map = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, false};
+    switch (below(8)) {
+    case 0:
+        map.m[2] = (double)below(30) - 15;
+        map.m[5] = (double)below(30) - 15;
+        break;
+    case 1:
+        map.m[1] = between(-1, 1);
+        break;
+    case 2:
+        map.m[3] = between(-1, 1);
+        break;
+    case 3:
+        map.m[2] = between(-4, 4);
+        break;
+    case 4:
+    case 5:
+        map = turned(between(-4, 4), between(0.2, 3), width / 2, height / 2);
+        break;
+    default:
+        map = turned(between(-4, 4), between(0.2, 3), width / 2, height / 2);
+        map.perspective = true;
+        map.m[6] = between(-0.02, 0.02);
+        map.m[7] = between(-0.02, 0.02);
+        break;
+    }
+    if (below(40) == 0)
+        map.m[below(6)] *= 1e300;
+    return map;
+}
+
+static void check_warp(const struct warp *w, bool bilinear) {
+    size_t bytes = w->out->width * w->out->height * w->channels * w->element;
+    uint8_t *want = malloc(bytes), *got = malloc(bytes);
+    struct warp_side out = *w->out;
+    struct warp run = *w;
+    REQUIRE(want && got);
+    run.out = &out;
+    out.data = want;
+    expected(&run, bilinear);
+    out.data = got;
+    for (int isa = 0; isa < ISA_COUNT; isa++) {
+        const struct kernels *k = mldfi_kernels((enum isa)isa);
+        if (!k)
+            continue;
+        memset(got, 0x5A, bytes);
+        (bilinear ? k->warp_bilinear : k->warp_nearest)(&run);
+        if (memcmp(want, got, bytes) != 0)
+            check_fail(__FILE__, __LINE__, "%s: %zu x %zu to %zu x %zu, %zu channels of %zu bytes, %s, differ", k->name,
+                       w->in->width, w->in->height, out.width, out.height, w->channels, w->element,
+                       bilinear ? "bilinear" : "nearest");
+    }
+    free(want);
+    free(got);
+}
+
+static void every_instruction_set_warps_by_the_definition(void) {
+    static const float fill_f32[4] = {0, 100, 7, 1};
+    uint64_t fill_any[4];
+    for (int round = 0; round < 2500; round++) {
+        bool bilinear = round % 2, planar = below(3) == 0;
+        size_t w = 1 + below(round % 3 ? 30 : 280), h = 1 + below(round % 5 ? 8 : 40), channels = 1 + below(4);
+        size_t to_w = below(2) ? w : 1 + below(280), to_h = below(2) ? h : 1 + below(20);
+        size_t element = (size_t)1 << below(bilinear ? 3 : 4);
+        void *data = malloc(w * h * channels * element);
+        struct warp_side in = {data, w, h, planar ? 1 : channels, planar ? w * h : 1};
+        struct warp_side out = {NULL, to_w, to_h, planar ? 1 : channels, planar ? to_w * to_h : 1};
+        struct warp_map map = some_map((double)w, (double)h);
+        REQUIRE(data);
+        fill(data, w * h * channels, element);
+        fill(fill_any, 4, 8);
+        check_warp(&(struct warp){&in, &out, &map, channels, element, bilinear ? (const void *)fill_f32 : fill_any},
+                   bilinear);
+        free(data);
+    }
+}
+
+/* The last pixels of a picture have neighbours that end with it. */
+static void corners_of_small_pictures(void) {
+    static const float none[4] = {0};
+    for (size_t w = 1; w <= 9; w++)
+        for (size_t h = 1; h <= 4; h++)
+            for (size_t channels = 1; channels <= 4; channels++) {
+                uint8_t *data = malloc(w * h * channels);
+                struct warp_side in = {data, w, h, channels, 1}, out = {NULL, w, h, channels, 1};
+                REQUIRE(data);
+                fill(data, w * h * channels, 1);
+                for (int part = 0; part <= 4; part++) {
+                    struct warp_map map = {{1, 0, part * 0.25, 0, 1, part * 0.25, 0, 0, 1}, false};
+                    struct warp warp = {&in, &out, &map, channels, 1, none};
+                    check_warp(&warp, true);
+                    check_warp(&warp, false);
+                }
+                free(data);
+            }
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    seed = check_seed();
+    RUN(every_instruction_set_warps_by_the_definition);
+    RUN(corners_of_small_pictures);
+    return check_end();
+}
