@@ -24,7 +24,7 @@ def run(name, *arguments, status=0):
         [sys.executable, str(EXAMPLES / name), *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=2 * pkg.HANG,
         env=env,
     )
     assert done.returncode == status, done.stderr
@@ -87,7 +87,11 @@ def run_torch(count, photos):
     env = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")} | {"OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]
     done = subprocess.run(
-        [*command, str(EXAMPLES / "two_ranks.py"), str(photos)], capture_output=True, text=True, timeout=300, env=env
+        [*command, str(EXAMPLES / "two_ranks.py"), str(photos)],
+        capture_output=True,
+        text=True,
+        timeout=2 * pkg.HANG,
+        env=env,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
