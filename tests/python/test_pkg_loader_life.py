@@ -244,7 +244,7 @@ def test_worker_threads_block_all_signals(path):
 
 
 def interrupted_epoch(path, threads):
-    """Samples of an epoch in which next() was interrupted three times; None: a batch was done before the interrupt came."""
+    """Samples of an epoch in which next() was interrupted three times; None: a batch was done before that."""
     main, seen, interrupts = threading.get_ident(), [], 0
     with mldf.Loader(path, 32, pipelines=PICTURES, fields=["image", "n"], threads=threads, batches_ahead=1) as loader:
         it = iter(loader)
