@@ -236,6 +236,18 @@ CHECK_UNUSED static int check_end(void) {
     return check_failed_tests_ ? 1 : 0;
 }
 
+/* ---- Waiting for another thread or process ------------------------------------------------------------------------ */
+
+/* Until the condition holds. The limit ends a test that would hang; no result may depend on how quick the machine is, so it is long. */
+#define CHECK_SOON(condition) \
+    do { \
+        time_t check_began_ = time(NULL); \
+        while (!(condition) && time(NULL) - check_began_ < 300) \
+            usleep(1000); \
+        if (!(condition)) \
+            check_fail(__FILE__, __LINE__, "did not happen within five minutes: %s", #condition); \
+    } while (0)
+
 /* ---- Random numbers: splitmix64, the same everywhere -------------------------------------------------------------- */
 
 CHECK_UNUSED static uint64_t check_seed(void) {

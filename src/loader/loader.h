@@ -302,6 +302,8 @@ struct tally {
     double *steps;        /* parts of timed; the plan's count */
     mldf_step_time *shown;
 };
+/* The verdict on the other numbers. out->steps are the plan's, in their order. */
+void mldfi_stats_judge(const mldf_loader *loader, mldf_loader_stats *out);
 
 /* ---- The loader ------------------------------------------------------------------------------------------------------------------ */
 

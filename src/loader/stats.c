@@ -23,7 +23,7 @@ static bool is_decode(const char *name) {
     return colon && strcmp(colon, ": decode") == 0;
 }
 
-static void judge(const mldf_loader *loader, mldf_loader_stats *out) {
+void mldfi_stats_judge(const mldf_loader *loader, mldf_loader_stats *out) {
     const mldf_step_time *step = hardest(out);
     char once[48] = "";
     double share = out->seconds > 0 ? out->wait_loader / out->seconds : 0;
@@ -80,6 +80,6 @@ mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stats *out, m
     for (size_t i = 0; i < steps; i++)
         tally->shown[i] = (mldf_step_time){mldfi_plan_step_name(loader->plan, i), tally->steps[i] * scale};
     pthread_mutex_unlock(&loader->lock);
-    judge(loader, out);
+    mldfi_stats_judge(loader, out);
     return MLDF_OK;
 }

@@ -17,6 +17,7 @@ MLDF=${MLDF:-$source_dir/build/dev/bin/mldf}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
+export PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1 # signals.py
 export MLDF_UNDER_TEST=$MLDF
 failed=0 passed=0 skipped=0
 

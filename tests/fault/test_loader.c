@@ -17,9 +17,11 @@ static mldf_reader *reader;
 
 /* ---- What is replaced ----------------------------------------------------------------------------------------------------------------- */
 
-static atomic_ullong slow_sample, slow_us;   /* this sample takes so many microseconds */
-static atomic_ullong broken_every;           /* every so many-th sample: the disk fails */
-static atomic_long reads, together, at_once; /* calls; running now; the most at a time */
+static atomic_ullong slow_sample, slow_us; /* this sample takes so many microseconds */
+static atomic_bool held;                   /* and waits as long as this is set */
+static atomic_long waiting;                /* calls that have come that far */
+static atomic_bool seen[SAMPLES];          /* which samples were asked for */
+static atomic_ullong broken_every;         /* every so many-th sample: the disk fails */
 
 mldf_status __real_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
                                    mldf_value *out, mldf_error *err);
@@ -27,13 +29,14 @@ mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t
                                    mldf_value *out, mldf_error *err);
 mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
                                    mldf_value *out, mldf_error *err) {
-    atomic_fetch_add(&reads, 1);
-    if (slow_us && (slow_sample == MLDF_NONE || slow_sample == sample)) {
-        long now = atomic_fetch_add(&together, 1) + 1;
-        if (now > at_once)
-            at_once = now;
-        usleep((useconds_t)slow_us);
-        atomic_fetch_sub(&together, 1);
+    if (sample < SAMPLES)
+        seen[sample] = true;
+    if (slow_sample == MLDF_NONE || slow_sample == sample) {
+        atomic_fetch_add(&waiting, 1);
+        while (held)
+            usleep(500);
+        if (slow_us)
+            usleep((useconds_t)slow_us);
     }
     if (broken_every && sample % broken_every == broken_every - 1) {
         if (err) {
@@ -57,7 +60,10 @@ void *__wrap_mmap(void *where, size_t bytes, int protection, int flags, int fd, 
 
 static void calm(void) {
     slow_us = broken_every = 0;
-    at_once = reads = 0;
+    held = false;
+    waiting = 0;
+    for (size_t i = 0; i < SAMPLES; i++)
+        seen[i] = false;
     slow_sample = MLDF_NONE;
 }
 
@@ -73,7 +79,14 @@ static mldf_loader_options basic(const char *pipeline) {
 
 /* ---- Slow ----------------------------------------------------------------------------------------------------------------------------------- */
 
-/* While one sample sleeps for 0.4 s, the others go on: when it is done, all batches behind it that are in flight are done too. */
+static bool all_seen(size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!seen[i])
+            return false;
+    return true;
+}
+
+/* While one sample waits, the others go on: all batches behind it that are in flight are read. */
 static void a_slow_sample_idles_nobody(void) {
     mldf_loader_options o = basic(PICTURES);
     mldf_batch *batch;
@@ -82,12 +95,14 @@ static void a_slow_sample_idles_nobody(void) {
     o.order = MLDF_ORDER_SEQUENTIAL;
     o.in_flight = 5;
     slow_sample = 3;
-    slow_us = 200000; /* for each of its two fields */
+    held = true;
     mldf_loader *loader = files_loader(reader, &o);
-    CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
-    mldf_batch_release(batch);
-    for (int i = 0; i < 4; i++) {
-        CHECK_OK(mldf_loader_next(loader, 0, &batch, &err), &err); /* at once */
+    CHECK_EQ_INT(MLDF_AGAIN, mldf_loader_next(loader, 0, &batch, &err));
+    CHECK_SOON(all_seen(5 * o.batch_size));
+    CHECK_EQ_INT(MLDF_AGAIN, mldf_loader_next(loader, 0, &batch, &err));
+    held = false;
+    for (int i = 0; i < 5; i++) {
+        CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
         mldf_batch_release(batch);
     }
     mldf_loader_free(loader);
@@ -103,12 +118,14 @@ static void a_time_limit_passes_and_nothing_is_lost(void) {
         calm();
         o.threads = threads;
         files_epoch(reader, &o, 0, &want);
-        slow_us = 3000;
+        slow_us = 3000; /* longer than the limit: without threads it always passes */
+        held = threads > 0;
         mldf_loader *loader = files_loader(reader, &o);
         for (;;) {
             mldf_status status = mldf_loader_next(loader, 2, &batch, &got.last);
             if (status == MLDF_AGAIN) {
                 agains++;
+                held = false;
                 continue;
             }
             if (status == MLDF_END)
@@ -224,12 +241,22 @@ static void every_allocation_may_fail(void) {
 
 /* ---- Cancel, begin, free ------------------------------------------------------------------------------------------------------------------- */
 
+struct cancel {
+    mldf_loader *loader;
+    bool let_go; /* afterwards: the caller is the one who is held */
+};
+
+/* As soon as somebody is in the middle of a sample. */
 static void *cancel_soon(void *argument) {
-    usleep(20000);
-    mldf_loader_cancel(argument);
+    const struct cancel *cancel = argument;
+    CHECK_SOON(waiting > 0);
+    mldf_loader_cancel(cancel->loader);
+    if (cancel->let_go)
+        held = false;
     return NULL;
 }
 
+/* Nothing is ever done here, so that next waits; with threads it returns while they are still held. */
 static void cancel_from_another_thread_ends_the_wait(void) {
     for (int threads = 0; threads < 3; threads++) {
         mldf_loader_options o = basic(PICTURES);
@@ -241,8 +268,10 @@ static void cancel_from_another_thread_ends_the_wait(void) {
         o.threads = threads;
         files_epoch(reader, &o, 0, &want);
         mldf_loader *loader = files_loader(reader, &o);
-        slow_us = 30000;
-        CHECK_EQ_INT(0, pthread_create(&thread, NULL, cancel_soon, loader));
+        waiting = 0;
+        held = true;
+        struct cancel cancel = {loader, threads == 0};
+        CHECK_EQ_INT(0, pthread_create(&thread, NULL, cancel_soon, &cancel));
         mldf_status status = MLDF_OK;
         while ((status = mldf_loader_next(loader, -1, &batch, &err)) == MLDF_OK)
             mldf_batch_release(batch);

@@ -1,5 +1,6 @@
 """What the tests of the Python package share: small datasets of every kind, and looks at this process."""
 
+import contextlib
 import gc
 import os
 import pathlib
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import mldf
@@ -79,13 +81,17 @@ def listing(folder):
     return sorted(os.listdir(folder))
 
 
+# Seconds after which something hangs. Nothing may depend on how quick the machine is.
+HANG = 600
+
+
 def run_python(code, *arguments, **options):
     """A program of its own."""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG,
         **options,
     )
 
@@ -99,6 +105,51 @@ def open_files():
 
 def threads():
     return len(os.listdir("/proc/self/task"))
+
+
+def threads_after(before):
+    """Threads once there are no more than before: one that was joined leaves /proc a moment later."""
+    deadline = time.monotonic() + HANG / 10
+    while threads() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return threads()
+
+
+@contextlib.contextmanager
+def as_soon_as_others_run(do):
+    """`do()` in another thread, as soon as the block gives up the interpreter's lock, which nobody makes it do; the list that is
+    given has one item then. A block that never gives it up ends before.
+    """
+    go, done = threading.Event(), []
+
+    def other():
+        go.wait()
+        done.append(None)
+        do()
+
+    thread, interval = threading.Thread(target=other), sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        thread.start()
+        go.set()
+        yield done
+    finally:
+        try:
+            thread.join()
+        finally:
+            sys.setswitchinterval(interval)
+
+
+def gives_up_the_lock(call, tries=100):
+    """Whether other threads run during `call()`; tries, because they may be slow to wake."""
+    for _ in range(tries):
+        with as_soon_as_others_run(lambda: None) as done:
+            assert not done
+            call()
+            ran = bool(done)
+        if ran:
+            return True
+    return False
 
 
 ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
@@ -126,8 +177,5 @@ def nothing_is_left_by(once, count, warm_up=20, most=12 << 20):
     for i in range(count):
         once(i)
     gc.collect()
-    deadline = time.monotonic() + 5
-    while threads() > before and time.monotonic() < deadline:
-        time.sleep(0.01)  # a joined thread leaves /proc a moment later
-    assert (open_files(), threads()) == (files, before)
+    assert (threads_after(before), open_files()) == (before, files)
     assert resident() - memory < most

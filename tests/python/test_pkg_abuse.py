@@ -476,7 +476,7 @@ print(bad)
         [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "f.mldf")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=pkg.HANG,
     )
     assert done.stdout.strip() == "0", done.stderr
     assert os.listdir(tmp_path) == []

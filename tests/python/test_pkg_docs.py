@@ -1,9 +1,8 @@
-"""What the package promises about itself: examples that run, a quick import, types, one version."""
+"""What the package promises about itself: examples that run, a light import, types, one version."""
 
 import doctest
 import importlib
 import inspect
-import os
 import pathlib
 import pkgutil
 import subprocess
@@ -36,17 +35,16 @@ def test_everything_public_is_documented():
                     assert value.__doc__, f"{name}.{member}"
 
 
-def test_import_is_quick_and_needs_numpy_alone():
+def test_import_is_light_and_needs_numpy_alone():
+    """Modules are counted, not seconds, which are the machine's."""
     program = (
-        "import sys, time; t = time.perf_counter(); import mldf; s = time.perf_counter() - t; "
-        "print(s, *sorted(m for m in ('torch', 'PIL', 'jax', 'ml_dtypes', 'numba') if m in sys.modules))"
+        "import sys, numpy; before = set(sys.modules); import mldf; "
+        "print(*{m.partition('.')[0] for m in set(sys.modules) - before})"
     )
-    runs = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-        for _ in range(3)
-    ]
-    assert runs[0][1:] == []
-    assert min(float(r[0]) for r in runs) < 0.3 or os.getloadavg()[0] > os.cpu_count()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    names = set(done.stdout.split()) - {"mldf", "numpy"}
+    assert done.returncode == 0 and names <= set(sys.stdlib_module_names), (names, done.stderr)
+    assert len(names) < 40, names
 
 
 def test_version_and_types():

@@ -71,19 +71,23 @@ def test_interrupts_while_loaders_are_made_and_closed_leave_nothing_behind(path,
 
     took = min(0.2, *(make_one(0) for _ in range(3)))  # sanitizers and busy machines take ten times as long
     made.clear()
+    hits = []
 
     def once(i):
+        nonlocal took
         try:
             alarm(0.0005 + took * (i * 7919 % 97) / 30)  # from the very beginning to the third
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + pkg.HANG
             while time.monotonic() < deadline:
                 make_one(i)
+            pytest.fail("the interrupt was lost")
         except KeyboardInterrupt:
-            return
-        pytest.fail("the interrupt was lost")
+            hits.append(i)
+        if not made:
+            took *= 1.2  # the machine has become slower
 
     pkg.nothing_is_left_by(once, 60)
-    assert made
+    assert len(hits) == 80 and made
 
 
 def test_a_hundred_exceptions_in_the_users_loop_leave_nothing_behind(path):
@@ -198,11 +202,9 @@ def test_the_interpreter_ends_in_peace_with(path, what):
         import numpy as np
         loader = mldf.Loader(sys.argv[1], 8, fields=["label"], threads=3)
     """
-    start = time.monotonic()
     done = pkg.run_python(
         textwrap.dedent(code) + textwrap.dedent(ENDS[what]), path, env=pkg.MAY_LEAK if "daemon" in what else None
     )
-    assert time.monotonic() - start < 60
     assert done.returncode == 0 and done.stderr == "", done.stderr
     want = {"a thread that outlives the main one": "later\n", "an atexit function of the user's": "52\n"}
     assert done.stdout == want.get(what, "")

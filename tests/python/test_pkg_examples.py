@@ -24,7 +24,7 @@ def run(name, *arguments, status=0):
         [sys.executable, str(EXAMPLES / name), *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=2 * pkg.HANG,
         env=env,
     )
     assert done.returncode == status, done.stderr
@@ -108,7 +108,7 @@ def run_torch(count, photos):
         [*(nameless() if count > 1 else []), *command, str(EXAMPLES / "two_ranks.py"), str(photos)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=2 * pkg.HANG,
         env=env,
     )
     assert done.returncode == 0, done.stderr

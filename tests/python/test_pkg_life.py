@@ -140,7 +140,7 @@ def test_closing_while_others_read(path):
         time.sleep(0.005)
         ds.close()
         for w in workers:
-            w.join(20)
+            w.join(pkg.HANG)
             assert not w.is_alive()
         stop.set()
 
@@ -151,22 +151,7 @@ def test_decoding_releases_the_gil(tmp_path):
     with mldf.Writer(path, {"image": mldf.Image()}) as w:
         w.append({"image": big})
     ds = mldf.open(path)
-    ticks, done = [], threading.Event()
-
-    def tick():
-        while not done.is_set():
-            ticks.append(time.perf_counter())
-            time.sleep(0.0005)
-
-    other = threading.Thread(target=tick)
-    other.start()
-    began = time.perf_counter()
-    ds[0]
-    ended = time.perf_counter()
-    done.set()
-    other.join()
-    inside = [t for t in ticks if began < t < ended]
-    assert ended - began < 0.004 or len(inside) >= 2, f"{len(inside)} ticks in {ended - began:.3f} s"
+    assert pkg.gives_up_the_lock(lambda: ds[0])
 
 
 def test_a_writer_is_one_threads_at_a_time(tmp_path):
@@ -205,9 +190,9 @@ def test_other_processes_read_on(path, method):
     for w in workers:
         w.start()
     for _ in workers:
-        assert queue.get(timeout=60) == [3, 4, 5, 6, 7, 8]
+        assert queue.get(timeout=pkg.HANG) == [3, 4, 5, 6, 7, 8]
     for w in workers:
-        w.join(60)
+        w.join(pkg.HANG)
         assert w.exitcode == 0
     pkg.check(ds[0], 3)
 
@@ -308,7 +293,7 @@ def test_nothing_is_leaked_by_writing(tmp_path):
     before, files, count, threads = pkg.resident(), pkg.open_files(), sys.getallocatedblocks(), pkg.threads()
     for i in range(40):
         once(i % 2)
-    assert pkg.open_files() == files and pkg.threads() == threads
+    assert pkg.threads_after(threads) == threads and pkg.open_files() == files
     assert pkg.resident() - before < 12 << 20
     gc.collect()
     assert sys.getallocatedblocks() - count < 2000
@@ -341,22 +326,27 @@ def test_nothing_is_leaked_by_errors_and_tools(path, tmp_path):
 INTERRUPTED = """
     import os, signal, sys, threading, time
     import mldf
-    def interrupt():
-        time.sleep(float(sys.argv[3]))
+    def interrupt():  # as soon as something is written
+        while not os.listdir(sys.argv[2]):
+            time.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)
     threading.Thread(target=interrupt, daemon=True).start()
-    began = time.monotonic()
     try:
         {call}
     except KeyboardInterrupt:
-        print("interrupted", time.monotonic() - began < 30)
+        print("interrupted")
     else:
         print("finished")
 """
 
 
-def interrupt(call, source, out, after=0.3):
-    return pkg.run_python(INTERRUPTED.format(call=call), source, out, after)
+def interrupt(call, source, out):
+    for _ in range(20):
+        done = pkg.run_python(INTERRUPTED.format(call=call), source, out)
+        if done.stdout != "finished\n":  # else it was done before the interrupt came
+            break
+        (out / "out.mldf").unlink()
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -364,14 +354,14 @@ def rows(tmp_path_factory):
     rows = tmp_path_factory.mktemp("rows") / "rows.csv"
     with open(rows, "w") as file:
         file.write("a,b,c\n")
-        for i in range(30):
+        for _ in range(6):
             file.write("".join(f"{n},{n * 0.5},some text {n}\n" for n in range(100_000)))
     return rows
 
 
 def test_ctrl_c_in_pack_leaves_nothing_behind(rows, tmp_path):
     done = interrupt('mldf.pack(sys.argv[1], sys.argv[2] + "/out.mldf", threads=1)', rows, tmp_path)
-    assert done.stdout == "interrupted True\n", done
+    assert done.stdout == "interrupted\n", done
     assert os.listdir(tmp_path) == []
 
 
@@ -381,7 +371,7 @@ def test_ctrl_c_in_a_writer_leaves_nothing_behind(tmp_path):
         "",
         tmp_path,
     )
-    assert done.stdout == "interrupted True\n", done
+    assert done.stdout == "interrupted\n", done
     assert os.listdir(tmp_path) == []
 
 

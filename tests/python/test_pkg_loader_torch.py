@@ -214,5 +214,5 @@ def test_two_ranks_by_torch_distributed(path, tmp_path):
         for rank in range(2)
     ]
     for job in jobs:
-        out, err = job.communicate(timeout=120)
+        out, err = job.communicate(timeout=pkg.HANG)
         assert out.strip() == "fine", err

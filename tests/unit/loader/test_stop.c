@@ -1,35 +1,38 @@
 /* Stopping: whoever cancels or frees a loader waits for one sample of each worker, not for the run of samples that it took on. */
-#include <stdatomic.h>
-#include <time.h>
+#include <pthread.h>
 
+#include "loader/loader.h"
 #include "loader_files.h"
 
-enum { QUICK = 2000, SAMPLES = 4000, BATCH = 500 };
+enum { QUICK = 2000, SAMPLES = 4000, BATCH = 500, THREADS = 2 };
 
 struct slow {
-    atomic_uint calls, after; /* calls in all; calls that began after the stop */
-    atomic_bool stopped, lazy;
+    atomic_bool open;          /* samples in hand may end */
+    atomic_uint in_hand, late; /* calls that wait or waited; calls that began when it was open already */
+    mldf_loader *loader;
 };
 
-static void doze(long milliseconds) {
-    struct timespec t = {0, milliseconds * 1000000};
-    nanosleep(&t, NULL);
-}
-
-/* Quick at first, so that workers take long runs; then each sample takes long. */
+/* Quick at first, so that workers take long runs; then each sample waits until it may end. */
 static mldf_status slow_run(void *user, const mldf_operation_call *call, const mldf_tensor *in, mldf_tensor *out,
                             mldf_error *err) {
     struct slow *slow = user;
     (void)err;
-    atomic_fetch_add(&slow->calls, 1);
-    if (atomic_load(&slow->stopped))
-        atomic_fetch_add(&slow->after, 1);
+    if (atomic_load(&slow->open))
+        atomic_fetch_add(&slow->late, 1);
     if (call->position >= QUICK) {
-        atomic_store(&slow->lazy, true);
-        doze(50);
+        atomic_fetch_add(&slow->in_hand, 1);
+        CHECK_SOON(atomic_load(&slow->open));
     }
     memcpy(out->data, in->data, mldf_dtype_bytes(in->dtype));
     return MLDF_OK;
+}
+
+/* For a thread of its own: opens when the loader has been told to stop, which whoever frees it does not come back to say. */
+static void *open_when_stopped(void *argument) {
+    struct slow *slow = argument;
+    CHECK_SOON(atomic_load(&slow->loader->halt));
+    atomic_store(&slow->open, true);
+    return NULL;
 }
 
 static void make_number(const void *user, uint64_t i, mldf_value *values) {
@@ -43,7 +46,7 @@ static mldf_reader *numbers(const char *path) {
     return files_open(path, MLDF_BACKEND_MAP);
 }
 
-/* Workers are in the middle of slow samples when this returns. */
+/* Every worker is in the middle of a slow sample when this returns. */
 static mldf_loader *busy_loader(const mldf_reader *reader, const mldf_context *context, struct slow *slow) {
     mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
     mldf_batch *batch;
@@ -51,14 +54,12 @@ static mldf_loader *busy_loader(const mldf_reader *reader, const mldf_context *c
     o.context = context;
     o.pipeline = "n: slow";
     o.batch_size = BATCH;
-    o.threads = 2;
+    o.threads = THREADS;
     o.in_flight = SAMPLES / BATCH;
     mldf_loader *loader = files_loader(reader, &o);
     CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
     mldf_batch_release(batch);
-    for (int i = 0; i < 2000 && !atomic_load(&slow->lazy); i++)
-        doze(5);
-    CHECK(atomic_load(&slow->lazy));
+    CHECK_SOON(atomic_load(&slow->in_hand) == THREADS);
     return loader;
 }
 
@@ -70,22 +71,25 @@ static void a_stop_waits_for_the_samples_in_hand_alone(void) {
         mldf_context *context;
         mldf_batch *batch;
         mldf_error err;
+        pthread_t opener;
         operation.name = "slow";
         operation.user = &slow;
         operation.run = slow_run;
         CHECK_OK(mldf_context_new(&context, &err), &err);
         CHECK_OK(mldf_context_register_operation(context, &operation, &err), &err);
-        mldf_loader *loader = busy_loader(reader, context, &slow);
-        if (!by_free) {
-            mldf_loader_cancel(loader);
-            atomic_store(&slow.stopped, true);
-            CHECK_EQ_INT(MLDF_E_CANCELLED, mldf_loader_next(loader, -1, &batch, &err));
-            doze(400); /* seven samples' time: a worker that went on would be seen */
-            CHECK(atomic_load(&slow.after) <= 2);
+        slow.loader = busy_loader(reader, context, &slow);
+        if (by_free) {
+            REQUIRE(pthread_create(&opener, NULL, open_when_stopped, &slow) == 0);
+            mldf_loader_free(slow.loader);
+            pthread_join(opener, NULL);
+        } else {
+            mldf_loader_cancel(slow.loader);
+            CHECK_EQ_INT(MLDF_E_CANCELLED, mldf_loader_next(slow.loader, -1, &batch, &err)); /* waits for nobody */
+            atomic_store(&slow.open, true);
+            mldf_loader_free(slow.loader);
         }
-        unsigned before = atomic_load(&slow.calls);
-        mldf_loader_free(loader);
-        CHECK(atomic_load(&slow.calls) <= before + 2);
+        CHECK_EQ_INT(THREADS, atomic_load(&slow.in_hand));
+        CHECK_EQ_INT(0, atomic_load(&slow.late));
         mldf_context_free(context);
     }
     mldf_reader_close(reader);

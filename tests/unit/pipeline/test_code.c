@@ -34,7 +34,6 @@ static mldf_context *make_context(const char *folder, const char *compiler, stru
     if (mldf_context_new(&context, &err) < 0 || mldf_context_set_compiler(context, folder, compiler, &err) < 0)
         return NULL;
     mldf_context_set_warning(context, note_warning, w);
-    context->compile_limit_ms = 300 * 1000; /* a busy machine with sanitizers took more than the 30 s of users */
     return context;
 }
 
@@ -555,21 +554,16 @@ static void plans_end_while_they_compile(void) {
     mldf_error err;
     char text[512];
     REQUIRE(arrays_begin(&all, 5));
-    snprintf(text, sizeof text, "#!/bin/sh\necho $$ >'%s'\nsleep 600\n", check_tmp("pid"));
+    snprintf(text, sizeof text, "#!/bin/sh\necho $$ >'%s'\nsleep 3000\n", check_tmp("pid"));
     mldf_context *context = make_context(NULL, script("slow", text), &w);
     struct plan_options options = {.context = context};
     CHECK_STATUS(MLDF_OK, arrays_plan(&all, chain, &options, &plan, &err), &err);
     size_t bytes = 0;
-    for (int i = 0; i < 500 && bytes == 0; i++) {
-        usleep(10000);
-        free(check_read_file(check_tmp("pid"), &bytes));
-    }
+    CHECK_SOON((free(check_read_file(check_tmp("pid"), &bytes)), bytes > 0));
     char *pid = (char *)check_read_file(check_tmp("pid"), &bytes);
     REQUIRE(pid && bytes > 1);
     CHECK_EQ_INT(CODE_COMPILING, mldfi_code_state(plan->code));
-    double begin = (double)time(NULL);
-    mldfi_plan_free(plan);
-    CHECK((double)time(NULL) - begin < 20);
+    mldfi_plan_free(plan); /* the script would sleep for longer than this test may run */
     CHECK(kill(atoi(pid), 0) != 0);
     CHECK_EQ_INT(0, w.count); /* nobody wants to hear of it */
     free(pid);
@@ -584,12 +578,12 @@ static void plans_end_in_a_forked_child(void) {
     struct plan *plan;
     mldf_error err;
     REQUIRE(arrays_begin(&all, 5));
-    mldf_context *context = make_context(NULL, script("slow2", "#!/bin/sh\nsleep 600\n"), &w);
+    mldf_context *context = make_context(NULL, script("slow2", "#!/bin/sh\nsleep 3000\n"), &w);
     struct plan_options options = {.context = context};
     CHECK_STATUS(MLDF_OK, arrays_plan(&all, chain, &options, &plan, &err), &err);
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(300); /* a hang ends here */
         mldfi_plan_free(plan);
         _exit(0);
     }
@@ -601,19 +595,39 @@ static void plans_end_in_a_forked_child(void) {
     arrays_end(&all);
 }
 
+/* Compilers that note where their object goes, and then end well, badly or not at all: that folder is gone afterwards. */
 static void nothing_is_left_in_tmp(void) {
-    DIR *dir = opendir("/tmp");
-    struct stat st;
-    char path[512];
-    int mine = 0;
-    for (struct dirent *d; dir && (d = readdir(dir));) {
-        snprintf(path, sizeof path, "/tmp/%s/code.so", d->d_name);
-        if (strncmp(d->d_name, "mldf-", 5) == 0 && stat(path, &st) == 0 && time(NULL) - st.st_mtime > 120)
-            mine++;
+    static const char *const names[] = {"notes_works", "notes_fails", "notes_hang"};
+    static const char *const ends[] = {"exec cc \"$@\"", "exit 1", "sleep 3000"};
+    struct arrays all;
+    struct warnings w;
+    char text[1024], list[512];
+    size_t bytes = 0;
+    int noted = 0;
+    REQUIRE(arrays_begin(&all, 5));
+    snprintf(list, sizeof list, "%s", check_tmp("objects"));
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (i == 0 && !has_compiler("cc"))
+            continue;
+        snprintf(text, sizeof text, "#!/bin/sh\nfor a; do case $p in -o) echo \"$a\" >>'%s';; esac; p=$a; done\n%s\n",
+                 list, ends[i]);
+        CHECK_EQ_INT(i == 0 ? CODE_COMPILED : CODE_FAILED,
+                     plan_once(&all, NULL, script(names[i], text), MLDF_CODEGEN_WAIT, &w, NULL));
     }
-    if (dir)
-        closedir(dir);
-    CHECK_EQ_INT(0, mine);
+    char *objects = (char *)check_read_file(list, &bytes);
+    REQUIRE(objects && bytes > 0);
+    objects[bytes - 1] = 0; /* the last line's end */
+    for (char *object = objects, *next; object; object = next) {
+        if ((next = strchr(object, '\n')))
+            *next++ = 0;
+        CHECK_CONTAINS("/tmp/mldf-", object);
+        *strrchr(object, '/') = 0;
+        CHECK(access(object, F_OK) != 0);
+        noted++;
+    }
+    CHECK(noted >= 1); /* one that is killed early may have noted nothing */
+    free(objects);
+    arrays_end(&all);
 }
 
 int main(int argc, char **argv) {
