@@ -324,6 +324,15 @@ class Compiled:
     """Fields that are no outputs."""
     own: dict[str, OwnOperation] = field(default_factory=dict)
     """The user's own operations by name."""
+    decoded: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Outputs that are decoded in Python: their field, and the step fill for its nulls or ""."""
+
+    def decode(self, left: str, output: str, source: str, fill: str = "") -> None:
+        """One more of them: `source`, a user-defined field, as its bytes end to end."""
+        known = fill.replace("valid=false", "valid=true")
+        self.statements.append(f"{left}: {known} | ragged" if fill else f"{left}: ragged")
+        self.named |= {output, source}
+        self.decoded[output] = (source, fill)
 
 
 def _flat(items: Sequence[Any]) -> Iterator[Any]:
@@ -430,9 +439,27 @@ def output_names(key: str) -> list[str]:
     return [part.split(" as ")[0].strip() for part in left.split(",")]
 
 
+def _source(key: str, fields: Collection[str]) -> str:
+    """The field that an output of one field is made of; "": something else is."""
+    if key in fields:
+        return key
+    right = [name for name in left_names(key.split("=", 1)[1]) if name in fields] if "=" in key else []
+    return right[0] if len(right) == 1 else ""
+
+
+def _only_fill(texts: list[str]) -> str | None:
+    """ "" when there is no step, the canonical text when fill is the only one; else None."""
+    found = canonical("x: " + "\n| ".join(texts)).strip() if texts else ""
+    return found.removeprefix("x: ") if not found or re.fullmatch(r"x: fill\([^|]*\)", found) else None
+
+
 def _is_struct(fields: Collection[str], name: str) -> bool:
     dtype = getattr(fields[name], "dtype", None) if isinstance(fields, Mapping) and name in fields else None
     return dtype is not None and dtype.names is not None
+
+
+def _is_custom(fields: Collection[str], name: str) -> bool:
+    return isinstance(fields, Mapping) and getattr(fields[name], "custom", None) is not None
 
 
 def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> Compiled:
@@ -461,7 +488,11 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
             out.dropped.add(key)
             continue
         texts, callables = _steps(key, pipeline, out.own)
-        if texts:
+        source = _source(key, fields)
+        fill = _only_fill(texts) if source and _is_custom(fields, source) else None
+        if fill is not None:  # its decode says what the bytes mean; other steps see the bytes
+            out.decode(left, names[0], source, fill)
+        elif texts:
             steps = "\n| ".join(texts)  # a comment ends with its line
             out.statements.append(f"{left}: {steps}")
             out.named |= {key} if key in fields else left_names(left)
