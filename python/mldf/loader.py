@@ -48,7 +48,6 @@ from .loader_stats import LoaderStats, summary
 from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
-from .signature import signature
 from .suggest import choice
 
 __all__ = ["Loader"]
@@ -211,7 +210,6 @@ class Loader:
         }
         if budget and bucket is None:
             raise ArgumentError("budget goes with bucket, the output whose length counts")
-        self._signature = signature(dataset._view.files)
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
@@ -320,14 +318,15 @@ class Loader:
         on all ranks. Taken at an epoch's end, it is the beginning of the next.
         """
         next_epoch = self._next_epoch if self._state_of_next else None
-        return snapshot(self._alive(), self._options, next_epoch, self._signature)
+        return snapshot(self._alive(), self._options, next_epoch)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iter() goes on where the `state` was taken: also with other threads, batch sizes or ranks. Refused
-        with the reason when the order is another (number of samples, order, seed, subset), or the samples' keys are.
+        with the reason when the order is another (number of samples, order, seed, subset), or the samples are: by their
+        keys, or else by a few of their values.
         """
         core = self._waiting[0].core if self._waiting is not None else self._alive()
-        wanted = checked(state, self._options, self._signature)
+        wanted = checked(state, self._options, self._dataset._view.files)
         try:
             form = json.dumps(wanted)
         except (TypeError, ValueError) as error:

@@ -171,6 +171,8 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
     if (status >= 0)
         status = find_bucket_output(loader, err);
     if (status >= 0)
+        status = mldfi_identity_gather(&loader->dataset, &loader->identity, err);
+    if (status >= 0)
         status = mldfi_batch_pool_new(loader->plan, o->want_index, o->want_valid, o->memory, 4, &loader->pool, err);
     if (status >= 0)
         status = mldfi_batch_pool_check(loader->pool, largest_batch(loader), err);
