@@ -70,7 +70,8 @@ class Loader:
     shuffle           True: order="random", False: "sequential"
     pipelines         a dict of field to a list of operations: ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or
                       the pipeline's text. None for a field leaves it out; Python callables, last in a list, get the
-                      output's whole array. ``"small = image"`` is one more view of a field. Nullable fields are left
+                      output's whole array. ``"small = image"`` is one more view of a field,
+                      ``("image", "mask as mask")`` are several that one draw moves. Nullable fields are left
                       out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value. User-defined fields
                       without steps are decoded in Python, when their batch is handed over
     fields            these outputs alone, in this order

@@ -447,6 +447,7 @@ def test_a_type_that_nobody_registered_is_left_out(tmp_path):
         assert mldf.Loader(where).outputs == ("_offset", "y")
     with pytest.raises(mldf.errors.ArgumentError, match="its type is not registered"):
         mldf.Loader(where, fields=["v"])
+    assert mldf.Loader(where, pipelines={"v": None, ("n", "y"): None}).outputs == ("_offset",)
 
 
 def test_a_field_named_as_the_offsets_of_another(tmp_path):

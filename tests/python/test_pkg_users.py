@@ -205,3 +205,58 @@ def test_rows_of_a_tar_are_told_apart(squares, tmp_path):
 
 def test_dtypes_may_have_the_names_of_torch():
     assert mldf.Cast("long").text == mldf.Cast("int").text == mldf.Cast("int64").text
+
+
+def test_tuples_of_names_share_their_draws(tmp_path):
+    rows = [{"image": np.full((9, 9, 3), 9, np.uint8) * np.arange(9, dtype=np.uint8)[:, None], "a": 1, "b": 2}] * 12
+    rows = [{**r, "odd name, too": r["image"][..., 0]} for r in rows]
+    fields = {"image": mldf.Image(), "odd name, too": mldf.Image(), "a": mldf.Int(), "b": mldf.Int()}
+    where = tmp_path / "t.mldf"
+    mldf.write(where, rows, fields)
+    flips = [mldf.HorizontalFlip(), mldf.RandomCrop(4)]
+    pairs = {("image", "odd name, too"): flips, ("a", "b"): [lambda numbers: numbers + 1]}
+    batch = next(iter(mldf.Loader(where, 12, seed=2, pipelines=pairs)))
+    assert batch.names == ("image", "odd name, too", "a", "b")
+    assert np.array_equal(batch.image[..., 0], batch["odd name, too"][..., 0])
+    assert len({row.tobytes() for row in batch.image}) > 3  # it was random
+    assert batch.a.tolist() == [2] * 12 and batch.b.tolist() == [3] * 12
+    text = "image, `odd name, too`: hflip | random_crop(4)"
+    assert np.array_equal(next(iter(mldf.Loader(where, 12, seed=2, pipelines=text))).image, batch.image)
+    both = next(iter(mldf.Loader(where, 12, pipelines={("image", "odd name, too as mask"): None, ("a", "b"): []})))
+    assert both.names == ("a", "b")
+
+
+def test_tuples_take_roles_and_views_and_callables_each_output(tmp_path):
+    samples = detection(tmp_path / "d.mldf")
+    group = ("image", "seg as mask", "boxes as boxes", "small = image")
+    steps = [(group[:3], [mldf.Resize((64, 96))]), ("boxes", [mldf.Pad()]), ("points", None)]
+    seen = []
+    pipelines = [*steps, (("image", "seg"), [mldf.CHW("u8"), lambda a: seen.append(a.shape) or a.mean()])]
+    batch = next(iter(mldf.Loader(tmp_path / "d.mldf", 5, pipelines=pipelines)))
+    assert batch.names == ("image", "seg", "boxes", "boxes_length") and seen == [(5, 3, 64, 96), (5, 1, 64, 96)]
+    height, width = samples[0]["seg"].shape
+    np.testing.assert_allclose(
+        batch.boxes[0, 0], samples[0]["boxes"][0] * np.array([96 / width, 64 / height] * 2), 1e-5
+    )
+
+
+@pytest.mark.parametrize("key", [(), ("image", 3), (("image",), "seg"), 7])
+def test_keys_that_are_no_names_are_refused(tmp_path, key):
+    detection(tmp_path / "d.mldf", 2)
+    with pytest.raises(mldf.errors.WrongTypeError, match="names of outputs are text, or tuples of text"):
+        mldf.Loader(tmp_path / "d.mldf", pipelines={key: ["resize([8, 8])"]})
+    with pytest.raises(mldf.errors.Error, match="no field or output sge; did you mean seg"):
+        mldf.Loader(tmp_path / "d.mldf", pipelines={("image", "sge as mask"): ["resize([8, 8])"]})
+
+
+def test_outputs_are_those_of_the_epoch_that_runs(tmp_path):
+    detection(tmp_path / "d.mldf")
+    loader = mldf.Loader(tmp_path / "d.mldf", 5, pipelines={"image": [mldf.Resize((8, 8))]})
+    loader.set_pipelines({"seg": [mldf.Resize((8, 8))]})
+    assert loader.outputs == ("seg",)  # nothing runs: this is what comes
+    it = iter(loader)
+    loader.pipelines = {"image": [mldf.Resize((4, 4))], "seg": [mldf.Resize((8, 8))]}
+    assert loader.outputs == next(it).names == ("seg",) and "image" not in repr(loader).split("without")[0]
+    assert len(list(it)) == 2 and loader.outputs == ("seg",)
+    assert next(iter(loader)).names == loader.outputs == ("image", "seg")
+    assert "image  uint8[5, 4, 4, 3]" in repr(loader)
