@@ -114,7 +114,7 @@ typedef struct mldf_loader_options {
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
- * after the other; the pipeline's fields must agree in all of them. */
+ * after the other; the pipeline's fields must agree in all of them. Tar archives together have the fields of all: what one lacks is null there. */
 MLDF_API mldf_status mldf_loader_new(const mldf_reader *const *readers, size_t reader_count,
                                      const mldf_loader_options *options, mldf_loader **out, mldf_error *err);
 /* Ends threads, waits for them, gives everything back but the batches that the user keeps. */

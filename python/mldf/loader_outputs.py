@@ -16,7 +16,7 @@ from .arguments import numpy_dtype
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .collate import mapped
 from .dataset import Dataset
-from .errors import ArgumentError, Error, NoFieldError, UnsupportedError
+from .errors import ArgumentError, Error, NoFieldError
 from .fields import registered_types
 from .loader_custom import Decoded, Decoder, Rows
 from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
@@ -137,10 +137,9 @@ class Outputs:
             elif name not in schema or not schema[name].is_fixed or _is_struct(schema[name]):
                 self._complain(name, [*schema, *found.named])
         named = found.named | set(found.plain)
+        archives = all(info["format"] == "tar" for info in self._files.infos)  # together they have the fields of all
         for name, field in schema.items():
-            if name in named or name in (self._fields or ()):
-                self._check_everywhere(name)
-            if name not in self._files.schemas[0]:  # whose fields are what a pipeline may name
+            if name not in self._files.schemas[0] and not archives:  # whose fields are what a pipeline may name
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
@@ -157,16 +156,6 @@ class Outputs:
         """A user-defined field that is decoded without being asked for?"""
         schema = self._files.schema
         return schema[name].custom is not None and name + "_offset" not in schema
-
-    def _check_everywhere(self, name: str) -> None:
-        """Tar archives may lack fields that others have."""
-        for path, schema in zip(self._dataset.paths, self._files.schemas):
-            if name not in schema:
-                raise UnsupportedError(
-                    f"field {name!r}: {path} has none; mldf.convert(files, 'all.mldf') makes one file of them, "
-                    "with nulls there",
-                    field=name,
-                )
 
     def _check_decode(self, name: str) -> None:
         if not self._dataset._view.decode:

@@ -173,10 +173,10 @@ static mldf_status hash_keys(const struct dataset *dataset, char out[IDENTITY_HA
 
 /* ---- Which fields ------------------------------------------------------------------------------------------------------------- */
 
-/* Up to `most` fields in all, of those of the first file for which want(letter) is true. */
+/* Up to `most` fields in all, of those for which want(letter) is true. */
 static mldf_status gather(const struct dataset *dataset, bool (*want)(char), size_t most, struct identity *out,
                           mldf_error *err) {
-    const mldf_schema *schema = mldf_reader_schema(dataset->readers[0]);
+    const mldf_schema *schema = dataset->schema;
     for (size_t f = 0; f < mldf_schema_field_count(schema) && out->count < most; f++) {
         const mldf_field *field = mldf_schema_field(schema, f);
         if (!want(letter_of(field)) || strlen(field->name) >= IDENTITY_NAME)

@@ -94,7 +94,7 @@ static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
 static mldf_status compile(mldf_loader *loader, mldf_error *err) {
     const mldf_loader_options *o = &loader->options;
     const char *text = o->pipeline ? o->pipeline : "";
-    const mldf_schema *schema = mldf_reader_schema(loader->dataset.readers[0]);
+    const mldf_schema *schema = loader->dataset.schema;
     struct plan_options want = {.context = o->context,
                                 .exact = o->exact,
                                 .reference = o->reference,

@@ -62,7 +62,10 @@ struct dataset {
     struct direct_reader *direct;
     size_t count;
     uint64_t *first; /* number of the reader's first sample when all are counted through; one more than readers */
-    size_t *fields;  /* reader's field for the plan's field: [reader * field_count + field] */
+    const mldf_schema *schema; /* the plan's: the first reader's, or made */
+    mldf_schema *made;
+    bool archives;  /* all of them are tar: a field that one lacks is null there */
+    size_t *fields; /* reader's field for the plan's field: [reader * field_count + field]; SIZE_MAX: it has none */
     size_t field_count;
     bool by_part; /* the order is a mixture whose part is the reader */
 };
@@ -76,7 +79,7 @@ mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order
 mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position, const mldf_place *place,
                                struct seat *out, mldf_error *err);
 
-/* What is known of each field of the first reader's schema (bounds.c); `names`: fields that the pipeline names. */
+/* What is known of each field of the dataset's schema (bounds.c); `names`: fields that the pipeline names. */
 mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct plan_bounds *out,
                                 mldf_error *err);
 

@@ -179,7 +179,7 @@ def test_another_epoch_behind_a_loaded_state_is_told(squares):
 
 
 @pytest.mark.parametrize("place", [0, 2])
-def test_shards_that_lack_a_field_load_what_all_have(tmp_path, place):
+def test_what_a_shard_lacks_is_null_there(tmp_path, place):
     picture = mldf.images.encode(rng.integers(0, 255, (8, 9, 3), np.uint8))
     paths = [str(tmp_path / f"{i}.tar") for i in range(3)]
     for i, path in enumerate(paths):
@@ -188,13 +188,59 @@ def test_shards_that_lack_a_field_load_what_all_have(tmp_path, place):
         mldf.write(tmp_path / "one.mldf", [sample], fields, keys=[f"k{i}"], overwrite=True)
         mldf.convert(tmp_path / "one.mldf", path)
     loader = mldf.Loader(paths, 3, key=True, pipelines={"jpg": []})
-    assert next(iter(loader)).key == ["k0", "k1", "k2"]
+    assert next(iter(loader)).names == ("jpg", "key") and next(iter(loader)).key == ["k0", "k1", "k2"]
     assert "key  list of str" in repr(loader) and "index" not in repr(loader)
-    with pytest.raises(mldf.errors.UnsupportedError, match=rf"field 'cls': .*{place}.tar has none; mldf.convert"):
-        mldf.Loader(paths, 3, pipelines={"jpg": [], "cls": [mldf.Fill(-1)]})
     mldf.convert(paths, tmp_path / "all.mldf")
-    whole = mldf.Loader(tmp_path / "all.mldf", 3, pipelines={"jpg": [], "cls": [mldf.Fill(-1)]})
-    assert next(iter(whole)).cls.tolist() == [-1 if i == place else i for i in range(3)]
+    for source in (paths, tmp_path / "all.mldf"):
+        filled = mldf.Loader(source, 3, pipelines={"jpg": [], "cls": [mldf.Fill(-1, valid=True)]})
+        batch = next(iter(filled))
+        assert batch.cls.tolist() == [-1 if i == place else i for i in range(3)]
+        assert batch.cls_valid.tolist() == [i != place for i in range(3)]
+    with pytest.raises(
+        mldf.errors.NullError, match=rf"{place}.tar: sample 0, field cls: the value is null; the step fill"
+    ):
+        next(iter(mldf.Loader(paths, 3, fields=["cls"])))
+    skip = mldf.Loader(paths, 3, fields=["cls"], on_error="skip", index=True, shuffle=True)
+    assert sorted(next(iter(skip)).index.tolist()) == [i for i in range(3) if i != place]
+
+
+def test_shards_of_optional_pictures_texts_and_jsons(tmp_path):
+    import io
+    import tarfile
+
+    have = {"jpg": range(2, 7), "txt": (0, 1, 2, 7), "json": range(8), "mask.png": (7,)}
+    for shard in range(4):
+        with tarfile.open(tmp_path / f"{shard}.tar", "w") as tar:
+            for i in (2 * shard, 2 * shard + 1):
+                picture = mldf.images.encode(np.full((6, 6, 3), 10 * i, np.uint8), "png")
+                made = {"jpg": picture, "mask.png": picture, "txt": b"t" * i, "json": b"{}"}
+                for name in (n for n in made if i in have[n]):
+                    info = tarfile.TarInfo(f"{i}.{name}")
+                    info.size = len(made[name])
+                    tar.addfile(info, io.BytesIO(made[name]))
+    paths = [tmp_path / f"{shard}.tar" for shard in range(4)]
+    ds = mldf.open(paths)
+    assert {n for n in ds.fields if ds.schema[n].nullable} == {"jpg", "txt", "mask.png"} and len(ds) == 8
+    pipelines = {
+        "jpg": [mldf.Resize((4, 4)), mldf.Fill(255, valid=True)],
+        "mask.png": [mldf.Resize((4, 4)), mldf.Fill(1)],
+        "txt": [mldf.Fill(), mldf.Pad()],
+        "json": [mldf.Ragged()],
+    }
+    loader = mldf.Loader(paths, 3, shuffle=True, seed=3, threads=2, pipelines=pipelines, index=True)
+    seen = []
+    for batch in loader:
+        for row, i in enumerate(batch.index.tolist()):
+            assert (batch["jpg"][row] == (10 * i if i in have["jpg"] else 255)).all()
+            assert batch["jpg_valid"][row] == (i in have["jpg"])
+            assert (batch["mask.png"][row] == (10 * i if i == 7 else 1)).all()
+            assert batch["txt_length"][row] == (i if i in have["txt"] else 0)
+            seen.append(i)
+    assert sorted(seen) == list(range(8))
+    again = mldf.Loader([paths[3], *paths[:3]], 8, pipelines=pipelines)  # another one comes first
+    with pytest.raises(mldf.errors.StateError, match="keys"):
+        again.load_state_dict(mldf.Loader(paths, 8, pipelines=pipelines).state_dict())
+    assert sorted(again.outputs) == sorted(set(loader.outputs) - {"index"})
 
 
 def test_rows_of_a_tar_are_told_apart(squares, tmp_path):
