@@ -114,7 +114,7 @@ typedef struct mldf_loader_options {
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
- * after the other; the pipeline's fields must agree in all of them. */
+ * after the other; the pipeline's fields must agree in all of them. Tar archives together have the fields of all: what one lacks is null there. */
 MLDF_API mldf_status mldf_loader_new(const mldf_reader *const *readers, size_t reader_count,
                                      const mldf_loader_options *options, mldf_loader **out, mldf_error *err);
 /* Ends threads, waits for them, gives everything back but the batches that the user keeps. */
@@ -175,7 +175,8 @@ MLDF_API void mldf_batch_release(mldf_batch *batch);
 MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 /* Goes on where the state was taken: also with other threads, ranks, batch sizes. A window of buckets that was begun is finished as it was
  * planned, split among the ranks of now; another batch size or budget counts from the next window on. MLDF_E_STATE with the reason when the
- * order or the seed is another; a different version of a codec library is a warning. */
+ * order or the seed is another, or the samples are: by a few of their keys, or else of their values (docs/decisions/12-states-know-their-samples.md);
+ * a different version of a codec library is a warning. */
 MLDF_API mldf_status mldf_loader_restore(mldf_loader *loader, const char *json, size_t json_bytes, mldf_error *err);
 
 /* ---- What happened ------------------------------------------------------------------------------------------------------------ */

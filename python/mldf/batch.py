@@ -14,6 +14,8 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .errors import ArgumentError, NoFieldError
 from .sample import Sample, brief
 
@@ -75,6 +77,15 @@ def _rebuild(names: tuple[str, ...], values: tuple[Any, ...]) -> Batch:
 Convert = Callable[[Any], Any]
 
 
+def _numbers(array: Any) -> np.ndarray[Any, Any] | None:
+    """An array that torch and JAX can look at; None for elements that they do not have (texts, dates, records)."""
+    out: np.ndarray[Any, Any] = np.asarray(array)
+    if out.dtype.kind not in "biufc" or out.dtype.itemsize > (16 if out.dtype.kind == "c" else 8):
+        return None
+    kept = out.flags.writeable and out.dtype.isnative and all(s >= 0 for s in out.strides)
+    return out if kept else np.array(out, out.dtype.newbyteorder("="))
+
+
 def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Convert:
     """From memory of the library to a tensor: no copy on the CPU.
 
@@ -97,7 +108,15 @@ def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Conver
     from_dlpack, uint64, int64 = torch.utils.dlpack.from_dlpack, torch.uint64, torch.int64
 
     def convert(array: Any) -> Any:
-        tensor = from_dlpack(array)
+        if isinstance(array, torch.Tensor):
+            tensor = array
+        elif isinstance(array, (np.ndarray, np.generic)):  # what a user-defined field's decode gave
+            numbers = _numbers(array)
+            if numbers is None:
+                return array
+            tensor = torch.from_numpy(numbers)
+        else:
+            tensor = from_dlpack(array)
         if tensor.dtype is uint64:  # numbers of samples; torch can do nothing with uint64
             tensor = tensor.view(int64)
         if pin:
@@ -115,7 +134,10 @@ def to_jax(device: Any, copy: bool | None) -> Convert:
         raise ArgumentError("output='jax': JAX is not installed") from None
 
     def convert(array: Any) -> Any:
-        out = jax.dlpack.from_dlpack(array)  # of the loader's memory, which JAX takes for immutable
+        numbers = _numbers(array) if isinstance(array, (np.ndarray, np.generic)) else array
+        if numbers is None:
+            return array
+        out = jax.dlpack.from_dlpack(numbers)  # of the loader's memory, which JAX takes for immutable
         if copy is not False:
             out = jax.numpy.array(out, copy=True)
         return out if device is None else jax.device_put(out, device)

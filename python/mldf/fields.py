@@ -270,9 +270,10 @@ class CustomField(Field):
 
     ``type_name`` is like a reversed domain name. ``type_id`` is the number in the file, 0x8000 to 0xffff; without one
     it is made from the name. encode runs when a sample is appended, decode when it is read, both in Python: no thread
-    of the library calls them. A program that reads such a file registers the class first (:func:`register_field`); a
-    Writer does it by itself. Arguments that a field has (dataclass members, say) go through ``arguments()`` into the
-    file and come back to ``from_arguments``.
+    of the library calls them. In a :class:`mldf.Loader` threads read and decompress the bytes, and next() decodes them:
+    decode for each sample, then collate for the batch. A program that reads such a file registers the class first
+    (:func:`register_field`); a Writer does it by itself. Arguments that a field has (dataclass members, say) go through
+    ``arguments()`` into the file and come back to ``from_arguments``.
     """
 
     type_name: ClassVar[str] = ""
@@ -285,6 +286,20 @@ class CustomField(Field):
     def decode(self, data: bytes) -> Any:
         """The value that was stored. data: the bytes that ``encode`` made."""
         raise NotImplementedError
+
+    def decode_many(self, data: Sequence[bytes]) -> Sequence[Any]:
+        """The values of a batch of a Loader. To be overridden where many at once are quicker than one by one; may give
+        one array, the samples along its first dimension. data: the samples' bytes, nulls left out.
+        """
+        return [self.decode(item) for item in data]
+
+    def collate(self, values: list[Any]) -> Any:
+        """A Loader's batch: arrays, tensors and numbers that all have one shape and dtype are stacked, all else stays a
+        list. Override it where batches should look alike whatever is in them. values: what was decoded, None for nulls.
+        """
+        from .collate import stacked
+
+        return stacked(values)
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> CustomField:

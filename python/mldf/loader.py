@@ -48,7 +48,6 @@ from .loader_stats import LoaderStats, summary
 from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
-from .signature import signature
 from .suggest import choice
 
 __all__ = ["Loader"]
@@ -71,8 +70,10 @@ class Loader:
     shuffle           True: order="random", False: "sequential"
     pipelines         a dict of field to a list of operations: ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or
                       the pipeline's text. None for a field leaves it out; Python callables, last in a list, get the
-                      output's whole array. ``"small = image"`` is one more view of a field. Nullable fields are left
-                      out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value
+                      output's whole array. ``"small = image"`` is one more view of a field,
+                      ``("image", "mask as mask")`` are several that one draw moves. Nullable fields are left
+                      out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value. User-defined fields
+                      without steps are decoded in Python, when their batch is handed over
     fields            these outputs alone, in this order
     order             "sequential", "random", or "quasi-random": random enough, and kind to slow disks
     seed              of order and augmentation, 0 to 2**64 - 1; the same on all ranks
@@ -210,7 +211,6 @@ class Loader:
         }
         if budget and bucket is None:
             raise ArgumentError("budget goes with bucket, the output whose length counts")
-        self._signature = signature(dataset._view.files)
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
@@ -218,8 +218,7 @@ class Loader:
         )
         self._waiting: tuple[Made, Pipelines | None] | None = None  # from the next iter() on
         self._pipelines = pipelines
-        made = self._make(pipelines)
-        self._core, self._finish = made.core, made.finish
+        self._take(self._make(pipelines))
         self._next_epoch = 0
         self._state_of_next = True  # the next epoch is not begun: state_dict tells of it
         self._resumed = False
@@ -227,9 +226,16 @@ class Loader:
         _live.add(self)
 
     def _make(self, pipelines: Pipelines | None) -> Made:
-        made = self._outputs.make(pipelines, self._options, self._order)
-        self._names, self._shapes, self._left_out = made.names, made.shapes, made.left_out
-        return made
+        return self._outputs.make(pipelines, self._options, self._order)
+
+    @property
+    def _shown(self) -> Made:
+        """What makes the batches that the user sees now: pipelines that were set begin with an epoch."""
+        return self._waiting[0] if self._waiting is not None and self._state_of_next else self._made
+
+    def _take(self, made: Made) -> None:
+        """From now on it is this that makes the batches."""
+        self._core, self._made = made.core, made
 
     # ---- iteration ----
 
@@ -243,7 +249,8 @@ class Loader:
         assert self._waiting is not None
         self._alive().close()
         made, self._pipelines = self._waiting
-        self._core, self._finish, self._waiting = made.core, made.finish, None
+        self._waiting = None
+        self._take(made)
         return made.core
 
     def __len__(self) -> int:
@@ -261,7 +268,7 @@ class Loader:
         self._resumed = self._state_of_next = False
         self._next_epoch += 1
         self._generation += 1
-        return LoaderIterator(self, core, self._finish, resumed and core.place[1] > 0)
+        return LoaderIterator(self, core, self._made.finish, resumed and core.place[1] > 0)
 
     @property
     def epoch(self) -> int:
@@ -312,14 +319,15 @@ class Loader:
         on all ranks. Taken at an epoch's end, it is the beginning of the next.
         """
         next_epoch = self._next_epoch if self._state_of_next else None
-        return snapshot(self._alive(), self._options, next_epoch, self._signature)
+        return snapshot(self._alive(), self._options, next_epoch)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iter() goes on where the `state` was taken: also with other threads, batch sizes or ranks. Refused
-        with the reason when the order is another (number of samples, order, seed, subset), or the samples' keys are.
+        with the reason when the order is another (number of samples, order, seed, subset), or the samples are: by their
+        keys, or else by a few of their values.
         """
         core = self._waiting[0].core if self._waiting is not None else self._alive()
-        wanted = checked(state, self._options, self._signature)
+        wanted = checked(state, self._options, self._dataset._view.files)
         try:
             form = json.dumps(wanted)
         except (TypeError, ValueError) as error:
@@ -339,8 +347,8 @@ class Loader:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of a batch's arrays."""
-        return self._names
+        """Names of a batch's arrays: of the epoch that is running or was the last; before the first, of that one."""
+        return self._shown.names
 
     @property
     def batch_size(self) -> int:
@@ -350,7 +358,12 @@ class Loader:
 
     def stats(self) -> LoaderStats:
         """Where the time went. May be asked by any thread."""
-        return LoaderStats.from_raw(self._alive().stats())
+        raw = self._alive().stats()
+        decoder = self._made.decoder
+        if decoder is not None:
+            raw["bad_samples"] += decoder.bad_count
+            raw["steps"] = [*raw["steps"], *decoder.seconds.items()]
+        return LoaderStats.from_raw(raw)
 
     def explain(self) -> str:
         """What the compiler made of the pipelines, pass by pass."""
@@ -358,7 +371,8 @@ class Loader:
 
     def bad_samples(self) -> list[dict[str, Any]]:
         """What could not be decoded, oldest first (the last 1,000)."""
-        return self._alive().bad()
+        own = self._made.decoder.bad() if self._made.decoder is not None else []
+        return sorted(self._alive().bad() + own, key=lambda bad: bad["epoch"])[-1000:]
 
     def __repr__(self) -> str:
         return summary(self)

@@ -14,9 +14,11 @@ import numpy as np
 from . import _mldf
 from .arguments import numpy_dtype
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
+from .collate import mapped
 from .dataset import Dataset
-from .errors import ArgumentError, Error, NoFieldError, UnsupportedError
+from .errors import ArgumentError, Error, NoFieldError
 from .fields import registered_types
+from .loader_custom import Decoded, Decoder, Rows
 from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
 from .schema import FieldInfo
 from .suggest import near
@@ -57,6 +59,8 @@ class Made:
     shapes: list[Output]
     left_out: list[str]
     """Fields that are in no batch."""
+    decoder: Decoder | None
+    """Of user-defined fields."""
 
 
 class Outputs:
@@ -79,6 +83,8 @@ class Outputs:
         try:
             found = self._compile(pipelines)
             options = {**options, "pipeline": "\n".join(found.statements)}
+            if found.decoded:  # whose bad samples are told by their numbers
+                options["want_index"] = True
             own = [o.describe() for o in found.own.values()]
             core = _mldf.new_loader(tuple(self._files.readers), options, order, registered_types(), own)
         except Error as error:
@@ -99,9 +105,22 @@ class Outputs:
         if pipelines is None and self._fields is None and left_out:
             self._warn(left_out)
         index, _, key = self._wants
-        given = tuple([n for n in names if n != "index" or index] + ["key"] * key)
-        finish = self._finisher(core, names, given, found.calls)
-        return Made(core, finish, given, [outputs[i] for i in picked], left_out)
+        decoder = self._decoder(core, found, names, options["bad"])
+        hidden = {n for d in decoder.outputs for n in d.hidden} if decoder else set()
+        hidden |= {"index"} - {"index" if index else ""}
+        given = tuple([n for n in names if n not in hidden] + ["key"] * key)
+        finish = self._finisher(core, names, given, found.calls, decoder)
+        return Made(core, finish, given, [outputs[i] for i in picked], left_out, decoder)
+
+    def _decoder(self, core: _mldf.Loader, found: Compiled, names: tuple[str, ...], policy: int) -> Decoder | None:
+        outputs = []
+        for name, (source, fill) in found.decoded.items():
+            custom = self._files.schema[source].custom
+            if name in names and custom is not None:
+                outputs.append(Decoded(name, source, custom, bool(fill), "valid=true" in fill))
+        own = (found.named | set(self._files.schema)) - found.dropped
+        ragged = {n for n in names if n + "_offset" in names and n + "_offset" not in own} - set(found.decoded)
+        return Decoder(core, self._files, outputs, frozenset(ragged), policy) if outputs else None
 
     def _compile(self, pipelines: Pipelines | None) -> Compiled:
         """With what is not wanted dropped, and what is wanted there."""
@@ -113,30 +132,30 @@ class Outputs:
             if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
                 self._check_decode(name)
                 found.statements.append(f"{quoted(name)}: decode")
+            elif name in schema and schema[name].custom is not None:
+                found.decode(quoted(name), name, name)
             elif name not in schema or not schema[name].is_fixed or _is_struct(schema[name]):
                 self._complain(name, [*schema, *found.named])
         named = found.named | set(found.plain)
+        archives = all(info["format"] == "tar" for info in self._files.infos)  # together they have the fields of all
         for name, field in schema.items():
-            if name in named or name in (self._fields or ()):
-                self._check_everywhere(name)
-            if name not in self._files.schemas[0]:  # whose fields are what a pipeline may name
+            if name not in self._files.schemas[0] and not archives:  # whose fields are what a pipeline may name
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
-            if not wanted and name not in named and not _is_struct(field):  # never an output, and no input of drop
+            if wanted and name not in named and self._decodes(name):
+                found.decode(quoted(name), name, name)
+                named.add(name)
+            # What is never an output is no input of drop.
+            if not wanted and name not in named and not _is_struct(field) and field.known:
                 found.statements.append(f"{quoted(name)}: drop")
                 found.dropped.add(name)
         return found
 
-    def _check_everywhere(self, name: str) -> None:
-        """Tar archives may lack fields that others have."""
-        for path, schema in zip(self._dataset.paths, self._files.schemas):
-            if name not in schema:
-                raise UnsupportedError(
-                    f"field {name!r}: {path} has none; mldf.convert(files, 'all.mldf') makes one file of them, "
-                    "with nulls there",
-                    field=name,
-                )
+    def _decodes(self, name: str) -> bool:
+        """A user-defined field that is decoded without being asked for?"""
+        schema = self._files.schema
+        return schema[name].custom is not None and name + "_offset" not in schema
 
     def _check_decode(self, name: str) -> None:
         if not self._dataset._view.decode:
@@ -147,9 +166,12 @@ class Outputs:
 
     def _warn(self, left_out: list[str]) -> None:
         schema = self._files.schema
-        null = [n for n in left_out if schema[n].nullable and schema[n].is_fixed and not _is_struct(schema[n])]
-        other = [n for n in left_out if n not in null]
+        fixed = [n for n in left_out if (schema[n].is_fixed and not _is_struct(schema[n])) or schema[n].custom]
+        null = [n for n in fixed if schema[n].nullable]
+        unknown = [n for n in left_out if not schema[n].known]
+        other = [n for n in left_out if n not in null and n not in unknown]
         why = [f"{', '.join(other)} (samples differ in size, or a struct)"] * bool(other)
+        why += [f"{', '.join(unknown)} (of a type that is not registered: mldf.register_field)"] * bool(unknown)
         if null:
             why.append(f"{', '.join(null)} (may be null: {{{null[0]!r}: [mldf.Fill(0)]}} gives nulls a value)")
         warnings.warn(
@@ -196,7 +218,9 @@ class Outputs:
                 + ", ".join(f"'{m} = {name}.{m}': []" for m in members[:3])
                 + "}"
             )
-        if field.is_fixed or field.is_image:
+        if not field.known:
+            raise ArgumentError(f"field {name!r}: its type is not registered (mldf.register_field)")
+        if field.is_fixed or field.is_image or field.custom is not None:
             raise ArgumentError(f"field {name!r}: its pipeline drops it, and fields= wants it")
         raise ArgumentError(
             f"field {name!r} ({field}) has no fixed size: give it a pipeline: {{{name!r}: [mldf.Pad()]}}, say"
@@ -208,24 +232,43 @@ class Outputs:
         names: tuple[str, ...],
         given: tuple[str, ...],
         calls: dict[str, list[Callable[[Any], Any]]],
+        decoder: Decoder | None,
     ) -> Convert | None:
         """What is left to do in Python; None: nothing."""
         key = self._wants[2]
-        if self._convert is None and not calls and not key and not self._transforms:
+        if self._convert is None and not calls and not key and not self._transforms and decoder is None:
             return None
         convert, transforms, make = self._convert, self._transforms, batch_type(given)
         steps = [(n, calls[n]) for n in names if n in calls]
-        plain = not key and not steps
+        plain = not key and not steps and decoder is None
+
+        def decoded(raw: Batch) -> tuple[dict[str, Any], Rows | None]:
+            assert decoder is not None
+            out, rows = decoder(raw)
+            if convert is not None:
+                out = {name: mapped(convert, value) for name, value in out.items()}
+            for name in given:
+                if name not in out and name != "key":
+                    out[name] = raw[name] if convert is None else convert(raw[name])
+                    if rows is not None:
+                        out[name] = decoder.take(name, out[name], raw, rows)
+            return out, rows
 
         def finish(raw: Batch) -> Any:
-            values = raw if convert is None else tuple(convert(v) for v in raw)
-            if not plain:
-                by_name = dict(zip(names, values))
+            rows = None
+            if plain:
+                values = raw if convert is None else tuple(convert(v) for v in raw)
+            else:
+                if decoder is not None:
+                    by_name, rows = decoded(raw)
+                else:
+                    by_name = dict(zip(names, raw if convert is None else tuple(convert(v) for v in raw)))
                 for name, functions in steps:
                     for function in functions:
                         by_name[name] = function(by_name[name])
                 if key:
-                    by_name["key"] = core.keys(np.asarray(raw["index"]))
+                    index = np.asarray(raw["index"])
+                    by_name["key"] = core.keys(index if rows is None else index[rows])
                 values = tuple(by_name[n] for n in given)
             batch: Any = tuple.__new__(make, values)
             for transform in transforms:

@@ -9,6 +9,7 @@ from typing import Any
 from . import _mldf
 from .arguments import LASTS
 from .errors import ArgumentError, Error, WrongTypeError
+from .files import Files
 from .limits import whole
 from .signature import check
 
@@ -23,15 +24,9 @@ def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
     return bool(state["consumed"] and (rest == 0 or (drops and 0 < rest < all_ranks)))
 
 
-def snapshot(
-    core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | None, samples: str | None
-) -> dict[str, Any]:
-    """The state of what was taken from the iterator. next_epoch: none is running, this one comes next. samples: their
-    signature.
-    """
+def snapshot(core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | None) -> dict[str, Any]:
+    """The state of what was taken from the iterator. next_epoch: none is running, this one comes next."""
     state: dict[str, Any] = json.loads(core.state())
-    if samples is not None:
-        state["samples"] = samples
     if next_epoch is not None:
         state["epoch"], state["consumed"] = next_epoch, 0
     else:
@@ -43,7 +38,7 @@ def snapshot(
     return state
 
 
-def checked(state: Any, options: Mapping[str, Any], samples: str | None) -> dict[str, Any]:
+def checked(state: Any, options: Mapping[str, Any], files: Files) -> dict[str, Any]:
     """A state from outside; the end of an epoch is the beginning of the next."""
     if not isinstance(state, Mapping):
         raise WrongTypeError(f"load_state_dict: the dict of state_dict() is needed, not {type(state).__name__}")
@@ -53,7 +48,7 @@ def checked(state: Any, options: Mapping[str, Any], samples: str | None) -> dict
             wanted[name] = whole(name, wanted.get(name))
         except Error as error:
             raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}: {error}") from None
-    check(wanted, samples)
+    check(wanted, files)
     if _is_end(wanted, options):
         wanted["epoch"], wanted["consumed"] = wanted["epoch"] + 1, 0
         wanted.pop("bucket", None)

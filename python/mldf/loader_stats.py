@@ -93,20 +93,26 @@ def summary(loader: Loader) -> str:
     o = loader._options
     size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
     lines = [f"Loader({where}: {len(loader._dataset):,} samples, {len(loader):,} batches of {size})"]
-    shown = [s for s in loader._shapes if s[0] in loader._names]  # without an index that is for the keys alone
-    width = max(len(n) for n in loader._names)
+    made = loader._shown
+    names = made.names
+    decoded = {d.name: type(d.custom).__name__ for d in made.decoder.outputs} if made.decoder is not None else {}
+    shown = [s for s in made.shapes if s[0] in names]  # without an index that is for the keys alone
+    width = max(len(n) for n in names)
     for name, kind, shape in shown:
         first: int | None = loader.batch_size
-        if name + "_offset" in loader._names:  # ragged: the samples' values in a row
+        if name in decoded:
+            lines.append(f"  {name:{width}}  of {decoded[name]}.decode, in Python")
+            continue
+        if name + "_offset" in names:  # ragged: the samples' values in a row
             first = None
-        elif name.endswith("_offset") and name.removesuffix("_offset") in loader._names:
+        elif name.endswith("_offset") and name.removesuffix("_offset") in names:
             first = loader.batch_size + 1
         dims = ", ".join("?" if d is None else str(d) for d in (first, *shape))
         lines.append(f"  {name:{width}}  {dtype_name(kind)}[{dims}]")
-    if "key" in loader._names and loader._given["key"]:
+    if "key" in names and loader._given["key"]:
         lines.append(f"  {'key':{width}}  list of str")
-    if loader._left_out:
-        lines.append(f"  without {', '.join(loader._left_out)}")
+    if made.left_out:
+        lines.append(f"  without {', '.join(made.left_out)}")
     order = loader._order[0] if loader._order and loader._order[0] != "subset" else ORDERS[o["order"]]
     lines.append(
         f"  order {order}, seed {o['seed']}, epoch {loader.epoch}; rank {loader.rank} of {loader.world_size} "

@@ -33,8 +33,11 @@ __all__ = ["CFunction", "CSource", "Operation", "Pipeline", "Pipelines", "Step",
 Step = Union["Operation", str, Callable[[Any], Any]]
 """An operation, its text, or (last in the list) a callable on the whole batch's array."""
 Pipeline = Union[Sequence[Step], "Operation", str, None]
-Pipelines = Union[Mapping[str, Pipeline], Sequence[tuple[str, Pipeline]], str]
-"""Statements by output; as a list of pairs an output may come again and go on; or the text itself."""
+Key = Union[str, tuple[str, ...]]
+Pipelines = Union[Mapping[str, Pipeline], Mapping[Key, Pipeline], Sequence[tuple[Key, Pipeline]], str]
+"""Statements by output, or by a tuple of outputs that share every random draw; as a list of pairs an output may come
+again and go on; or the text itself.
+"""
 
 _WORDS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "half": "f16", "double": "f64"}
 _WORDS.update({f"{kind}int{bits}": f"{kind or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)})
@@ -324,6 +327,15 @@ class Compiled:
     """Fields that are no outputs."""
     own: dict[str, OwnOperation] = field(default_factory=dict)
     """The user's own operations by name."""
+    decoded: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Outputs that are decoded in Python: their field, and the step fill for its nulls or ""."""
+
+    def decode(self, left: str, output: str, source: str, fill: str = "") -> None:
+        """One more of them: `source`, a user-defined field, as its bytes end to end."""
+        known = fill.replace("valid=false", "valid=true")
+        self.statements.append(f"{left}: {known} | ragged" if fill else f"{left}: ragged")
+        self.named |= {output, source}
+        self.decoded[output] = (source, fill)
 
 
 def _flat(items: Sequence[Any]) -> Iterator[Any]:
@@ -335,7 +347,7 @@ def _flat(items: Sequence[Any]) -> Iterator[Any]:
             yield item
 
 
-def _checked(output: str, i: int, text: str) -> str:
+def _checked(output: Key, i: int, text: str) -> str:
     """A step, or several, as the user wrote them; mistakes are reported as this step's."""
     where = f"pipelines[{output!r}], step {i + 1}, {text!r}"
     try:
@@ -362,7 +374,7 @@ def _familiar(message: str) -> str:
 
 
 def _steps(
-    output: str, pipeline: Pipeline, own: dict[str, OwnOperation]
+    output: Key, pipeline: Pipeline, own: dict[str, OwnOperation]
 ) -> tuple[list[str], list[Callable[[Any], Any]]]:
     items: Sequence[Any] = (
         [pipeline] if isinstance(pipeline, (Operation, str)) or callable(pipeline) else pipeline or []
@@ -395,6 +407,7 @@ def _steps(
 
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
+_ROLE = re.compile(r"\s+as\s+\w+\s*(?=,|=|$)")
 _NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)")
 
 
@@ -416,8 +429,12 @@ def mentioned(text: str) -> set[str]:
 
 
 def left_names(left: str) -> set[str]:
-    """All names in what stands in front of a colon."""
-    return {a or b for a, b in _NAMES.findall(left)}
+    """All names in what stands in front of a colon, without roles.
+
+    >>> sorted(left_names("image, seg as mask, `odd name`"))
+    ['image', 'odd name', 'seg']
+    """
+    return {a or b for a, b in _NAMES.findall(_ROLE.sub("", left))}
 
 
 def output_names(key: str) -> list[str]:
@@ -430,9 +447,31 @@ def output_names(key: str) -> list[str]:
     return [part.split(" as ")[0].strip() for part in left.split(",")]
 
 
+def _source(key: str, fields: Collection[str]) -> str:
+    """The field that an output of one field is made of; "": something else is."""
+    if key in fields:
+        return key
+    right = [name for name in left_names(key.split("=", 1)[1]) if name in fields] if "=" in key else []
+    return right[0] if len(right) == 1 else ""
+
+
+def _only_fill(texts: list[str]) -> str | None:
+    """ "" when there is no step, the canonical text when fill is the only one; else None."""
+    found = canonical("x: " + "\n| ".join(texts)).strip() if texts else ""
+    return found.removeprefix("x: ") if not found or re.fullmatch(r"x: fill\([^|]*\)", found) else None
+
+
 def _is_struct(fields: Collection[str], name: str) -> bool:
     dtype = getattr(fields[name], "dtype", None) if isinstance(fields, Mapping) and name in fields else None
     return dtype is not None and dtype.names is not None
+
+
+def _is_known(fields: Collection[str], name: str) -> bool:
+    return not isinstance(fields, Mapping) or name not in fields or getattr(fields[name], "known", True)
+
+
+def _is_custom(fields: Collection[str], name: str) -> bool:
+    return isinstance(fields, Mapping) and getattr(fields[name], "custom", None) is not None
 
 
 def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> Compiled:
@@ -450,26 +489,51 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
             f"pipelines: a dict of output to steps, or the pipeline's text, is needed, not {type(pipelines).__name__}"
         )
     for key, pipeline in pairs:
-        if not isinstance(key, str):
-            raise WrongTypeError(f"pipelines: {key!r}: names of outputs are text")
-        names = [key] if key in fields else output_names(key)
-        left = quoted(key) if key in fields else key
-        if pipeline is None:
-            if not _is_struct(fields, key):  # is no output anyway, and no input of drop
-                out.statements.append(f"{left}: drop")
-            out.named.add(key)
-            out.dropped.add(key)
-            continue
-        texts, callables = _steps(key, pipeline, out.own)
-        if texts:
-            steps = "\n| ".join(texts)  # a comment ends with its line
-            out.statements.append(f"{left}: {steps}")
-            out.named |= {key} if key in fields else left_names(left)
-        elif key == names[0]:
-            out.plain.append(key)
-        else:  # one more view, as it is stored
-            out.statements.append(left)
-            out.named |= left_names(left)
-        if callables:
-            out.calls[names[0]] = callables
+        _add(out, key, pipeline, fields)
     return out
+
+
+def _left(key: Any, fields: Collection[str]) -> tuple[str, list[str], set[str]]:
+    """What stands in front of the colon, its outputs, and all names in it."""
+    if isinstance(key, tuple) and key and all(isinstance(name, str) for name in key):
+        parts = [_left(name, fields) for name in key]
+        return ", ".join(p[0] for p in parts), [n for p in parts for n in p[1]], set().union(*(p[2] for p in parts))
+    if not isinstance(key, str):
+        raise WrongTypeError(f"pipelines: {key!r}: names of outputs are text, or tuples of text")
+    name, _, role = key.rpartition(" as ")
+    if key in fields:
+        return quoted(key), [key], {key}
+    if name in fields:
+        return f"{quoted(name)} as {role}", [name], {name}
+    return key, output_names(key), left_names(key)
+
+
+def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -> None:
+    """One more entry of a dict of pipelines."""
+    left, names, mentioned = _left(key, fields)
+    texts, callables = _steps(key, pipeline, out.own) if pipeline is not None else ([], [])
+    if isinstance(key, tuple) and not texts:  # nothing that they share
+        for name in key:
+            _add(out, name, pipeline, fields)
+        return
+    if pipeline is None:
+        if not _is_struct(fields, key) and _is_known(fields, key):  # is no output anyway, and no input of drop
+            out.statements.append(f"{left}: drop")
+        out.named |= {*names, key}
+        out.dropped |= {*names, key}
+        return
+    source = "" if isinstance(key, tuple) else _source(key, fields)
+    fill = _only_fill(texts) if source and _is_custom(fields, source) else None
+    if fill is not None:  # its decode says what the bytes mean; other steps see the bytes
+        out.decode(left, names[0], source, fill)
+    elif texts:
+        steps = "\n| ".join(texts)  # a comment ends with its line
+        out.statements.append(f"{left}: {steps}")
+        out.named |= mentioned
+    elif key == names[0]:
+        out.plain.append(key)
+    else:  # one more view, as it is stored
+        out.statements.append(left)
+        out.named |= mentioned
+    if callables:
+        out.calls |= dict.fromkeys(names, callables)

@@ -215,7 +215,7 @@ static bool varies(const mldf_field *field) {
 
 mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct plan_bounds *out,
                                 mldf_error *err) {
-    const mldf_schema *schema = mldf_reader_schema(dataset->readers[0]);
+    const mldf_schema *schema = dataset->schema;
     mldf_status status = MLDF_OK;
     for (size_t f = 0; f < mldf_schema_field_count(schema) && status >= 0; f++) {
         const mldf_field *field = mldf_schema_field(schema, f);
@@ -227,7 +227,7 @@ mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeli
             const mldf_reader *reader = dataset->readers[r];
             size_t its = mldfi_schema_lookup(reader->schema, field->name);
             if (its == SIZE_MAX)
-                continue; /* told when fields are bound */
+                continue; /* null there, or told when fields are bound */
             status = picture ? scan_pictures(&g, reader, its, err) : take_statistics(&g, reader, its, err);
         }
     }

@@ -1,13 +1,43 @@
 /* Where samples come from: several readers make one dataset, one after the other; the plan is made for the first one's fields, and each
- * other reader says where it has them. With a mixture of as many parts as readers, a part is a reader. */
+ * other reader says where it has them. The fields of a tar archive are what its samples happen to have, so archives together have those of all, and
+ * what one of them lacks is null there. With a mixture of as many parts as readers, a part is a reader. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/type.h"
 #include "loader/loader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+
+static mldf_status add_missing(mldf_schema *schema, const mldf_schema *from, bool first, mldf_error *err) {
+    for (size_t f = 0; f < mldf_schema_field_count(from); f++) {
+        const mldf_field *field = mldf_schema_field(from, f);
+        uint16_t flags = first ? field->flags & MLDF_FIELD_NULLABLE : MLDF_FIELD_NULLABLE;
+        if (mldfi_schema_lookup(schema, field->name) != SIZE_MAX)
+            continue;
+        mldf_status status = mldf_schema_add(schema, field->name, field->type_id, field->arguments, flags, err);
+        if (status < 0)
+            return status;
+    }
+    return MLDF_OK;
+}
+
+/* The fields of the first reader; of archives, those of all of them. */
+static mldf_status unite(struct dataset *dataset, mldf_error *err) {
+    dataset->schema = mldf_reader_schema(dataset->readers[0]);
+    dataset->archives = dataset->count > 1;
+    for (size_t r = 0; r < dataset->count && dataset->archives; r++)
+        dataset->archives = strcmp(mldf_reader_format(dataset->readers[r]), "tar") == 0;
+    if (!dataset->archives)
+        return MLDF_OK;
+    mldf_status status = mldf_schema_new(NULL, &dataset->made, err);
+    for (size_t r = 0; r < dataset->count && status >= 0; r++)
+        status = add_missing(dataset->made, mldf_reader_schema(dataset->readers[r]), r == 0, err);
+    dataset->schema = dataset->made;
+    return status;
+}
 
 mldf_status mldfi_dataset_begin(struct dataset *dataset, const mldf_reader *const *readers, size_t count,
                                 mldf_error *err) {
@@ -27,14 +57,16 @@ mldf_status mldfi_dataset_begin(struct dataset *dataset, const mldf_reader *cons
         if (!mldfi_add_u64(dataset->first[i], mldf_reader_sample_count(readers[i]), &dataset->first[i + 1]))
             return mldfi_fail(err, MLDF_E_LIMIT, "the readers have more samples than can be counted");
     }
-    dataset->field_count = mldf_schema_field_count(mldf_reader_schema(readers[0]));
-    return MLDF_OK;
+    mldf_status status = unite(dataset, err);
+    dataset->field_count = status < 0 ? 0 : mldf_schema_field_count(dataset->schema);
+    return status;
 }
 
 void mldfi_dataset_free(struct dataset *dataset) {
     free(dataset->readers);
     free(dataset->first);
     free(dataset->fields);
+    mldf_schema_free(dataset->made);
     memset(dataset, 0, sizeof *dataset);
 }
 
@@ -56,8 +88,13 @@ static bool same_type(const mldf_field *a, const mldf_field *b) {
 }
 
 static mldf_status bind_field(struct dataset *dataset, size_t reader, size_t field, mldf_error *err) {
-    const mldf_field *want = mldf_schema_field(mldf_reader_schema(dataset->readers[0]), field);
+    const mldf_field *want = mldf_schema_field(dataset->schema, field);
     size_t *found = &dataset->fields[reader * dataset->field_count + field];
+    if (dataset->archives &&
+        mldfi_schema_lookup(mldf_reader_schema(dataset->readers[reader]), want->name) == SIZE_MAX) {
+        *found = SIZE_MAX;
+        return MLDF_OK;
+    }
     mldf_status status = mldf_schema_find(mldf_reader_schema(dataset->readers[reader]), want->name, found, err);
     if (status >= 0) {
         const mldf_field *have = mldf_schema_field(mldf_reader_schema(dataset->readers[reader]), *found);
@@ -78,10 +115,8 @@ mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size
     dataset->fields = mldfi_alloc_zero(cells + 1, sizeof *dataset->fields, err);
     if (!dataset->fields)
         return MLDF_E_MEMORY;
-    for (size_t i = 0; i < dataset->field_count; i++)
-        dataset->fields[i] = i;
     mldf_status status = MLDF_OK;
-    for (size_t r = 1; r < dataset->count && status >= 0; r++)
+    for (size_t r = 0; r < dataset->count && status >= 0; r++)
         for (size_t i = 0; i < used_count && status >= 0; i++)
             status = bind_field(dataset, r, used[i], err);
     return status;

@@ -94,7 +94,7 @@ static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
 static mldf_status compile(mldf_loader *loader, mldf_error *err) {
     const mldf_loader_options *o = &loader->options;
     const char *text = o->pipeline ? o->pipeline : "";
-    const mldf_schema *schema = mldf_reader_schema(loader->dataset.readers[0]);
+    const mldf_schema *schema = loader->dataset.schema;
     struct plan_options want = {.context = o->context,
                                 .exact = o->exact,
                                 .reference = o->reference,
@@ -170,6 +170,8 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
         status = compile(loader, err);
     if (status >= 0)
         status = find_bucket_output(loader, err);
+    if (status >= 0)
+        status = mldfi_identity_gather(&loader->dataset, &loader->identity, err);
     if (status >= 0)
         status = mldfi_batch_pool_new(loader->plan, o->want_index, o->want_valid, o->memory, 4, &loader->pool, err);
     if (status >= 0)

@@ -4,7 +4,7 @@
  *   dataset.c  position → file, sample       bucket.c   the same when samples of like length go together
  *   crew.c  who works on what when        unit.c     a run of samples through the plan; bad ones
  *   next.c      begin, next, cancel           batch.c    arrays of a batch; pool.c their memory
- *   prefetch.c  hints to the system           state.c, stats.c, bad.c, bounds.c   what their names say
+ *   prefetch.c  hints to the system           state.c, stats.c, bad.c, bounds.c, identity.c   what their names say
  *
  * Batches in flight are jobs in a ring. Three counters walk along them:
  *
@@ -62,7 +62,10 @@ struct dataset {
     struct direct_reader *direct;
     size_t count;
     uint64_t *first; /* number of the reader's first sample when all are counted through; one more than readers */
-    size_t *fields;  /* reader's field for the plan's field: [reader * field_count + field] */
+    const mldf_schema *schema; /* the plan's: the first reader's, or made */
+    mldf_schema *made;
+    bool archives;  /* all of them are tar: a field that one lacks is null there */
+    size_t *fields; /* reader's field for the plan's field: [reader * field_count + field]; SIZE_MAX: it has none */
     size_t field_count;
     bool by_part; /* the order is a mixture whose part is the reader */
 };
@@ -76,9 +79,28 @@ mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order
 mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position, const mldf_place *place,
                                struct seat *out, mldf_error *err);
 
-/* What is known of each field of the first reader's schema (bounds.c); `names`: fields that the pipeline names. */
+/* What is known of each field of the dataset's schema (bounds.c); `names`: fields that the pipeline names. */
 mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct plan_bounds *out,
                                 mldf_error *err);
+
+/* ---- Which samples they are (identity.c) -------------------------------------------------------------------------------- */
+
+struct json;
+enum { IDENTITY_FIELDS = 4, IDENTITY_NAME = 41, IDENTITY_HASH = 18 };
+struct identity_field {
+    char name[IDENTITY_NAME];
+    char hash[IDENTITY_HASH]; /* a letter and 16 hexadecimal digits */
+};
+struct identity {
+    char keys[IDENTITY_HASH]; /* "": no keys */
+    struct identity_field fields[IDENTITY_FIELDS];
+    size_t count;
+};
+mldf_status mldfi_identity_gather(const struct dataset *dataset, struct identity *out, mldf_error *err);
+/* Members of the state's object, each with a comma in front. */
+mldf_status mldfi_identity_write(const struct identity *identity, mldf_buffer *out, mldf_error *err);
+/* MLDF_E_STATE: the state is of other samples. A warning where that cannot be told. */
+mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *json, mldf_error *err);
 
 /* ---- Batches (batch.c, pool.c) ------------------------------------------------------------------------------------------ */
 
@@ -317,6 +339,7 @@ struct mldf_loader {
     bool measures;  /* an output has lengths */
     bool pairs;
     struct dataset dataset;
+    struct identity identity;
     mldf_order *made;        /* own order, or NULL */
     const mldf_order *order; /* the one in use */
     uint64_t count;          /* positions of an epoch */

@@ -27,6 +27,8 @@ static uint64_t roll(struct prefetch *p) {
 
 static bool range_of(const mldf_reader *reader, uint64_t sample, size_t field, struct range *out) {
     uint8_t record[16];
+    if (field == SIZE_MAX)
+        return false;
     if (reader->foreign.ops)
         return reader->foreign.ops->range &&
                reader->foreign.ops->range(reader->foreign.state, sample, field, &out->offset, &out->bytes);

@@ -1,9 +1,11 @@
 /* Where a run is, as JSON below 1 kB, equal on all ranks:
  *
  *     {"algorithm":1,"consumed":5120,"count":50000,"digest":"…","epoch":3,"seed":7,"codecs":"libjpeg-turbo 2.1.5",
+ *      "keys":"k5f0c…","values":{"label":"i33a1…"},
  *      "bucket":{"begin":4096,"end":8192,"batch":256,"budget":0,"ranks":4,"output":"tokens"}}
  *
- * The first five are the order's (mldf/order.h). `bucket` is the window that the last batch came from: it is finished as it was planned. */
+ * The first five are the order's (mldf/order.h). `keys` and `values` say of which samples (identity.c). `bucket` is the window that the last
+ * batch came from: it is finished as it was planned. */
 #include <string.h>
 
 #include "codec/versions.h"
@@ -52,6 +54,8 @@ mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_
         status = mldfi_buffer_printf(out, err, ",\"seed\":%llu,\"codecs\":\"%s\"",
                                      (unsigned long long)loader->options.seed, codecs);
     }
+    if (status >= 0)
+        status = mldfi_identity_write(&loader->identity, out, err);
     if (status >= 0 && loader->span.end > loader->span.begin)
         status = write_bucket(loader, out, err);
     if (status >= 0)
@@ -120,6 +124,8 @@ static mldf_status restore(mldf_loader *loader, const struct json *json, const m
     struct bucket_span span = {state->consumed, state->consumed, 0, 0, 0};
     uint32_t at = mldfi_json_find(json, 0, "bucket");
     mldf_status status = check_rest(loader, json, err);
+    if (status >= 0)
+        status = mldfi_identity_check(loader, json, err);
     if (status >= 0 && at != UINT32_MAX) {
         status = read_bucket(json, at, state, &span, err);
         if (status >= 0)

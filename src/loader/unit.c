@@ -40,6 +40,10 @@ static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_bu
         return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
                           (unsigned long long)position);
     size_t its = dataset->fields[seat->reader * dataset->field_count + field];
+    if (its == SIZE_MAX) {
+        *out = (mldf_value){.kind = MLDF_KIND_NULL};
+        return MLDF_OK;
+    }
     return mldf_reader_get(dataset->readers[seat->reader], seat->sample, its, scratch, out, err);
 }
 
@@ -112,7 +116,7 @@ static void name_error(const mldf_loader *loader, const struct seat *seat, mldf_
     name_byte(reader, seat->sample, err);
     if (err->field[0])
         mldfi_error_prefix(err, "sample %llu, %s %s", (unsigned long long)seat->sample,
-                           mldfi_schema_lookup(reader->schema, err->field) == SIZE_MAX ? "output" : "field",
+                           mldfi_schema_lookup(loader->dataset.schema, err->field) == SIZE_MAX ? "output" : "field",
                            err->field);
     else
         mldfi_error_prefix(err, "sample %llu", (unsigned long long)seat->sample);

@@ -124,6 +124,9 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
     if (v.kind == MLDF_KIND_NULL)
         return mldfi_take_null(r, side, chain, err);
     memory->in = -1;
+    if (c->source.kind == VALUE_BYTES && v.kind != MLDF_KIND_BYTES && v.kind != MLDF_KIND_TEXT)
+        return mldfi_fail(err, MLDF_E_TYPE, "a user-defined type gives a value of kind %d; a pipeline reads bytes",
+                          (int)v.kind);
     *t = (struct tensor){.dtype = c->source.dtype, .planar = c->source.planar, .ndim = c->source.ndim};
     if (v.kind == MLDF_KIND_INT || v.kind == MLDF_KIND_UINT || v.kind == MLDF_KIND_FLOAT) {
         status = mldfi_buffer_resize(&memory->buffers[0], 8, err);

@@ -53,6 +53,14 @@ static void array_edge(const mldf_field *field, const struct plan_bounds *bounds
     }
 }
 
+static void bytes_edge(const struct plan_bounds *bounds, struct edge *out) {
+    out->kind = VALUE_BYTES;
+    out->dtype = MLDF_U8;
+    out->ndim = 1;
+    bound_dim(bounds, 0, out);
+    out->dims[0] = DIM_VARIES;
+}
+
 mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out,
                              mldf_error *err) {
     memset(out, 0, sizeof *out);
@@ -70,11 +78,7 @@ mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *
     case MLDF_BYTES:
     case MLDF_JSON:
     case MLDF_TEXT:
-        out->kind = VALUE_BYTES;
-        out->dtype = MLDF_U8;
-        out->ndim = 1;
-        bound_dim(bounds, 0, out);
-        out->dims[0] = DIM_VARIES;
+        bytes_edge(bounds, out);
         return MLDF_OK;
     case MLDF_INLINE:
         if (field->dtype == MLDF_DTYPE_NONE)
@@ -85,6 +89,11 @@ mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *
         array_edge(field, bounds, out);
         return MLDF_OK;
     default:
+        if (field->known &&
+            field->type_id >= MLDF_PRIVATE) { /* the bytes that its decode gives; how many, nobody knows */
+            bytes_edge(NULL, out);
+            return MLDF_OK;
+        }
         return mldfi_fail(err, MLDF_E_TYPE, "field %s has the type %s, which a pipeline cannot read", field->name,
                           field->type_name);
     }

@@ -8,6 +8,7 @@ import mldf
 import numpy as np
 import pkg
 import pytest
+from mldf.signature import signature
 
 COUNT = 103
 
@@ -532,11 +533,83 @@ def test_states_of_other_samples_are_refused_and_of_the_same_taken(path, parts, 
     with pytest.raises(mldf.errors.StateError, match="of other samples"):
         load(other, shuffle=True).load_state_dict(state)
     nameless = pkg.make(tmp_path / "nameless.mldf", count=COUNT, keys=False)
-    for same in (parts, nameless):  # the same samples in two files; without keys nobody can tell
+    for same in (parts, nameless):  # the same samples in two files; and without keys, by their values
         going_on = load(same, shuffle=True)
         going_on.load_state_dict(state)
         assert len(list(going_on)) == len(loader) - 1
-    assert "samples" not in load(nameless).state_dict()
+    old = {k: v for k, v in state.items() if k not in ("keys", "values")}
+    load(other, shuffle=True).load_state_dict(old)  # states that do not know their samples are believed
+    assert signature(load(path).dataset._view.files) != signature(load(other).dataset._view.files)
+    old["samples"] = signature(load(path).dataset._view.files)  # as the first versions wrote it
+    load(path, shuffle=True).load_state_dict(old)
+    with pytest.raises(mldf.errors.StateError, match="the sum of their keys is"):
+        load(other, shuffle=True).load_state_dict(old)
+
+
+def test_without_keys_values_tell_samples_apart(tmp_path):
+    """Of a small labelled set: copies, other forms and larger sets of fields are the same, other values are not."""
+    fields = {"image": mldf.Image(), "label": mldf.Int("uint8"), "text": mldf.Text(nullable=True)}
+
+    def rows(change=None):
+        labels = np.random.default_rng(1).integers(0, 10, 50)
+        for i in range(50):
+            row = {"image": pkg.picture(i), "label": int(labels[i]), "text": None if i % 7 == 3 else f"t{i}"}
+            yield {**row, **(change or {})}
+
+    def make(name, change=None, fields=fields):
+        where = str(tmp_path / name)
+        mldf.write(where, [{n: r[n] for n in fields} for r in rows(change)], fields)
+        return where
+
+    def batches(where, state=None, **options):
+        loader = mldf.Loader(where, 8, shuffle=True, seed=4, fields=["label"], **options)
+        if state is not None:
+            loader.load_state_dict(state)
+        it = iter(loader)
+        return loader, it
+
+    first = make("first.mldf")
+    loader, it = batches(first)
+    next(it), next(it)
+    state = loader.state_dict()
+    rest = [b.label.tolist() for b in it]
+    assert set(state["values"]) == {"image", "label", "text"} and "keys" not in state and len(json.dumps(state)) < 1024
+
+    packed = {
+        "image": mldf.Image(encode="jpeg", quality=50),
+        "label": mldf.Int(),
+        "text": mldf.Text(nullable=True, compress=3),
+    }
+    same = [make("packed.mldf", fields=packed), make("fewer.mldf", fields={"label": mldf.Int()})]
+    mldf.convert(first, tmp_path / "first.beton", fields=["image", "label"])
+    mldf.split(first, str(tmp_path / "part-{}.mldf"), fractions={"a": 0.5, "b": 0.5})
+    same += [str(tmp_path / "first.beton"), [str(tmp_path / "part-a.mldf"), str(tmp_path / "part-b.mldf")]]
+    for where in same:
+        assert [b.label.tolist() for b in batches(where, state)[1]] == rest, where
+
+    for name, change in {"label": {"label": 3}, "text": {"text": "other"}}.items():
+        with pytest.raises(mldf.errors.StateError, match=f"of other samples: field {name} had other values"):
+            batches(make(f"other-{name}.mldf", change), state)
+    grey = make("pictures.mldf", {"image": np.zeros((5, 5, 3), np.uint8)})
+    assert [b.label.tolist() for b in batches(grey, state)[1]] == rest  # pictures alone: they may be smaller ones
+
+    renamed = str(tmp_path / "renamed.mldf")
+    mldf.write(renamed, [{"label": r["label"], "y": 1} for r in rows()], {"label": mldf.Float(), "y": mldf.Int()})
+    with pytest.warns(UserWarning, match="cannot be told: it knows none of their fields"):
+        batches(renamed, state)
+
+
+def test_pictures_tell_where_there_is_nothing_else(tmp_path):
+    paths = []
+    for shift in (0, 100, 0):
+        paths.append(str(tmp_path / f"p{len(paths)}.mldf"))
+        mldf.write(paths[-1], [{"image": pkg.picture(i + shift)} for i in range(9)], {"image": mldf.Image()})
+    loader, other, same = (mldf.Loader(p, 2, pipelines={"image": []}) for p in paths)
+    next(iter(loader))
+    with pytest.raises(mldf.errors.StateError, match="field image had other values"):
+        other.load_state_dict(loader.state_dict())
+    same.load_state_dict(loader.state_dict())
+    assert len(list(same)) == 4
 
 
 def test_states_that_no_loader_made_are_refused(path):

@@ -179,7 +179,7 @@ def test_another_epoch_behind_a_loaded_state_is_told(squares):
 
 
 @pytest.mark.parametrize("place", [0, 2])
-def test_shards_that_lack_a_field_load_what_all_have(tmp_path, place):
+def test_what_a_shard_lacks_is_null_there(tmp_path, place):
     picture = mldf.images.encode(rng.integers(0, 255, (8, 9, 3), np.uint8))
     paths = [str(tmp_path / f"{i}.tar") for i in range(3)]
     for i, path in enumerate(paths):
@@ -188,13 +188,59 @@ def test_shards_that_lack_a_field_load_what_all_have(tmp_path, place):
         mldf.write(tmp_path / "one.mldf", [sample], fields, keys=[f"k{i}"], overwrite=True)
         mldf.convert(tmp_path / "one.mldf", path)
     loader = mldf.Loader(paths, 3, key=True, pipelines={"jpg": []})
-    assert next(iter(loader)).key == ["k0", "k1", "k2"]
+    assert next(iter(loader)).names == ("jpg", "key") and next(iter(loader)).key == ["k0", "k1", "k2"]
     assert "key  list of str" in repr(loader) and "index" not in repr(loader)
-    with pytest.raises(mldf.errors.UnsupportedError, match=rf"field 'cls': .*{place}.tar has none; mldf.convert"):
-        mldf.Loader(paths, 3, pipelines={"jpg": [], "cls": [mldf.Fill(-1)]})
     mldf.convert(paths, tmp_path / "all.mldf")
-    whole = mldf.Loader(tmp_path / "all.mldf", 3, pipelines={"jpg": [], "cls": [mldf.Fill(-1)]})
-    assert next(iter(whole)).cls.tolist() == [-1 if i == place else i for i in range(3)]
+    for source in (paths, tmp_path / "all.mldf"):
+        filled = mldf.Loader(source, 3, pipelines={"jpg": [], "cls": [mldf.Fill(-1, valid=True)]})
+        batch = next(iter(filled))
+        assert batch.cls.tolist() == [-1 if i == place else i for i in range(3)]
+        assert batch.cls_valid.tolist() == [i != place for i in range(3)]
+    with pytest.raises(
+        mldf.errors.NullError, match=rf"{place}.tar: sample 0, field cls: the value is null; the step fill"
+    ):
+        next(iter(mldf.Loader(paths, 3, fields=["cls"])))
+    skip = mldf.Loader(paths, 3, fields=["cls"], on_error="skip", index=True, shuffle=True)
+    assert sorted(next(iter(skip)).index.tolist()) == [i for i in range(3) if i != place]
+
+
+def test_shards_of_optional_pictures_texts_and_jsons(tmp_path):
+    import io
+    import tarfile
+
+    have = {"jpg": range(2, 7), "txt": (0, 1, 2, 7), "json": range(8), "mask.png": (7,)}
+    for shard in range(4):
+        with tarfile.open(tmp_path / f"{shard}.tar", "w") as tar:
+            for i in (2 * shard, 2 * shard + 1):
+                picture = mldf.images.encode(np.full((6, 6, 3), 10 * i, np.uint8), "png")
+                made = {"jpg": picture, "mask.png": picture, "txt": b"t" * i, "json": b"{}"}
+                for name in (n for n in made if i in have[n]):
+                    info = tarfile.TarInfo(f"{i}.{name}")
+                    info.size = len(made[name])
+                    tar.addfile(info, io.BytesIO(made[name]))
+    paths = [tmp_path / f"{shard}.tar" for shard in range(4)]
+    ds = mldf.open(paths)
+    assert {n for n in ds.fields if ds.schema[n].nullable} == {"jpg", "txt", "mask.png"} and len(ds) == 8
+    pipelines = {
+        "jpg": [mldf.Resize((4, 4)), mldf.Fill(255, valid=True)],
+        "mask.png": [mldf.Resize((4, 4)), mldf.Fill(1)],
+        "txt": [mldf.Fill(), mldf.Pad()],
+        "json": [mldf.Ragged()],
+    }
+    loader = mldf.Loader(paths, 3, shuffle=True, seed=3, threads=2, pipelines=pipelines, index=True)
+    seen = []
+    for batch in loader:
+        for row, i in enumerate(batch.index.tolist()):
+            assert (batch["jpg"][row] == (10 * i if i in have["jpg"] else 255)).all()
+            assert batch["jpg_valid"][row] == (i in have["jpg"])
+            assert (batch["mask.png"][row] == (10 * i if i == 7 else 1)).all()
+            assert batch["txt_length"][row] == (i if i in have["txt"] else 0)
+            seen.append(i)
+    assert sorted(seen) == list(range(8))
+    again = mldf.Loader([paths[3], *paths[:3]], 8, pipelines=pipelines)  # another one comes first
+    with pytest.raises(mldf.errors.StateError, match="keys"):
+        again.load_state_dict(mldf.Loader(paths, 8, pipelines=pipelines).state_dict())
+    assert sorted(again.outputs) == sorted(set(loader.outputs) - {"index"})
 
 
 def test_rows_of_a_tar_are_told_apart(squares, tmp_path):
@@ -205,3 +251,58 @@ def test_rows_of_a_tar_are_told_apart(squares, tmp_path):
 
 def test_dtypes_may_have_the_names_of_torch():
     assert mldf.Cast("long").text == mldf.Cast("int").text == mldf.Cast("int64").text
+
+
+def test_tuples_of_names_share_their_draws(tmp_path):
+    rows = [{"image": np.full((9, 9, 3), 9, np.uint8) * np.arange(9, dtype=np.uint8)[:, None], "a": 1, "b": 2}] * 12
+    rows = [{**r, "odd name, too": r["image"][..., 0]} for r in rows]
+    fields = {"image": mldf.Image(), "odd name, too": mldf.Image(), "a": mldf.Int(), "b": mldf.Int()}
+    where = tmp_path / "t.mldf"
+    mldf.write(where, rows, fields)
+    flips = [mldf.HorizontalFlip(), mldf.RandomCrop(4)]
+    pairs = {("image", "odd name, too"): flips, ("a", "b"): [lambda numbers: numbers + 1]}
+    batch = next(iter(mldf.Loader(where, 12, seed=2, pipelines=pairs)))
+    assert batch.names == ("image", "odd name, too", "a", "b")
+    assert np.array_equal(batch.image[..., 0], batch["odd name, too"][..., 0])
+    assert len({row.tobytes() for row in batch.image}) > 3  # it was random
+    assert batch.a.tolist() == [2] * 12 and batch.b.tolist() == [3] * 12
+    text = "image, `odd name, too`: hflip | random_crop(4)"
+    assert np.array_equal(next(iter(mldf.Loader(where, 12, seed=2, pipelines=text))).image, batch.image)
+    both = next(iter(mldf.Loader(where, 12, pipelines={("image", "odd name, too as mask"): None, ("a", "b"): []})))
+    assert both.names == ("a", "b")
+
+
+def test_tuples_take_roles_and_views_and_callables_each_output(tmp_path):
+    samples = detection(tmp_path / "d.mldf")
+    group = ("image", "seg as mask", "boxes as boxes", "small = image")
+    steps = [(group[:3], [mldf.Resize((64, 96))]), ("boxes", [mldf.Pad()]), ("points", None)]
+    seen = []
+    pipelines = [*steps, (("image", "seg"), [mldf.CHW("u8"), lambda a: seen.append(a.shape) or a.mean()])]
+    batch = next(iter(mldf.Loader(tmp_path / "d.mldf", 5, pipelines=pipelines)))
+    assert batch.names == ("image", "seg", "boxes", "boxes_length") and seen == [(5, 3, 64, 96), (5, 1, 64, 96)]
+    height, width = samples[0]["seg"].shape
+    np.testing.assert_allclose(
+        batch.boxes[0, 0], samples[0]["boxes"][0] * np.array([96 / width, 64 / height] * 2), 1e-5
+    )
+
+
+@pytest.mark.parametrize("key", [(), ("image", 3), (("image",), "seg"), 7])
+def test_keys_that_are_no_names_are_refused(tmp_path, key):
+    detection(tmp_path / "d.mldf", 2)
+    with pytest.raises(mldf.errors.WrongTypeError, match="names of outputs are text, or tuples of text"):
+        mldf.Loader(tmp_path / "d.mldf", pipelines={key: ["resize([8, 8])"]})
+    with pytest.raises(mldf.errors.Error, match="no field or output sge; did you mean seg"):
+        mldf.Loader(tmp_path / "d.mldf", pipelines={("image", "sge as mask"): ["resize([8, 8])"]})
+
+
+def test_outputs_are_those_of_the_epoch_that_runs(tmp_path):
+    detection(tmp_path / "d.mldf")
+    loader = mldf.Loader(tmp_path / "d.mldf", 5, pipelines={"image": [mldf.Resize((8, 8))]})
+    loader.set_pipelines({"seg": [mldf.Resize((8, 8))]})
+    assert loader.outputs == ("seg",)  # nothing runs: this is what comes
+    it = iter(loader)
+    loader.pipelines = {"image": [mldf.Resize((4, 4))], "seg": [mldf.Resize((8, 8))]}
+    assert loader.outputs == next(it).names == ("seg",) and "image" not in repr(loader).split("without")[0]
+    assert len(list(it)) == 2 and loader.outputs == ("seg",)
+    assert next(iter(loader)).names == loader.outputs == ("image", "seg")
+    assert "image  uint8[5, 4, 4, 3]" in repr(loader)

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import ops
 from ..errors import ArgumentError, UnsupportedError
-from ..fields import Bytes, Field, Float, Image, Int, Json, NDArray
+from ..fields import Bytes, CustomField, Field, Float, Image, Int, Json, NDArray, register_field
 from ..loader import Loader as Base
 from ..pipeline import Operation, Pipelines, dtype_word
 from ..suggest import choice
@@ -437,7 +437,9 @@ def _statements(pipelines: Mapping[str, Sequence[Any] | None]) -> Pipelines:
 
 
 class Loader(Base):
-    """FFCV's arguments. os_cache=False forgets what was read; recompile does nothing."""
+    """FFCV's arguments. os_cache=False forgets what was read; recompile does nothing. custom_fields: classes of
+    :class:`mldf.CustomField` by field, which are registered.
+    """
 
     def __init__(
         self,
@@ -457,8 +459,10 @@ class Loader(Base):
         **more: Any,
     ) -> None:
         del recompile
-        if custom_fields:
-            raise UnsupportedError("custom_fields: register them with mldf.register_field")
+        for name, cls in dict(custom_fields or {}).items():
+            if not isinstance(cls, type) or not issubclass(cls, CustomField):
+                raise UnsupportedError(f"custom_fields: {name!r}: a class of mldf.CustomField is needed, not {cls!r}")
+            register_field(cls)
         steps: list[Any] = [s for p in (pipelines or {}).values() for s in p or ()]
         marks = [s for s in steps if isinstance(s, Mark)]
         devices = [m.value for m in marks if m.kind == "ToDevice"]

@@ -247,6 +247,48 @@ static void a_state_of_something_else_is_refused(void) {
     mldf_buffer_free(&state);
 }
 
+static mldf_status restore_text(mldf_loader *loader, const char *front, const char *values, mldf_error *err) {
+    char text[1024];
+    int bytes = snprintf(text, sizeof text, "%s%s}", front, values);
+    return mldf_loader_restore(loader, text, (size_t)bytes, err);
+}
+
+/* The state with its values changed in every way: another value is refused, what is no value of a field here is not compared. */
+static void a_state_of_other_samples_is_refused(void) {
+    static const char *const strange[] = {"",
+                                          ",\"values\":{}",
+                                          ",\"values\":[1]",
+                                          ",\"values\":7,\"keys\":\"k\"",
+                                          ",\"values\":{\"label\":null,\"gone\":\"i0123456789abcdef\",\"tokens\":{}}",
+                                          ",\"values\":{\"label\":\"i\",\"image\":\"\",\"\":\"\"}",
+                                          ",\"values\":{\"label\":\"f0123456789abcdef\"}"};
+    mldf_loader_options o = basic();
+    mldf_buffer state = MLDF_BUFFER_INIT;
+    mldf_error err;
+    mldf_loader *loader = files_loader(reader, &o);
+    REQUIRE(loader);
+    CHECK_OK(mldf_loader_state(loader, &state, &err), &err);
+    CHECK_OK(mldf_buffer_append(&state, "", 1, &err), &err);
+    char *front = (char *)state.data, *values = strstr(front, ",\"values\":{\"label\":\"i");
+    REQUIRE(values);
+    CHECK(strstr(values, "\"tokens\":\"a") && strstr(values, "\"image\":\"p") && !strstr(front, "\"keys\""));
+    CHECK_OK(mldf_loader_restore(loader, front, strlen(front), &err), &err);
+    char *digit = strstr(values, ":\"i") + 5;
+    *digit = *digit == '0' ? '1' : '0';
+    CHECK_STATUS(MLDF_E_STATE, mldf_loader_restore(loader, front, strlen(front), &err), &err);
+    CHECK_CONTAINS("of other samples: field label", err.message);
+    *values = 0;
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
+        CHECK_OK(restore_text(loader, front, strange[i], &err), &err);
+    /* A field that the state's loader chose, and this one did not. */
+    CHECK_STATUS(MLDF_E_STATE, restore_text(loader, front, ",\"values\":{\"tokens\":\"a0123456789abcdef\"}", &err),
+                 &err);
+    CHECK_STATUS(MLDF_E_STATE, restore_text(loader, front, ",\"values\":{\"image\":\"p0123456789abcdef\"}", &err),
+                 &err);
+    mldf_loader_free(loader);
+    mldf_buffer_free(&state);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     const char *path = check_tmp("resume.mldf");
@@ -259,6 +301,7 @@ int main(int argc, char **argv) {
     RUN(a_resumed_run_gives_the_same_batches);
     RUN(global_batches_hold_the_same_samples_on_any_number_of_ranks);
     RUN(a_state_of_something_else_is_refused);
+    RUN(a_state_of_other_samples_is_refused);
     mldf_reader_close(reader);
     return check_end();
 }
