@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import ParamSpec, TypeVar
 
 from .fields import IMAGE_ARGUMENTS
+from .suggest import near
 
 __all__ = ["DATASET", "LOADER", "MODULE", "PACK", "hinted"]
 
@@ -62,11 +64,17 @@ def hinted(hints: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R
     """Calls with keywords that there are not tell what to use instead."""
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        code: CodeType = function.__code__
+        known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             for name in kwargs:
                 if name in hints:
                     raise TypeError(f"unexpected keyword argument {name!r}; here it is {hints[name]}")
+                if name not in known:
+                    hint = near(name, known)
+                    raise TypeError(f"unexpected keyword argument {name!r}{hint if 'did you mean' in hint else ''}")
             return function(*args, **kwargs)
 
         return call

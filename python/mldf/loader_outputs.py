@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _mldf
-from .arguments import numpy_dtype
+from .arguments import flag, flag_or_none, numpy_dtype
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .dataset import Dataset
 from .errors import ArgumentError, Error, NoFieldError, UnsupportedError
@@ -32,6 +32,8 @@ def converter(
     output: str, device: Any, pin_memory: bool | None, non_blocking: bool, copy: bool | None
 ) -> Convert | None:
     """From the loader's memory to what the user computes with; None: NumPy's arrays as they are."""
+    pin_memory, non_blocking = flag_or_none("pin_memory", pin_memory), flag("non_blocking", non_blocking)
+    copy = flag_or_none("copy", copy)
     if output == "torch":
         return to_torch(device, pin_memory, non_blocking)
     if output == "jax":
@@ -39,6 +41,11 @@ def converter(
     if device is not None:
         raise ArgumentError(f"device={device!r} goes with output='torch' or 'jax'")
     return None  # pin_memory: NumPy has none
+
+
+def _owner(name: str) -> str:
+    """x of x_length, x_mask ...; else nothing."""
+    return next((name[: -len(suffix)] for suffix in _COMPANIONS if name.endswith(suffix)), "")
 
 
 def _is_struct(field: FieldInfo) -> bool:
@@ -66,12 +73,14 @@ class Outputs:
         self,
         dataset: Dataset,
         fields: list[str] | None,
+        alone: bool,
         wants: tuple[bool, bool, bool],
         convert: Convert | None,
         transforms: list[Callable[[Any], Any]],
     ) -> None:
         self._dataset, self._files = dataset, dataset._view.files
         self._fields, self._wants = fields, wants
+        self._alone = alone  # fields are outputs: no others; else those of the dataset
         self._convert, self._transforms = convert, transforms
 
     def make(self, pipelines: Pipelines | None, options: dict[str, Any], order: tuple[Any, ...] | None) -> Made:
@@ -113,6 +122,8 @@ class Outputs:
             if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
                 self._check_decode(name)
                 found.statements.append(f"{quoted(name)}: decode")
+            elif _owner(name) in found.named and name not in schema:
+                continue  # x_length: _pick knows whether there is one
             elif name not in schema or not schema[name].is_fixed or _is_struct(schema[name]):
                 self._complain(name, [*schema, *found.named])
         named = found.named | set(found.plain)
@@ -175,12 +186,19 @@ class Outputs:
             if name not in have:
                 self._complain(name, [*schema, *have])
         ranks = {name: i for i, name in enumerate(order)}
+        # Companions come with their output, unless some of them are named: then those alone.
+        choosy = {o for o, (name, _, _) in zip(owners, outputs) if self._alone and name != o and name in ranks}
         wanted = [
             i
-            for i, o in enumerate(owners)
-            if not o or self._fields is None or o in ranks or outputs[i][0] in ranks or o not in schema
+            for i, (o, (name, _, _)) in enumerate(zip(owners, outputs))
+            if not o
+            or self._fields is None
+            or name in ranks
+            or (o in ranks and o not in choosy)
+            or (o not in schema and not self._alone)
         ]
-        return sorted(wanted, key=lambda i: (not owners[i], ranks.get(owners[i], len(ranks)), i))
+        places = [ranks.get(name, ranks.get(o, len(ranks))) for o, (name, _, _) in zip(owners, outputs)]
+        return sorted(wanted, key=lambda i: (not owners[i], places[i], i))
 
     def _complain(self, name: str, names: list[str]) -> None:
         """Of an output that there is not."""
