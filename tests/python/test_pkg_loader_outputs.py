@@ -107,6 +107,7 @@ def test_words_and_numbers_are_no_flags(path, name):
         (TypeError, {"suffle": True}, "unexpected keyword argument 'suffle'; did you mean 'shuffle'"),
         (TypeError, {"batchsize": 4}, "'batchsize'; did you mean 'batch_size'"),
         (TypeError, {"xyzzy": 4}, "'xyzzy'$"),
+        (TypeError, {"dataset": "a.mldf"}, "'dataset'; here it is source, the first argument"),
         (T, {"fields": 3}, "fields=3: a list of names is needed"),
         (A, {"bucket_window": 100}, "bucket_window goes with bucket"),
         (T, {"bucket_window": "x"}, "bucket_window='x': a whole number"),
