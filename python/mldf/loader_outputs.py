@@ -17,7 +17,7 @@ from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .dataset import Dataset
 from .errors import ArgumentError, Error, NoFieldError, UnsupportedError
 from .fields import registered_types
-from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
+from .pipeline import LOADERS_OWN, Compiled, Pipelines, compile_pipelines, quoted, without_place
 from .schema import FieldInfo
 from .suggest import near
 
@@ -119,7 +119,10 @@ class Outputs:
         for name in dict.fromkeys([*found.plain, *(self._fields or ())]):
             if name in found.named:
                 continue
-            if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
+            if name in LOADERS_OWN:
+                if not self._wants[LOADERS_OWN.index(name)]:
+                    self._complain(name, [])
+            elif name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
                 self._check_decode(name)
                 found.statements.append(f"{quoted(name)}: decode")
             elif _owner(name) in found.named and name not in schema:
@@ -134,7 +137,9 @@ class Outputs:
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
-            if not wanted and name not in named and not _is_struct(field):  # never an output, and no input of drop
+            if name in LOADERS_OWN or _is_struct(field):  # never an output, and no input of drop
+                continue
+            if not wanted and name not in named:
                 found.statements.append(f"{quoted(name)}: drop")
                 found.dropped.add(name)
         return found
@@ -158,11 +163,18 @@ class Outputs:
 
     def _warn(self, left_out: list[str]) -> None:
         schema = self._files.schema
-        null = [n for n in left_out if schema[n].nullable and schema[n].is_fixed and not _is_struct(schema[n])]
-        other = [n for n in left_out if n not in null]
+        own = [n for n in left_out if n in LOADERS_OWN]
+        null = [
+            n
+            for n in left_out
+            if schema[n].nullable and schema[n].is_fixed and not _is_struct(schema[n]) and n not in own
+        ]
+        other = [n for n in left_out if n not in null and n not in own]
         why = [f"{', '.join(other)} (samples differ in size, or a struct)"] * bool(other)
         if null:
             why.append(f"{', '.join(null)} (may be null: {{{null[0]!r}: [mldf.Fill(0)]}} gives nulls a value)")
+        if own:
+            why.append(f"{', '.join(own)} (a name of the loader's own: {{'my_{own[0]} = {own[0]}': []}})")
         warnings.warn(
             f"left out of the batches: {'; '.join(why)}. Give them pipelines, or say which fields= you want.",
             stacklevel=6,  # the caller of Loader(...)
@@ -183,7 +195,7 @@ class Outputs:
             owner = owner if companion else name
             owners.append(owner if i < len(outputs) - len(tail) else "")
         for name in [*plain, *(self._fields or [])]:
-            if name not in have:
+            if name not in have and name not in LOADERS_OWN:
                 self._complain(name, [*schema, *have])
         ranks = {name: i for i, name in enumerate(order)}
         # Companions come with their output, unless some of them are named: then those alone.
@@ -203,6 +215,11 @@ class Outputs:
     def _complain(self, name: str, names: list[str]) -> None:
         """Of an output that there is not."""
         schema = self._files.schema
+        if name in LOADERS_OWN:
+            other = f"; the field of that name comes under another: pipelines={{'my_{name} = {name}': []}}"
+            raise ArgumentError(
+                f"{name!r} is an output of the loader's own, by {name}=True{other if name in schema else ''}"
+            )
         if name not in schema:
             raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
         field = schema[name]

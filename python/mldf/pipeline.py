@@ -410,6 +410,9 @@ def _steps(
     return texts, calls
 
 
+LOADERS_OWN = ("index", "valid", "key")
+"""Outputs of the loader itself; a field of such a name comes out under another."""
+
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
 _NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)|([\[\],])")
 
@@ -484,7 +487,7 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
         names = [key] if key in fields else output_names(key)
         left = quoted(key) if key in fields else key
         if pipeline is None:
-            if not _is_struct(fields, key):  # is no output anyway, and no input of drop
+            if not _is_struct(fields, key) and key not in LOADERS_OWN:  # are no outputs anyway, and no input of drop
                 out.statements.append(f"{left}: drop")
             out.named.add(key)
             out.dropped.add(key)

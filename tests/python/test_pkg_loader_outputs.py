@@ -1,6 +1,7 @@
 """What a loader gives for what it was asked: callables and groups, fields= and companions, flags, other libraries."""
 
 import ctypes
+import functools
 import sys
 
 import mldf
@@ -83,6 +84,31 @@ def test_companions_may_be_named_in_fields(path):
     assert (
         batch.x_length.tolist() == [0, 1, 2, 3] and batch.x.shape == (4, 3, 2) and batch.label.tolist() == [0, 1, 2, 3]
     )
+
+
+def test_fields_with_names_of_the_loaders_own(tmp_path):
+    path = tmp_path / "own.mldf"
+    rows = [{"index": 10 * i, "valid": i % 2, "key": -i, "y": i} for i in range(6)]
+    mldf.write(path, rows, {"index": "int", "valid": "int", "key": "int", "y": "int"}, keys=[f"k{i}" for i in range(6)])
+    load = functools.partial(mldf.Loader, path, 6)
+    assert load(fields=["y"]).outputs == load(pipelines={"key": None}).outputs == ("y",)
+    with pytest.warns(UserWarning, match=r"index, valid, key \(a name of the loader's own: {'my_index = index': \[\]}"):
+        assert load().outputs == ("y",)
+    batch = next(iter(load(pipelines={"i = index": [], "k = key": ["cast(f32)"]}, index=True, key=True)))
+    assert batch.names == ("y", "i", "k", "index", "key")
+    assert batch.i.tolist() == [0, 10, 20, 30, 40, 50] and batch.index.tolist() == list(range(6))
+    assert batch.k.tolist() == [0, -1, -2, -3, -4, -5] and batch.key == [f"k{i}" for i in range(6)]
+    for ask in ({"fields": ["y", "index"]}, {"pipelines": {"index": []}}):
+        with pytest.raises(A, match=r"'index' is an output of the loader's own, by index=True; .*'my_index = index'"):
+            load(**ask)
+
+
+def test_the_loaders_own_outputs_may_be_named_in_fields(path):
+    with pytest.raises(A, match="'index' is an output of the loader's own, by index=True$"):
+        mldf.Loader(path, 4, fields=["label", "index"])
+    for extra in ({"index": True}, {"valid": True}, {"key": True}, {"index": True, "valid": True, "key": True}):
+        loader = mldf.Loader(path, 4, fields=[*extra, "label"], **extra)
+        assert loader.outputs == ("label", *extra) == next(iter(loader)).names
 
 
 # ---- arguments ----
