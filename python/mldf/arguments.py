@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,24 +21,36 @@ CODEGENS = ("auto", "off", "wait")
 OUTPUTS = ("numpy", "torch", "jax")
 
 
+def flag(name: str, value: Any) -> bool:
+    """True or False, NumPy's too, or 1 or 0: a word such as "no" would count as True."""
+    if not isinstance(value, (bool, int, np.bool_)) or value not in (0, 1):
+        raise WrongTypeError(f"{name}={value!r}: True or False is needed")
+    return bool(value)
+
+
+def flag_or_none(name: str, value: Any) -> bool | None:
+    """The same for an argument that may be left out."""
+    return None if value is None else flag(name, value)
+
+
 def order_kind(order: str | None, shuffle: bool | None) -> int:
     """The place of the order among ORDERS; shuffle is another name for two of them."""
-    if shuffle is not None and not isinstance(shuffle, (bool, int, np.bool_)):
-        raise WrongTypeError(f"shuffle={shuffle!r}: True or False is needed")
+    shuffle = flag_or_none("shuffle", shuffle)
     if order is None:
         return ORDERS.index("random" if shuffle else "sequential")
     kind = choice("order", order.replace("_", "-").lower() if isinstance(order, str) else order, ORDERS)
-    if shuffle is not None and bool(shuffle) != (kind != 0):
+    if shuffle is not None and shuffle != (kind != 0):
         raise ArgumentError(f"order={order!r} and shuffle={shuffle}: they contradict each other")
     return kind
 
 
 def last_kind(last: str | None, drop_last: bool | None) -> int:
     """The place of the choice among LASTS."""
+    drop_last = flag_or_none("drop_last", drop_last)
     if last is None:
         return LASTS.index("drop" if drop_last else "keep")
     kind = choice("last", last, LASTS)
-    if drop_last is not None and bool(drop_last) != (last == "drop"):
+    if drop_last is not None and drop_last != (last == "drop"):
         raise ArgumentError(f"last={last!r} and drop_last={drop_last}: they contradict each other")
     return kind
 
@@ -47,7 +59,22 @@ def text(name: str, value: Any) -> str | None:
     """Text or nothing."""
     if value is not None and not isinstance(value, str):
         raise WrongTypeError(f"{name}={value!r}: text is needed")
+    try:
+        odd = value is not None and b"\0" in value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        odd = True
+    if odd:
+        raise ArgumentError(f"{name}={value!r}: it has a NUL or half a character in it")
     return value
+
+
+def bucket_length(bucket: str | None, window: Any, budget: Any) -> int:
+    """Samples that are looked at for like lengths; 0: no buckets."""
+    length, budget = whole("bucket_window", window, 1), whole("budget", budget)
+    if bucket is None and (budget or length != 4096):
+        name = "budget" if budget else "bucket_window"
+        raise ArgumentError(f"{name} goes with bucket, the output whose length counts")
+    return 0 if bucket is None else length
 
 
 def batch_length(name: str, value: Any) -> int:
@@ -82,10 +109,13 @@ def field_names(dataset: Dataset, fields: Sequence[str] | None) -> list[str] | N
     if isinstance(fields, str):
         raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
     if fields is not None:
+        if not isinstance(fields, Iterable):
+            raise WrongTypeError(f"fields={fields!r}: a list of names is needed")
+        fields = list(fields)
         for name in fields:
             if not isinstance(name, str):
                 raise WrongTypeError(f"fields: {name!r} is no name")
-        return list(fields)
+        return fields
     view = dataset._view
     return None if list(view.fields) == list(view.files.schema) else list(view.fields)
 

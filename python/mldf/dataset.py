@@ -52,6 +52,14 @@ TAR_INDEX = ("use", "keep", "ignore")
 BACKENDS = ("map", "read")
 
 
+def unwrapped(source: Any) -> Any:
+    """Of torch's Subset (random_split makes some) of a dataset: the dataset's own subset. All else as it is."""
+    if isinstance(source, Dataset) or not hasattr(source, "indices"):
+        return source
+    inner = unwrapped(getattr(source, "dataset", None))
+    return inner.subset(source.indices) if isinstance(inner, Dataset) else source
+
+
 def open(
     paths: Paths,
     *,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import ParamSpec, TypeVar
 
 from .fields import IMAGE_ARGUMENTS
+from .suggest import near
 
 __all__ = ["DATASET", "LOADER", "MODULE", "PACK", "hinted"]
 
@@ -41,14 +43,22 @@ DATASET = {
 LOADER = {
     "batch_sampler": "subset=, weights=, balance= or bucket=",
     "collate_fn": "mldf.Pad() or mldf.Ragged() in the pipelines; transform= gets the finished batch",
+    "data_path": "source, the first argument",
+    "dataset": "source, the first argument",
     "distributed": "rank= and world_size=, which are found by themselves",
+    "fname": "source, the first argument",
     "generator": "seed=",
     "indices": "subset=",
+    "multiprocessing_context": "nothing: there are no worker processes",
     "n_workers": "threads=",
+    "path": "source, the first argument",
+    "paths": "source, the first argument",
     "persistent_workers": "nothing: there are no worker processes",
+    "pin_memory_device": "device=",
     "pipeline": "pipelines=",
     "prefetch_factor": "batches_ahead=",
     "sampler": "subset=, weights= or balance=",
+    "timeout": "nothing: there are no worker processes",
     "transforms": "pipelines=",
     "workers": "threads=",
     "worker_init_fn": "nothing: there are no worker processes",
@@ -62,11 +72,17 @@ def hinted(hints: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R
     """Calls with keywords that there are not tell what to use instead."""
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        code: CodeType = function.__code__
+        known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             for name in kwargs:
                 if name in hints:
                     raise TypeError(f"unexpected keyword argument {name!r}; here it is {hints[name]}")
+                if name not in known:
+                    hint = near(name, known)
+                    raise TypeError(f"unexpected keyword argument {name!r}{hint if 'did you mean' in hint else ''}")
             return function(*args, **kwargs)
 
         return call

@@ -28,14 +28,16 @@ from .arguments import (
     OUTPUTS,
     POLICIES,
     batch_sizes,
+    bucket_length,
     cache,
     callables,
     field_names,
+    flag,
     last_kind,
     order_kind,
     text,
 )
-from .dataset import Dataset
+from .dataset import Dataset, unwrapped
 from .dataset import open as open_dataset
 from .errors import ArgumentError, StateError, WrongTypeError
 from .habits import LOADER, hinted
@@ -64,8 +66,8 @@ def _close_all() -> None:
 class Loader:
     """Batches of a dataset, in order, made by threads that never take the interpreter's lock.
 
-    source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset). Its channels= and
-                      orient= hold for pictures here too, unless a pipeline's Decode says otherwise
+    source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset, or torch's Subset of
+                      one). Its channels= and orient= hold for pictures here too, unless a pipeline's Decode says else
     batch_size        samples of a batch of this rank (64)
     shuffle           True: order="random", False: "sequential"
     pipelines         a dict of field to a list of operations: ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or
@@ -74,7 +76,7 @@ class Loader:
                       ``("image", "mask as mask")`` are several that one draw moves. Nullable fields are left
                       out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value. User-defined fields
                       without steps are decoded in Python, when their batch is handed over
-    fields            these outputs alone, in this order
+    fields            these outputs alone, in this order; x_length and its like come with x, unless some are named
     order             "sequential", "random", or "quasi-random": random enough, and kind to slow disks
     seed              of order and augmentation, 0 to 2**64 - 1; the same on all ranks
     subset            a slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle
@@ -167,6 +169,9 @@ class Loader:
     ) -> None:
         given = {k: v for k, v in locals().items() if k not in ("self", "source") and not k.startswith("__")}
         self._core: _mldf.Loader | None = None
+        index, valid, key = flag("index", index), flag("valid", valid), flag("key", key)
+        direct = flag("direct", direct)
+        source = unwrapped(source)
         self._own = not isinstance(source, Dataset)
         dataset = open_dataset(source, backend="read" if direct else "map") if self._own else source
         if subset is not None:
@@ -192,16 +197,16 @@ class Loader:
             "threads": thread_count(threads, num_workers),
             "in_flight": whole("batches_ahead", batches_ahead, 0, 4096),
             "bad": choice("on_error", on_error, POLICIES),
-            "bucket_window": whole("bucket_window", bucket_window, 1) if bucket is not None else 0,
+            "bucket_window": bucket_length(bucket, bucket_window, budget),
             "bucket_output": text("bucket", bucket),
             "budget": whole("budget", budget),
-            "prefetch": prefetch,
-            "forget_behind": forget_behind,
+            "prefetch": flag("prefetch", prefetch),
+            "forget_behind": flag("forget_behind", forget_behind),
             "direct": direct,
             "want_index": index or key,
             "want_valid": valid,
-            "exact": exact,
-            "reference": reference,
+            "exact": flag("exact", exact),
+            "reference": flag("reference", reference),
             "isa": text("isa", isa),
             "decode_channels": dataset._view.channels,
             "decode_orient": dataset._view.orient,
@@ -209,12 +214,15 @@ class Loader:
             "compiler": text("compiler", compiler),
             "cache": cache(cache_dir),
         }
-        if budget and bucket is None:
-            raise ArgumentError("budget goes with bucket, the output whose length counts")
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
-            dataset, field_names(dataset, fields), (bool(index), bool(valid), bool(key)), convert, callables(transform)
+            dataset,
+            field_names(dataset, fields),
+            fields is not None,
+            (index, valid, key),
+            convert,
+            callables(transform),
         )
         self._waiting: tuple[Made, Pipelines | None] | None = None  # from the next iter() on
         self._pipelines = pipelines

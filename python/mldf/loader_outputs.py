@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from . import _mldf
-from .arguments import numpy_dtype
+from .arguments import flag, flag_or_none, numpy_dtype
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .collate import mapped
 from .dataset import Dataset
 from .errors import ArgumentError, Error, NoFieldError
 from .fields import registered_types
 from .loader_custom import Decoded, Decoder, Rows
-from .pipeline import Compiled, Pipelines, compile_pipelines, quoted, without_place
+from .pipeline import LOADERS_OWN, Compiled, Pipelines, compile_pipelines, quoted, without_place
 from .schema import FieldInfo
 from .suggest import near
 
@@ -34,6 +34,8 @@ def converter(
     output: str, device: Any, pin_memory: bool | None, non_blocking: bool, copy: bool | None
 ) -> Convert | None:
     """From the loader's memory to what the user computes with; None: NumPy's arrays as they are."""
+    pin_memory, non_blocking = flag_or_none("pin_memory", pin_memory), flag("non_blocking", non_blocking)
+    copy = flag_or_none("copy", copy)
     if output == "torch":
         return to_torch(device, pin_memory, non_blocking)
     if output == "jax":
@@ -41,6 +43,11 @@ def converter(
     if device is not None:
         raise ArgumentError(f"device={device!r} goes with output='torch' or 'jax'")
     return None  # pin_memory: NumPy has none
+
+
+def _owner(name: str) -> str:
+    """x of x_length, x_mask ...; else nothing."""
+    return next((name[: -len(suffix)] for suffix in _COMPANIONS if name.endswith(suffix)), "")
 
 
 def _is_struct(field: FieldInfo) -> bool:
@@ -70,12 +77,14 @@ class Outputs:
         self,
         dataset: Dataset,
         fields: list[str] | None,
+        alone: bool,
         wants: tuple[bool, bool, bool],
         convert: Convert | None,
         transforms: list[Callable[[Any], Any]],
     ) -> None:
         self._dataset, self._files = dataset, dataset._view.files
         self._fields, self._wants = fields, wants
+        self._alone = alone  # fields are outputs: no others; else those of the dataset
         self._convert, self._transforms = convert, transforms
 
     def make(self, pipelines: Pipelines | None, options: dict[str, Any], order: tuple[Any, ...] | None) -> Made:
@@ -129,11 +138,16 @@ class Outputs:
         for name in dict.fromkeys([*found.plain, *(self._fields or ())]):
             if name in found.named:
                 continue
-            if name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
+            if name in LOADERS_OWN:
+                if not self._wants[LOADERS_OWN.index(name)]:
+                    self._complain(name, [])
+            elif name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
                 self._check_decode(name)
                 found.statements.append(f"{quoted(name)}: decode")
             elif name in schema and schema[name].custom is not None:
                 found.decode(quoted(name), name, name)
+            elif _owner(name) in found.named and name not in schema:
+                continue  # x_length: _pick knows whether there is one
             elif name not in schema or not schema[name].is_fixed or _is_struct(schema[name]):
                 self._complain(name, [*schema, *found.named])
         named = found.named | set(found.plain)
@@ -143,11 +157,12 @@ class Outputs:
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
+            if name in LOADERS_OWN or _is_struct(field):  # never an output, and no input of drop
+                continue
             if wanted and name not in named and self._decodes(name):
                 found.decode(quoted(name), name, name)
                 named.add(name)
-            # What is never an output is no input of drop.
-            if not wanted and name not in named and not _is_struct(field) and field.known:
+            if not wanted and name not in named and field.known:
                 found.statements.append(f"{quoted(name)}: drop")
                 found.dropped.add(name)
         return found
@@ -166,14 +181,18 @@ class Outputs:
 
     def _warn(self, left_out: list[str]) -> None:
         schema = self._files.schema
-        fixed = [n for n in left_out if (schema[n].is_fixed and not _is_struct(schema[n])) or schema[n].custom]
+        own = [n for n in left_out if n in LOADERS_OWN]
+        rest = [n for n in left_out if n not in own]
+        fixed = [n for n in rest if (schema[n].is_fixed and not _is_struct(schema[n])) or schema[n].custom]
         null = [n for n in fixed if schema[n].nullable]
-        unknown = [n for n in left_out if not schema[n].known]
-        other = [n for n in left_out if n not in null and n not in unknown]
+        unknown = [n for n in rest if not schema[n].known]
+        other = [n for n in rest if n not in null and n not in unknown]
         why = [f"{', '.join(other)} (samples differ in size, or a struct)"] * bool(other)
         why += [f"{', '.join(unknown)} (of a type that is not registered: mldf.register_field)"] * bool(unknown)
         if null:
             why.append(f"{', '.join(null)} (may be null: {{{null[0]!r}: [mldf.Fill(0)]}} gives nulls a value)")
+        if own:
+            why.append(f"{', '.join(own)} (a name of the loader's own: {{'my_{own[0]} = {own[0]}': []}})")
         warnings.warn(
             f"left out of the batches: {'; '.join(why)}. Give them pipelines, or say which fields= you want.",
             stacklevel=6,  # the caller of Loader(...)
@@ -194,19 +213,31 @@ class Outputs:
             owner = owner if companion else name
             owners.append(owner if i < len(outputs) - len(tail) else "")
         for name in [*plain, *(self._fields or [])]:
-            if name not in have:
+            if name not in have and name not in LOADERS_OWN:
                 self._complain(name, [*schema, *have])
         ranks = {name: i for i, name in enumerate(order)}
+        # Companions come with their output, unless some of them are named: then those alone.
+        choosy = {o for o, (name, _, _) in zip(owners, outputs) if self._alone and name != o and name in ranks}
         wanted = [
             i
-            for i, o in enumerate(owners)
-            if not o or self._fields is None or o in ranks or outputs[i][0] in ranks or o not in schema
+            for i, (o, (name, _, _)) in enumerate(zip(owners, outputs))
+            if not o
+            or self._fields is None
+            or name in ranks
+            or (o in ranks and o not in choosy)
+            or (o not in schema and not self._alone)
         ]
-        return sorted(wanted, key=lambda i: (not owners[i], ranks.get(owners[i], len(ranks)), i))
+        places = [ranks.get(name, ranks.get(o, len(ranks))) for o, (name, _, _) in zip(owners, outputs)]
+        return sorted(wanted, key=lambda i: (not owners[i], places[i], i))
 
     def _complain(self, name: str, names: list[str]) -> None:
         """Of an output that there is not."""
         schema = self._files.schema
+        if name in LOADERS_OWN:
+            other = f"; the field of that name comes under another: pipelines={{'my_{name} = {name}': []}}"
+            raise ArgumentError(
+                f"{name!r} is an output of the loader's own, by {name}=True{other if name in schema else ''}"
+            )
         if name not in schema:
             raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
         field = schema[name]

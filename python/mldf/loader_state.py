@@ -20,7 +20,12 @@ def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
     """Nothing of an epoch that was begun is left?"""
     rest = state["count"] - state["consumed"]
     all_ranks = options["global_batch_size"] or options["batch_size"] * options["world_size"]
-    drops = options["last"] == LASTS.index("drop") and not options["bucket_window"]
+    drops = options["last"] == LASTS.index("drop")
+    if options["bucket_window"]:  # a window that was begun is finished as it was planned; each drops what is left of it
+        begun = state.get("bucket")
+        end = begun.get("end") if isinstance(begun, Mapping) else None
+        drops = drops and not options["budget"] and (end is None or end == state["consumed"])
+        rest = min(rest, options["bucket_window"])
     return bool(state["consumed"] and (rest == 0 or (drops and 0 < rest < all_ranks)))
 
 

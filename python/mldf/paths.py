@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Union
 
 from .errors import ArgumentError, NotFoundError, WrongTypeError
@@ -53,7 +53,12 @@ def expand(paths: Paths) -> list[str]:
     given: Iterable[Path]
     if isinstance(paths, (str, bytes, os.PathLike)):
         given = [paths]
-    elif isinstance(paths, Iterable) and not hasattr(paths, "read") and not hasattr(paths, "__getitems__"):
+    elif (
+        isinstance(paths, Iterable)
+        and not isinstance(paths, Mapping)
+        and not hasattr(paths, "read")
+        and not hasattr(paths, "__getitems__")
+    ):
         given = paths
     else:  # an open file and a dataset, too
         raise WrongTypeError(f"a path, or a list of them, is needed here, not a {type(paths).__name__}")

@@ -270,6 +270,7 @@ class CFunction(OwnOperation):
     def __init__(self, function: Any, *arguments: float, dtype: Any = None, shape: Sequence[int] | None = None) -> None:
         self.function = function
         self.address = _address(function)
+        _check_signature(getattr(function, "ctypes", function))
         super().__init__(self.address, arguments, dtype, shape)
 
     def describe(self) -> tuple[str, str | None, int, str | None, tuple[int, ...] | None]:
@@ -298,6 +299,21 @@ def _address(function: Any) -> int:
     if address <= 0:
         raise ArgumentError("CFunction: the address is 0")
     return address
+
+
+def _check_signature(function: Any) -> None:
+    """A function that says what it takes (Numba's do, and ctypes' when told) takes what it will be given."""
+    takes, gives = getattr(function, "argtypes", None), getattr(function, "restype", None)
+    if takes is None:
+        return
+    import ctypes
+
+    pointers = all(t in (ctypes.c_void_p, ctypes.c_char_p) or hasattr(t, "contents") for t in takes)
+    if len(takes) != 5 or not pointers or getattr(gives, "_type_", None) not in tuple("iIlL"):
+        form = f"({', '.join(t.__name__ for t in takes)}) and gives {getattr(gives, '__name__', gives)}"
+        raise ArgumentError(
+            f"CFunction: it takes {form}; five pointers (in, out, dims, arguments, random) and an int are needed"
+        )
 
 
 def canonical(text: str) -> str:
@@ -406,9 +422,12 @@ def _steps(
     return texts, calls
 
 
+LOADERS_OWN = ("index", "valid", "key")
+"""Outputs of the loader itself; a field of such a name comes out under another."""
+
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
 _ROLE = re.compile(r"\s+as\s+\w+\s*(?=,|=|$)")
-_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)")
+_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)|([\[\],])")
 
 
 def quoted(name: str) -> str:
@@ -434,7 +453,19 @@ def left_names(left: str) -> set[str]:
     >>> sorted(left_names("image, seg as mask, `odd name`"))
     ['image', 'odd name', 'seg']
     """
-    return {a or b for a, b in _NAMES.findall(_ROLE.sub("", left))}
+    return {name for name, _ in _names(_ROLE.sub("", left))}
+
+
+def _names(left: str) -> Iterator[tuple[str, str]]:
+    """(name, what stands before it): a "," where a binding begins, "[" inside a list of inputs, else ""."""
+    before, depth = ",", 0
+    for bare in _NAMES.finditer(left):
+        if bare[3]:
+            depth += {"[": 1, "]": -1, ",": 0}[bare[3]]
+            before = "," if bare[3] == "," and not depth else ""
+        else:
+            yield bare[2] or re.sub(r"\\(.)", r"\1", bare[1]), "[" if depth else before
+            before = ""
 
 
 def output_names(key: str) -> list[str]:
@@ -442,9 +473,10 @@ def output_names(key: str) -> list[str]:
 
     >>> output_names("image"), output_names("small = image"), output_names("image, seg as mask")
     (['image'], ['small'], ['image', 'seg'])
+    >>> output_names("`my image` = image, xy = [x, y] as points")
+    (['my image', 'xy'])
     """
-    left = key.split("=", 1)[0]
-    return [part.split(" as ")[0].strip() for part in left.split(",")]
+    return [name for name, before in _names(key) if before == ","]
 
 
 def _source(key: str, fields: Collection[str]) -> str:
@@ -484,7 +516,7 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
         out.named = mentioned(pipelines)
         return out
     pairs = list(pipelines.items()) if isinstance(pipelines, Mapping) else pipelines
-    if not isinstance(pairs, (list, tuple)) or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
+    if not isinstance(pairs, (list, tuple)) or not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in pairs):
         raise WrongTypeError(
             f"pipelines: a dict of output to steps, or the pipeline's text, is needed, not {type(pipelines).__name__}"
         )
@@ -517,7 +549,7 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -
             _add(out, name, pipeline, fields)
         return
     if pipeline is None:
-        if not _is_struct(fields, key) and _is_known(fields, key):  # is no output anyway, and no input of drop
+        if not _is_struct(fields, key) and _is_known(fields, key) and key not in LOADERS_OWN:  # no input of drop
             out.statements.append(f"{left}: drop")
         out.named |= {*names, key}
         out.dropped |= {*names, key}
@@ -535,5 +567,8 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -
     else:  # one more view, as it is stored
         out.statements.append(left)
         out.named |= mentioned
-    if callables:
-        out.calls |= dict.fromkeys(names, callables)
+    for name in names:
+        if texts and name in out.calls:
+            raise ArgumentError(f"pipelines[{key!r}]: {name!r} has Python callables before; they come last")
+        if callables:
+            out.calls.setdefault(name, []).extend(callables)

@@ -52,7 +52,7 @@ def _weighted(dataset: Dataset, weights: Any, draws: int | None) -> tuple[Any, .
 def _balanced(dataset: Dataset, name: str, draws: int | None) -> tuple[Any, ...]:
     if len(dataset.paths) > 1:
         raise UnsupportedError("balance: of one file alone; weights= does nearly the same for several")
-    classes = dataset._classes(name)
+    classes = dataset._classes("balance", name)
     numbers = dataset._numbers(None)
     parts = [(np.sort(numbers[classes == c]), 1) for c in np.unique(classes)]
     return ("mixture", parts, draws or 0)
@@ -65,6 +65,8 @@ def _mixed(dataset: Dataset, ratios: Any, draws: int | None) -> tuple[Any, ...]:
     if not isinstance(ratios, (Sequence, np.ndarray)) or len(ratios) != len(infos) or len(infos) < 2:
         given = len(ratios) if isinstance(ratios, Sized) else repr(ratios)
         raise ArgumentError(f"ratios: {given} of them for {len(infos)} files; one for each, two at least")
+    if any(isinstance(r, float) for r in ratios):
+        raise WrongTypeError(f"ratios={list(ratios)}: whole numbers are needed, [7, 3] for shares of 0.7 and 0.3")
     shares = [whole("ratios", r, 1, 2**32) for r in ratios]
     return ("mixture", [(i["num_samples"], r) for i, r in zip(infos, shares)], draws or 0)
 

@@ -126,7 +126,7 @@ class Subsets(Columns):
         names = list(given) if isinstance(given, Mapping) else None
         shares = self._shares(list(given.values() if isinstance(given, Mapping) else given))
         order = shuffled(self._count, seed) if shuffle else np.arange(self._count)
-        classes = None if by is None else self._classes(by)
+        classes = None if by is None else self._classes("by", by)
         parts = [self.subset(places) for places in stratified(order, shares, classes)]
         return tuple(parts) if names is None else dict(zip(names, parts))
 
@@ -142,10 +142,10 @@ class Subsets(Columns):
             )
         return shares
 
-    def _classes(self, name: str) -> npt.NDArray[np.intp]:
+    def _classes(self, argument: str, name: str) -> npt.NDArray[np.intp]:
         field = self._view.schema[name]
         if field.type_id not in (INT, FLOAT, TEXT, JSON, BYTES):
-            raise ArgumentError(f"by={name!r}: it is of type {field.type}; samples are not stratified on those")
+            raise ArgumentError(f"{argument}={name!r}: a field of type {field.type} says nothing of classes")
         values = self.column(name)
         if isinstance(values, np.ma.MaskedArray):
             values = values.tolist()

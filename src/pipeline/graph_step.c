@@ -279,7 +279,7 @@ static mldf_status check_open(const struct builder *b, const struct target *t, c
     for (size_t i = 0; i < t->count; i++) {
         const char *what = NULL;
         if (b->graph->chains[t->chains[i]].output.collate != COLLATE_FIXED)
-            what = "nothing follows a step for whole batches";
+            what = "nothing follows pad and ragged, which make the batch";
         if (b->drafts[t->chains[i]].dropped)
             what = "nothing follows drop";
         if (what) {

@@ -137,7 +137,8 @@ static mldf_status normalize_infer(struct op *op, const struct edge *in, struct 
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%u means and %u deviations", mean_count, std_count);
     if (count > 1 && count != channels) {
         if (channels)
-            return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input has %u", count, channels);
+            return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input has %u%s", count, channels,
+                              count == 3 && mldfi_edge_is_picture(in) ? "; decode(channels=3) makes 3" : "");
         return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input's channels vary", count);
     }
     s = affine_new(count, op, &a, err);

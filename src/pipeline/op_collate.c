@@ -4,6 +4,7 @@
 
 #include "pipeline/collate.h"
 #include "pipeline/op_help.h"
+#include "pipeline/pipeline.h"
 #include "pipeline/registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -87,7 +88,7 @@ static mldf_status pad_infer(struct op *op, const struct edge *in, struct edge *
     *out = *in;
     if (!s && !mldfi_dtype_holds(in->dtype, op->args[PAD_VALUE].f))
         s = mldfi_fail(err, MLDF_E_ARGUMENT, "value %g does not fit the element type %s", op->args[PAD_VALUE].f,
-                       mldf_dtype_name(in->dtype));
+                       mldfi_dtype_short(in->dtype));
     if (!s)
         s = pad_lengths(op, in, &length, err);
     if (!s)

@@ -5,6 +5,7 @@
 #include "pipeline/op_any.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_samples.h"
+#include "pipeline/pipeline.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -192,7 +193,8 @@ static mldf_status replace_infer(struct op *op, const struct edge *in, struct ed
     mldfi_convert_elements(MLDF_F64, &to, in->dtype, &element, 1);
     back = mldfi_element_f64(in->dtype, &element, 0);
     if (back < to || back > to)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%g does not fit the element type %s", to, mldf_dtype_name(in->dtype));
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%g does not fit the element type %s", to,
+                          mldfi_dtype_short(in->dtype));
     free(op->state);
     op->state = NULL;
     if (!op->args[REPLACE_INDICES].given)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import mldf
 import numpy as np
@@ -181,6 +182,23 @@ def test_a_loader_inside_torchs_workers(path):
 
     got = torch.utils.data.DataLoader(Stream(), batch_size=None, num_workers=2, multiprocessing_context="fork")
     assert sorted(int(i) for t in got for i in t) == list(range(COUNT))
+
+
+def test_loaders_that_repeat_all_samples_in_each_of_torchs_workers_are_told(path):
+    class Stream(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                mldf.Loader(path, 5, fields=["label"], threads=0).close()
+            yield [(str(w.message), w.filename) for w in told]
+
+    def told(workers):
+        options = {"multiprocessing_context": "fork"} if workers else {}
+        return list(torch.utils.data.DataLoader(Stream(), batch_size=None, num_workers=workers, **options))
+
+    assert told(0) == [[]] and told(1) == [[]]
+    for i, ((message, filename),) in enumerate(told(2)):
+        assert f"in worker {i} of torch's DataLoader: each of 2 gives all samples" in message and filename == __file__
 
 
 def test_two_ranks_by_torch_distributed(path, tmp_path):

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from ..errors import UnsupportedError
 from ..ops import CenterCrop, RandomGrayscale
@@ -99,6 +101,8 @@ def Compose(transforms: Sequence[Step | Sequence[Step]]) -> list[Step]:
     planar = [ops.CHW()] * (len(steps) < end)
     sized = max((i for i, step in enumerate(steps) if isinstance(step, _SIZED)), default=-1)
     early = [step for step in steps[: max(sized, 0)] if isinstance(step, ops.ToFloat)]
+    if early:
+        _check_between(steps[steps.index(early[0]) : sized], steps[sized])
     steps = [s for s in steps[: sized + 1] if s not in early] + early[:1] + steps[sized + 1 :]
     out: list[Step] = []
     for step in steps:
@@ -106,6 +110,16 @@ def Compose(transforms: Sequence[Step | Sequence[Step]]) -> list[Step]:
             out.pop()  # the same values: u8 / 255 is part of normalize
         out.append(step)
     return [*out, *planar, *flat[end:]]
+
+
+def _check_between(steps: list[Any], sized: Operation) -> None:
+    """Steps that will work on bytes, not on floats from 0 to 1: values of pixels would mean something else."""
+    for step in steps:
+        for (name, _, _), value in zip(step.parameters, step._values):
+            if name in ("threshold", "fill", "value") and np.any(np.asarray(value) != 0):
+                raise UnsupportedError(
+                    f"{step!r} stands between floats and {sized!r}, but resizing comes before floats here: put it first"
+                )
 
 
 def RandomResizedCrop(
