@@ -204,7 +204,7 @@ class Outputs:
         schema = list(self._files.schema)
         order = self._fields if self._fields is not None else schema
         index, valid, key = self._wants
-        tail = ["index"] * (index or key) + ["valid"] * valid
+        tail = ["index"] * (index or key or bool(found.decoded)) + ["valid"] * valid
         owner, owners = "", []  # x_length, x_mask, x_offset, x_valid stay behind x
         have = {o[0] for o in outputs}
         own = (found.named | set(schema)) - found.dropped  # which may have such names themselves
@@ -218,6 +218,7 @@ class Outputs:
         ranks = {name: i for i, name in enumerate(order)}
         # Companions come with their output, unless some of them are named: then those alone.
         choosy = {o for o, (name, _, _) in zip(owners, outputs) if self._alone and name != o and name in ranks}
+        choosy -= set(found.decoded)  # which needs them all
         wanted = [
             i
             for i, (o, (name, _, _)) in enumerate(zip(owners, outputs))

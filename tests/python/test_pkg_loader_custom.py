@@ -140,7 +140,7 @@ def test_steps_see_the_bytes_and_callables_the_batch(path):
             "note": None,
             "size = note": [mldf.Ragged()],
         },
-        fields=["vec", "label"],
+        fields=["vec", "label", "again", "raw", "size"],
     )
     for batch in loader:
         assert batch.names[:2] == ("vec", "label") and "note" not in batch.names
