@@ -305,8 +305,9 @@ def _check_signature(function: Any) -> None:
         return
     import ctypes
 
-    pointers = all(t in (ctypes.c_void_p, ctypes.c_char_p) or hasattr(t, "contents") for t in takes)
-    if len(takes) != 5 or not pointers or getattr(gives, "_type_", None) not in tuple("iIlL"):
+    pointers = all(hasattr(t, "contents") or issubclass(t, (ctypes.c_void_p, ctypes.c_char_p)) for t in takes)
+    number = gives is not None and getattr(gives, "_type_", "i") in tuple("iIlLqQ")
+    if len(takes) != 5 or not pointers or not number:
         form = f"({', '.join(t.__name__ for t in takes)}) and gives {getattr(gives, '__name__', gives)}"
         raise ArgumentError(
             f"CFunction: it takes {form}; five pointers (in, out, dims, arguments, random) and an int are needed"

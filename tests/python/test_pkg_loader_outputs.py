@@ -158,8 +158,9 @@ def test_what_is_no_path_is_refused(path):
 
 def test_functions_of_another_signature_are_refused():
     pointer = ctypes.c_void_p
-    right = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 5)(lambda *a: 0)
-    assert mldf.CFunction(right).address
+    typed = [np.ctypeslib.ndpointer(np.uint8), ctypes.POINTER(ctypes.c_float), pointer, pointer, ctypes.c_char_p]
+    for types in ([pointer] * 5, typed):
+        assert mldf.CFunction(ctypes.CFUNCTYPE(ctypes.c_int, *types)(lambda *a: 0)).address
     for form in (
         ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double),
         ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 4),
