@@ -415,7 +415,7 @@ LOADERS_OWN = ("index", "valid", "key")
 """Outputs of the loader itself; a field of such a name comes out under another."""
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
-_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)|([\[\],])")
+_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)|([\[\],=])")
 
 
 def quoted(name: str) -> str:
@@ -441,14 +441,14 @@ def left_names(left: str) -> set[str]:
 
 
 def _names(left: str) -> Iterator[tuple[str, str]]:
-    """(name, what stands before it): a "," where a binding begins, "[" inside a list of inputs, else ""."""
+    """(name, what stands before it): "," where a binding begins, "=" or "[" of what it is made of. Not the roles."""
     before, depth = ",", 0
-    for bare in _NAMES.finditer(left):
-        if bare[3]:
-            depth += {"[": 1, "]": -1, ",": 0}[bare[3]]
-            before = "," if bare[3] == "," and not depth else ""
-        else:
-            yield bare[2] or re.sub(r"\\(.)", r"\1", bare[1]), "[" if depth else before
+    for found in _NAMES.finditer(left):
+        if found[3]:
+            depth += {"[": 1, "]": -1}.get(found[3], 0)
+            before = found[3] if found[3] in ",=" and not depth else ""
+        elif before or depth:  # else it is "as", or the role behind it
+            yield found[2] or re.sub(r"\\(.)", r"\1", found[1]), "[" if depth else before
             before = ""
 
 
@@ -458,7 +458,7 @@ def output_names(key: str) -> list[str]:
     >>> output_names("image"), output_names("small = image"), output_names("image, seg as mask")
     (['image'], ['small'], ['image', 'seg'])
     >>> output_names("`my image` = image, xy = [x, y] as points")
-    (['my image', 'xy'])
+    ['my image', 'xy']
     """
     return [name for name, before in _names(key) if before == ","]
 
