@@ -486,6 +486,8 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
         if not isinstance(key, str):
             raise WrongTypeError(f"pipelines: {key!r}: names of outputs are text")
         names = [key] if key in fields else output_names(key)
+        if not names or key.lstrip().startswith("="):
+            raise ArgumentError(f"pipelines: {key!r} names no output")
         left = quoted(key) if key in fields else key
         if pipeline is None:
             if not _is_struct(fields, key) and key not in LOADERS_OWN:  # are no outputs anyway, and no input of drop

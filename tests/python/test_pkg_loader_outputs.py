@@ -160,6 +160,8 @@ def test_words_and_numbers_are_no_flags(path, name):
         (T, {"bucket_window": "x"}, "bucket_window='x': a whole number"),
         (A, {"bucket": "a\0b"}, "bucket='a.*a NUL"),
         (A, {"compiler": "\ud800"}, "compiler=.*half a character"),
+        (A, {"pipelines": {"": []}}, "pipelines: '' names no output"),
+        (A, {"pipelines": {" = image": []}}, "pipelines: ' = image' names no output"),
         (A, {"balance": "image"}, "balance='image': a field of type image"),
     ],
 )
