@@ -308,8 +308,9 @@ def _check_signature(function: Any) -> None:
         return
     import ctypes
 
-    pointers = all(t in (ctypes.c_void_p, ctypes.c_char_p) or hasattr(t, "contents") for t in takes)
-    if len(takes) != 5 or not pointers or getattr(gives, "_type_", None) not in tuple("iIlL"):
+    pointers = all(hasattr(t, "contents") or issubclass(t, (ctypes.c_void_p, ctypes.c_char_p)) for t in takes)
+    number = gives is not None and getattr(gives, "_type_", "i") in tuple("iIlLqQ")
+    if len(takes) != 5 or not pointers or not number:
         form = f"({', '.join(t.__name__ for t in takes)}) and gives {getattr(gives, '__name__', gives)}"
         raise ArgumentError(
             f"CFunction: it takes {form}; five pointers (in, out, dims, arguments, random) and an int are needed"
@@ -426,8 +427,7 @@ LOADERS_OWN = ("index", "valid", "key")
 """Outputs of the loader itself; a field of such a name comes out under another."""
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
-_ROLE = re.compile(r"\s+as\s+\w+\s*(?=,|=|$)")
-_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)|([\[\],])")
+_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)|([\[\],=])")
 
 
 def quoted(name: str) -> str:
@@ -453,18 +453,18 @@ def left_names(left: str) -> set[str]:
     >>> sorted(left_names("image, seg as mask, `odd name`"))
     ['image', 'odd name', 'seg']
     """
-    return {name for name, _ in _names(_ROLE.sub("", left))}
+    return {name for name, _ in _names(left)}
 
 
 def _names(left: str) -> Iterator[tuple[str, str]]:
-    """(name, what stands before it): a "," where a binding begins, "[" inside a list of inputs, else ""."""
+    """(name, what stands before it): "," where a binding begins, "=" or "[" of what it is made of. Not the roles."""
     before, depth = ",", 0
-    for bare in _NAMES.finditer(left):
-        if bare[3]:
-            depth += {"[": 1, "]": -1, ",": 0}[bare[3]]
-            before = "," if bare[3] == "," and not depth else ""
-        else:
-            yield bare[2] or re.sub(r"\\(.)", r"\1", bare[1]), "[" if depth else before
+    for found in _NAMES.finditer(left):
+        if found[3]:
+            depth += {"[": 1, "]": -1}.get(found[3], 0)
+            before = found[3] if found[3] in ",=" and not depth else ""
+        elif before or depth:  # else it is "as", or the role behind it
+            yield found[2] or re.sub(r"\\(.)", r"\1", found[1]), "[" if depth else before
             before = ""
 
 
@@ -474,7 +474,7 @@ def output_names(key: str) -> list[str]:
     >>> output_names("image"), output_names("small = image"), output_names("image, seg as mask")
     (['image'], ['small'], ['image', 'seg'])
     >>> output_names("`my image` = image, xy = [x, y] as points")
-    (['my image', 'xy'])
+    ['my image', 'xy']
     """
     return [name for name, before in _names(key) if before == ","]
 
@@ -537,7 +537,10 @@ def _left(key: Any, fields: Collection[str]) -> tuple[str, list[str], set[str]]:
         return quoted(key), [key], {key}
     if name in fields:
         return f"{quoted(name)} as {role}", [name], {name}
-    return key, output_names(key), left_names(key)
+    names = output_names(key)
+    if not names or key.lstrip().startswith("="):
+        raise ArgumentError(f"pipelines: {key!r} names no output")
+    return key, names, left_names(key)
 
 
 def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -> None:

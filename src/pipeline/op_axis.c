@@ -18,7 +18,8 @@ mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resample
     mldf_status status = mldfi_moved_infer(op, in, out, err);
     if (status < 0)
         return status;
-    if (resamples && in->kind == VALUE_PICTURE && (in->planar || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16)))
+    bool weighable = in->dtype == MLDF_U8 || in->dtype == MLDF_U16 || in->role == ROLE_MASK;
+    if (resamples && in->kind == VALUE_PICTURE && (in->planar || !weighable))
         return mldfi_edge_refuse(op, in, "a picture of 8 or 16 bits, before normalize, to_float and chw", err);
     *state = op->state = mldfi_alloc_zero(1, sizeof **state, err);
     return *state ? MLDF_OK : MLDF_E_MEMORY;
@@ -124,6 +125,18 @@ static void move_pixels(const struct op *op, const struct axis_draw *d, const st
     }
 }
 
+/* For masks of floats: the pixels that the resampler's nearest takes, at floor((i + 1/2) * from / to), then the mirrors. */
+static void pick_nearest(const struct axis_draw *d, const uint8_t *in, size_t pixel, uint8_t *out) {
+    for (uint32_t j = 0; j < d->to_height; j++) {
+        uint64_t down = d->mirror_y ? d->to_height - 1 - j : j, y = (2 * down + 1) * d->height / (2ULL * d->to_height);
+        const uint8_t *row = in + (size_t)y * d->width * pixel;
+        for (uint32_t i = 0; i < d->to_width; i++, out += pixel) {
+            uint64_t across = d->mirror_x ? d->to_width - 1 - i : i;
+            memcpy(out, row + (size_t)((2 * across + 1) * d->width / (2ULL * d->to_width)) * pixel, pixel);
+        }
+    }
+}
+
 static mldf_status resample(const struct op *op, const struct axis_draw *d, const struct tensor *in, struct tensor *out,
                             struct op_work *work, mldf_error *err) {
     const struct axis_state *s = op->state;
@@ -131,13 +144,17 @@ static mldf_status resample(const struct op *op, const struct axis_draw *d, cons
     struct tensor cropped = *in;
     struct picture picture;
     bool whole = !d->padded && d->width == d->from.width && d->height == d->from.height;
+    size_t pixel = mldf_dtype_bytes(in->dtype) * (size_t)mldfi_tensor_channels(in);
     if (!whole) {
-        size_t pixel = mldf_dtype_bytes(in->dtype) * (size_t)mldfi_tensor_channels(in);
         mldf_status status = mldfi_buffer_resize(&work->scratch[0], (size_t)d->width * d->height * pixel, err);
         if (status < 0)
             return status;
         cropped.data = work->scratch[0].data;
         move_pixels(op, d, in, work, cropped.data);
+    }
+    if (in->dtype != MLDF_U8 && in->dtype != MLDF_U16) {
+        pick_nearest(d, cropped.data, pixel, out->data);
+        return MLDF_OK;
     }
     picture = (struct picture){
         cropped.data, d->width, d->height, (uint32_t)mldfi_tensor_channels(in), in->dtype == MLDF_U8 ? 8 : 16, 0};

@@ -173,6 +173,8 @@ mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t cha
     memory->tensor = side->chains[c->inputs[0]].tensor;
     memory->filled = side->chains[c->inputs[0]].filled;
     memory->in = -1;
+    if (c->source.kind == VALUE_PICTURE && c->source.ndim == 3 && memory->tensor.ndim == 2) /* as in take_dims */
+        memory->tensor.dims[memory->tensor.ndim++] = 1;
     take_frame(&c->source, memory);
     return MLDF_OK;
 }

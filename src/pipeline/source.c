@@ -226,6 +226,9 @@ static mldf_status become_picture(value_role role, struct edge *edge, mldf_error
         edge->role = role;
         return MLDF_OK;
     }
+    if (edge->kind == VALUE_ARRAY && !dtype && (edge->ndim == 2 || edge->ndim == 3))
+        return mldfi_edge_refuse(
+            NULL, edge, "u8, u16, f16, bf16 or f32 in pictures and masks (x = y: cast(u16), then m = x as mask)", err);
     if (edge->kind != VALUE_ARRAY || !dtype || (edge->ndim != 2 && edge->ndim != 3) ||
         (edge->ndim == 3 && (edge->dims[2] < 1 || edge->dims[2] > 4)))
         return mldfi_edge_refuse(NULL, edge,

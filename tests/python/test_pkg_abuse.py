@@ -169,7 +169,7 @@ def test_the_shares_of_a_split(tmp_path):
     for shares in ((0.5, 0.3), (30, 30), (float("nan"), 1), (-0.5, 1.5), (), ("a",), ({},)):
         with pytest.raises(ArgumentError, match="split"):
             ds.split(*shares)
-    with pytest.raises(ArgumentError, match="not stratified"):
+    with pytest.raises(ArgumentError, match="by=.image.: a field of type image says nothing of classes"):
         mldf.open(pkg.make(tmp_path / "b.mldf", 3)).split(0.5, 0.5, by="image")
 
 

@@ -86,6 +86,27 @@ def test_companions_may_be_named_in_fields(path):
     )
 
 
+def test_fields_with_names_of_roles(tmp_path):
+    """A role in a statement says nothing of a field of that name."""
+    path = tmp_path / "roles.mldf"
+    picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    rows = [
+        {"image": picture, "seg": picture[..., 0], "mask": picture[..., 1], "as": i, "points": None} for i in range(4)
+    ]
+    types = {"image": mldf.Image(), "seg": mldf.Image(), "mask": mldf.Image(), "as": mldf.Int()}
+    mldf.write(path, rows, types | {"points": mldf.Int(nullable=True)})
+    for pipelines in ({"image, seg as mask": ["hflip(1)"]}, "image, seg as mask: hflip(1)"):
+        batch = next(iter(mldf.Loader(path, 4, pipelines=pipelines, fields=["seg", "mask", "as"])))
+        assert (batch.seg[0, ..., 0] == picture[:, ::-1, 0]).all() and (batch.mask[0, ..., 0] == picture[..., 1]).all()
+        assert batch["as"].tolist() == [0, 1, 2, 3]
+    batch = next(iter(mldf.Loader(path, 4, pipelines={"xy = [as, as]": ["stack"], "p = image as mask": []})))
+    assert batch.names == ("xy", "p")
+    moved = "image, p = xy as points: hflip(1)"
+    batch = next(iter(mldf.Loader(path, 4, pipelines=f"xy = [as, as]: stack | cast(f32)\n{moved}\nxy: drop")))
+    assert batch.names == ("image", "p")  # points, which is null, is not asked for
+    assert batch.p[:, 0].tolist() == [4, 3, 2, 1]
+
+
 def test_fields_with_names_of_the_loaders_own(tmp_path):
     path = tmp_path / "own.mldf"
     rows = [{"index": 10 * i, "valid": i % 2, "key": -i, "y": i} for i in range(6)]
@@ -139,6 +160,8 @@ def test_words_and_numbers_are_no_flags(path, name):
         (T, {"bucket_window": "x"}, "bucket_window='x': a whole number"),
         (A, {"bucket": "a\0b"}, "bucket='a.*a NUL"),
         (A, {"compiler": "\ud800"}, "compiler=.*half a character"),
+        (A, {"pipelines": {"": []}}, "pipelines: '' names no output"),
+        (A, {"pipelines": {" = image": []}}, "pipelines: ' = image' names no output"),
         (A, {"balance": "image"}, "balance='image': a field of type image"),
     ],
 )
@@ -158,8 +181,9 @@ def test_what_is_no_path_is_refused(path):
 
 def test_functions_of_another_signature_are_refused():
     pointer = ctypes.c_void_p
-    right = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 5)(lambda *a: 0)
-    assert mldf.CFunction(right).address
+    typed = [np.ctypeslib.ndpointer(np.uint8), ctypes.POINTER(ctypes.c_float), pointer, pointer, ctypes.c_char_p]
+    for types in ([pointer] * 5, typed):
+        assert mldf.CFunction(ctypes.CFUNCTYPE(ctypes.c_int, *types)(lambda *a: 0)).address
     for form in (
         ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double),
         ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 4),
