@@ -247,7 +247,7 @@ def _number(field: FieldInfo, dtype: np.dtype[Any]) -> Converter:
         out = to_dtype(field, value, dtype)
         if out.ndim:
             raise wrong(field, out, f"one {dtype} in its place")
-        return out
+        return out[()]  # of an array np.array would take the value, not the bits
 
     return convert
 
@@ -278,6 +278,8 @@ def _sub_array(field: FieldInfo, name: str, base: np.dtype[Any], shape: tuple[in
     def convert(value: Any) -> Any:
         if base.names is None and base.kind not in "SUV":
             out = to_dtype(field, value, base)
+        elif type(value) is np.ndarray and value.dtype == base:
+            out = value
         else:
             given = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
             flat = [one(v) for v in (given.reshape(-1) if given.dtype == object else given.reshape(-1).tolist())]

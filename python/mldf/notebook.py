@@ -53,7 +53,7 @@ def value_html(dataset: Dataset, i: int, name: str) -> str:
         if dataset.schema[name].is_image:
             return picture_html(dataset, i, name)
         return f"<code>{escape(brief(dataset[i, name]))}</code>"
-    except (Error, OSError, ValueError) as error:
+    except Exception as error:  # of a user's own field, too
         return f"<i>{escape(type(error).__name__)}: {escape(str(error)[:80])}</i>"
 
 
@@ -66,6 +66,8 @@ def picture_html(dataset: Dataset, i: int, name: str) -> str:
         about = images.probe(data)
     except Error:  # stored raw
         pixels = dataset.with_options(decode=True, channels=0)[i, name]
+        if isinstance(pixels, bytes):  # a file of a kind that is not known here
+            return f"<code>{escape(brief(pixels))}</code>"
         height, width = pixels.shape[:2]
     else:
         height, width = about["height"], about["width"]

@@ -167,8 +167,11 @@ def test_bits_of_numbers_that_are_none(tmp_path):
             assert through(tmp_path, field, given).tobytes() == bits.tobytes()
     record = np.zeros((), inner)
     record["a"], record["b"], record["c"]["d"] = bits.view("f4"), bits.view("f4")[0], bits.view("f4")[1]
-    for given in (record, record[()], {"a": record["a"], "b": record["b"][()], "c": record["c"][()]}):
+    for given in (record, record[()], {name: record[name] for name in inner.names}, tuple(record[()])):
         assert through(tmp_path, mldf.Struct(inner), given).tobytes() == record.tobytes()
+    many = np.zeros((2,), [("f", "f4")])
+    many["f"] = bits.view("f4")[:2]
+    assert through(tmp_path, mldf.Struct([("many", many.dtype, (2,))]), {"many": many}).tobytes() == many.tobytes()
 
 
 def test_what_lies_between_the_members_of_a_record_stays_out_of_the_file(tmp_path):

@@ -2,8 +2,10 @@
 
 import base64
 import html.parser
+import io
 import pathlib
 import re
+import tarfile
 
 import mldf
 import numpy as np
@@ -91,6 +93,27 @@ def test_what_cannot_be_read_shows_its_error(tmp_path):
     text = mldf.open(bad, verify=True)._repr_html_()
     assert "ChecksumError" in text and len(pictures(text)) == 2
     Tags(text)
+
+
+def test_pictures_of_other_kinds_and_fields_that_raise(tmp_path):
+    with tarfile.open(tmp_path / "g.tar", "w") as tar:
+        info = tarfile.TarInfo("0.gif")
+        info.size = 6
+        tar.addfile(info, io.BytesIO(b"GIF89a"))
+    ds = mldf.open(tmp_path / "g.tar")
+    assert ds[0]["gif"] == b"GIF89a" and "GIF89a" in ds._repr_html_()
+
+    class Picky(mldf.CustomField):
+        type_name = "org.example.picky"
+
+        def encode(self, value):
+            return b"x"
+
+        def decode(self, data):
+            raise KeyError("no <value>")
+
+    mldf.write(tmp_path / "p.mldf", [(1,)], {"x": Picky()})
+    assert "KeyError: &#x27;no &lt;value&gt;&#x27;" in mldf.open(tmp_path / "p.mldf")._repr_html_()
 
 
 def test_many_fields_are_cut(tmp_path):
