@@ -3,7 +3,6 @@
 import doctest
 import importlib
 import inspect
-import os
 import pathlib
 import pkgutil
 import subprocess
@@ -36,17 +35,14 @@ def test_everything_public_is_documented():
                     assert value.__doc__, f"{name}.{member}"
 
 
-def test_import_is_quick_and_needs_numpy_alone():
-    program = (
-        "import sys, time; t = time.perf_counter(); import mldf; s = time.perf_counter() - t; "
-        "print(s, *sorted(m for m in ('torch', 'PIL', 'jax', 'ml_dtypes', 'numba') if m in sys.modules))"
-    )
-    runs = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-        for _ in range(3)
-    ]
-    assert runs[0][1:] == []
-    assert min(float(r[0]) for r in runs) < 0.3 or os.getloadavg()[0] > os.cpu_count()
+def test_import_needs_numpy_alone_and_little_besides():
+    """What makes an import slow, counted and not timed: modules that NumPy has not brought already."""
+    program = "import sys, numpy; had = set(sys.modules); import mldf; print(*sorted(set(sys.modules) - had))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    others = [name for name in found if not name.startswith("mldf")]
+    assert not {name.split(".")[0] for name in others} & {"torch", "PIL", "jax", "ml_dtypes", "numba", "asyncio"}
+    assert len(others) < 40, others
+    assert not any(name.startswith("mldf.compat") for name in found)
 
 
 def test_version_and_types():
