@@ -37,6 +37,7 @@ from .arguments import (
     order_kind,
     text,
 )
+from .batch import Batch
 from .dataset import Dataset, unwrapped
 from .dataset import open as open_dataset
 from .errors import ArgumentError, StateError, WrongTypeError
@@ -265,8 +266,8 @@ class Loader:
         """Batches of an epoch, for this rank. With a budget: at most."""
         return self._alive().batch_count()
 
-    def __iter__(self) -> Iterator[Any]:
-        """Begins the next epoch, or goes on where a state was loaded."""
+    def __iter__(self) -> Iterator[Batch]:
+        """Begins the next epoch, or goes on where a state was loaded. With transform= a batch is what that gives."""
         core = self._alive()
         if self._waiting is not None:
             core = self._switch()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _mldf
-from .batch import Convert
+from .batch import Batch, Convert
 from .errors import StateError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["LoaderIterator"]
 
 
-class LoaderIterator(Iterator[Any]):
+class LoaderIterator(Iterator[Batch]):
     """One epoch of a loader. A later iter() of the loader ends it."""
 
     __slots__ = ("_core", "_finish", "_generation", "_loader", "_may_skip")

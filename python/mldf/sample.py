@@ -34,6 +34,10 @@ class Sample(tuple[Any, ...]):
     """The fields' names, in order."""
     _fields: tuple[str, ...] = ()
 
+    if TYPE_CHECKING:  # the fields are known to the file alone
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def __new__(cls, *values: Any) -> Sample:
         """From the values, in order."""
         if len(values) != len(cls.names):

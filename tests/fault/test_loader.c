@@ -13,7 +13,9 @@ static const struct files_shape shape = {.samples = SAMPLES, .jpeg = true, .toke
 static mldf_reader *reader;
 
 #define PICTURES "image: resize([8, 8]) | chw(u8)\ntokens: drop"
-#define LISTS "image: random_resized_crop(8) | chw(u8)\ntokens: pad(mask=true)\nends = tokens: ragged"
+#define LISTS \
+    "whole = image: hflip | pad(multiple=8, mask=true)\nimage: random_resized_crop(8) | chw(u8)\ntokens: pad(mask=true)\n" \
+    "ends = tokens: ragged"
 
 /* ---- What is replaced ----------------------------------------------------------------------------------------------------------------- */
 
