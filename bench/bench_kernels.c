@@ -3,12 +3,16 @@
  *     build/release/bench/bench_kernels [--only NAME] [--case TEXT]
  *
  * NAME: portable, sse4, avx2, avx512, neon. TEXT: a part of the heading. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
+#include "kernel/blur.h"
+#include "kernel/color.h"
 #include "kernel/resize.h"
+#include "kernel/warp.h"
 
 enum { ROUNDS = 60, REPEAT = 20, POOL = 8 };
 
@@ -22,6 +26,9 @@ struct bench {
     size_t out_bytes;
     bool vary, mirror;
     struct bench_random random;
+    struct blur_weights weights;
+    struct warp_map map;
+    void *scratch;
 };
 
 static const float scale[4] = {0.0171f, 0.0175f, 0.0174f, 0.0039f}, shift[4] = {-2.1f, -2.0f, -1.8f, 0.0f};
@@ -79,6 +86,7 @@ static struct bench begin(uint32_t width, uint32_t height, uint32_t channels, si
 
 static void end(struct bench *b) {
     mldfi_resize_work_free(b->work);
+    free(b->scratch);
     free(b->in.data);
     free(b->out);
 }
@@ -151,6 +159,125 @@ static void resize_part(const struct choice *choice) {
     }
 }
 
+/* ---- Changes of whole pictures -------------------------------------------------------------------------------------------- */
+
+/* The result in its turn as the picture to be changed where it lies; what it holds is not looked at. */
+static struct pixels pixels_of(const struct bench *b, unsigned turn) {
+    return (struct pixels){b->out + turn % POOL * b->out_bytes,
+                           MLDF_U8,
+                           (size_t)b->in.width * b->in.height,
+                           b->in.channels,
+                           b->in.channels,
+                           1};
+}
+
+static void run_blur(struct bench *b, unsigned turn) {
+    struct blur blur = {&b->weights, &b->weights,  b->in.data,     b->out + turn % POOL * b->out_bytes,
+                        b->in.width, b->in.height, b->in.channels, 1};
+    if (!b->scratch)
+        b->scratch = data_alloc(mldfi_blur_scratch(&blur));
+    mldfi_blur(b->k, &blur, b->scratch);
+}
+
+static void warp(struct bench *b, unsigned turn, bool bilinear) {
+    static const float none[4] = {0};
+    struct warp_side in = {b->in.data, b->in.width, b->in.height, b->in.channels, 1}, out = in;
+    struct warp w = {&in, &out, &b->map, b->in.channels, 1, none};
+    out.data = b->out + turn % POOL * b->out_bytes;
+    (bilinear ? b->k->warp_bilinear : b->k->warp_nearest)(&w);
+}
+
+static void run_nearest(struct bench *b, unsigned turn) {
+    warp(b, turn, false);
+}
+
+static void run_bilinear(struct bench *b, unsigned turn) {
+    warp(b, turn, true);
+}
+
+static void run_sharpen(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    if (!b->scratch)
+        b->scratch = data_alloc(2 * b->in.stride);
+    b->k->sharpen(&p, b->in.width, 1.5, b->scratch);
+}
+
+static void run_gray(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    b->k->gray(&p, &p);
+}
+
+static void run_contrast(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    b->k->blend(&p, 1.2f, b->k->gray_mean(&p) * -0.2f);
+}
+
+static void run_saturate(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    b->k->saturate(&p, 1.2);
+}
+
+static void run_hue(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    b->k->turn_hue(&p, 0.05);
+}
+
+/* These have no loops of their own for an instruction set. */
+static void run_solarize(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    mldfi_tone(&p, &(struct tone){TONE_SOLARIZE, 128, 0}, false);
+}
+
+static void run_autocontrast(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    mldfi_autocontrast(&p);
+}
+
+static void run_equalize(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    mldfi_equalize(&p);
+}
+
+/* Around the middle of 224 x 224, by 0.3 radians. */
+static struct warp_map turned(bool tilted) {
+    double c = cos(0.3), s = sin(0.3), x = 112 - c * 112 + s * 112, y = 112 - s * 112 - c * 112;
+    return (struct warp_map){{c, -s, x, s, c, y, tilted ? 1e-3 : 0, tilted ? 5e-4 : 0, 1}, tilted};
+}
+
+static void picture_part(const struct choice *choice) {
+    static const struct {
+        void (*run)(struct bench *, unsigned);
+        uint32_t radius;
+        double sigma;
+        bool tilted;
+        const char *text;
+    } cases[] = {
+        {run_blur, 4, 2, false, "gaussian_blur 9 x 9, sigma 2, 224 x 224 x 3, uint8"},
+        {run_blur, 11, 1, false, "gaussian_blur 23 x 23, sigma 1, 224 x 224 x 3, uint8"},
+        {run_blur, 11, 2, false, "gaussian_blur 23 x 23, sigma 2, 224 x 224 x 3, uint8"},
+        {run_nearest, 0, 1, false, "rotate, nearest, 224 x 224 x 3, uint8"},
+        {run_bilinear, 0, 1, false, "rotate, bilinear, 224 x 224 x 3, uint8"},
+        {run_nearest, 0, 1, true, "perspective, nearest, 224 x 224 x 3, uint8"},
+        {run_bilinear, 0, 1, true, "perspective, bilinear, 224 x 224 x 3, uint8"},
+        {run_sharpen, 0, 1, false, "sharpness, 224 x 224 x 3, uint8"},
+        {run_gray, 0, 1, false, "grayscale, 224 x 224 x 3, uint8"},
+        {run_contrast, 0, 1, false, "contrast, 224 x 224 x 3, uint8"},
+        {run_saturate, 0, 1, false, "saturation, 224 x 224 x 3, uint8"},
+        {run_hue, 0, 1, false, "hue, 224 x 224 x 3, uint8"},
+        {run_solarize, 0, 1, false, "solarize, 224 x 224 x 3, uint8"},
+        {run_autocontrast, 0, 1, false, "autocontrast, 224 x 224 x 3, uint8"},
+        {run_equalize, 0, 1, false, "equalize, 224 x 224 x 3, uint8"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bench b = begin(224, 224, 3, (size_t)224 * 224, MLDF_U8, false);
+        mldfi_blur_weights(cases[i].radius, cases[i].sigma, &b.weights);
+        b.map = turned(cases[i].tilted);
+        data_fill_random(b.out, b.out_bytes * POOL, 7);
+        each(&b, cases[i].run, cases[i].text, choice);
+        end(&b);
+    }
+}
+
 int main(int argc, char **argv) {
     struct choice choice = {NULL, NULL};
     for (int i = 1; i < argc; i += 2) {
@@ -163,5 +290,6 @@ int main(int argc, char **argv) {
     }
     finish_part(&choice);
     resize_part(&choice);
+    picture_part(&choice);
     return 0;
 }

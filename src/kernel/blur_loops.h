@@ -125,6 +125,19 @@ static void down_u16(const struct blur_line *l) {
 #ifndef BLUR_PAIRS
 enum { BLUR_RUN = 512 }; /* values whose sums are kept */
 
+/* By themselves, lest the compiler mingle two taps and forget about vectors. */
+__attribute__((noinline)) static void add_u8(const uint8_t *a, const uint8_t *b, uint16_t w, size_t n,
+                                             uint32_t *restrict sum) {
+    for (size_t j = 0; j < n; j++)
+        sum[j] += (uint32_t)w * (uint16_t)(a[j] + b[j]);
+}
+
+__attribute__((noinline)) static void add_u16(const uint16_t *a, const uint16_t *b, uint16_t w, size_t n,
+                                              uint32_t *restrict sum) {
+    for (size_t j = 0; j < n; j++)
+        sum[j] += (uint32_t)w * a[j] + (uint32_t)w * b[j];
+}
+
 static void across_u8(const struct blur_line *l) {
     uint16_t *out = l->out;
     for (size_t i = 0; i < l->values; i += BLUR_RUN) {
@@ -133,12 +146,8 @@ static void across_u8(const struct blur_line *l) {
         uint32_t sum[BLUR_RUN];
         for (size_t j = 0; j < n; j++)
             sum[j] = l->weights->whole[0] * middle[j] + (1u << 7);
-        for (size_t k = 1; k <= l->radius; k++) {
-            const uint8_t *a = middle - k * l->channels, *b = middle + k * l->channels;
-            uint16_t w = (uint16_t)l->weights->whole[k];
-            for (size_t j = 0; j < n; j++)
-                sum[j] += (uint32_t)w * (uint16_t)(a[j] + b[j]);
-        }
+        for (size_t k = 1; k <= l->radius; k++)
+            add_u8(middle - k * l->channels, middle + k * l->channels, (uint16_t)l->weights->whole[k], n, sum);
         for (size_t j = 0; j < n; j++)
             out[i + j] = (uint16_t)(sum[j] >> 8);
     }
@@ -152,12 +161,9 @@ static void down_u8(const struct blur_line *l) {
         uint32_t sum[BLUR_RUN];
         for (size_t j = 0; j < n; j++)
             sum[j] = l->weights->whole[0] * middle[j] + (1u << 23);
-        for (size_t k = 1; k <= l->radius; k++) {
-            const uint16_t *a = (const uint16_t *)l->above[k] + i, *b = (const uint16_t *)l->below[k] + i;
-            uint16_t w = (uint16_t)l->weights->whole[k];
-            for (size_t j = 0; j < n; j++)
-                sum[j] += (uint32_t)w * a[j] + (uint32_t)w * b[j];
-        }
+        for (size_t k = 1; k <= l->radius; k++)
+            add_u16((const uint16_t *)l->above[k] + i, (const uint16_t *)l->below[k] + i,
+                    (uint16_t)l->weights->whole[k], n, sum);
         for (size_t j = 0; j < n; j++)
             out[i + j] = (uint8_t)(sum[j] >> 24);
     }

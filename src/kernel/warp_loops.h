@@ -38,7 +38,9 @@ static void find_places(struct block *b, const struct warp_map *map, size_t x, s
         b->u[k] = du * at + u;
         b->v[k] = dv * at + v;
     }
-    for (int32_t k = 0; map->perspective && k < count; k++) {
+    if (!map->perspective)
+        return;
+    for (int32_t k = 0; k < count; k++) {
         double by = dw * (first + (double)k) + w;
         bool ahead = by > 0;
         double over = ahead ? by : 1;
