@@ -54,7 +54,7 @@ struct invocation {
     mldf_secret secret;    /* from --key or --passphrase-file */
 };
 
-/* Fills the invocation; EXIT_FINE, or the code to end with (a message was printed). *help is set when --help was asked for. */
+/* Fills the invocation; EXIT_FINE, or the code to end with (a message was printed). *help is set when --help or --version was asked for. */
 int options_parse(struct invocation *invocation, int argc, char **argv, bool *help);
 void options_free(struct invocation *invocation);
 void options_help(const struct command *command);
