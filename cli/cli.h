@@ -231,7 +231,7 @@ int check_output(const struct invocation *invocation, const char *out);
 /* The secret of a file made from others: --encrypt, or, unless --decrypt is given, what opened them when one is encrypted. */
 int choose_secret(const struct invocation *invocation, const char *const *sources, size_t count,
                   mldf_writer_options *writer);
-/* err came of a command that changes or mends MLDF files alone. If path is a whole file of another format, says so, with advice, and
+/* err, NULL before it has begun, came of a command that changes or mends MLDF files alone. If path is a whole file of another format, says so, with advice, and
  * returns the code to end with; else EXIT_FINE. */
 int report_foreign(const struct invocation *invocation, const char *path, const mldf_error *err, const char *advice);
 /* A failure of a command that makes OUT from FILE: names the file that it is about. */
