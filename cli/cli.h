@@ -54,7 +54,7 @@ struct invocation {
     mldf_secret secret;    /* from --key or --passphrase-file */
 };
 
-/* Fills the invocation; EXIT_FINE, or the code to end with (a message was printed). *help is set when --help was asked for. */
+/* Fills the invocation; EXIT_FINE, or the code to end with (a message was printed). *help is set when --help or --version was asked for. */
 int options_parse(struct invocation *invocation, int argc, char **argv, bool *help);
 void options_free(struct invocation *invocation);
 void options_help(const struct command *command);
@@ -231,7 +231,7 @@ int check_output(const struct invocation *invocation, const char *out);
 /* The secret of a file made from others: --encrypt, or, unless --decrypt is given, what opened them when one is encrypted. */
 int choose_secret(const struct invocation *invocation, const char *const *sources, size_t count,
                   mldf_writer_options *writer);
-/* err came of a command that changes or mends MLDF files alone. If path is a whole file of another format, says so, with advice, and
+/* err, NULL before it has begun, came of a command that changes or mends MLDF files alone. If path is a whole file of another format, says so, with advice, and
  * returns the code to end with; else EXIT_FINE. */
 int report_foreign(const struct invocation *invocation, const char *path, const mldf_error *err, const char *advice);
 /* A failure of a command that makes OUT from FILE: names the file that it is about. */

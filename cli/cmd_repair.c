@@ -69,7 +69,9 @@ static int run(struct invocation *v) {
     memset(&result, 0, sizeof result);
     if (out && strcmp(out, "-") == 0)
         return usage_error(v, "-o -: repair writes a file, not a stream");
-    if (check_no_stdin(v, 0, 1) != EXIT_FINE)
+    if (check_no_stdin(v, 0, 1) != EXIT_FINE ||
+        report_foreign(v, path, NULL, "only MLDF files are mended; convert --on-error=skip saves what is whole") !=
+            EXIT_FINE)
         return EXIT_USAGE;
     if (option_given(v, "force") && check_out_is_no_input(v, out, true) != EXIT_FINE)
         return EXIT_USAGE;
@@ -89,11 +91,6 @@ static int run(struct invocation *v) {
     mldf_status status = mldf_repair(path, out, &repairing, &result, &err);
     if (v->json)
         json_result(&result, status < 0 ? &err : NULL, seconds_since(started));
-    int code = status < 0 ? report_foreign(v, path, &err,
-                                           "only MLDF files are mended; convert --on-error=skip saves what is whole")
-                          : EXIT_FINE;
-    if (code != EXIT_FINE)
-        return code;
     if (status < 0)
         return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
     if (!v->json)

@@ -108,7 +108,10 @@ static int run_command(const struct command *command, int argc, char **argv) {
     invocation.command = command;
     int code = options_parse(&invocation, argc, argv, &wants_help);
     if (code == EXIT_FINE && wants_help) {
-        options_help(command);
+        if (option_given(&invocation, "help"))
+            options_help(command);
+        else
+            print_version();
     } else if (code == EXIT_FINE) {
         code = load_secret(&invocation, &store);
         if (code == EXIT_FINE && mldf_context_new(&invocation.context, &err) < 0)
@@ -138,10 +141,6 @@ int main(int argc, char **argv) {
     streams_open();
     signals_install();
     if (argc > 0 && is_called(argv[0], command_tar_to_tbl.name)) {
-        if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-            print_version();
-            return out_finish(NULL, EXIT_FINE);
-        }
         return run_command(&command_tar_to_tbl, argc - 1, argv + 1);
     }
     if (argc < 2) {

@@ -14,6 +14,7 @@ static const struct option_spec common_options[] = {
     {'q', "quiet", NULL, NULL},
     {'v', "verbose", NULL, NULL},
     {'h', "help", NULL, NULL},
+    {0, "version", NULL, NULL},
     {0, NULL, NULL, NULL},
 };
 
@@ -229,7 +230,7 @@ int options_parse(struct invocation *v, int argc, char **argv, bool *help) {
     v->json = option_given(v, "json");
     v->quiet = option_given(v, "quiet");
     v->verbose = option_given(v, "verbose");
-    *help = code == EXIT_FINE && option_given(v, "help");
+    *help = code == EXIT_FINE && (option_given(v, "help") || option_given(v, "version"));
     return code != EXIT_FINE || *help ? code : check_files(v);
 }
 

@@ -75,7 +75,8 @@ int report_error(const struct invocation *v, const char *path, const mldf_error 
     else
         fprintf(stderr, "%s%s: %s\n", prefix(v), command_name(v), err->message);
     free(name);
-    return exit_code_of(err->status);
+    /* A limit of the system, not one that the data is beyond. */
+    return err->status == MLDF_E_LIMIT && err->sys_errno ? EXIT_ENVIRONMENT : exit_code_of(err->status);
 }
 
 void note(const struct invocation *v, const char *format, ...) {

@@ -134,10 +134,12 @@ int report_foreign(const struct invocation *v, const char *path, const mldf_erro
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
     char format[16];
-    if (err->status != MLDF_E_MAGIC || mldf_reader_open(path, &reading, &reader, NULL) < 0)
+    if ((err && err->status != MLDF_E_MAGIC) || mldf_reader_open(path, &reading, &reader, NULL) < 0)
         return EXIT_FINE;
     snprintf(format, sizeof format, "%s", mldf_reader_format(reader));
     mldf_reader_close(reader);
+    if (strcmp(format, "mldf") == 0)
+        return EXIT_FINE;
     return usage_error(v, "%s: is a %s file: %s", path, format, advice);
 }
 

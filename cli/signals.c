@@ -1,5 +1,5 @@
 /* What the program finds around it: signals, and the standard streams. Ctrl-C and its kin: the first one sets a flag that the progress hook and the loops look at, so that work is undone in order; the second
- * ends the program at once. SIGPIPE is ignored: a failed write is an error like any other, after which temporary files are removed. */
+ * ends the program at once. SIGPIPE and SIGXFSZ (ulimit -f) are ignored: a failed write is an error like any other, after which temporary files are removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -37,6 +37,7 @@ void signals_install(void) {
     }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 /* A program that is started without one of the three standard streams gets its number for the next file it opens: messages would then go

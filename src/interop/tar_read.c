@@ -24,7 +24,8 @@ enum {
     PREFIX = 345,
     PREFIX_BYTES = 155
 };
-enum { EXTENDED_MAX = 1 << 20, SHOWN = 200 }; /* bytes of a long name or of PAX records; of a name in a message */
+/* bytes of a long name or of PAX records; behind the end of an archive; of a name in a message */
+enum { EXTENDED_MAX = 1 << 20, BEHIND_MAX = 1 << 20, SHOWN = 200 };
 
 struct extended { /* what headers said about the members after them */
     bool has_size;
@@ -343,12 +344,13 @@ static mldf_status skip_rest(struct tar_reader *r, mldf_error *err) {
 }
 
 /* What stands behind the end: zeros up to a whole record, as a rule. A compressed stream is read to its last byte, where its checksum
- * is; a pipe too, so that a program that writes whole records into it is not stopped by its closing. *more: not all are zeros. */
+ * is; others as far as the largest record that tar writes, so that a program that writes whole ones into a pipe is not stopped by its
+ * closing, and that an archive behind this one is seen. *more: not all are zeros. */
 static mldf_status read_behind(struct tar_reader *r, bool *more, mldf_error *err) {
     bool squeezed = strcmp(mldfi_tar_input_kind(r->input), "tar") != 0;
     uint8_t block[TAR_BLOCK];
     size_t got = sizeof block;
-    while (got == sizeof block && (squeezed || !*more)) {
+    for (uint64_t seen = 0; got == sizeof block && (squeezed || (!*more && seen < BEHIND_MAX)); seen += got) {
         mldf_status status = mldfi_tar_input_read(r->input, block, sizeof block, &got, err);
         if (status < 0)
             return status;

@@ -77,6 +77,18 @@ static mldf_status try_footer(struct rescue *rescue, const char *path, const mld
     return try_way(rescue, path, options, &bare, NULL, err);
 }
 
+/* Looking for a footer may take as long as reading the file does. */
+static mldf_status report_scan(struct rescue *rescue, uint64_t done, uint64_t size, mldf_error *err) {
+    double now = mldfi_time();
+    mldf_progress progress = {"repair: looking for a footer", 0, MLDF_NONE, done, size};
+    if (!rescue->options->progress || now - rescue->last_report < 0.05)
+        return MLDF_OK;
+    rescue->last_report = now;
+    if (rescue->options->progress(rescue->options->progress_user, &progress))
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
+}
+
 /* Footers that appends left behind, the last one first: each is a state that the file once had. Stops at the first that opens. */
 static mldf_status scan_footers(struct rescue *rescue, const char *path, const mldf_reader_options *options,
                                 const struct os_file *file, uint64_t size, mldf_error *err) {
@@ -98,6 +110,8 @@ static mldf_status scan_footers(struct rescue *rescue, const char *path, const m
                 continue;
             status = try_footer(rescue, path, options, file, begin + at, err);
         }
+        if (status >= 0)
+            status = report_scan(rescue, size - begin, size, err);
         if (begin == 0)
             break;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "interop/tbl.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/known.h"
@@ -30,6 +31,9 @@ static mldf_status sniff(struct rows *rows, mldf_error *err) {
     size_t bytes = in->end - in->begin;
     if (bytes >= 9 && memcmp(text, "\x89MLDF\r\n\x1a\n", 9) == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is an MLDF file already: use append or repack", in->name);
+    if (mldfi_tbl_is(text, bytes) || (bytes >= 4 && memcmp(text, "\2\0", 2) == 0))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a %s file: convert makes MLDF of it", in->name,
+                          text[0] == 2 ? ".beton" : "TBL");
     if (ends_with(in->name, ".tar") || (bytes >= 262 && memcmp(text + 257, "ustar", 5) == 0))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a tar archive: --format tar packs it", in->name);
     const char *kind = mldfi_known_kind(text, bytes);

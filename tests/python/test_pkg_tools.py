@@ -200,6 +200,23 @@ def test_an_encrypted_file_stays_encrypted(tmp_path):
         mldf.verify(path, passphrase="wrong")
 
 
+def test_convert_keeps_encryption_where_the_format_has_it(tmp_path):
+    if "sodium" not in mldf.features:
+        pytest.skip("this build has no encryption")
+    path = pkg.make(tmp_path / "e.mldf", 3, passphrase="open sesame")
+    for out in (tmp_path / "c.mldf", str(tmp_path / "d.MLDF").encode()):
+        mldf.convert(path, out, passphrase="open sesame")
+        with pytest.raises(mldf.errors.KeyMissingError):
+            mldf.open(out)
+    mldf.convert(path, tmp_path / "c.tar", passphrase="open sesame")
+    assert len(mldf.open(tmp_path / "c.tar")) == 3
+    with pytest.raises(ValueError, match="tar has no encryption"):
+        mldf.convert(path, tmp_path / "x.tar", passphrase="open sesame", encrypt_passphrase="other")
+    with pytest.raises(ValueError, match="beton has no card"):
+        mldf.convert(path, tmp_path / "x.beton", passphrase="open sesame", card={"a": 1})
+    assert not (tmp_path / "x.tar").exists()
+
+
 def test_progress_bar(path, tmp_path, capfd):
     mldf.convert(path, tmp_path / "c.mldf", progress=True)
     err = capfd.readouterr().err

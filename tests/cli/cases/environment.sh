@@ -44,6 +44,26 @@ elif command -v setpriv >/dev/null && setpriv --reuid=65534 --regid=65534 --clea
 else
     skip "a read-only folder: root may write everywhere, and another user cannot be used here"
 fi
+# A limit on the size of files, and one on the number of threads.
+limited() { # blocks of 1024 bytes, command...
+    (
+        ulimit -f "$1"
+        shift
+        mldf "$@"
+    )
+}
+sed 's/^n$/a/' many.csv >more.csv
+mldf pack more.csv -o grown.mldf -q
+cp grown.mldf before.grown
+expect_error 3 'File too large' limited 64 pack many.csv -o limited.mldf
+expect_error 3 'File too large' limited 64 convert many.mldf -o limited.tar
+expect_error 3 'File too large' limited 64 extract many.mldf -o limited.folder --fields n
+expect_error 3 'File too large' limited $(($(stat -c %s grown.mldf) / 1024 + 8)) append grown.mldf more.csv
+check cmp -s grown.mldf before.grown
+check test -z "$(ls -d limited.* .limited.* 2>/dev/null)"
+if command -v setpriv >/dev/null && setpriv --reuid=65534 --regid=65534 --clear-groups test -r many.mldf -a -x "$MLDF" 2>/dev/null; then
+    expect_error 3 'no thread can be started' setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=0 "$MLDF" bench many.mldf -j 4
+fi
 check test -z "$(ls -A | grep -F .tmp)"
 # -f replaces OUT, but never a file that the command reads.
 cp a.csv before.csv

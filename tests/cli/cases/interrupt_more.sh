@@ -66,3 +66,22 @@ END
 check grep -qx 130 result
 check sha256sum --quiet -c sum
 check test -z "$(ls -A | grep -F .tmp)"
+# A file with nothing in it that could be mended, as large as a disk: the search ends when it is told to.
+if ! truncate -s 1T nothing.mldf 2>/dev/null; then
+    echo 130 >result # this file system has no such files
+else
+    python3 - "$MLDF" >result 2>messages <<'END'
+import signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "repair", "nothing.mldf", "-o", "out/mended.mldf"])
+time.sleep(1)
+p.send_signal(signal.SIGINT)
+try:
+    print(p.wait(timeout=20))
+except subprocess.TimeoutExpired:
+    p.kill()
+    print("goes on")
+END
+fi
+rm -f nothing.mldf
+check grep -qx 130 result
+check test -z "$(ls -A out)"

@@ -68,3 +68,9 @@ for file in a.tar "$source_dir/tests/golden/tbl/v1_4samples.tbl"; do
     check cmp foreign "$file"
 done
 expect_error 1 'nothing can be saved' mldf repair t.parquet -o x.mldf
+expect_error 2 'is a TBL file: convert makes MLDF of it' mldf pack "$source_dir/tests/golden/tbl/v2_comp_meta.tbl" -o x.mldf
+printf 'a\n1\n' >t.csv
+mldf pack t.csv -o t.mldf -q
+mldf convert t.mldf -o t.beton -q
+expect_error 2 'is a .beton file: convert makes MLDF of it' mldf pack t.beton -o x.mldf
+check test ! -e x.mldf

@@ -102,6 +102,10 @@ done
 expect_error 0 '' mldf --help
 expect_error 0 '' mldf --version
 check grep -q '^mldf [0-9]' "$work/got.out"
+mldf --version >version.txt
+expect 0 mldf info --version <version.txt
+ln -s "$MLDF" tar_to_tbl
+expect 0 ./tar_to_tbl --version <version.txt
 # "--" ends the options; options may stand behind the files.
 printf 'a\n1\n' >-x.csv
 expect_error 0 '' mldf pack -o out.mldf -- -x.csv
