@@ -228,6 +228,22 @@ static PyObject *loader_count(PyObject *object, PyObject *ignored) {
     return PyLong_FromUnsignedLongLong(mldf_loader_batch_count(self->loader));
 }
 
+/* count_batches(epoch): exactly, which takes a look at every sample where a budget cuts batches. */
+static PyObject *loader_count_batches(PyObject *object, PyObject *number) {
+    struct loader *self = (struct loader *)object;
+    unsigned long long epoch = PyLong_AsUnsignedLongLong(number);
+    uint64_t count = 0;
+    mldf_error err;
+    mldf_status status;
+    if (PyErr_Occurred() || !loader_enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_loader_count_batches(self->loader, epoch, &count, &err);
+    Py_END_ALLOW_THREADS
+    loader_leave(self);
+    return status < 0 ? raise_error(state_of_self(object), &err) : PyLong_FromUnsignedLongLong(count);
+}
+
 /* ---- The type ---------------------------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
@@ -238,7 +254,8 @@ static PyMethodDef methods[] = {
     {"restore", loader_restore, METH_VARARGS, "restore(json, epoch, consumed)"},
     {"next", loader_next, METH_NOARGS, "the next batch, until pending is set to None; None at the end"},
     {"keys", loader_keys, METH_O, "keys(numbers): of samples, as a list"},
-    {"batch_count", loader_count, METH_NOARGS, "batches of an epoch"},
+    {"batch_count", loader_count, METH_NOARGS, "batches of an epoch, with a budget at most"},
+    {"count_batches", loader_count_batches, METH_O, "count_batches(epoch): exactly"},
     {"state", loader_state, METH_NOARGS, "the state's JSON"},
     {"stats", loader_stats, METH_NOARGS, "where the time went"},
     {"bad", loader_bad, METH_NOARGS, "the samples that were bad"},

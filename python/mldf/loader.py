@@ -228,6 +228,7 @@ class Loader:
         self._waiting: tuple[Made, Pipelines | None] | None = None  # from the next iter() on
         self._pipelines = pipelines
         self._take(self._make(pipelines))
+        self._counted: tuple[_mldf.Loader, int, int] | None = None  # of an epoch, with a budget
         self._next_epoch = 0
         self._state_of_next = True  # the next epoch is not begun: state_dict tells of it
         self._resumed = False
@@ -263,8 +264,16 @@ class Loader:
         return made.core
 
     def __len__(self) -> int:
-        """Batches of an epoch, for this rank. With a budget: at most."""
-        return self._alive().batch_count()
+        """Batches of an epoch, for this rank. With a budget epochs differ: those of :attr:`epoch`, counted by a look at
+        the length of every sample.
+        """
+        core = self._alive()
+        if not self._options["budget"]:
+            return core.batch_count()
+        core = self._shown.core
+        if self._counted is None or self._counted[:2] != (core, self.epoch):
+            self._counted = (core, self.epoch, core.count_batches(self.epoch))
+        return self._counted[2]
 
     def __iter__(self) -> Iterator[Batch]:
         """Begins the next epoch, or goes on where a state was loaded. With transform= a batch is what that gives."""

@@ -26,24 +26,26 @@ static int by_length(const void *a, const void *b) {
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-static mldf_status measure(struct worker *worker, const struct bucket_span *span, struct entry *entries,
-                           mldf_error *err) {
+/* watch: the loader may be told to stop meanwhile. */
+static mldf_status measure(struct worker *worker, uint64_t epoch, const struct bucket_span *span, bool watch,
+                           struct entry *entries, mldf_error *err) {
     mldf_loader *loader = worker->loader;
-    const struct series *series = &loader->series;
+    size_t output = loader->series.bucket.output;
     mldf_place places[256];
     mldf_status status = MLDF_OK;
     for (uint64_t at = span->begin; at < span->end && status >= 0;) {
         size_t now = span->end - at < 256 ? (size_t)(span->end - at) : 256;
-        mldfi_order_many(loader->order, series->epoch, at, now, places);
+        mldfi_order_many(loader->order, epoch, at, now, places);
         for (size_t i = 0; i < now && status >= 0; i++, at++) {
             struct entry *entry = &entries[at - span->begin];
             struct seat seat;
-            if (atomic_load_explicit(&loader->halt, memory_order_relaxed)) /* told to nobody: the plan is dropped */
+            if (watch &&
+                atomic_load_explicit(&loader->halt, memory_order_relaxed)) /* told to nobody: the plan is dropped */
                 return mldfi_fail(err, MLDF_E_CANCELLED, "the loader stops");
             entry->position = at;
             status = mldfi_dataset_seat(&loader->dataset, at, &places[i], &seat, err);
             if (status >= 0)
-                status = mldfi_unit_length(worker, series->epoch, &seat, series->bucket.output, &entry->length, err);
+                status = mldfi_unit_length(worker, epoch, &seat, output, &entry->length, err);
         }
     }
     return status;
@@ -131,7 +133,7 @@ static mldf_status plan_window(struct worker *worker, mldf_error *err) {
     struct entry *entries = mldfi_alloc_zero(count, sizeof *entries, err);
     mldf_status status = entries ? reserve(bucket, count, err) : MLDF_E_MEMORY;
     if (status >= 0)
-        status = measure(worker, &bucket->span, entries, err);
+        status = measure(worker, loader->series.epoch, &bucket->span, true, entries, err);
     if (status >= 0) {
         qsort(entries, count, sizeof *entries, by_length);
         status = cut(bucket, entries, count, err);
@@ -226,4 +228,31 @@ mldf_status mldfi_bucket_next(struct worker *worker, struct job *job, mldf_error
     if (drop && bucket->next >= bucket->full)
         job->consumed = bucket->span.end;
     return MLDF_OK;
+}
+
+/* ---- Counting ------------------------------------------------------------------------------------------------------------------ */
+
+/* The plan of every window is made once more, and forgotten. */
+mldf_status mldfi_bucket_count(struct worker *worker, uint64_t epoch, uint64_t *out, mldf_error *err) {
+    const mldf_loader *loader = worker->loader;
+    const mldf_loader_options *o = &loader->options;
+    const struct bucket *plan = &loader->series.bucket;
+    uint64_t window = plan->window < loader->count ? plan->window : loader->count;
+    struct bucket bucket = {.window = plan->window, .output = plan->output, .inner = plan->inner};
+    struct entry *entries = mldfi_alloc_zero((size_t)window + 1, sizeof *entries, err);
+    mldf_status status = entries ? MLDF_OK : MLDF_E_MEMORY;
+    *out = 0;
+    for (uint64_t at = 0; at < loader->count && status >= 0; at = bucket.span.end) {
+        uint64_t end = loader->count - at < window ? loader->count : at + window;
+        bucket.span = (struct bucket_span){at, end, mldfi_global_batch(o), o->budget, o->world_size};
+        status = measure(worker, epoch, &bucket.span, false, entries, err);
+        if (status < 0)
+            break;
+        qsort(entries, (size_t)(end - at), sizeof *entries, by_length);
+        status = cut(&bucket, entries, (size_t)(end - at), err);
+        *out += o->last == MLDF_LAST_DROP ? bucket.full : bucket.batch_count;
+    }
+    free(bucket.cuts);
+    free(entries);
+    return status;
 }

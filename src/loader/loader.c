@@ -286,3 +286,20 @@ uint64_t mldf_loader_batch_count(const mldf_loader *loader) {
     uint64_t whole = count / window, rest = count % window;
     return whole * (window / global + (!drop && window % global != 0)) + rest / global + (!drop && rest % global != 0);
 }
+
+mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, uint64_t *out, mldf_error *err) {
+    mldf_status status = mldfi_loader_check(loader, "count_batches", err);
+    if (status < 0)
+        return status;
+    if (!out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "count_batches needs a place for the number");
+    *out = mldf_loader_batch_count(loader);
+    if (!loader->series.bucket.window || !loader->options.budget)
+        return MLDF_OK;
+    struct worker worker = {0}; /* the others may be at work */
+    status = mldfi_crew_worker_begin(loader, &worker, err);
+    if (status >= 0)
+        status = mldfi_bucket_count(&worker, epoch, out, err);
+    mldfi_crew_worker_end(&worker);
+    return status < 0 ? status : MLDF_OK;
+}

@@ -252,6 +252,8 @@ mldf_status mldfi_series_begin(mldf_loader *loader, uint64_t epoch, uint64_t con
                                mldf_error *err);
 void mldfi_series_free(struct series *series);
 mldf_status mldfi_bucket_next(struct worker *worker, struct job *job, mldf_error *err);
+/* Batches of an epoch from its beginning. The worker is nobody else's. */
+mldf_status mldfi_bucket_count(struct worker *worker, uint64_t epoch, uint64_t *out, mldf_error *err);
 mldf_status mldfi_job_reserve(mldf_loader *loader, struct job *job, size_t count, mldf_error *err);
 /* Global batch in samples. */
 uint64_t mldfi_global_batch(const mldf_loader_options *options);

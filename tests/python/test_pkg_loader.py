@@ -227,6 +227,28 @@ def test_buckets_put_like_lengths_together(path):
     assert all(b.x.size <= 40 for b in budget)
 
 
+@pytest.mark.parametrize("world", [1, 2])
+@pytest.mark.parametrize("last", ["keep", "drop", "pad"])
+def test_the_length_with_a_budget_is_that_of_the_epoch(path, last, world):
+    options = {"pipelines": {"x": [mldf.Pad()]}, "bucket": "x", "budget": 12, "bucket_window": 20, "last": last}
+    ranks = [load(path, fields=["x"], shuffle=True, rank=r, world_size=world, **options) for r in range(world)]
+    seen = set()
+    for epoch in range(5):
+        for loader in ranks:
+            assert loader.epoch == epoch
+            count, taken = len(loader), 0
+            for _ in loader:
+                taken += 1
+                assert len(loader) == count or taken == count  # behind the last batch the next epoch is near
+            assert taken == count < COUNT
+            seen.add(count)
+        assert len({len(loader) for loader in ranks}) == 1
+    assert len(seen) > 1 or last == "pad"  # epochs differ
+    assert "batches of at most 12 elements of x" in repr(ranks[0])
+    ranks[0].set_epoch(2)
+    assert len(ranks[0]) == len(list(ranks[0]))
+
+
 # ---- epochs and state ----
 
 

@@ -262,8 +262,49 @@ static void buckets_hold_samples_of_like_length_within_the_budget(void) {
         CHECK(padding * 4 < elements); /* unsorted batches of 8 are nearly half padding */
         CHECK(rising < batches);       /* the turn of the batches is shuffled */
         CHECK(batches <= mldf_loader_batch_count(loader));
+        uint64_t counted;
+        CHECK_OK(mldf_loader_count_batches(loader, 0, &counted, &err), &err);
+        CHECK_EQ_U64(batches, counted);
         mldf_loader_free(loader);
     }
+}
+
+/* Also while workers are busy with another epoch; each rank comes to the same number. */
+static void batches_by_budget_are_counted_exactly(void) {
+    uint64_t first[3] = {0}, different = 0;
+    for (unsigned run = 0; run < 3 * 2 * 2 * 3; run++) {
+        mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+        uint64_t counted, batches = 0, epoch = run / 12;
+        mldf_batch *batch;
+        mldf_error err;
+        o.pipeline = "image: drop\ntokens: pad";
+        o.order = MLDF_ORDER_RANDOM;
+        o.bucket_window = run % 2 ? 13 : 1000;
+        o.budget = 60;
+        o.last = (mldf_last)(run / 4 % 3);
+        o.rank = run / 2 % 2;
+        o.world_size = 2;
+        mldf_loader *loader = files_loader(reader, &o);
+        REQUIRE(loader);
+        CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
+        mldf_batch_release(batch);
+        CHECK_OK(mldf_loader_count_batches(loader, epoch, &counted, &err), &err);
+        CHECK_OK(mldf_loader_begin(loader, epoch, 0, &err), &err);
+        for (; mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK; batches++)
+            mldf_batch_release(batch);
+        CHECK_EQ_U64(batches, counted);
+        CHECK(counted > 0 && counted < mldf_loader_batch_count(loader));
+        if (run % 12 == 1) { /* a small window, all of it kept */
+            first[epoch] = counted;
+            different += counted != first[0];
+        }
+        mldf_loader_cancel(loader);
+        CHECK_OK(mldf_loader_count_batches(loader, epoch, &counted, &err), &err);
+        CHECK_EQ_U64(batches, counted);
+        CHECK_STATUS(MLDF_E_ARGUMENT, mldf_loader_count_batches(loader, epoch, NULL, &err), &err);
+        mldf_loader_free(loader);
+    }
+    CHECK(different > 0); /* epochs are not alike */
 }
 
 static void a_mixture_takes_its_parts_from_the_readers(void) {
@@ -495,6 +536,7 @@ int main(int argc, char **argv) {
     RUN(memory_of_released_batches_serves_again);
     RUN(the_user_supplies_memory);
     RUN(buckets_hold_samples_of_like_length_within_the_budget);
+    RUN(batches_by_budget_are_counted_exactly);
     RUN(a_mixture_takes_its_parts_from_the_readers);
     RUN(mistakes_are_told_by_new);
     RUN(files_without_the_field_or_with_another_type_are_named);
