@@ -30,7 +30,7 @@ mkdir -p "$logs"
 # shellcheck disable=SC2016 # for the inner shell
 printf '%s\n' "$@" | LOGS=$logs BUILD=$build xargs -P "${JOBS:-1}" -I {} sh -c '
     program=$(ls "$BUILD"/tests/*{})
-    if valgrind -q --error-exitcode=9 --leak-check=no "$program" >"$LOGS/{}" 2>&1; then
+    if valgrind -q --error-exitcode=9 --leak-check=no --fair-sched=try "$program" >"$LOGS/{}" 2>&1; then
         echo "ok {}"
     else
         echo "FAIL {}: $LOGS/{}"
