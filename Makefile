@@ -17,6 +17,7 @@ PYTHON ?= python3
 VENV := .venv
 CTEST_ARGS ?=
 PYTEST_ARGS ?=
+VALGRIND_ARGS ?=
 BENCH_ARGS ?=
 
 SH_FILES = tools/*.sh tools/interop/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
@@ -92,7 +93,7 @@ api: ## docs/api from the docstrings of the Python package
 operations: dev ## docs/operations.md from the library's own list
 	@build/dev/tests/unit_pipeline_test_operations --write docs/operations.md
 
-.PHONY: asan asan-python tsan coverage
+.PHONY: asan asan-python tsan valgrind coverage
 asan: setup ## the C tests under the address and undefined-behaviour sanitizers
 	@cmake --preset asan >/dev/null || cmake --preset asan
 	@cmake --build --preset asan -j $(JOBS)
@@ -107,6 +108,10 @@ tsan: setup ## the C tests under the thread sanitizer
 	@cmake --preset tsan >/dev/null || cmake --preset tsan
 	@cmake --build --preset tsan -j $(JOBS)
 	@ctest --preset tsan -j 2 $(CTEST_ARGS)
+
+valgrind: dev ## C tests of reading and writing under memcheck: memory that nobody has written
+	@tools/setup.sh valgrind
+	@JOBS=$(JOBS) tools/valgrind.sh build/dev $(VALGRIND_ARGS)
 
 coverage: setup ## which lines of src/ and cli/ the C tests reach
 	@cmake --preset coverage >/dev/null || cmake --preset coverage

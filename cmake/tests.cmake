@@ -3,6 +3,7 @@
 #   tests/unit/**/test_*.c, tests/{roundtrip,golden,interop,stress}/test_*.c   one program each, linked with the static library
 #   tests/fault/test_*.c     the same, with system calls wrapped: test_name.wrap lists the symbols, one per line
 #   tests/support/*.c        shared by all of them
+#   tests/cli/cases/*.sh     one test each, run by tests/cli/run.sh
 #   fuzz/fuzz_*.c            libFuzzer programs with MLDF_FUZZ, else replay_* over fuzz/corpus/*/
 #   bench/bench_*.c          programs, never tests;  examples/*.c  programs, tests when <name>.test stands beside them
 
@@ -120,8 +121,12 @@ if(MLDF_BUILD_TESTS)
         endforeach()
     endforeach()
 
-    if(TARGET mldf_cli AND EXISTS "${CMAKE_SOURCE_DIR}/tests/cli/run.sh")
-        mldf_add_test(cli/run cli "${CMAKE_SOURCE_DIR}/tests/cli/run.sh")
+    if(TARGET mldf_cli)
+        file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/cli/cases/*.sh")
+        foreach(source ${sources})
+            get_filename_component(case "${source}" NAME_WE)
+            mldf_add_test(cli/${case} cli "${CMAKE_SOURCE_DIR}/tests/cli/run.sh" ${case})
+        endforeach()
     endif()
 
     if(TARGET mldf_cli)

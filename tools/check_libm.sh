@@ -6,6 +6,7 @@
 #
 # Every undefined symbol of theirs that libm defines, and that is not one of the five, is printed; then the exit code is 1.
 set -eu
+export LC_ALL=C # one order for sort, comm and diff
 
 [ $# -gt 0 ] || {
     echo "usage: tools/check_libm.sh LIBRARY..." >&2

@@ -2,6 +2,7 @@
 # Help, man pages and completion agree: every option that `mldf COMMAND --help` lists is in the command's man page (or, being
 # common, in mldf.1) and in both completions; and every option of the man page is in the help.
 set -eu
+export LC_ALL=C # one order for sort, comm and diff
 
 cd "${MLDF_SOURCE_DIR:-$(dirname "$0")/../..}"
 work=$(mktemp -d)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The shared library exports mldf_* functions and nothing else, exactly those that the public headers declare.
 set -eu
+export LC_ALL=C # one order for sort, comm and diff
 
 cd "${MLDF_SOURCE_DIR:-$(dirname "$0")/../..}"
 work=$(mktemp -d)

@@ -87,19 +87,31 @@ static mldf_status do_merge(struct scene *scene, mldf_error *err) {
     return mldf_merge(&path, 1, path, &options, NULL, err);
 }
 
+/* s*.mldf and p*.mldf: what do_derive makes. */
+static void remove_results(void) {
+    DIR *dir = opendir(check_tmpdir());
+    char path[1024];
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        snprintf(path, sizeof path, "%s/%.255s", check_tmpdir(), e->d_name);
+        if (strchr("sp", e->d_name[0]) && strstr(e->d_name, ".mldf"))
+            CHECK_EQ_INT(0, unlink(path));
+    }
+    if (dir)
+        closedir(dir);
+}
+
 /* What a reader is needed for; the results go away again. */
 static mldf_status do_derive(struct scene *scene, mldf_error *err) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_select_options selecting = MLDF_SELECT_OPTIONS_INIT;
     mldf_split_options splitting = MLDF_SPLIT_OPTIONS_INIT;
     const double fractions[2] = {0.5, 0.5};
-    char out[512], pattern[512], folder[512], remove[600];
+    char out[512], pattern[512], folder[512];
     mldf_reader *r;
     mldf_summary *summary = NULL;
     snprintf(out, sizeof out, "%s/s.mldf", check_tmpdir());
     snprintf(pattern, sizeof pattern, "%s/p{}.mldf", check_tmpdir());
     snprintf(folder, sizeof folder, "%s/x", check_tmpdir());
-    snprintf(remove, sizeof remove, "rm -rf '%s' '%s'/[sp]*.mldf", folder, check_tmpdir());
     reading.secret = scene->options.secret;
     mldf_status st = mldf_reader_open(scene->path, &reading, &r, err);
     if (st < 0)
@@ -115,7 +127,8 @@ static mldf_status do_derive(struct scene *scene, mldf_error *err) {
         st = mldf_summary_new(r, NULL, &summary, err);
     mldf_summary_free(summary);
     mldf_reader_close(r);
-    CHECK(system(remove) == 0);
+    check_remove_tree(folder);
+    remove_results();
     return st;
 }
 

@@ -127,7 +127,7 @@ static uint8_t *finish(struct tar_writer *w, const char *path, size_t *bytes) {
 
 static bool shell(const char *command) {
     char text[4096];
-    snprintf(text, sizeof text, "cd %s && %s", check_tmpdir(), command);
+    snprintf(text, sizeof text, "cd '%s' && %s", check_tmpdir(), command);
     int how = system(text);
     return how != -1 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
 }
@@ -285,7 +285,7 @@ static void writer_refuses_keys_that_would_be_cut_elsewhere(void) {
 static void writer_streams_to_a_pipe(void) {
     CHECK(shell("rm -rf piped && mkdir piped"));
     char command[1024];
-    snprintf(command, sizeof command, "tar -xf - -C %s/piped", check_tmpdir());
+    snprintf(command, sizeof command, "tar -xf - -C '%s/piped'", check_tmpdir());
     FILE *f = popen(command, "w");
     REQUIRE(f != NULL);
     struct tar_writer *w;
