@@ -10,6 +10,11 @@ import time
 
 HANG = 600
 
+# What runs in the background of a shell, or under nohup, ignores these, and so would the commands that are started here.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+
 
 def until(happened, process):
     """Waits; False: the process ended before."""
