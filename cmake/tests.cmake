@@ -17,7 +17,6 @@ if(TARGET mldf_cli)
 endif()
 set(mldf_test_launcher "")
 if(MLDF_SANITIZE)
-    set(MLDF_TEST_TIMEOUT 3600)
     list(APPEND mldf_test_environment
         "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1"
         "UBSAN_OPTIONS=print_stacktrace=1"

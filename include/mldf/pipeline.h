@@ -103,8 +103,8 @@ MLDF_API mldf_status mldf_context_register_operation(mldf_context *context, cons
 /* Where generated code is kept (made with mode 0700 when missing; NULL: nowhere), and the C compiler (a path, or a name that is looked for
  * in /usr/bin and /usr/local/bin; NULL: none, the built-in kernels do everything). Copied. The folder is not used when it belongs to
  * another user, when others may write to it, when it is a link, when its file system forbids programs or when the process runs with
- * another user's rights; it holds at most 64 MiB. A compiler that fails or takes more than 5 minutes is one warning of the context, which
- * then comes from a thread of the library; results never depend on it. */
+ * another user's rights; it holds at most 64 MiB. A compiler that fails or takes more than 30 s is one warning of the context, which then
+ * comes from a thread of the library; results never depend on it. */
 MLDF_API mldf_status mldf_context_set_compiler(mldf_context *context, const char *cache_folder, const char *compiler,
                                                mldf_error *err);
 

@@ -65,7 +65,7 @@ struct mldf_context {
     void *operations; /* user-defined: pipeline/user.c knows them, and how they end */
     void (*free_operations)(void *operations);
     char *cache_folder, *compiler; /* mldf_context_set_compiler; NULL: none */
-    unsigned compile_limit_ms;     /* 0: 5 min */
+    unsigned compile_limit_ms;     /* 0: 30 s */
 };
 __attribute__((format(printf, 2, 3))) void mldfi_warn(const mldf_context *context, const char *format, ...);
 

@@ -238,7 +238,7 @@ mldf_status mldfi_bucket_count(struct worker *worker, uint64_t epoch, uint64_t *
     const mldf_loader_options *o = &loader->options;
     const struct bucket *plan = &loader->series.bucket;
     uint64_t window = plan->window < loader->count ? plan->window : loader->count;
-    struct bucket bucket = {.window = plan->window, .output = plan->output, .inner = plan->inner};
+    struct bucket bucket = {.window = plan->window, .output = plan->output, .of = plan->of, .inner = plan->inner};
     struct entry *entries = mldfi_alloc_zero((size_t)window + 1, sizeof *entries, err);
     mldf_status status = entries ? MLDF_OK : MLDF_E_MEMORY;
     *out = 0;

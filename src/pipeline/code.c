@@ -24,7 +24,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-enum { CODE_MAX_FUNCTIONS = 256, CODE_MAX_SOURCE = 4 << 20, COMPILE_LIMIT_MS = 300000 };
+enum { CODE_MAX_FUNCTIONS = 256, CODE_MAX_SOURCE = 4 << 20, COMPILE_LIMIT_MS = 30000 };
 
 struct code {
     const mldf_context *context;
