@@ -28,6 +28,18 @@ static bool is_tar(const uint8_t *data, uint64_t bytes) {
     return data[0] != 0 && sum == stored;
 }
 
+/* An archive without members is zeros: its end mark of two blocks alone, or filled up to a record of twenty. Other numbers of zeros are
+ * more likely a file that lost its content. */
+static bool is_empty_tar(const uint8_t *data, uint64_t bytes) {
+    static const uint8_t zeros[TAR_BLOCK];
+    if (bytes != 2 * TAR_BLOCK && bytes != 20 * TAR_BLOCK)
+        return false;
+    for (uint64_t at = 0; at < bytes; at += TAR_BLOCK)
+        if (memcmp(data + at, zeros, TAR_BLOCK) != 0)
+            return false;
+    return true;
+}
+
 static bool is_compressed(const uint8_t *data, uint64_t bytes) {
     static const uint8_t gzip[] = {0x1f, 0x8b, 0x08}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
     return (bytes > sizeof gzip && memcmp(data, gzip, sizeof gzip) == 0) ||
@@ -42,7 +54,7 @@ static mldf_status open_foreign(mldf_reader *reader, mldf_error *err) {
         return MLDF_END;
     if (mldfi_tbl_is(data, bytes))
         return mldfi_foreign_open_tbl(reader, err);
-    if (is_tar(data, bytes) || is_compressed(data, bytes))
+    if (is_tar(data, bytes) || is_empty_tar(data, bytes) || is_compressed(data, bytes))
         return mldfi_foreign_open_tar(reader, err);
     if (mldfi_beton_is(data, bytes))
         return mldfi_foreign_open_beton(reader, err);
