@@ -64,3 +64,27 @@ def test_lists_are_filled_up_to_a_multiple(path):
         )
     )
     assert batch.boxes.shape == (5, 8, 4) and batch.boxes_length.tolist() == [1, 2, 3, 1, 2]
+
+
+@pytest.mark.parametrize("last", ["keep", "drop"])
+def test_a_budget_of_pixels_is_kept_and_its_batches_are_counted(tmp_path, last):
+    rng = np.random.default_rng(7)
+    sizes = rng.integers(8, 70, (60, 2))
+    with mldf.Writer(tmp_path / "p.mldf", {"image": mldf.Image()}) as writer:
+        writer.extend({"image": np.full((*size, 3), i, np.uint8)} for i, size in enumerate(sizes))
+    steps = {"image": [mldf.HorizontalFlip(), mldf.Pad(multiple=16)]}
+    budget = 6 * 64 * 64 * 3
+    loader = mldf.Loader(
+        tmp_path / "p.mldf", shuffle=True, pipelines=steps, bucket="image", bucket_window=25, budget=budget, last=last
+    )
+    lengths = []
+    for _ in range(3):
+        lengths.append(len(loader))
+        batches = list(loader)
+        assert len(batches) == lengths[-1]
+        for batch in batches:
+            _, height, width, _ = batch.image.shape
+            assert height % 16 == width % 16 == 0 and (len(batch.image) == 1 or batch.image.size <= budget)
+        if last == "keep":
+            assert sum(len(b.image) for b in batches) == len(sizes)
+    assert max(lengths) > 1
