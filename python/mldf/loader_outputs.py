@@ -19,8 +19,9 @@ from .dataset import Dataset
 from .errors import ArgumentError, Error, NoFieldError
 from .fields import registered_types
 from .loader_custom import Decoded, Decoder, Rows
-from .pipeline import LOADERS_OWN, Compiled, Pipelines, compile_pipelines, quoted, without_place
+from .pipeline import Pipelines, without_place
 from .schema import FieldInfo
+from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
 from .suggest import near
 
 __all__ = ["Made", "Outputs", "converter"]
