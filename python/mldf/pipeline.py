@@ -30,9 +30,9 @@ __all__ = ["CFunction", "CSource", "Operation", "Pipeline", "Pipelines", "Step",
 
 Step = Union["Operation", str, Callable[[Any], Any]]
 """An operation, its text, or (last in the list) a callable on the whole batch's array."""
-Pipeline = Union[Sequence[Step], "Operation", str, None]
+Pipeline = Union[Sequence[Union[Step, Sequence[Step]]], Step, None]
 Key = Union[str, tuple[str, ...]]
-Pipelines = Union[Mapping[str, Pipeline], Mapping[Key, Pipeline], Sequence[tuple[Key, Pipeline]], str]
+Pipelines = Union[Mapping[Any, Pipeline], Sequence[tuple[Key, Pipeline]], str]
 """Statements by output, or by a tuple of outputs that share every random draw; as a list of pairs an output may come
 again and go on; or the text itself.
 """
