@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import _mldf
-from .errors import ArgumentError, CorruptError, SchemaError
+from .errors import ArgumentError, CorruptError, SchemaError, WrongTypeError
 from .fields import registered_types
 from .paths import encode
 from .sample import sample_type
@@ -79,10 +79,17 @@ def _nullable(field: FieldInfo) -> FieldInfo:
 
 def field_list(fields: Any) -> list[str] | None:
     """Names of fields as a list; None: all."""
-    if isinstance(fields, str) or not isinstance(fields, (Iterable, type(None))):
-        hint = f", [{fields!r}]" if isinstance(fields, str) else ""
-        raise ArgumentError(f"fields={fields!r}: a list of names is needed{hint}")
-    return None if fields is None else list(fields)
+    if fields is None:
+        return None
+    if isinstance(fields, str):
+        raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
+    if not isinstance(fields, Iterable):
+        raise WrongTypeError(f"fields={fields!r}: a list of names is needed")
+    out = list(fields)
+    for name in out:
+        if not isinstance(name, str):
+            raise WrongTypeError(f"fields: {name!r} is no name")
+    return out
 
 
 class View:
