@@ -222,7 +222,7 @@ def _left(key: Any, fields: Collection[str]) -> tuple[str, list[str], set[str]]:
     name, _, role = key.rpartition(" as ")
     if key in fields:
         return quoted(key), [key], {key}
-    if name in fields:
+    if name in fields and role.strip().isidentifier():  # else another output stands behind the role
         return f"{quoted(name)} as {role}", [name], {name}
     names = output_names(key)
     if not names or key.lstrip().startswith("="):
@@ -244,9 +244,11 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -
         out.named |= {*names, key}
         out.dropped |= {*names, key}
         return
-    source = "" if isinstance(key, tuple) else _source(key, fields)
+    source = "" if isinstance(key, tuple) or len(names) > 1 else _source(key, fields)
     fill = _only_fill(texts) if source and _is_custom(fields, source) else None
-    if fill is not None:  # its decode says what the bytes mean; other steps see the bytes
+    if names[0] in out.decoded and not texts:
+        pass  # more callables alone
+    elif fill is not None:  # its decode says what the bytes mean; other steps see the bytes
         out.decode(left, names[0], source, fill)
     elif texts:
         steps = "\n| ".join(texts)  # a comment ends with its line
