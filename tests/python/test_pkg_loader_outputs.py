@@ -269,3 +269,20 @@ def test_a_state_behind_the_last_batch_of_buckets_that_drop_is_the_next_epoch(pa
     assert len(places) == batches == len(run) and places == [(0, batches - 1 - i) for i in range(batches - 1)] + [
         (1, 0)
     ]
+
+
+def test_the_length_with_a_budget_is_of_the_pipelines_that_come_next(path):
+    def steps(multiple):
+        return {"x": [mldf.Pad(multiple=multiple)]}
+
+    with mldf.Loader(path, fields=["x"], bucket="x", budget=16, pipelines=steps(1)) as loader:
+        few = len(loader)
+        assert len(list(loader)) == few
+        loader.set_pipelines(steps(8))
+        many = len(loader)
+        assert many == 17 > few and len(list(loader)) == many  # one sample fills a batch, the four empty ones none
+        batches = iter(loader)
+        next(batches)
+        loader.set_pipelines(steps(1))
+        assert len(loader) == many == 1 + len(list(batches))  # of the epoch that runs
+        assert len(loader) == few == len(list(loader))
