@@ -86,9 +86,11 @@ def field_list(fields: Any) -> list[str] | None:
     if not isinstance(fields, Iterable):
         raise WrongTypeError(f"fields={fields!r}: a list of names is needed")
     out = list(fields)
-    for name in out:
+    for i, name in enumerate(out):
         if not isinstance(name, str):
             raise WrongTypeError(f"fields: {name!r} is no name")
+        if name in out[:i]:
+            raise ArgumentError(f"fields: {name!r} is there twice")
     return out
 
 
@@ -103,9 +105,6 @@ class View:
             raise ArgumentError(f"channels={channels!r}: it is 1, 3, 4 or None")
         self.files = files
         self.fields = list(files.schema) if fields is None else list(fields)
-        twice = [name for i, name in enumerate(self.fields) if name in self.fields[:i]] if fields is not None else []
-        if twice:
-            raise ArgumentError(f"fields: {twice[0]!r} is there twice")
         self.decode, self.channels, self.orient = decode, channels, orient
         self.schema = Schema([files.schema[name] for name in self.fields])
         self.slots = {name: i for i, name in enumerate(self.fields)}

@@ -327,6 +327,8 @@ def test_names_of_fields_in_any_iterable(tmp_path):
                 take(files, fields=["label", 3])
             with pytest.raises(mldf.errors.ArgumentError, match=r"fields='label': .* \['label'\]"):
                 take(files, fields="label")
+            with pytest.raises(mldf.errors.ArgumentError, match="fields: 'label' is there twice"):
+                take(files, fields=["label", "fixed", "label"])
     with pytest.raises(mldf.errors.WrongTypeError, match="a whole number"):
         mldf.open(paths).shard(0.5, 2)
 
