@@ -234,9 +234,10 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -
     """One more entry of a dict of pipelines."""
     left, names, mentioned = _left(key, fields)
     texts, callables = _steps(key, pipeline, out.own) if pipeline is not None else ([], [])
-    if isinstance(key, tuple) and not texts:  # nothing that they share
-        for name in key:
-            _add(out, name, pipeline, fields)
+    parts = list(key) if isinstance(key, tuple) else names if mentioned == set(names) else []
+    if not texts and (isinstance(key, tuple) or len(parts) > 1):  # nothing that they share
+        for part in parts:
+            _add(out, part, pipeline, fields)
         return
     if pipeline is None:
         if not _is_struct(fields, key) and _is_known(fields, key) and key not in LOADERS_OWN:  # no input of drop

@@ -88,6 +88,13 @@ def test_callables_may_come_in_a_pair_of_their_own(path):
     assert next(iter(mldf.Loader(path, 2, fields=["n"], pipelines=pairs))).n.tolist() == [1, 3]
 
 
+def test_a_group_without_steps_is_each_of_its_outputs(path):
+    for key in ("n, y", ("n", "y")):
+        batch = next(iter(mldf.Loader(path, 2, fields=["n", "y"], pipelines={key: [lambda values: values + 1]})))
+        assert batch.n.tolist() == batch.y.tolist() == [1, 2]
+        assert mldf.Loader(path, 2, pipelines={key: None, "x": [mldf.Pad()]}).outputs == ("x", "x_length")
+
+
 # ---- bad samples ----
 
 
