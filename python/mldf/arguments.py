@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .dataset import Dataset
 from .errors import ArgumentError, WrongTypeError
+from .files import field_list
 from .limits import whole
 from .schema import bfloat16
 from .suggest import choice
@@ -106,16 +107,8 @@ def cache(folder: Any) -> str | None:
 
 def field_names(dataset: Dataset, fields: Sequence[str] | None) -> list[str] | None:
     """The outputs that are wanted, in order; None: all that there are."""
-    if isinstance(fields, str):
-        raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
     if fields is not None:
-        if not isinstance(fields, Iterable):
-            raise WrongTypeError(f"fields={fields!r}: a list of names is needed")
-        fields = list(fields)
-        for name in fields:
-            if not isinstance(name, str):
-                raise WrongTypeError(f"fields: {name!r} is no name")
-        return fields
+        return field_list(fields)
     view = dataset._view
     return None if list(view.fields) == list(view.files.schema) else list(view.fields)
 

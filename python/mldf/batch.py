@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _mldf
 from .errors import ArgumentError, NoFieldError
 from .sample import Sample, brief
 
@@ -78,7 +79,9 @@ Convert = Callable[[Any], Any]
 
 
 def _numbers(array: Any) -> np.ndarray[Any, Any] | None:
-    """An array that torch and JAX can look at; None for elements that they do not have (texts, dates, records)."""
+    """An array that torch and JAX can look at; None for what they do not have (texts, dates, records, masks)."""
+    if isinstance(array, np.ma.MaskedArray):
+        return None
     out: np.ndarray[Any, Any] = np.asarray(array)
     if out.dtype.kind not in "biufc" or out.dtype.itemsize > (16 if out.dtype.kind == "c" else 8):
         return None
@@ -106,11 +109,14 @@ def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Conver
     pin = cuda and (where.type == "cuda" if pin_memory is None else pin_memory)
     alone = bool(pin and non_blocking)  # from our own memory a copy must be done before the memory is used again
     from_dlpack, uint64, int64 = torch.utils.dlpack.from_dlpack, torch.uint64, torch.int64
+    own = _mldf.Array
 
     def convert(array: Any) -> Any:
-        if isinstance(array, torch.Tensor):
+        if type(array) is own:
+            tensor = from_dlpack(array)
+        elif isinstance(array, torch.Tensor):  # what a user-defined field's decode gave, from here on
             tensor = array
-        elif isinstance(array, (np.ndarray, np.generic)):  # what a user-defined field's decode gave
+        elif isinstance(array, (np.ndarray, np.generic)):
             numbers = _numbers(array)
             if numbers is None:
                 return array

@@ -287,7 +287,7 @@ class CustomField(Field):
         """The value that was stored. data: the bytes that ``encode`` made."""
         raise NotImplementedError
 
-    def decode_many(self, data: Sequence[bytes]) -> Sequence[Any]:
+    def decode_many(self, data: list[bytes]) -> Any:
         """The values of a batch of a Loader. To be overridden where many at once are quicker than one by one; may give
         one array, the samples along its first dimension. data: the samples' bytes, nulls left out.
         """

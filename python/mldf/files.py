@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import _mldf
-from .errors import ArgumentError, CorruptError, SchemaError
+from .errors import ArgumentError, CorruptError, SchemaError, WrongTypeError
 from .fields import registered_types
 from .paths import encode
 from .sample import sample_type
@@ -79,10 +79,19 @@ def _nullable(field: FieldInfo) -> FieldInfo:
 
 def field_list(fields: Any) -> list[str] | None:
     """Names of fields as a list; None: all."""
-    if isinstance(fields, str) or not isinstance(fields, (Iterable, type(None))):
-        hint = f", [{fields!r}]" if isinstance(fields, str) else ""
-        raise ArgumentError(f"fields={fields!r}: a list of names is needed{hint}")
-    return None if fields is None else list(fields)
+    if fields is None:
+        return None
+    if isinstance(fields, str):
+        raise ArgumentError(f"fields={fields!r}: a list of names is needed, [{fields!r}]")
+    if not isinstance(fields, Iterable):
+        raise WrongTypeError(f"fields={fields!r}: a list of names is needed")
+    out = list(fields)
+    for i, name in enumerate(out):
+        if not isinstance(name, str):
+            raise WrongTypeError(f"fields: {name!r} is no name")
+        if name in out[:i]:
+            raise ArgumentError(f"fields: {name!r} is there twice")
+    return out
 
 
 class View:
@@ -96,9 +105,6 @@ class View:
             raise ArgumentError(f"channels={channels!r}: it is 1, 3, 4 or None")
         self.files = files
         self.fields = list(files.schema) if fields is None else list(fields)
-        twice = [name for i, name in enumerate(self.fields) if name in self.fields[:i]] if fields is not None else []
-        if twice:
-            raise ArgumentError(f"fields: {twice[0]!r} is there twice")
         self.decode, self.channels, self.orient = decode, channels, orient
         self.schema = Schema([files.schema[name] for name in self.fields])
         self.slots = {name: i for i, name in enumerate(self.fields)}

@@ -270,9 +270,11 @@ class Loader:
         core = self._alive()
         if not self._options["budget"]:
             return core.batch_count()
-        core = self._shown.core
-        if self._counted is None or self._counted[:2] != (core, self.epoch):
-            self._counted = (core, self.epoch, core.count_batches(self.epoch))
+        epoch = self.epoch
+        if self._waiting is not None and epoch == self._next_epoch:  # it is not begun
+            core = self._waiting[0].core
+        if self._counted is None or self._counted[:2] != (core, epoch):
+            self._counted = (core, epoch, core.count_batches(epoch))
         return self._counted[2]
 
     def __iter__(self) -> Iterator[Batch]:
@@ -290,7 +292,7 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """The epoch that is running; before its beginning, the one that comes next."""
+        """The epoch that is running; before its beginning and behind its end, the one that comes next."""
         return self._next_epoch if self._state_of_next or self._resumed else self._alive().place[0]
 
     def set_epoch(self, epoch: int) -> None:

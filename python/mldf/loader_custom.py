@@ -92,6 +92,8 @@ class Decoder:
 
     def take(self, name: str, array: Any, raw: Batch, rows: Rows) -> Any:
         """These rows of an array of the batch; samples of a ragged output lie end to end."""
+        if name == "valid" and self._policy != _SKIP:
+            return array  # of the row, whoever stands in
         owner = name if name in self._ragged else name.removesuffix("_offset")
         if owner not in self._ragged:
             return array[rows]

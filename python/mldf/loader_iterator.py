@@ -41,6 +41,9 @@ class LoaderIterator(Iterator[Batch]):
             return raw
         try:
             out = self._finish(raw)
+        except StopIteration as error:  # of a decode or a transform: it would look like the epoch's end
+            core.pending = None
+            raise RuntimeError("StopIteration from a decode, a callable or a transform of this loader") from error
         except Exception:  # not KeyboardInterrupt
             core.pending = None
             raise

@@ -19,8 +19,9 @@ from .dataset import Dataset
 from .errors import ArgumentError, Error, NoFieldError
 from .fields import registered_types
 from .loader_custom import Decoded, Decoder, Rows
-from .pipeline import LOADERS_OWN, Compiled, Pipelines, compile_pipelines, quoted, without_place
+from .pipeline import Pipelines, without_place
 from .schema import FieldInfo
+from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
 from .suggest import near
 
 __all__ = ["Made", "Outputs", "converter"]
@@ -101,7 +102,7 @@ class Outputs:
                 error.args = (without_place(str(error)),)
             raise
         outputs = core.outputs()
-        picked = self._pick(outputs, found)
+        picked, hidden = self._pick(outputs, found)
         names = tuple(outputs[i][0] for i in picked)
         if not names:
             raise ArgumentError(f"fields={self._fields}: a batch has one field at least")
@@ -115,8 +116,10 @@ class Outputs:
             self._warn(left_out)
         index, _, key = self._wants
         decoder = self._decoder(core, found, names, options["bad"])
-        hidden = {n for d in decoder.outputs for n in d.hidden} if decoder else set()
-        hidden |= {"index"} - {"index" if index else ""}
+        if decoder is not None:
+            hidden |= {n for d in decoder.outputs for n in d.hidden}
+        if not index:
+            hidden.add("index")
         given = tuple([n for n in names if n not in hidden] + ["key"] * key)
         finish = self._finisher(core, names, given, found.calls, decoder)
         return Made(core, finish, given, [outputs[i] for i in picked], left_out, decoder)
@@ -128,7 +131,8 @@ class Outputs:
             if name in names and custom is not None:
                 outputs.append(Decoded(name, source, custom, bool(fill), "valid=true" in fill))
         own = (found.named | set(self._files.schema)) - found.dropped
-        ragged = {n for n in names if n + "_offset" in names and n + "_offset" not in own} - set(found.decoded)
+        offsets = [n for n in names if n.endswith("_offset") and n not in own]
+        ragged = {n.removesuffix("_offset") for n in offsets} - set(found.decoded)
         return Decoder(core, self._files, outputs, frozenset(ragged), policy) if outputs else None
 
     def _compile(self, pipelines: Pipelines | None) -> Compiled:
@@ -165,7 +169,21 @@ class Outputs:
             if not wanted and name not in named and field.known:
                 found.statements.append(f"{quoted(name)}: drop")
                 found.dropped.add(name)
+        self._check_hidden(found)
+        found.decoded = {name: what for name, what in found.decoded.items() if self._has(name, name)}
         return found
+
+    def _check_hidden(self, found: Compiled) -> None:
+        """What comes with the bytes of a user-defined field is no output."""
+        for name, (_, fill) in found.decoded.items():
+            for suffix in ["_offset"] + ["_valid"] * ("valid=true" not in fill):
+                if name + suffix in (self._fields or ()) and name + suffix not in {*self._files.schema, *found.named}:
+                    self._complain(name + suffix, [*self._files.schema, *found.named])
+
+    def _has(self, name: str, owner: str) -> bool:
+        """Is the output, or the companion of one, among those that were asked for?"""
+        fields, schema = self._fields, self._files.schema
+        return fields is None or name in fields or owner in fields or (owner not in schema and not self._alone)
 
     def _decodes(self, name: str) -> bool:
         """A user-defined field that is decoded without being asked for?"""
@@ -198,8 +216,10 @@ class Outputs:
             stacklevel=6,  # the caller of Loader(...)
         )
 
-    def _pick(self, outputs: list[Output], found: Compiled) -> list[int]:
-        """Which outputs, in the order of the fields; those of another name behind them."""
+    def _pick(self, outputs: list[Output], found: Compiled) -> tuple[list[int], set[str]]:
+        """Which outputs, in the order of the fields, those of another name behind them; and the names of offsets that
+        nobody asked for: a sample that Python cannot decode is taken out of its batch by them.
+        """
         plain = found.plain
         schema = list(self._files.schema)
         order = self._fields if self._fields is not None else schema
@@ -222,14 +242,18 @@ class Outputs:
         wanted = [
             i
             for i, (o, (name, _, _)) in enumerate(zip(owners, outputs))
-            if not o
-            or self._fields is None
-            or name in ranks
-            or (o in ranks and o not in choosy)
-            or (o not in schema and not self._alone)
+            if not o or (self._has(name, o) and (name in ranks or o not in choosy))
         ]
+        chosen, offsets = {outputs[i][0] for i in wanted}, []
+        if found.decoded:
+            offsets = [
+                i
+                for i, (o, (name, _, _)) in enumerate(zip(owners, outputs))
+                if name == o + "_offset" and o in chosen and name not in chosen
+            ]
         places = [ranks.get(name, ranks.get(o, len(ranks))) for o, (name, _, _) in zip(owners, outputs)]
-        return sorted(wanted, key=lambda i: (not owners[i], places[i], i))
+        order_of = sorted([*wanted, *offsets], key=lambda i: (not owners[i], places[i], i))
+        return order_of, {outputs[i][0] for i in offsets}
 
     def _complain(self, name: str, names: list[str]) -> None:
         """Of an output that there is not."""

@@ -31,7 +31,7 @@ Converter = Callable[[Any], Any]
 
 def _one(field: FieldInfo, value: Any) -> Any:
     """The number in an array or a tensor of one element; else the value itself."""
-    if is_tensor(value) and not value.is_complex():
+    if is_tensor(value):
         value = from_tensor(field, value)
     if isinstance(value, np.ndarray):
         value = unmasked(field, value)

@@ -320,8 +320,15 @@ def test_names_of_fields_in_any_iterable(tmp_path):
     paths = [pkg.make(tmp_path / f"{i}.mldf", 2, keys=False) for i in range(2)]
     for files in (paths[0], paths):
         assert mldf.open(files, fields=(n for n in ("label", "blob"))).fields == ("label", "blob")
-        with pytest.raises(mldf.errors.ArgumentError, match="fields=3: a list of names"):
-            mldf.open(files, fields=3)
+        for take in (mldf.open, mldf.Loader):
+            with pytest.raises(mldf.errors.WrongTypeError, match="fields=3: a list of names"):
+                take(files, fields=3)
+            with pytest.raises(mldf.errors.WrongTypeError, match="fields: 3 is no name"):
+                take(files, fields=["label", 3])
+            with pytest.raises(mldf.errors.ArgumentError, match=r"fields='label': .* \['label'\]"):
+                take(files, fields="label")
+            with pytest.raises(mldf.errors.ArgumentError, match="fields: 'label' is there twice"):
+                take(files, fields=["label", "fixed", "label"])
     with pytest.raises(mldf.errors.WrongTypeError, match="a whole number"):
         mldf.open(paths).shard(0.5, 2)
 

@@ -42,6 +42,19 @@ def test_a_callable_behind_a_group_gets_each_of_its_outputs(path):
     assert batch.a.tolist() == [0, 2, 4, 6] and batch.b[1].tolist() == [2, -2, 14]
 
 
+def test_the_order_in_a_group_is_free(tmp_path):
+    """A role in the middle of a key is not the end of it."""
+    where = tmp_path / "g.mldf"
+    rows = [{"image": pkg.picture(i), "seg": pkg.picture(i, channels=1)} for i in range(4)]
+    mldf.write(where, rows, {"image": mldf.Image(), "seg": mldf.Image()})
+    keys = ("seg as mask, image", "image, seg as mask", ("seg as mask", "image"), ("image", "seg as mask"))
+    for fields in (None, ["image", "seg"]):
+        found = [first(where, {key: ["resize([6, 8])", "hflip", double]}, fields=fields, seed=3) for key in keys]
+        for batch, other in zip(found, found[2:] + found[:2]):  # as a text, and as a tuple
+            assert batch.image.dtype == batch.seg.dtype == np.float64
+            assert (batch.image == other.image).all() and (batch.seg == other.seg).all()
+
+
 def test_callables_of_an_output_that_comes_again_add_up(path):
     batch = first(path, [("label", [double]), ("label", [minus])], fields=["label"])
     assert batch.label.tolist() == [-1, 1, 3, 5]
@@ -256,3 +269,20 @@ def test_a_state_behind_the_last_batch_of_buckets_that_drop_is_the_next_epoch(pa
     assert len(places) == batches == len(run) and places == [(0, batches - 1 - i) for i in range(batches - 1)] + [
         (1, 0)
     ]
+
+
+def test_the_length_with_a_budget_is_of_the_pipelines_that_come_next(path):
+    def steps(multiple):
+        return {"x": [mldf.Pad(multiple=multiple)]}
+
+    with mldf.Loader(path, fields=["x"], bucket="x", budget=16, pipelines=steps(1)) as loader:
+        few = len(loader)
+        assert len(list(loader)) == few
+        loader.set_pipelines(steps(8))
+        many = len(loader)
+        assert many == 17 > few and len(list(loader)) == many  # one sample fills a batch, the four empty ones none
+        batches = iter(loader)
+        next(batches)
+        loader.set_pipelines(steps(1))
+        assert len(loader) == many == 1 + len(list(batches))  # of the epoch that runs
+        assert len(loader) == few == len(list(loader))

@@ -204,6 +204,9 @@ def test_tensors(one):
     assert one(mldf.NDArray("float32", (2, 2)), torch.arange(4.0).reshape(2, 2).T).tolist() == [[0, 2], [1, 3]]
     assert one(mldf.Json(), {"a": torch.tensor([1, 2])}) == {"a": [1, 2]}
     assert one(mldf.NDArray("complex64", (1,)), torch.tensor([1 + 2j]).conj()).tolist() == [1 - 2j]
+    for field in (mldf.Int(), mldf.Float()):
+        with pytest.raises(WrongTypeError, match="not a tensor of complex64"):
+            one(field, torch.tensor(1 + 0j))
     for tensor in (half.reshape(1, 1, 2), torch.zeros(3, 4, 5), torch.zeros(2, 3, 4, 5, dtype=torch.uint8)):
         with pytest.raises(WrongTypeError, match="tensor|uint8 or uint16"):
             one(mldf.Image(), tensor)

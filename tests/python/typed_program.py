@@ -51,6 +51,39 @@ def train(dataset: mldf.Dataset) -> dict[str, Any]:
         return loader.state_dict()
 
 
+class Words(mldf.CustomField):
+    """A field of one's own, with arrays of whole batches."""
+
+    type_name = "org.example.words"
+
+    def encode(self, value: str) -> bytes:
+        """Of one sample."""
+        return value.encode()
+
+    def decode(self, data: bytes) -> str:
+        """Of one sample."""
+        return data.decode()
+
+    def decode_many(self, data: list[bytes]) -> npt.NDArray[np.int64]:
+        """Of a batch."""
+        return np.array([len(item) for item in data])
+
+
+def twice(images: Any) -> Any:
+    """A callable on the batch."""
+    return images * 2
+
+
+def ways_to_write_pipelines(dataset: mldf.Dataset) -> None:
+    """What a Loader takes, a checker takes."""
+    mldf.Loader(dataset, pipelines={"image": [mldf.Resize((8, 8)), "hflip", twice], "label": None, "x": "pad", "y": twice})
+    mldf.Loader(dataset, pipelines={("image", "seg as mask"): [mldf.HorizontalFlip()], "label": mldf.OneHot(3)})
+    mldf.Loader(dataset, pipelines={"image": [mldf.Resize((8, 8)) | mldf.CHW(), [mldf.Cast("f32")], twice]})
+    mldf.Loader(dataset, pipelines=[("image", [mldf.Resize((8, 8)), twice]), (("image", "seg"), mldf.HorizontalFlip())])
+    shared = {("image", "seg as mask"): [mldf.HorizontalFlip()], "label": None}
+    mldf.Loader(dataset, pipelines=shared)
+
+
 def check(path: str) -> bool:
     """Whole files."""
     assert_type(mldf.pack("photos", path).written, int)
@@ -63,6 +96,7 @@ def mistakes(dataset: mldf.Dataset, writer: mldf.Writer) -> None:
     mldf.RandomResizedCrop("32")  # type: ignore[arg-type]
     mldf.Normalize()  # type: ignore[call-arg]
     mldf.Loader(dataset, 16, shufle=True)  # type: ignore[call-arg]
+    mldf.Loader(dataset, pipelines={"image": 3})  # type: ignore[dict-item]
     writer.append(3)  # type: ignore[arg-type]
     dataset.colum("label")  # type: ignore[attr-defined]
     mldf.Image(quality="best")  # type: ignore[arg-type]
