@@ -388,8 +388,7 @@ static mldf_status begin_shape(const struct run *r, struct side *side, size_t ch
     } else if (c->field == SIZE_MAX) {
         status = shape_of(r, side, c->inputs[0], err);
         memory->null = false;
-        memory->tensor = side->chains[c->inputs[0]].tensor;
-        memory->frame = side->chains[c->inputs[0]].frame;
+        mldfi_take_input(r, side, chain);
     } else if (c->stage_count && c->stages[0].kind == STAGE_SOURCE) {
         status = mldfi_source_shape(r, side, chain, err);
         *first = 1;
@@ -451,6 +450,7 @@ static mldf_status length_of(const struct run *r, struct side *side, size_t chai
 mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                                uint64_t epoch, uint64_t position, uint64_t *lengths, mldf_error *err) {
     struct run r = {plan, worker, feed, epoch};
+    uint64_t bytes = worker->bytes; /* they are counted when the sample is run */
     mldf_status status = MLDF_OK;
     begin_side(plan, feed, &worker->sides[0], position);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.output_count; i++) {
@@ -458,5 +458,6 @@ mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *work
         if (plan->graph.chains[plan->graph.outputs[i]].output.collate != COLLATE_FIXED)
             status = length_of(&r, &worker->sides[0], plan->graph.outputs[i], &lengths[i], err);
     }
+    worker->bytes = bytes;
     return status;
 }

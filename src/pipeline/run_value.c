@@ -157,6 +157,17 @@ void mldfi_await_bytes(const struct run *r, const void *data, size_t bytes) {
     r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
 }
 
+void mldfi_take_input(const struct run *r, struct side *side, size_t chain) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    memory->tensor = side->chains[c->inputs[0]].tensor;
+    memory->filled = side->chains[c->inputs[0]].filled;
+    memory->in = -1;
+    if (c->source.kind == VALUE_PICTURE && c->source.ndim == 3 && memory->tensor.ndim == 2) /* as in take_dims */
+        memory->tensor.dims[memory->tensor.ndim++] = 1;
+    take_frame(&c->source, memory);
+}
+
 /* What a chain begins with: a field's value, or the value of another chain. Decoding and joining begin by themselves. */
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
@@ -170,11 +181,6 @@ mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t cha
             mldfi_await_bytes(r, memory->tensor.data, mldfi_tensor_bytes(&memory->tensor));
         return status;
     }
-    memory->tensor = side->chains[c->inputs[0]].tensor;
-    memory->filled = side->chains[c->inputs[0]].filled;
-    memory->in = -1;
-    if (c->source.kind == VALUE_PICTURE && c->source.ndim == 3 && memory->tensor.ndim == 2) /* as in take_dims */
-        memory->tensor.dims[memory->tensor.ndim++] = 1;
-    take_frame(&c->source, memory);
+    mldfi_take_input(r, side, chain);
     return MLDF_OK;
 }

@@ -109,6 +109,8 @@ mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain,
 /* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* What the chain's input has made, as the chain sees it: its value, or its shape alone. */
+void mldfi_take_input(const struct run *r, struct side *side, size_t chain);
 /* A file's pages that are not in memory are waited for where they are first used. When steps are timed they are used here, so that the time counts
  * as reading. */
 void mldfi_await_bytes(const struct run *r, const void *data, size_t bytes);

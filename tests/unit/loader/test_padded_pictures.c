@@ -199,6 +199,76 @@ static void plans_threads_and_buckets_agree(void) {
         }
 }
 
+/* H x W of its own for each sample, without channels: what is made of it is a picture where the text says so. */
+static void make_rows(const void *user, uint64_t sample, mldf_value *values) {
+    static int32_t rows[8 * 8];
+    uint64_t height = 3 + sample % 4, width = 2 + sample * 3 % 5;
+    (void)user;
+    for (uint64_t i = 0; i < height * width; i++)
+        rows[i] = (int32_t)(sample * 9 + i);
+    values[0] = (mldf_value){.kind = MLDF_KIND_ARRAY,
+                             .dtype = MLDF_I32,
+                             .data = rows,
+                             .bytes = height * width * sizeof *rows,
+                             .ndim = 2,
+                             .dims = {height, width}};
+}
+
+/* Value (y, x) of a sample, in a batch of these sides. */
+static uint8_t mirrored(uint64_t sample, uint64_t y, uint64_t x) {
+    uint64_t height = 3 + sample % 4, width = 2 + sample * 3 % 5;
+    return y < height && x < width ? (uint8_t)(sample * 9 + y * width + width - 1 - x) : 7;
+}
+
+static void views_of_arrays_are_measured_as_the_pictures_they_are(void) {
+    const struct files_field fields[] = {{"rows", MLDF_NDARRAY, "{\"dtype\":\"<i4\",\"shape\":[null,null]}", 0},
+                                         {NULL, 0, NULL, 0}};
+    mldf_loader_options o = options("t = rows: cast(u8)\nm = t as mask: hflip(1) | pad(value=7)\nt, rows: drop", 2);
+    files_make(check_tmp("rows.mldf"), fields, 20, make_rows, NULL);
+    mldf_reader *rows = files_open(check_tmp("rows.mldf"), MLDF_BACKEND_MAP);
+    mldf_loader *loader = files_loader(rows, &o);
+    mldf_batch *batch;
+    mldf_error err = {0};
+    size_t seen = 0, wrong = 0;
+    REQUIRE(loader);
+    while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
+        mldf_array m = files_array(batch, "m"), index = files_array(batch, "index");
+        REQUIRE(m.ndim == 4 && m.dims[3] == 1);
+        const uint8_t *at = m.data;
+        for (uint64_t i = 0; i < m.dims[0]; i++, seen++)
+            for (uint64_t y = 0; y < m.dims[1]; y++)
+                for (uint64_t x = 0; x < m.dims[2]; x++)
+                    wrong += *at++ != mirrored(((uint64_t *)index.data)[i], y, x);
+        mldf_batch_release(batch);
+    }
+    CHECK_EQ_STR("", err.message);
+    CHECK_EQ_U64(20, seen);
+    CHECK_EQ_U64(0, wrong);
+    mldf_loader_free(loader);
+    mldf_reader_close(rows);
+}
+
+/* A picture that is measured and then read counts once. */
+static void what_is_measured_is_not_read_twice(void) {
+    static const char *const texts[] = {"image: pad(64)", "image: pad"};
+    for (size_t t = 0; t < 2; t++) {
+        mldf_loader_options o = options(texts[t], 2);
+        mldf_loader *loader = files_loader(reader, &o);
+        mldf_loader_stats stats;
+        struct hashes hashes;
+        mldf_error err;
+        uint64_t bytes = 0;
+        REQUIRE(loader);
+        for (uint64_t i = 0; i < SAMPLES; i++)
+            bytes += (uint64_t)width_of(i) * height_of(i) * 3;
+        files_run(loader, &hashes);
+        CHECK_EQ_U64(SAMPLES, hashes.samples);
+        CHECK_OK(mldf_loader_get_stats(loader, &stats, &err), &err);
+        CHECK_EQ_U64(bytes, stats.bytes_read);
+        mldf_loader_free(loader);
+    }
+}
+
 static void a_budget_counts_what_is_filled_up(void) {
     mldf_loader_options o = options("image: pad(multiple=32)", 2);
     mldf_batch *batch;
@@ -229,6 +299,8 @@ int main(int argc, char **argv) {
     RUN(what_is_larger_than_a_fixed_size_is_bad);
     RUN(a_side_that_is_known_needs_no_look_at_the_samples);
     RUN(plans_threads_and_buckets_agree);
+    RUN(views_of_arrays_are_measured_as_the_pictures_they_are);
+    RUN(what_is_measured_is_not_read_twice);
     RUN(a_budget_counts_what_is_filled_up);
     mldf_reader_close(reader);
     return check_end();
