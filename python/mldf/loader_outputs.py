@@ -139,8 +139,8 @@ class Outputs:
         """With what is not wanted dropped, and what is wanted there."""
         schema = self._files.schema
         found = compile_pipelines(pipelines, schema)
-        for name in dict.fromkeys([*found.plain, *(self._fields or ())]):
-            if name in found.named:
+        for name in dict.fromkeys([*found.plain, *self._asked(found)]):
+            if name in found.outputs:
                 continue
             if name in LOADERS_OWN:
                 if not self._wants[LOADERS_OWN.index(name)]:
@@ -154,6 +154,8 @@ class Outputs:
                 continue  # x_length: _pick knows whether there is one
             elif name not in schema or not schema[name].is_fixed or _is_struct(schema[name]):
                 self._complain(name, [*schema, *found.named])
+            elif name in found.named:  # it does not come by itself where others are made of it
+                found.statements.append(quoted(name))
         named = found.named | set(found.plain)
         archives = all(info["format"] == "tar" for info in self._files.infos)  # together they have the fields of all
         for name, field in schema.items():
@@ -184,6 +186,11 @@ class Outputs:
         """Is the output, or the companion of one, among those that were asked for?"""
         fields, schema = self._fields, self._files.schema
         return fields is None or name in fields or owner in fields or (owner not in schema and not self._alone)
+
+    def _asked(self, found: Compiled) -> list[str]:
+        """The fields that are wanted; of a dataset's, not those of which a statement makes something else."""
+        made_of = set() if self._alone else found.named - found.outputs
+        return [name for name in self._fields or () if name not in made_of]
 
     def _decodes(self, name: str) -> bool:
         """A user-defined field that is decoded without being asked for?"""
@@ -232,7 +239,7 @@ class Outputs:
             companion = owner and name not in own and name in [owner + suffix for suffix in _COMPANIONS]
             owner = owner if companion else name
             owners.append(owner if i < len(outputs) - len(tail) else "")
-        for name in [*plain, *(self._fields or [])]:
+        for name in [*plain, *self._asked(found)]:
             if name not in have and name not in LOADERS_OWN:
                 self._complain(name, [*schema, *have])
         ranks = {name: i for i, name in enumerate(order)}

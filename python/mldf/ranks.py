@@ -12,14 +12,16 @@ from .limits import whole
 __all__ = ["find_rank"]
 
 
-def _warn_of_workers() -> None:
-    """Each of torch's worker processes would give all samples, silently."""
+def _warn_of_workers(rank: int, world_size: int) -> None:
+    """Each of torch's worker processes would give all samples of its rank, silently."""
     data = sys.modules.get("torch.utils.data")
     info = data.get_worker_info() if data is not None else None
     if info is not None and info.num_workers > 1:
+        first, times = (f"{rank} * info.num_workers + ", f"{world_size} * ") if world_size > 1 else ("", "")
         warnings.warn(
             f"a Loader in worker {info.id} of torch's DataLoader: each of {info.num_workers} gives all samples; to "
-            "share them, rank=info.id and world_size=info.num_workers of torch.utils.data.get_worker_info()",
+            f"share them, rank={first}info.id and world_size={times}info.num_workers of "
+            "torch.utils.data.get_worker_info()",
             stacklevel=5,  # the caller of Loader(...)
         )
 
@@ -38,7 +40,12 @@ def find_rank(rank: int | None = None, world_size: int | None = None) -> tuple[i
         if not 0 <= rank < world_size:
             raise ArgumentError(f"rank={rank} of world_size={world_size}: it is 0 to {world_size - 1}")
         return rank, world_size, "given"
-    _warn_of_workers()
+    found = _found()
+    _warn_of_workers(*found[:2])
+    return found
+
+
+def _found() -> tuple[int, int, str]:
     distributed = getattr(sys.modules.get("torch"), "distributed", None)  # imported already, or not used at all
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return int(distributed.get_rank()), int(distributed.get_world_size()), "torch.distributed"

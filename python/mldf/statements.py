@@ -23,6 +23,8 @@ class Compiled:
     statements: list[str] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
     """Fields and outputs that the statements name."""
+    outputs: set[str] = field(default_factory=set)
+    """Those of them that stand for themselves: of others, such as image in "small = image", something else is made."""
     calls: dict[str, list[Callable[[Any], Any]]] = field(default_factory=dict)
     """Python callables by output."""
     plain: list[str] = field(default_factory=list)
@@ -39,6 +41,7 @@ class Compiled:
         known = fill.replace("valid=false", "valid=true")
         self.statements.append(f"{left}: {known} | ragged" if fill else f"{left}: ragged")
         self.named |= {output, source}
+        self.outputs.add(output)
         self.decoded[output] = (source, fill)
 
 
@@ -122,16 +125,13 @@ def quoted(name: str) -> str:
     return name if _BARE.fullmatch(name) else "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
-def mentioned(text: str) -> set[str]:
-    """All names in front of the colons of a pipeline's text.
+def _left_sides(text: str) -> list[str]:
+    """What stands in front of the colons of a pipeline's text.
 
-    >>> sorted(mentioned("small = image: resize(8) | hflip; x: drop"))
-    ['image', 'small', 'x']
+    >>> _left_sides("small = image: resize(8) | hflip; x: drop; y")
+    ['small = image', 'x', 'y']
     """
-    out: set[str] = set()
-    for line in canonical(text).splitlines():
-        out |= left_names(re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0])
-    return out
+    return [re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0] for line in canonical(text).splitlines()]
 
 
 def left_names(left: str) -> set[str]:
@@ -200,7 +200,9 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
         return out
     if isinstance(pipelines, str):
         out.statements.append(pipelines)
-        out.named = mentioned(pipelines)
+        for left in _left_sides(pipelines):
+            out.named |= left_names(left)
+            out.outputs.update(output_names(left))
         return out
     pairs = list(pipelines.items()) if isinstance(pipelines, Mapping) else pipelines
     if not isinstance(pairs, (list, tuple)) or not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in pairs):
@@ -234,7 +236,8 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -
     """One more entry of a dict of pipelines."""
     left, names, mentioned = _left(key, fields)
     texts, callables = _steps(key, pipeline, out.own) if pipeline is not None else ([], [])
-    parts = list(key) if isinstance(key, tuple) else names if mentioned == set(names) else []
+    written = [name if name in fields else quoted(name) for name in names]
+    parts = list(key) if isinstance(key, tuple) else written if mentioned == set(names) else []
     if not texts and (isinstance(key, tuple) or len(parts) > 1):  # nothing that they share
         for part in parts:
             _add(out, part, pipeline, fields)
@@ -243,6 +246,7 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -
         if not _is_struct(fields, key) and _is_known(fields, key) and key not in LOADERS_OWN:  # no input of drop
             out.statements.append(f"{left}: drop")
         out.named |= {*names, key}
+        out.outputs |= {*names, key}
         out.dropped |= {*names, key}
         return
     source = "" if isinstance(key, tuple) or len(names) > 1 else _source(key, fields)
@@ -255,11 +259,13 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -
         steps = "\n| ".join(texts)  # a comment ends with its line
         out.statements.append(f"{left}: {steps}")
         out.named |= mentioned
+        out.outputs.update(names)
     elif key == names[0]:
         out.plain.append(key)
     else:  # one more view, as it is stored
         out.statements.append(left)
         out.named |= mentioned
+        out.outputs.update(names)
     for name in names:
         if texts and name in out.calls:
             raise ArgumentError(f"pipelines[{key!r}]: {name!r} has Python callables before; they come last")

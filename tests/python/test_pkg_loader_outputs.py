@@ -66,9 +66,25 @@ def test_callables_of_an_output_that_comes_again_add_up(path):
 def test_callables_of_outputs_whose_names_are_no_words(path):
     batch = first(path, {"`two words` = label": [double], "`a,b` = label": [mldf.Cast("f32"), minus]})
     assert batch["two words"].tolist() == [0, 2, 4, 6] and batch["a,b"].tolist() == [-1, 0, 1, 2]
+    group = "`two words`, label"
+    batch = first(path, {"`two words` = label": [mldf.Cast("f32")], group: [double]}, fields=["label", "two words"])
+    assert batch["two words"].tolist() == batch.label.tolist() == [0, 2, 4, 6]
 
 
 # ---- fields ----
+
+
+def test_a_field_comes_beside_its_views_where_it_is_named(path):
+    view = {"half = label": [mldf.Cast("f16")], "small = image": [mldf.Resize((4, 4))]}
+    assert "label" not in first(path, view, fields=["half", "small"]).names
+    batch = first(path, {**view, "label": [double], "image": []})
+    assert batch.label.tolist() == [0, 2, 4, 6] and batch.half.tolist() == [0, 1, 2, 3]
+    assert batch.image.shape == (4, 12, 16, 3) and batch.small.shape == (4, 4, 4, 3)
+    for pipelines in (view, "half = label: cast(f16); small = image: resize([4, 4])"):
+        batch = first(path, pipelines, fields=["label", "half", "image"])
+        assert batch.names == ("label", "half", "image") and batch.label.dtype == np.uint8
+    some = mldf.open(path, fields=["fixed", "label"])  # what it has besides does not come, nor is it asked for
+    assert mldf.Loader(some, 4, pipelines={"half = label": [mldf.Cast("f16")]}).outputs == ("fixed", "half")
 
 
 def test_fields_are_all_that_comes_out(path):

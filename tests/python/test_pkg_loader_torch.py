@@ -184,7 +184,7 @@ def test_a_loader_inside_torchs_workers(path):
     assert sorted(int(i) for t in got for i in t) == list(range(COUNT))
 
 
-def test_loaders_that_repeat_all_samples_in_each_of_torchs_workers_are_told(path):
+def test_loaders_that_repeat_all_samples_in_each_of_torchs_workers_are_told(path, monkeypatch):
     class Stream(torch.utils.data.IterableDataset):
         def __iter__(self):
             with warnings.catch_warnings(record=True) as told:
@@ -199,6 +199,11 @@ def test_loaders_that_repeat_all_samples_in_each_of_torchs_workers_are_told(path
     assert told(0) == [[]] and told(1) == [[]]
     for i, ((message, filename),) in enumerate(told(2)):
         assert f"in worker {i} of torch's DataLoader: each of 2 gives all samples" in message and filename == __file__
+        assert "rank=info.id and world_size=info.num_workers of" in message
+    monkeypatch.setenv("RANK", "2")
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    for ((message, _),) in told(2):
+        assert "rank=2 * info.num_workers + info.id and world_size=3 * info.num_workers of" in message
 
 
 def test_two_ranks_by_torch_distributed(path, tmp_path):
