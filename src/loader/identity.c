@@ -256,10 +256,11 @@ static mldf_status check_values(const mldf_loader *loader, const struct json *js
             continue;
         ++*compared;
         if (!mldfi_json_is_text(json, i, own.hash))
-            return mldfi_fail(err, MLDF_E_STATE,
-                              "the state was taken of other samples: field %s had other values than here; a state "
-                              "without \"values\" is not asked",
-                              own.name);
+            return mldfi_fail(
+                err, MLDF_E_STATE,
+                "the state was taken of other samples: field %s had other values than here; to load it all "
+                "the same, take \"values\" out of it",
+                own.name);
     }
     return MLDF_OK;
 }
@@ -271,8 +272,8 @@ mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *j
         if (mldfi_json_is_text(json, keys, loader->identity.keys))
             return MLDF_OK;
         return mldfi_fail(err, MLDF_E_STATE,
-                          "the state was taken of other samples: their keys were others than here; a state without "
-                          "\"keys\" and \"values\" is not asked");
+                          "the state was taken of other samples: their keys were others than here; to load it all "
+                          "the same, take \"keys\" and \"values\" out of it");
     }
     if (values == UINT32_MAX || json->nodes[values].kind != MLDFI_JSON_OBJECT ||
         loader->dataset.first[loader->dataset.count] == 0)

@@ -158,7 +158,7 @@ static const struct {
     {"image: hflip", MLDF_E_TYPE, 0,
      "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"image: resize(20)", MLDF_E_TYPE, 0,
-     "line 1, column 1: image: its size differs from sample to sample (up to 65535x65535x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
+     "line 1, column 1: image: its size differs from sample to sample; add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"label: hflip", MLDF_E_TYPE, 7, "label, step 1, hflip: wants a picture, gets i64 number"},
     {"label: cast(f32) | hflip(0.25)", MLDF_E_TYPE, 19, "label, step 2, hflip(0.25): wants a picture, gets f32 number"},
     {"x = [label, score]: cast(f32)", MLDF_E_ARGUMENT, 20,
