@@ -143,6 +143,8 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "pack needs sources, a target, and options from MLDF_PACK_OPTIONS_INIT");
     mldf_status status = mldfi_sources_begin(&list, sources, source_count, options->format, err);
+    for (size_t i = 0; status == MLDF_OK && i < list.count; i++)
+        status = mldfi_source_is_not_target(list.paths[i], out, err);
     if (status == MLDF_OK)
         status = check_options(&list, options, out, err);
     if (status == MLDF_OK)

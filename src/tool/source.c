@@ -113,6 +113,15 @@ mldf_status mldfi_sources_expand(struct source_list *list, const char *const *gi
     return status;
 }
 
+mldf_status mldfi_source_is_not_target(const char *source, const char *out, mldf_error *err) {
+    struct stat a, b;
+    if (strcmp(source, "-") == 0 || strcmp(out, "-") == 0 || stat(source, &a) != 0 || stat(out, &b) != 0)
+        return MLDF_OK;
+    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is the same file as %s, which is read and not replaced", out, source);
+}
+
 mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
                                 mldf_source_format format, mldf_error *err) {
     static const char *const names[] = {"a table", "a folder", "a tar archive"};

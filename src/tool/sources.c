@@ -11,6 +11,7 @@
 #include "interop/tar.h"
 #include "reader/reader.h"
 #include "tool/copy.h"
+#include "tool/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -177,6 +178,8 @@ mldf_status mldfi_sources_open(struct sources *s, const char *const *names, size
         status = strcmp(names[i], "-") == 0 ? add_input(s, out, watch, err) : add_name(s, names[i], err);
     if (status >= 0)
         status = mldf_schema_new(options->context, &s->schema, err);
+    for (size_t i = 0; i < s->count && status >= 0; i++)
+        status = mldfi_source_is_not_target(s->list[i].path, out, err);
     for (size_t i = 0; i < s->count && status >= 0; i++)
         status = look_at(s, i, err);
     return status;

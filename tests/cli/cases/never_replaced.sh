@@ -14,6 +14,13 @@ expect_error 2 'same file as rows.mldf' mldf convert rows.tar rows.mldf -o link.
 expect_error 2 'same file as --key key' mldf convert rows.mldf --key key -o key --to mldf -f
 ln -s "$MLDF" tar_to_tbl
 expect_error 2 'rows.tar is read and not replaced' ./tar_to_tbl rows.tar ./rows.tar -f
+# Braces stand for files, too.
+cp rows.csv rows1.csv
+cp rows.mldf rows1.mldf
+expect_error 2 'rows1.csv is the same file as rows1.csv, which is read and not replaced' mldf pack 'rows{,1}.csv' -o rows1.csv -f
+expect_error 2 'rows1.mldf is the same file as rows1.mldf, which is read and not replaced' mldf convert 'rows{1..1}.mldf' -o rows1.mldf -f
+check cmp rows1.csv rows.csv
+check cmp rows1.mldf rows.mldf
 check cmp rows.mldf before.mldf
 check cmp rows.tar before.tar
 check cmp key <(head -c 32 /dev/zero)
