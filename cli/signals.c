@@ -4,11 +4,23 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "cli.h"
 
 static volatile sig_atomic_t count, at_once;
+
+/* A call that waits for a pipe ends with EINTR when a signal comes while it waits, but not when the signal came the moment before: so
+ * after the first one an alarm goes off every 50 ms. (setitimer is a bare system call, and as safe in a handler as write is.) */
+static void call_again(void) {
+    static const struct itimerval soon = {{0, 50000}, {0, 50000}};
+    (void)setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void on_alarm(int number) {
+    (void)number;
+}
 
 static void on_signal(int number) {
     static const char text[] = "mldf: interrupted\n";
@@ -17,6 +29,7 @@ static void on_signal(int number) {
         count++;
     if (++count > 1 || at_once)
         _exit(EXIT_INTERRUPTED);
+    call_again();
 }
 
 void signals_end_at_once(void) {
@@ -35,6 +48,8 @@ void signals_install(void) {
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+    action.sa_handler = on_alarm;
+    sigaction(SIGALRM, &action, NULL);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 #include "os/file.h"
 #include "util/buffer.h"
 #include "util/error.h"
+
+enum { WAIT_MS = 100 };
 
 mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err) {
     if (!watch || !watch->progress)
@@ -22,6 +25,25 @@ mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err
     if (watch->progress(watch->user, &watch->now))
         return MLDF_OK;
     return mldfi_fail(err, MLDF_E_CANCELLED, "interrupted");
+}
+
+mldf_status mldfi_watched_read(int fd, void *dst, size_t room, struct input_watch *watch, const char *name, size_t *got,
+                               mldf_error *err) {
+    for (;;) {
+        /* A signal that came a moment before read would not end it: so it is called only when it does not wait. */
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        int found = poll(&ready, 1, WAIT_MS);
+        ssize_t bytes = found > 0 ? read(fd, dst, room) : -1;
+        if (bytes >= 0) {
+            *got = (size_t)bytes;
+            return MLDF_OK;
+        }
+        if (found != 0 && errno != EINTR)
+            return mldfi_fail_errno(err, errno, "%s: cannot read", name);
+        mldf_status status = mldfi_watch(watch, true, err);
+        if (status < 0)
+            return status;
+    }
 }
 
 mldf_status mldfi_input_memory(struct input *input, const char *name, const void *data, size_t bytes, mldf_error *err) {
@@ -152,22 +174,14 @@ mldf_status mldfi_input_more(struct input *input, mldf_error *err) {
     mldf_status status = make_room(input, err);
     if (status < 0)
         return status;
-    for (;;) {
-        ssize_t got = read(input->fd, input->data + input->end, input->capacity - input->end);
-        if (got > 0) {
-            input->end += (size_t)got;
-            return mldfi_watch(input->watch, false, err);
-        }
-        if (got == 0) {
-            input->at_end = true;
-            return MLDF_END;
-        }
-        if (errno != EINTR)
-            return mldfi_fail_errno(err, errno, "%s: cannot read", input->name);
-        status = mldfi_watch(input->watch, true, err);
-        if (status < 0)
-            return status;
-    }
+    size_t got;
+    status = mldfi_watched_read(input->fd, input->data + input->end, input->capacity - input->end, input->watch,
+                                input->name, &got, err);
+    if (status < 0)
+        return status;
+    input->at_end = got == 0;
+    input->end += got;
+    return input->at_end ? MLDF_END : mldfi_watch(input->watch, false, err);
 }
 
 void mldfi_input_consume(struct input *input, size_t bytes) {

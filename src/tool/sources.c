@@ -1,7 +1,6 @@
 /* Opening several files as one. See sources.h. */
 #include "tool/sources.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,17 +55,14 @@ static mldf_status add_input(struct sources *s, const char *out, struct input_wa
         return MLDF_E_MEMORY;
     mldf_status status = mldfi_file_create_unlinked(&s->spool, strcmp(out, "-") == 0 ? "/tmp/mldf" : out, err);
     while (status >= 0) {
-        ssize_t got = read(STDIN_FILENO, chunk, SPOOL_CHUNK);
-        if (got == 0)
+        size_t got = 0;
+        status = mldfi_watched_read(STDIN_FILENO, chunk, SPOOL_CHUNK, watch, "(standard input)", &got, err);
+        if (status < 0 || got == 0)
             break;
-        if (got < 0 && errno != EINTR)
-            status = mldfi_fail_errno(err, errno, "(standard input): cannot read");
-        else if (got > 0)
-            status = mldfi_file_write(&s->spool, at, chunk, (size_t)got, err);
-        at += got > 0 ? (uint64_t)got : 0;
-        watch->now.bytes_done = at;
+        status = mldfi_file_write(&s->spool, at, chunk, got, err);
+        watch->now.bytes_done = at += got;
         if (status >= 0)
-            status = mldfi_watch(watch, got < 0, err);
+            status = mldfi_watch(watch, false, err);
     }
     free(chunk);
     snprintf(path, sizeof path, "/dev/fd/%d", s->spool.fd);

@@ -40,7 +40,6 @@ void mldfi_tee_close(struct tee *tee) {
 
 mldf_status mldfi_tee_pull(void *user, void *dst, size_t room, size_t *got, mldf_error *err) {
     struct tee *tee = user;
-    ssize_t n;
     *got = 0;
     if (tee->at < tee->kept.size) {
         size_t left = tee->kept.size - tee->at;
@@ -54,16 +53,11 @@ mldf_status mldfi_tee_pull(void *user, void *dst, size_t room, size_t *got, mldf
         mldf_buffer_free(&tee->kept);
     if (!tee->recording)
         tee->at = 0;
-    while ((n = read(tee->fd, dst, room)) < 0 && errno == EINTR) {
-        mldf_status status = mldfi_watch(tee->watch, true, err);
-        if (status < 0)
-            return status;
-    }
-    if (n < 0)
-        return mldfi_fail_errno(err, errno, "%s: cannot be read", tee->name);
-    *got = (size_t)n;
+    mldf_status status = mldfi_watched_read(tee->fd, dst, room, tee->watch, tee->name, got, err);
+    if (status < 0)
+        return status;
     tee->position += *got;
-    mldf_status status = mldfi_watch(tee->watch, false, err);
+    status = mldfi_watch(tee->watch, false, err);
     if (status == MLDF_OK && tee->recording && !tee->seekable) {
         status = mldf_buffer_append(&tee->kept, dst, *got, err);
         tee->at = tee->kept.size;

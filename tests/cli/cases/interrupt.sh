@@ -19,3 +19,17 @@ END
     check test -z "$(ls -A out)"
     rm source
 done
+# A signal that comes in the middle of the work, a moment before the command waits for a pipe in which nothing comes any more.
+python3 - "$MLDF" >result 2>messages <<'END'
+import os, random, signal, subprocess, sys, time
+import signals
+for attempt in range(20):
+    p = subprocess.Popen([sys.argv[1], "pack", "-", "--format", "csv", "-o", "out/x.mldf"], stdin=subprocess.PIPE)
+    p.stdin.write(b"a,b\n" + b"1,hello\n" * 25000)
+    p.stdin.flush()
+    time.sleep(random.random() * 0.02)
+    print(signals.end(p, signal.SIGTERM))
+    p.stdin.close()
+END
+check test "$(sort result | uniq -c | xargs)" = '20 130'
+check test -z "$(ls -A out)"
