@@ -24,7 +24,7 @@ static atomic_bool held;                   /* and waits as long as this is set *
 static atomic_long waiting;                /* calls that have come that far */
 static atomic_bool seen[SAMPLES];          /* which samples were asked for */
 static atomic_ullong broken_every;         /* every so many-th sample: the disk fails */
-static _Thread_local bool making;          /* of a new loader: it looks at a few samples, none of which is slow or fails */
+static _Thread_local bool making; /* of a new loader: it looks at a few samples, none of which is slow or fails */
 
 mldf_status __real_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
                                    mldf_value *out, mldf_error *err);
