@@ -75,12 +75,13 @@ def test_a_run_that_is_killed_goes_on_where_it_was(photos, tmp_path):
 @torch
 def test_two_ranks_train_as_one(photos):
     def launch(count):
-        text = run_torch(count, photos)
-        return re.search(r"(\d+) ranks, (\d+) steps, (\d+) samples; weights sum to (\S+)", text).groups()
+        line = r"rank (\d) of (\d): (\d+) steps, (\d+) samples; weights sum to (\S+)"
+        return sorted(re.findall(line, run_torch(count, photos)))
 
-    one, two = launch(1), launch(2)
-    assert one[1:3] == two[1:3] == ("12", "192")
-    assert abs(float(one[3]) - float(two[3])) < 1e-3
+    (one,), (first, second) = launch(1), launch(2)
+    assert one[:4] == ("0", "1", "12", "192")
+    assert (first[:4], second[:4]) == (("0", "2", "12", "96"), ("1", "2", "12", "96"))
+    assert first[4] == second[4] and abs(float(one[4]) - float(first[4])) < 1e-3
 
 
 def nameless():
