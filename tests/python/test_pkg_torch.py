@@ -84,7 +84,7 @@ def test_worker_processes_end_after_early_break(path):
         del batch
     del loader
     for process in multiprocessing.active_children():
-        process.join(20)
+        process.join(pkg.HANG)
     assert not multiprocessing.active_children()
 
 
