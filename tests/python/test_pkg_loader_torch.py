@@ -206,6 +206,7 @@ def test_loaders_that_repeat_all_samples_in_each_of_torchs_workers_are_told(path
         assert "rank=2 * info.num_workers + info.id and world_size=3 * info.num_workers of" in message
 
 
+@pytest.mark.skipif(not pkg.has_loopback(), reason="there is no network, not even of the machine with itself")
 def test_two_ranks_by_torch_distributed(path, tmp_path):
     code = """
         import os, sys, mldf, torch, torch.distributed as dist
