@@ -42,6 +42,13 @@ def is_waiting(process, pipe):
         return stat.read().rpartition(")")[2].split()[0] == "S"
 
 
+def worked(process, seconds):
+    """So much of the processor's time it has had, however long that took."""
+    with open("/proc/%d/stat" % process.pid) as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") >= seconds
+
+
 def end(process, number=signal.SIGINT):
     """The exit code after the signal."""
     process.send_signal(number)

@@ -40,16 +40,19 @@ run() { # name
 
 program=$source/tests/cmake/program.c
 warn="-Wall -Wextra -pedantic -Werror"
-# shellcheck disable=SC2046,SC2086 # flags are lists of words
+# What pkg-config prints is for a shell to read: it escapes the spaces of a folder's name.
+# shellcheck disable=SC2086 # flags are lists of words
 {
-    $cc -std=c99 $warn "$program" -o "$work/pc_shared" $(pkg-config --cflags --libs mldf)
+    eval "set -- $(pkg-config --cflags --libs mldf)"
+    $cc -std=c99 $warn "$program" -o "$work/pc_shared" "$@"
     run pc_shared
-    $cc -std=c99 $warn -DMLDF_STATIC "$program" -o "$work/pc_static" $(pkg-config --cflags mldf) \
-        "$prefix/$libdir/libmldf.a" $(pkg-config --static --libs mldf | sed 's/-lmldf//')
+    eval "set -- $(pkg-config --cflags mldf) \"\$prefix/\$libdir/libmldf.a\" $(pkg-config --static --libs mldf | sed 's/-lmldf//')"
+    $cc -std=c99 $warn -DMLDF_STATIC "$program" -o "$work/pc_static" "$@"
     LD_LIBRARY_PATH='' run pc_static
     if command -v "${CXX:-c++}" >/dev/null 2>&1; then
         cp "$program" "$work/program.cc"
-        ${CXX:-c++} $warn "$work/program.cc" -o "$work/pc_cxx" $(pkg-config --cflags --libs mldf)
+        eval "set -- $(pkg-config --cflags --libs mldf)"
+        ${CXX:-c++} $warn "$work/program.cc" -o "$work/pc_cxx" "$@"
         run pc_cxx
     fi
 }

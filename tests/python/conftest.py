@@ -8,6 +8,8 @@ import pytest
 def pytest_configure(config):
     # JAX, once it is imported, warns of every fork. The children here use nothing of JAX's.
     config.addinivalue_line("filterwarnings", r"ignore:os\.fork\(\) was called:RuntimeWarning")
+    # torch, where there are fewer processors than a test asks for workers.
+    config.addinivalue_line("filterwarnings", "ignore:This DataLoader will create:UserWarning")
 
 
 @pytest.hookimpl(trylast=True)

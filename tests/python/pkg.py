@@ -5,6 +5,7 @@ import gc
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -94,6 +95,16 @@ def run_python(code, *arguments, **options):
         timeout=HANG,
         **options,
     )
+
+
+def has_loopback():
+    """Whether processes of this machine can talk by its own network: torch's ranks do."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=HANG).close()
+    except OSError:
+        return False
+    return True
 
 
 def open_files():

@@ -7,12 +7,18 @@ import pathlib
 import pkgutil
 import subprocess
 import sys
+import tempfile
 
 import mldf
 import pkg
 import pytest
 
 MODULES = ["mldf"] + [f"mldf.{m.name}" for m in pkgutil.iter_modules(mldf.__path__) if m.name != "_mldf"]
+
+
+@pytest.fixture(autouse=True)
+def temporary_files_go_away(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -33,6 +33,7 @@ def test_dataloader(path, workers):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # among them torch's about arrays that are not writable
         warnings.filterwarnings("ignore", r"os\.fork\(\) was called")  # JAX's, if another test has imported it
+        warnings.filterwarnings("ignore", "This DataLoader will create")  # torch's, on a machine with one processor
         loader = DataLoader(mldf.open(path), batch_size=10, num_workers=workers)
         batches = list(loader)
     assert len(batches) == 7 and batches[0].image.shape == (10, 12, 16, 3) and batches[0].image.dtype == torch.uint8
@@ -84,7 +85,7 @@ def test_worker_processes_end_after_early_break(path):
         del batch
     del loader
     for process in multiprocessing.active_children():
-        process.join(20)
+        process.join(pkg.HANG)
     assert not multiprocessing.active_children()
 
 

@@ -51,7 +51,9 @@ def run_python(path, parts, folder, environment):
     source = pathlib.Path(folder, path.stem + "_blocks.py")
     source.write_text(program, encoding="utf-8")
     print(f"--- {path.name}: {len(parts)} Python blocks", flush=True)
-    subprocess.run([python, "-W", "error", str(source)], cwd=folder, env=environment, check=True)
+    # torch says so where there are fewer processors than a page asks for workers.
+    workers = "ignore:This DataLoader will create:UserWarning"
+    subprocess.run([python, "-W", "error", "-W", workers, str(source)], cwd=folder, env=environment, check=True)
     return len(parts)
 
 

@@ -10,6 +10,7 @@ export XDG_CACHE_HOME
 mldf bench p.mldf -p "$chain" --hash --codegen off >off.txt || complain 'bench --codegen off fails'
 check test ! -e cache
 mldf bench p.mldf -p "$chain" --hash --codegen wait --explain >wait.txt 2>messages || complain 'bench --codegen wait fails'
+drop_progress messages
 check test ! -s messages
 grep '^batch' off.txt >want
 grep '^batch' wait.txt >got

@@ -25,11 +25,12 @@ interrupt extract a.mldf -o out/x
 interrupt split a.mldf -o out/{:05d}.mldf --count 5
 # What is printed, to a pipe that nobody empties.
 python3 - "$MLDF" >result 2>messages <<'END'
-import signal, subprocess, sys, time
+import signal, subprocess, sys
+import signals
 p = subprocess.Popen([sys.argv[1], "cat", "a.mldf"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 p.stdout.read(1)
 p.send_signal(signal.SIGINT)
-_, said = p.communicate(timeout=20)
+_, said = p.communicate(timeout=signals.HANG)
 print(p.returncode, said.decode().strip())
 END
 check grep -qx '130 mldf cat: interrupted' result
@@ -38,18 +39,20 @@ for words in 'pack a.csv -o -' 'convert a.mldf --to tar -o -' 'merge a.mldf -o -
     # shellcheck disable=SC2086
     python3 - "$MLDF" $words >result 2>messages <<'END'
 import os, signal, subprocess, sys
+import signals
 read, write = os.pipe()
 p = subprocess.Popen(sys.argv[1:], stdout=write, stderr=subprocess.PIPE)
 os.close(write)
 os.read(read, 1)
 p.send_signal(signal.SIGINT)
-_, said = p.communicate(timeout=20)
+_, said = p.communicate(timeout=signals.HANG)
 print(p.returncode, "interrupted" in said.decode())
 END
     check grep -qx '130 True' result
     # shellcheck disable=SC2086
     { mldf $words 2>messages; echo $? >result; } | head -c 1 >first
     check grep -qx 141 result
+    drop_progress messages
     check test "$(grep -c -v warning messages)" = 0
 done
 # A source that never ends.
@@ -71,15 +74,11 @@ if ! truncate -s 1T nothing.mldf 2>/dev/null; then
     echo 130 >result # this file system has no such files
 else
     python3 - "$MLDF" >result 2>messages <<'END'
-import signal, subprocess, sys, time
+import subprocess, sys
+import signals
 p = subprocess.Popen([sys.argv[1], "repair", "nothing.mldf", "-o", "out/mended.mldf"])
-time.sleep(1)
-p.send_signal(signal.SIGINT)
-try:
-    print(p.wait(timeout=20))
-except subprocess.TimeoutExpired:
-    p.kill()
-    print("goes on")
+signals.until(lambda: signals.worked(p, 0.5), p)
+print(signals.end(p))
 END
 fi
 rm -f nothing.mldf

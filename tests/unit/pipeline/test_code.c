@@ -308,7 +308,7 @@ static code_state plan_once(struct arrays *all, const char *folder, const char *
     mldf_context *context = make_context(folder, compiler, w);
     struct plan_options options = {.context = context, .codegen = codegen}, reference = {.reference = true};
     code_state state = CODE_OFF;
-    if (strstr(compiler ? compiler : "", "hang"))
+    if (compiler && strstr(strrchr(compiler, '/') ? strrchr(compiler, '/') : compiler, "hang"))
         context->compile_limit_ms = 400;
     CHECK_STATUS(MLDF_OK, arrays_plan(all, chain, &reference, &plain, &err), &err);
     CHECK_STATUS(MLDF_OK, arrays_plan(all, chain, &options, &plan, &err), &err);
@@ -572,16 +572,20 @@ static void plans_end_while_they_compile(void) {
     arrays_end(&all);
 }
 
-/* The child has the plan's memory but not its thread. */
+/* The child has the plan's memory but not its thread, which waits for the compiler then: a sanitizer's malloc is not made for a fork in the
+ * middle of another thread's. */
 static void plans_end_in_a_forked_child(void) {
     struct arrays all;
     struct warnings w;
     struct plan *plan;
     mldf_error err;
+    char text[512];
     REQUIRE(arrays_begin(&all, 5));
-    mldf_context *context = make_context(NULL, script("slow2", "#!/bin/sh\nsleep 3000\n"), &w);
+    snprintf(text, sizeof text, "#!/bin/sh\n: >'%s'\nsleep 3000\n", check_tmp("runs"));
+    mldf_context *context = make_context(NULL, script("slow2", text), &w);
     struct plan_options options = {.context = context};
     CHECK_STATUS(MLDF_OK, arrays_plan(&all, chain, &options, &plan, &err), &err);
+    CHECK_SOON(access(check_tmp("runs"), F_OK) == 0);
     pid_t child = fork();
     if (child == 0) {
         alarm(300); /* a hang ends here */
