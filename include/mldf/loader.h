@@ -173,7 +173,8 @@ MLDF_API void mldf_batch_release(mldf_batch *batch);
 
 /* ---- State ------------------------------------------------------------------------------------------------------------------- */
 
-/* The consumed position (of batches that next handed out) as JSON, below 1 kB, equal on all ranks. Appended. */
+/* The consumed position (of batches that next handed out) as JSON, below 1 kB, equal on all ranks. Appended. The first call, or the first
+ * restore, reads a few samples, by which the state knows the dataset again. */
 MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 /* Goes on where the state was taken: also with other threads, ranks, batch sizes. A window of buckets that was begun is finished as it was
  * planned, split among the ranks of now; another batch size or budget counts from the next window on. MLDF_E_STATE with the reason when the

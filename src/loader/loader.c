@@ -171,7 +171,7 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
     if (status >= 0)
         status = find_bucket_output(loader, err);
     if (status >= 0)
-        status = mldfi_identity_gather(&loader->dataset, &loader->identity, err);
+        status = mldfi_identity_new(&loader->identity, err);
     if (status >= 0)
         status = mldfi_batch_pool_new(loader->plan, o->want_index, o->want_valid, o->memory, 4, &loader->pool, err);
     if (status >= 0)
@@ -191,6 +191,7 @@ static void destroy(mldf_loader *loader) {
     mldf_order_free(loader->made);
     mldfi_direct_end(loader);
     mldfi_dataset_free(&loader->dataset);
+    mldfi_identity_free(loader->identity);
     pthread_cond_destroy(&loader->work);
     pthread_cond_destroy(&loader->ready);
     pthread_cond_destroy(&loader->quiet);

@@ -86,19 +86,12 @@ mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeli
 /* ---- Which samples they are (identity.c) -------------------------------------------------------------------------------- */
 
 struct json;
-enum { IDENTITY_FIELDS = 4, IDENTITY_NAME = 41, IDENTITY_HASH = 18 };
-struct identity_field {
-    char name[IDENTITY_NAME];
-    char hash[IDENTITY_HASH]; /* a letter and 16 hexadecimal digits */
-};
-struct identity {
-    char keys[IDENTITY_HASH]; /* "": no keys */
-    struct identity_field fields[IDENTITY_FIELDS];
-    size_t count;
-};
-mldf_status mldfi_identity_gather(const struct dataset *dataset, struct identity *out, mldf_error *err);
+/* Samples are read for it when the first state is taken or loaded, not before. */
+struct identity;
+mldf_status mldfi_identity_new(struct identity **out, mldf_error *err);
+void mldfi_identity_free(struct identity *identity);
 /* Members of the state's object, each with a comma in front. */
-mldf_status mldfi_identity_write(const struct identity *identity, mldf_buffer *out, mldf_error *err);
+mldf_status mldfi_identity_write(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 /* MLDF_E_STATE: the state is of other samples. A warning where that cannot be told. */
 mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *json, mldf_error *err);
 
@@ -341,7 +334,7 @@ struct mldf_loader {
     bool measures;  /* an output has lengths */
     bool pairs;
     struct dataset dataset;
-    struct identity identity;
+    struct identity *identity;
     mldf_order *made;        /* own order, or NULL */
     const mldf_order *order; /* the one in use */
     uint64_t count;          /* positions of an epoch */
