@@ -238,6 +238,16 @@ struct series {
     struct bucket bucket;
 };
 
+/* The batches of an epoch, counted up to a position; what was counted last stays known. */
+struct bucket_count {
+    bool begun;
+    uint64_t epoch, window;
+    uint64_t at;      /* position; the epoch's end: done */
+    uint64_t batches; /* of the windows before */
+    struct worker *worker;
+    void *entries; /* of the window in hand */
+};
+
 struct worker;
 /* Positions of the next batch of this rank into job->slots; MLDF_END behind the last. */
 mldf_status mldfi_series_next(struct worker *worker, struct job *job, mldf_error *err);
@@ -245,8 +255,9 @@ mldf_status mldfi_series_begin(mldf_loader *loader, uint64_t epoch, uint64_t con
                                mldf_error *err);
 void mldfi_series_free(struct series *series);
 mldf_status mldfi_bucket_next(struct worker *worker, struct job *job, mldf_error *err);
-/* Batches of an epoch from its beginning. The worker is nobody else's. */
-mldf_status mldfi_bucket_count(struct worker *worker, uint64_t epoch, uint64_t *out, mldf_error *err);
+/* Batches of an epoch from its beginning; MLDF_AGAIN: the time has passed (deadline < 0: it never does), the next call goes on. */
+mldf_status mldfi_bucket_count(mldf_loader *loader, uint64_t epoch, double deadline, uint64_t *out, mldf_error *err);
+void mldfi_count_end(struct bucket_count *count);
 mldf_status mldfi_job_reserve(mldf_loader *loader, struct job *job, size_t count, mldf_error *err);
 /* Global batch in samples. */
 uint64_t mldfi_global_batch(const mldf_loader_options *options);
@@ -364,6 +375,7 @@ struct mldf_loader {
     struct prefetch prefetch;
 
     /* The caller's: */
+    struct bucket_count counting;
     bool begun, in_epoch;
     uint64_t epoch, consumed;
     struct bucket_span span;

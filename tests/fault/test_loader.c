@@ -359,6 +359,39 @@ static void cancel_from_another_thread_ends_the_wait(void) {
     }
 }
 
+/* The caller is held inside the count; a second count of the same epoch looks at no sample. */
+static void a_cancel_ends_a_count_and_what_was_counted_is_not_counted_again(void) {
+    mldf_loader_options o = basic(LISTS);
+    mldf_error err;
+    pthread_t thread;
+    uint64_t want = 0, got = 0;
+    calm();
+    o.threads = 0;
+    o.bucket_window = 40;
+    o.budget = 300;
+    mldf_loader *loader = files_loader(reader, &o);
+    held = true;
+    struct cancel cancel = {loader, true};
+    CHECK_EQ_INT(0, pthread_create(&thread, NULL, cancel_soon, &cancel));
+    CHECK_STATUS(MLDF_E_CANCELLED, mldf_loader_count_batches(loader, 0, -1, &want, &err), &err);
+    pthread_join(thread, NULL);
+    calm();
+    CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &want, &err), &err);
+    CHECK(!none_seen());
+    calm();
+    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &got, &err), &err);
+    CHECK_EQ_U64(want, got);
+    CHECK(none_seen());
+    broken_every = 16; /* a count that failed is not remembered */
+    CHECK_STATUS(MLDF_E_IO, mldf_loader_count_batches(loader, 1, -1, &got, &err), &err);
+    calm();
+    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &got, &err), &err);
+    CHECK_EQ_U64(want, got);
+    CHECK(!none_seen());
+    mldf_loader_free(loader);
+}
+
 /* Short epochs, left at random places, with slow samples, kept batches and cancels in between. */
 static void many_short_epochs_end_anywhere(void) {
     uint64_t dice = check_seed();
@@ -490,6 +523,7 @@ int main(int argc, char **argv) {
     RUN(a_state_that_failed_can_be_taken_again);
     RUN(every_allocation_may_fail);
     RUN(cancel_from_another_thread_ends_the_wait);
+    RUN(a_cancel_ends_a_count_and_what_was_counted_is_not_counted_again);
     RUN(many_short_epochs_end_anywhere);
     RUN(batches_are_released_on_other_threads);
     RUN(a_child_of_fork_gets_an_error_not_a_hang);
