@@ -202,8 +202,9 @@ int check_no_stdin(const struct invocation *invocation, size_t begin, size_t end
 /* Opens a file for reading with the invocation's secret; EXIT_FINE or the code to end with. */
 int open_reader(const struct invocation *invocation, const char *path, bool verify, mldf_reader **out);
 bool same_file(const char *a, const char *b);
-/* -f must not put OUT in the place of a file that the command reads: a source (where told), a key, a card, a schema. */
-int check_out_is_no_input(const struct invocation *invocation, const char *out, bool sources);
+/* -f must not put OUT in the place of a file that the command itself reads: a key, a card, a schema. The library, which reads the sources, sees
+ * to those. */
+int check_out_is_no_option(const struct invocation *invocation, const char *out);
 /* --encode and its like as the arguments of an image field; empty when none is given (picture_options.c). */
 int picture_arguments(const struct invocation *invocation, mldf_buffer *out);
 /* pack, append, repack: {written, skipped[], warnings[], bytes, seconds}, or a line of text. */

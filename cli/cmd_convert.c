@@ -100,8 +100,8 @@ static int run(struct invocation *v) {
     char *text = NULL;
     memset(&extras, 0, sizeof extras);
     int code = check_convert_output(v, out, to);
-    if (code == EXIT_FINE && option_given(v, "force"))
-        code = check_out_is_no_input(v, out, true);
+    if (code == EXIT_FINE)
+        code = check_out_is_no_option(v, out);
     if (code == EXIT_FINE)
         code = check_format(v, to);
     if (code == EXIT_FINE && !parse_on_error(v, &converting.skip_bad_samples))

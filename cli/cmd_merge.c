@@ -31,8 +31,8 @@ static int run(struct invocation *v) {
     int code = check_output(v, out);
     if (code == EXIT_FINE)
         code = check_no_stdin(v, 0, v->file_count);
-    if (code == EXIT_FINE && option_given(v, "force"))
-        code = check_out_is_no_input(v, out, true);
+    if (code == EXIT_FINE)
+        code = check_out_is_no_option(v, out);
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &merging.writer, &extras);
     if (code == EXIT_FINE)

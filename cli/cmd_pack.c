@@ -113,8 +113,8 @@ static int run(struct invocation *v) {
     const char *out = option_value(v, "o");
     memset(&texts, 0, sizeof texts);
     int code = check_output(v, out);
-    if (code == EXIT_FINE && option_given(v, "force"))
-        code = check_out_is_no_input(v, out, true);
+    if (code == EXIT_FINE)
+        code = check_out_is_no_option(v, out);
     if (code == EXIT_FINE)
         code = read_options(v, &packing, &texts);
     if (code == EXIT_FINE)

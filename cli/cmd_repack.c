@@ -33,8 +33,8 @@ static int run(struct invocation *v) {
     pack_report_begin(&report, v);
     memset(&extras, 0, sizeof extras);
     int code = check_no_stdin(v, 0, 1);
-    if (code == EXIT_FINE && option_given(v, "force"))
-        code = check_out_is_no_input(v, out, false);
+    if (code == EXIT_FINE)
+        code = check_out_is_no_option(v, out);
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &repacking.writer, &extras);
     if (code == EXIT_FINE)

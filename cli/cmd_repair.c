@@ -73,7 +73,7 @@ static int run(struct invocation *v) {
         report_foreign(v, path, NULL, "only MLDF files are mended; convert --on-error=skip saves what is whole") !=
             EXIT_FINE)
         return EXIT_USAGE;
-    if (option_given(v, "force") && check_out_is_no_input(v, out, true) != EXIT_FINE)
+    if (check_out_is_no_option(v, out) != EXIT_FINE)
         return EXIT_USAGE;
     if (!parse_threads(v, &repairing.threads))
         return EXIT_USAGE;

@@ -86,8 +86,8 @@ static int run(struct invocation *v) {
     memset(&extras, 0, sizeof extras);
     memset(&choice, 0, sizeof choice);
     int code = check_output(v, out);
-    if (code == EXIT_FINE && option_given(v, "force"))
-        code = check_out_is_no_input(v, out, true);
+    if (code == EXIT_FINE)
+        code = check_out_is_no_option(v, out);
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &selecting.writer, &extras);
     if (code == EXIT_FINE)

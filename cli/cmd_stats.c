@@ -258,8 +258,12 @@ static int check_svg(const struct invocation *v, const char *path) {
     struct stat st;
     if (path && strcmp(path, "-") == 0)
         return v->json ? usage_error(v, "--json and --svg - would both write to standard output") : EXIT_FINE;
-    if (path && option_given(v, "force"))
-        return check_out_is_no_input(v, path, true);
+    if (path && option_given(v, "force")) {
+        /* The drawing is written here, not by the library, which guards its own targets. */
+        if (same_file(path, v->files[0]))
+            return usage_error(v, "%s is the same file as %s, which is read and not replaced", path, v->files[0]);
+        return check_out_is_no_option(v, path);
+    }
     if (!path || lstat(path, &st) != 0)
         return EXIT_FINE;
     return complain(v, EXIT_ENVIRONMENT, "%s exists; it is only replaced on request", path);

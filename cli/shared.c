@@ -33,13 +33,10 @@ bool same_file(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-int check_out_is_no_input(const struct invocation *v, const char *out, bool sources) {
+int check_out_is_no_option(const struct invocation *v, const char *out) {
     static const char *const inputs[] = {"schema", "card", "encrypt", "key", "passphrase-file"};
-    if (!out || strcmp(out, "-") == 0)
+    if (!out || strcmp(out, "-") == 0 || !option_given(v, "force"))
         return EXIT_FINE;
-    for (size_t i = 0; sources && i < v->file_count; i++)
-        if (same_file(out, v->files[i]))
-            return usage_error(v, "%s is the same file as %s, which is read and not replaced", out, v->files[i]);
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         const char *path = option_value(v, inputs[i]);
         if (path && same_file(out, path))

@@ -55,8 +55,6 @@ static int run(struct invocation *v) {
         return usage_error(v, "--v1 and --v2 cannot be given together");
     if (strcmp(v->files[1], "-") == 0)
         return usage_error(v, "a TBL file is not written to standard output: its index comes first");
-    if (option_given(v, "force") && same_file(v->files[0], v->files[1]))
-        return usage_error(v, "%s is read and not replaced: give another name for OUT.tbl", v->files[0]);
     if ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||
         (created && !parse_count(v, "--created", created, &converting.created)))
         return EXIT_USAGE;

@@ -143,8 +143,10 @@ MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer 
 MLDF_API mldf_status mldf_loader_begin(mldf_loader *loader, uint64_t epoch, uint64_t consumed, mldf_error *err);
 /* Batches of one epoch for this rank, from its beginning; with buckets by budget an upper bound. */
 MLDF_API uint64_t mldf_loader_batch_count(const mldf_loader *loader);
-/* The same, exactly: with buckets by budget the lengths of all samples are looked at, on this thread; epochs differ. */
-MLDF_API mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, uint64_t *out, mldf_error *err);
+/* The same, exactly: with buckets by budget the lengths of all samples are looked at, on this thread; epochs differ. timeout_ms >= 0:
+ * MLDF_AGAIN when it has passed; a call with the same epoch goes on. A cancel ends it, as it ends next. What was counted last stays known. */
+MLDF_API mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
+                                               mldf_error *err);
 /* The next batch, to be released by the caller. MLDF_END once at the end of the epoch. timeout_ms >= 0: MLDF_AGAIN when it has passed;
  * nothing is lost. After an error (a bad sample, raised) the next call goes on with the next batch. */
 MLDF_API mldf_status mldf_loader_next(mldf_loader *loader, int timeout_ms, mldf_batch **out, mldf_error *err);
@@ -173,7 +175,8 @@ MLDF_API void mldf_batch_release(mldf_batch *batch);
 
 /* ---- State ------------------------------------------------------------------------------------------------------------------- */
 
-/* The consumed position (of batches that next handed out) as JSON, below 1 kB, equal on all ranks. Appended. */
+/* The consumed position (of batches that next handed out) as JSON, below 1 kB, equal on all ranks. Appended. The first call, or the first
+ * restore, reads a few samples, by which the state knows the dataset again. */
 MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 /* Goes on where the state was taken: also with other threads, ranks, batch sizes. A window of buckets that was begun is finished as it was
  * planned, split among the ranks of now; another batch size or budget counts from the next window on. MLDF_E_STATE with the reason when the

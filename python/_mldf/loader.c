@@ -228,7 +228,7 @@ static PyObject *loader_count(PyObject *object, PyObject *ignored) {
     return PyLong_FromUnsignedLongLong(mldf_loader_batch_count(self->loader));
 }
 
-/* count_batches(epoch): exactly, which takes a look at every sample where a budget cuts batches. */
+/* count_batches(epoch): exactly, which takes a look at every sample where a budget cuts batches; signals are heard meanwhile. */
 static PyObject *loader_count_batches(PyObject *object, PyObject *number) {
     struct loader *self = (struct loader *)object;
     unsigned long long epoch = PyLong_AsUnsignedLongLong(number);
@@ -237,10 +237,17 @@ static PyObject *loader_count_batches(PyObject *object, PyObject *number) {
     mldf_status status;
     if (PyErr_Occurred() || !loader_enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = mldf_loader_count_batches(self->loader, epoch, &count, &err);
-    Py_END_ALLOW_THREADS
+    do {
+        Py_BEGIN_ALLOW_THREADS
+        status = mldf_loader_count_batches(self->loader, epoch, WAKE_MS, &count, &err);
+        Py_END_ALLOW_THREADS
+    } while (status == MLDF_AGAIN && PyErr_CheckSignals() == 0);
+    bool closing = self->closing;
     loader_leave(self);
+    if (PyErr_Occurred())
+        return NULL;
+    if (closing)
+        return raise_status(state_of_self(object), MLDF_E_STATE, "this loader was closed while it was waited for");
     return status < 0 ? raise_error(state_of_self(object), &err) : PyLong_FromUnsignedLongLong(count);
 }
 

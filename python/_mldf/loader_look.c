@@ -32,9 +32,12 @@ static PyObject *text_of(PyObject *object, mldf_status (*write)(const mldf_loade
     mldf_buffer text = MLDF_BUFFER_INIT;
     mldf_error err;
     PyObject *out = NULL;
+    mldf_status status;
     if (!loader_enter(self))
         return NULL;
-    mldf_status status = write(self->loader, &text, &err);
+    Py_BEGIN_ALLOW_THREADS /* the first state reads samples */
+    status = write(self->loader, &text, &err);
+    Py_END_ALLOW_THREADS
     loader_leave(self);
     if (status < 0)
         raise_error(state_of_self(object), &err);

@@ -71,19 +71,10 @@ const struct field_type mldfi_type_bytes = {
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
-/* Two keys of one object need two colons: most values are checked without a tree. */
-static bool may_have_twins(const char *text, size_t bytes) {
-    const char *first = bytes ? memchr(text, ':', bytes) : NULL;
-    return first && memchr(first + 1, ':', bytes - (size_t)(first + 1 - text));
-}
-
 /* The parser counts from the text's first byte; an mldf_error's offset counts in a file. */
 static mldf_status validate_json(const void *text, uint64_t bytes, mldf_status bad, mldf_error *err) {
     mldf_error why;
-    struct json tree = {0};
-    mldf_status status = may_have_twins(text, (size_t)bytes) ? mldfi_json_parse(&tree, text, (size_t)bytes, &why)
-                                                             : mldfi_json_validate(text, (size_t)bytes, &why);
-    mldfi_json_free(&tree);
+    mldf_status status = mldfi_json_validate_strict(text, (size_t)bytes, &why);
     if (status == MLDF_E_SYNTAX)
         return mldfi_fail(err, bad, "the value is not JSON, at its byte %" PRIu64 ": %s", why.offset, why.message);
     if (status < 0 && err)

@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "loader/loader.h"
+#include "os/file.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/random.h"
+
+enum { COUNT_SOME = 16 }; /* samples between two looks at the clock */
 
 /* ---- Planning a window -------------------------------------------------------------------------------------------------------- */
 
@@ -232,27 +235,82 @@ mldf_status mldfi_bucket_next(struct worker *worker, struct job *job, mldf_error
 
 /* ---- Counting ------------------------------------------------------------------------------------------------------------------ */
 
-/* The plan of every window is made once more, and forgotten. */
-mldf_status mldfi_bucket_count(struct worker *worker, uint64_t epoch, uint64_t *out, mldf_error *err) {
-    const mldf_loader *loader = worker->loader;
+/* What was counted stays. */
+static void free_tools(struct bucket_count *count) {
+    if (count->worker)
+        mldfi_crew_worker_end(count->worker);
+    free(count->worker);
+    free(count->entries);
+    count->worker = NULL;
+    count->entries = NULL;
+}
+
+void mldfi_count_end(struct bucket_count *count) {
+    free_tools(count);
+    *count = (struct bucket_count){0};
+}
+
+static mldf_status begin_count(mldf_loader *loader, uint64_t epoch, mldf_error *err) {
+    struct bucket_count *count = &loader->counting;
+    uint64_t window = loader->series.bucket.window;
+    mldfi_count_end(count);
+    count->epoch = epoch;
+    count->window = window < loader->count ? window : loader->count;
+    count->entries = mldfi_alloc_zero((size_t)count->window + 1, sizeof(struct entry), err);
+    count->worker = mldfi_alloc_zero(1, sizeof *count->worker, err); /* the others may be at work */
+    count->begun = true;
+    return count->entries && count->worker ? mldfi_crew_worker_begin(loader, count->worker, err) : MLDF_E_MEMORY;
+}
+
+/* The window that ends here is planned once more, and forgotten. */
+static mldf_status count_window(mldf_loader *loader, uint64_t begin, mldf_error *err) {
+    struct bucket_count *count = &loader->counting;
     const mldf_loader_options *o = &loader->options;
     const struct bucket *plan = &loader->series.bucket;
-    uint64_t window = plan->window < loader->count ? plan->window : loader->count;
     struct bucket bucket = {.window = plan->window, .output = plan->output, .of = plan->of, .inner = plan->inner};
-    struct entry *entries = mldfi_alloc_zero((size_t)window + 1, sizeof *entries, err);
-    mldf_status status = entries ? MLDF_OK : MLDF_E_MEMORY;
-    *out = 0;
-    for (uint64_t at = 0; at < loader->count && status >= 0; at = bucket.span.end) {
-        uint64_t end = loader->count - at < window ? loader->count : at + window;
-        bucket.span = (struct bucket_span){at, end, mldfi_global_batch(o), o->budget, o->world_size};
-        status = measure(worker, epoch, &bucket.span, false, entries, err);
-        if (status < 0)
-            break;
-        qsort(entries, (size_t)(end - at), sizeof *entries, by_length);
-        status = cut(&bucket, entries, (size_t)(end - at), err);
-        *out += o->last == MLDF_LAST_DROP ? bucket.full : bucket.batch_count;
-    }
+    bucket.span = (struct bucket_span){begin, count->at, mldfi_global_batch(o), o->budget, o->world_size};
+    qsort(count->entries, (size_t)(count->at - begin), sizeof(struct entry), by_length);
+    mldf_status status = cut(&bucket, count->entries, (size_t)(count->at - begin), err);
+    count->batches += o->last == MLDF_LAST_DROP ? bucket.full : bucket.batch_count;
     free(bucket.cuts);
-    free(entries);
     return status;
+}
+
+static mldf_status count_some(mldf_loader *loader, mldf_error *err) {
+    struct bucket_count *count = &loader->counting;
+    uint64_t begin = count->at / count->window * count->window;
+    uint64_t end = loader->count - begin < count->window ? loader->count : begin + count->window;
+    struct bucket_span some = {.begin = count->at, .end = end - count->at < COUNT_SOME ? end : count->at + COUNT_SOME};
+    mldf_status status =
+        measure(count->worker, count->epoch, &some, false, (struct entry *)count->entries + (count->at - begin), err);
+    count->at = some.end;
+    return status >= 0 && count->at == end ? count_window(loader, begin, err) : status;
+}
+
+static bool is_cancelled(mldf_loader *loader) {
+    pthread_mutex_lock(&loader->lock);
+    bool cancelled = loader->cancelled;
+    pthread_mutex_unlock(&loader->lock);
+    return cancelled;
+}
+
+mldf_status mldfi_bucket_count(mldf_loader *loader, uint64_t epoch, double deadline, uint64_t *out, mldf_error *err) {
+    struct bucket_count *count = &loader->counting;
+    mldf_status status = MLDF_OK;
+    if (!count->begun || count->epoch != epoch)
+        status = begin_count(loader, epoch, err);
+    while (status >= 0 && count->at < loader->count) {
+        if (is_cancelled(loader))
+            return mldfi_fail(err, MLDF_E_CANCELLED, "the loader was cancelled");
+        status = count_some(loader, err);
+        if (status >= 0 && count->at < loader->count && deadline >= 0 && mldfi_time() >= deadline)
+            return MLDF_AGAIN;
+    }
+    if (status < 0) {
+        mldfi_count_end(count);
+        return status;
+    }
+    free_tools(count);
+    *out = count->batches;
+    return MLDF_OK;
 }

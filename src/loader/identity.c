@@ -7,7 +7,9 @@
  * Keys say it best: where both sides have them, nothing else is looked at. Values are compared field by field, as far as both sides have the
  * field as the same kind of thing; a picture, which may have been made smaller, counts only where there is nothing else. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -23,7 +25,28 @@ enum {
     PAYLOAD_SAMPLES = 3,   /* the first, the middle and the last */
     IN_ROW_MOST = 2,       /* fields */
     ENDS = 4096,           /* of a long value its length, its beginning and its end count */
-    VALUE_MOST = 64 << 20, /* fields with longer values are left out: the loader should be there soon */
+    VALUE_MOST = 64 << 20, /* fields with longer values are left out: a state should be there soon */
+    IDENTITY_FIELDS = 4,
+    IDENTITY_NAME = 41,
+    IDENTITY_HASH = 18,
+};
+
+struct identity_field {
+    char name[IDENTITY_NAME];
+    char hash[IDENTITY_HASH]; /* a letter and 16 hexadecimal digits */
+};
+
+struct hashes {
+    char keys[IDENTITY_HASH]; /* "": no keys */
+    struct identity_field fields[IDENTITY_FIELDS];
+    size_t count;
+};
+
+/* States are taken of a loader that is const. */
+struct identity {
+    pthread_mutex_t lock;
+    bool known; /* and then never written again */
+    struct hashes hashes;
 };
 
 /* ---- Hashing ---------------------------------------------------------------------------------------------------------------- */
@@ -174,7 +197,7 @@ static mldf_status hash_keys(const struct dataset *dataset, char out[IDENTITY_HA
 /* ---- Which fields ------------------------------------------------------------------------------------------------------------- */
 
 /* Up to `most` fields in all, of those for which want(letter) is true. */
-static mldf_status gather(const struct dataset *dataset, bool (*want)(char), size_t most, struct identity *out,
+static mldf_status gather(const struct dataset *dataset, bool (*want)(char), size_t most, struct hashes *out,
                           mldf_error *err) {
     const mldf_schema *schema = dataset->schema;
     for (size_t f = 0; f < mldf_schema_field_count(schema) && out->count < most; f++) {
@@ -197,7 +220,7 @@ static bool is_payload(char letter) {
     return !is_in_row(letter) && !is_picture(letter);
 }
 
-mldf_status mldfi_identity_gather(const struct dataset *dataset, struct identity *out, mldf_error *err) {
+static mldf_status gather_all(const struct dataset *dataset, struct hashes *out, mldf_error *err) {
     mldf_status status = hash_keys(dataset, out->keys, err);
     if (status >= 0)
         status = gather(dataset, is_in_row, IN_ROW_MOST, out, err);
@@ -208,48 +231,81 @@ mldf_status mldfi_identity_gather(const struct dataset *dataset, struct identity
     return status;
 }
 
+/* ---- When they are wanted -------------------------------------------------------------------------------------------------------- */
+
+mldf_status mldfi_identity_new(struct identity **out, mldf_error *err) {
+    *out = mldfi_alloc_zero(1, sizeof **out, err);
+    if (!*out)
+        return MLDF_E_MEMORY;
+    pthread_mutex_init(&(*out)->lock, NULL);
+    return MLDF_OK;
+}
+
+void mldfi_identity_free(struct identity *identity) {
+    if (!identity)
+        return;
+    pthread_mutex_destroy(&identity->lock);
+    free(identity);
+}
+
+/* *out is borrowed from the loader. */
+static mldf_status know(const mldf_loader *loader, const struct hashes **out, mldf_error *err) {
+    struct identity *identity = loader->identity;
+    mldf_status status = MLDF_OK;
+    pthread_mutex_lock(&identity->lock);
+    if (!identity->known) {
+        memset(&identity->hashes, 0, sizeof identity->hashes);
+        status = gather_all(&loader->dataset, &identity->hashes, err);
+        identity->known = status >= 0;
+    }
+    pthread_mutex_unlock(&identity->lock);
+    *out = &identity->hashes;
+    return status;
+}
+
 /* ---- In the state ---------------------------------------------------------------------------------------------------------------- */
 
-mldf_status mldfi_identity_write(const struct identity *identity, mldf_buffer *out, mldf_error *err) {
-    mldf_status status = MLDF_OK;
-    if (identity->keys[0])
-        status = mldfi_buffer_printf(out, err, ",\"keys\":\"%s\"", identity->keys);
-    for (size_t i = 0; i < identity->count && status >= 0; i++) {
-        const struct identity_field *field = &identity->fields[i];
+mldf_status mldfi_identity_write(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {
+    const struct hashes *own;
+    mldf_status status = know(loader, &own, err);
+    if (status >= 0 && own->keys[0])
+        status = mldfi_buffer_printf(out, err, ",\"keys\":\"%s\"", own->keys);
+    for (size_t i = 0; status >= 0 && i < own->count; i++) {
+        const struct identity_field *field = &own->fields[i];
         status = mldfi_buffer_printf(out, err, "%s", i ? "," : ",\"values\":{");
         if (status >= 0)
             status = mldfi_json_append_string(out, field->name, strlen(field->name), err);
         if (status >= 0)
             status = mldfi_buffer_printf(out, err, ":\"%s\"", field->hash);
     }
-    return status >= 0 && identity->count ? mldf_buffer_append(out, "}", 1, err) : status;
+    return status >= 0 && own->count ? mldf_buffer_append(out, "}", 1, err) : status;
 }
 
 /* The hash of a field here; MLDF_END: there is none to compare. */
-static mldf_status find_own(const mldf_loader *loader, const struct json_node *node, struct identity_field *out,
-                            mldf_error *err) {
+static mldf_status find_own(const mldf_loader *loader, const struct hashes *hashes, const struct json_node *node,
+                            struct identity_field *out, mldf_error *err) {
     if (node->kind != MLDFI_JSON_STRING || node->text_bytes != IDENTITY_HASH - 1 || node->key_bytes >= IDENTITY_NAME)
         return MLDF_END;
     char name[IDENTITY_NAME];
     memcpy(name, node->key, node->key_bytes);
     name[node->key_bytes] = 0;
-    for (size_t i = 0; i < loader->identity.count; i++)
-        if (strcmp(loader->identity.fields[i].name, name) == 0) {
-            *out = loader->identity.fields[i];
+    for (size_t i = 0; i < hashes->count; i++)
+        if (strcmp(hashes->fields[i].name, name) == 0) {
+            *out = hashes->fields[i];
             return node->text[0] == out->hash[0] ? MLDF_OK : MLDF_END;
         }
     mldf_status status = hash_field(&loader->dataset, name, out, err);
     return status == MLDF_OK && node->text[0] != out->hash[0] ? MLDF_END : status;
 }
 
-static mldf_status check_values(const mldf_loader *loader, const struct json *json, uint32_t at, bool pictures,
-                                size_t *compared, mldf_error *err) {
+static mldf_status check_values(const mldf_loader *loader, const struct hashes *hashes, const struct json *json,
+                                uint32_t at, bool pictures, size_t *compared, mldf_error *err) {
     for (uint32_t i = mldfi_json_first(json, at); i < json->nodes[at].next; i = json->nodes[i].next) {
         const struct json_node *node = &json->nodes[i];
         struct identity_field own;
         if (node->kind == MLDFI_JSON_STRING && node->text_bytes > 0 && is_picture(node->text[0]) != pictures)
             continue;
-        mldf_status status = find_own(loader, node, &own, err);
+        mldf_status status = find_own(loader, hashes, node, &own, err);
         if (status < 0)
             return status;
         if (status == MLDF_END)
@@ -267,9 +323,15 @@ static mldf_status check_values(const mldf_loader *loader, const struct json *js
 
 mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *json, mldf_error *err) {
     uint32_t keys = mldfi_json_find(json, 0, "keys"), values = mldfi_json_find(json, 0, "values");
+    const struct hashes *own;
     size_t compared = 0;
-    if (keys != UINT32_MAX && loader->identity.keys[0]) {
-        if (mldfi_json_is_text(json, keys, loader->identity.keys))
+    if (keys == UINT32_MAX && values == UINT32_MAX)
+        return MLDF_OK;
+    mldf_status status = know(loader, &own, err);
+    if (status < 0)
+        return status;
+    if (keys != UINT32_MAX && own->keys[0]) {
+        if (mldfi_json_is_text(json, keys, own->keys))
             return MLDF_OK;
         return mldfi_fail(err, MLDF_E_STATE,
                           "the state was taken of other samples: their keys were others than here; to load it all "
@@ -278,9 +340,9 @@ mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *j
     if (values == UINT32_MAX || json->nodes[values].kind != MLDFI_JSON_OBJECT ||
         loader->dataset.first[loader->dataset.count] == 0)
         return MLDF_OK;
-    mldf_status status = check_values(loader, json, values, false, &compared, err);
+    status = check_values(loader, own, json, values, false, &compared, err);
     if (status >= 0 && !compared)
-        status = check_values(loader, json, values, true, &compared, err);
+        status = check_values(loader, own, json, values, true, &compared, err);
     if (status >= 0 && !compared && json->nodes[values].count)
         mldfi_warn(loader->options.context,
                    "whether the state was taken of these samples cannot be told: it knows none "

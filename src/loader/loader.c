@@ -171,7 +171,7 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
     if (status >= 0)
         status = find_bucket_output(loader, err);
     if (status >= 0)
-        status = mldfi_identity_gather(&loader->dataset, &loader->identity, err);
+        status = mldfi_identity_new(&loader->identity, err);
     if (status >= 0)
         status = mldfi_batch_pool_new(loader->plan, o->want_index, o->want_valid, o->memory, 4, &loader->pool, err);
     if (status >= 0)
@@ -184,6 +184,7 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
 static void destroy(mldf_loader *loader) {
     mldfi_crew_free(loader);
     mldfi_prefetch_end(loader);
+    mldfi_count_end(&loader->counting);
     mldfi_series_free(&loader->series);
     mldfi_batch_pool_close(loader->pool);
     mldfi_plan_free(loader->plan);
@@ -191,6 +192,7 @@ static void destroy(mldf_loader *loader) {
     mldf_order_free(loader->made);
     mldfi_direct_end(loader);
     mldfi_dataset_free(&loader->dataset);
+    mldfi_identity_free(loader->identity);
     pthread_cond_destroy(&loader->work);
     pthread_cond_destroy(&loader->ready);
     pthread_cond_destroy(&loader->quiet);
@@ -287,7 +289,8 @@ uint64_t mldf_loader_batch_count(const mldf_loader *loader) {
     return whole * (window / global + (!drop && window % global != 0)) + rest / global + (!drop && rest % global != 0);
 }
 
-mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, uint64_t *out, mldf_error *err) {
+mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
+                                      mldf_error *err) {
     mldf_status status = mldfi_loader_check(loader, "count_batches", err);
     if (status < 0)
         return status;
@@ -296,10 +299,5 @@ mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, uint6
     *out = mldf_loader_batch_count(loader);
     if (!loader->series.bucket.window || !loader->options.budget)
         return MLDF_OK;
-    struct worker worker = {0}; /* the others may be at work */
-    status = mldfi_crew_worker_begin(loader, &worker, err);
-    if (status >= 0)
-        status = mldfi_bucket_count(&worker, epoch, out, err);
-    mldfi_crew_worker_end(&worker);
-    return status < 0 ? status : MLDF_OK;
+    return mldfi_bucket_count(loader, epoch, timeout_ms < 0 ? -1 : mldfi_time() + timeout_ms / 1000.0, out, err);
 }

@@ -86,19 +86,12 @@ mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeli
 /* ---- Which samples they are (identity.c) -------------------------------------------------------------------------------- */
 
 struct json;
-enum { IDENTITY_FIELDS = 4, IDENTITY_NAME = 41, IDENTITY_HASH = 18 };
-struct identity_field {
-    char name[IDENTITY_NAME];
-    char hash[IDENTITY_HASH]; /* a letter and 16 hexadecimal digits */
-};
-struct identity {
-    char keys[IDENTITY_HASH]; /* "": no keys */
-    struct identity_field fields[IDENTITY_FIELDS];
-    size_t count;
-};
-mldf_status mldfi_identity_gather(const struct dataset *dataset, struct identity *out, mldf_error *err);
+/* Samples are read for it when the first state is taken or loaded, not before. */
+struct identity;
+mldf_status mldfi_identity_new(struct identity **out, mldf_error *err);
+void mldfi_identity_free(struct identity *identity);
 /* Members of the state's object, each with a comma in front. */
-mldf_status mldfi_identity_write(const struct identity *identity, mldf_buffer *out, mldf_error *err);
+mldf_status mldfi_identity_write(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 /* MLDF_E_STATE: the state is of other samples. A warning where that cannot be told. */
 mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *json, mldf_error *err);
 
@@ -245,6 +238,16 @@ struct series {
     struct bucket bucket;
 };
 
+/* The batches of an epoch, counted up to a position; what was counted last stays known. */
+struct bucket_count {
+    bool begun;
+    uint64_t epoch, window;
+    uint64_t at;      /* position; the epoch's end: done */
+    uint64_t batches; /* of the windows before */
+    struct worker *worker;
+    void *entries; /* of the window in hand */
+};
+
 struct worker;
 /* Positions of the next batch of this rank into job->slots; MLDF_END behind the last. */
 mldf_status mldfi_series_next(struct worker *worker, struct job *job, mldf_error *err);
@@ -252,8 +255,9 @@ mldf_status mldfi_series_begin(mldf_loader *loader, uint64_t epoch, uint64_t con
                                mldf_error *err);
 void mldfi_series_free(struct series *series);
 mldf_status mldfi_bucket_next(struct worker *worker, struct job *job, mldf_error *err);
-/* Batches of an epoch from its beginning. The worker is nobody else's. */
-mldf_status mldfi_bucket_count(struct worker *worker, uint64_t epoch, uint64_t *out, mldf_error *err);
+/* Batches of an epoch from its beginning; MLDF_AGAIN: the time has passed (deadline < 0: it never does), the next call goes on. */
+mldf_status mldfi_bucket_count(mldf_loader *loader, uint64_t epoch, double deadline, uint64_t *out, mldf_error *err);
+void mldfi_count_end(struct bucket_count *count);
 mldf_status mldfi_job_reserve(mldf_loader *loader, struct job *job, size_t count, mldf_error *err);
 /* Global batch in samples. */
 uint64_t mldfi_global_batch(const mldf_loader_options *options);
@@ -341,7 +345,7 @@ struct mldf_loader {
     bool measures;  /* an output has lengths */
     bool pairs;
     struct dataset dataset;
-    struct identity identity;
+    struct identity *identity;
     mldf_order *made;        /* own order, or NULL */
     const mldf_order *order; /* the one in use */
     uint64_t count;          /* positions of an epoch */
@@ -371,6 +375,7 @@ struct mldf_loader {
     struct prefetch prefetch;
 
     /* The caller's: */
+    struct bucket_count counting;
     bool begun, in_epoch;
     uint64_t epoch, consumed;
     struct bucket_span span;

@@ -55,7 +55,7 @@ mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_
                                      (unsigned long long)loader->options.seed, codecs);
     }
     if (status >= 0)
-        status = mldfi_identity_write(&loader->identity, out, err);
+        status = mldfi_identity_write(loader, out, err);
     if (status >= 0 && loader->span.end > loader->span.begin)
         status = write_bucket(loader, out, err);
     if (status >= 0)

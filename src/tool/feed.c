@@ -42,6 +42,13 @@ mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size
     return MLDF_OK;
 }
 
+mldf_status mldfi_feed_guard(struct feed *feed, const char *out, mldf_error *err) {
+    bool exists = false;
+    mldf_status status = strcmp(out, "-") == 0 ? MLDF_OK : mldfi_file_exists(out, &exists, err);
+    feed->target = feed->files.target = exists ? out : NULL;
+    return status;
+}
+
 void mldfi_feed_free(struct feed *feed) {
     if (feed->opened)
         for (size_t i = 0; i < feed->source_count; i++)
@@ -261,8 +268,8 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
     bool bad_row = is_row_error(status);
     if (status == MLDF_OK) {
         status = convert_row(feed, rows, &key, &key_bytes, err);
-        /* A file that a cell names may fail in any way: still only this row is bad. */
-        bad_row = status < 0 && status != MLDF_E_MEMORY && status != MLDF_E_CANCELLED;
+        /* A file that a cell names may fail in any way: still only this row is bad. One that is the target ends the run. */
+        bad_row = status < 0 && status != MLDF_E_MEMORY && status != MLDF_E_CANCELLED && !feed->files.target_named;
     }
     if (bad_row && feed->options->skip_bad_rows) {
         skip_row(feed, rows, err);

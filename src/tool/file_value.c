@@ -8,6 +8,7 @@
 
 #include "tool/convert.h"
 #include "tool/read_file.h"
+#include "tool/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -102,6 +103,10 @@ mldf_status mldfi_files_read(struct file_places *places, const char *text, size_
     if (status < 0)
         return status;
     const char *path = (const char *)places->path.data;
+    if (places->target && (status = mldfi_source_is_not_target(path, places->target, err)) < 0) {
+        places->target_named = true;
+        return status;
+    }
     status = mldfi_read_file(path, limit, out, err);
     if (status == MLDF_OK && picture)
         status = mldfi_picture_look(path, out->data, out->size, places->warn, places->warn_user, err);

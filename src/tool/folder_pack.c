@@ -7,6 +7,7 @@
 #include "tool/pack.h"
 #include "tool/picture.h"
 #include "tool/read_file.h"
+#include "tool/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/utf8.h"
@@ -47,6 +48,8 @@ static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_er
     mldf_status status = MLDF_OK;
     for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++)
         status = mldfi_folder_add(&run->list, feed->sources[i], run->count > 1, &hooks, err);
+    for (size_t i = 0; status == MLDF_OK && feed->target && i < run->list.count; i++)
+        status = mldfi_source_is_not_target(run->list.entries[i].path, feed->target, err);
     if (status == MLDF_OK && run->list.count == 0)
         status = mldfi_fail(err, MLDF_E_TYPE, "%s: there are no pictures in this folder", feed->sources[run->first]);
     if (status == MLDF_OK)

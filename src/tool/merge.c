@@ -8,6 +8,7 @@
 #include "tool/copy.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
+#include "tool/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/options.h"
@@ -233,6 +234,8 @@ mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *
     mldfi_watch_begin(&m.watch, &options->writer, "merge", MLDF_NONE);
     m.first = mldfi_alloc_zero(path_count + 1, sizeof *m.first, err);
     mldf_status status = m.first ? mldfi_check_output(out, options->writer.overwrite, err) : MLDF_E_MEMORY;
+    if (status == MLDF_OK)
+        status = mldfi_sources_are_not_target(paths, path_count, out, err);
     if (status == MLDF_OK)
         status = merge(&m, out, result, err);
     free(m.first);

@@ -116,6 +116,8 @@ static mldf_status pack_sources(const struct source_list *list, const char *out,
     mldf_schema *schema = NULL;
     struct feed feed;
     mldf_status status = mldfi_feed_begin(&feed, list->paths, list->count, options, err);
+    if (status == MLDF_OK)
+        status = mldfi_feed_guard(&feed, out, err);
     if (status == MLDF_OK) {
         feed.watch.now.bytes_total = total_bytes(list->paths, list->count);
         if (list->kind == SOURCE_FOLDERS)
@@ -143,8 +145,8 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "pack needs sources, a target, and options from MLDF_PACK_OPTIONS_INIT");
     mldf_status status = mldfi_sources_begin(&list, sources, source_count, options->format, err);
-    for (size_t i = 0; status == MLDF_OK && i < list.count; i++)
-        status = mldfi_source_is_not_target(list.paths[i], out, err);
+    if (status == MLDF_OK)
+        status = mldfi_sources_are_not_target(list.paths, list.count, out, err);
     if (status == MLDF_OK)
         status = check_options(&list, options, out, err);
     if (status == MLDF_OK)

@@ -37,6 +37,7 @@ struct feed {
     mldf_value *values;
     struct icc_set icc;
     struct file_places files;
+    const char *target;     /* a file that is going to be replaced, or NULL */
     const struct rows *row; /* in hand, for warnings about the files that it names */
 
     mldf_writer *writer;
@@ -58,6 +59,8 @@ struct feed {
 mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size_t source_count,
                              const mldf_pack_options *options, mldf_error *err);
 void mldfi_feed_free(struct feed *feed);
+/* No file that a folder holds or a table names may be `out`, which is going to be replaced. */
+mldf_status mldfi_feed_guard(struct feed *feed, const char *out, mldf_error *err);
 
 /* Fields for the names of colour profiles, where the schema wants these in the card. */
 mldf_status mldfi_feed_icc(struct feed *feed, mldf_schema *schema, mldf_error *err);

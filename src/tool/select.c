@@ -7,6 +7,7 @@
 #include "tool/copy.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
+#include "tool/source.h"
 #include "tool/where.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -111,6 +112,8 @@ mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_s
                           "select needs a reader, a target, and options from MLDF_SELECT_OPTIONS_INIT");
     struct selection s = {.reader = reader, .options = options, .writing = options->writer};
     mldf_status status = mldfi_check_output(out, options->writer.overwrite, err);
+    if (status == MLDF_OK)
+        status = mldfi_reader_is_not_target(reader, out, err);
     if (status == MLDF_OK)
         status = prepare(&s, err);
     if (status == MLDF_OK)

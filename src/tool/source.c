@@ -10,6 +10,8 @@
 
 #include "interop/tar.h"
 #include "interop/tbl.h"
+#include "os/target.h"
+#include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -113,13 +115,29 @@ mldf_status mldfi_sources_expand(struct source_list *list, const char *const *gi
     return status;
 }
 
+/* ---- What is read is not replaced ----------------------------------------------------------------------------------------- */
+
+static mldf_status refuse_target(const char *source, const char *out, mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is the same file as %s, which is read and not replaced", out, source);
+}
+
 mldf_status mldfi_source_is_not_target(const char *source, const char *out, mldf_error *err) {
     struct stat a, b;
     if (strcmp(source, "-") == 0 || strcmp(out, "-") == 0 || stat(source, &a) != 0 || stat(out, &b) != 0)
         return MLDF_OK;
-    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
-        return MLDF_OK;
-    return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is the same file as %s, which is read and not replaced", out, source);
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? refuse_target(source, out, err) : MLDF_OK;
+}
+
+mldf_status mldfi_sources_are_not_target(const char *const *sources, size_t count, const char *out, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK && i < count; i++)
+        status = mldfi_source_is_not_target(sources[i], out, err);
+    return status;
+}
+
+mldf_status mldfi_reader_is_not_target(const mldf_reader *reader, const char *out, mldf_error *err) {
+    bool same = strcmp(out, "-") != 0 && mldfi_file_is(&reader->file, out);
+    return same ? refuse_target(reader->path, out, err) : MLDF_OK;
 }
 
 mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,

@@ -23,8 +23,11 @@ mldf_status mldfi_sources_begin(struct source_list *list, const char *const *giv
                                 mldf_source_format format, mldf_error *err);
 /* The same, without looking at the kinds: they may differ. */
 mldf_status mldfi_sources_expand(struct source_list *list, const char *const *given, size_t count, mldf_error *err);
-/* What is read is not replaced: an error when `out` is the file `source`, by whatever name. */
+/* What is read is not replaced: MLDF_E_ARGUMENT, naming the file, when `out` is the file `source`, by whatever name. Every tool that writes
+ * a new file asks this of all that it reads; "-" is no file, and what is not there yet is not replaced. */
 mldf_status mldfi_source_is_not_target(const char *source, const char *out, mldf_error *err);
+mldf_status mldfi_sources_are_not_target(const char *const *sources, size_t count, const char *out, mldf_error *err);
+mldf_status mldfi_reader_is_not_target(const mldf_reader *reader, const char *out, mldf_error *err);
 /* Of one source; files: a dataset file is one too. */
 source_kind mldfi_source_kind(const char *path, mldf_source_format format, bool files);
 void mldfi_sources_free(struct source_list *list);

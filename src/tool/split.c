@@ -8,11 +8,11 @@
 
 #include "field/field.h"
 #include "os/publish_set.h"
-#include "os/target.h"
 #include "reader/reader.h"
 #include "tool/copy.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
+#include "tool/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/options.h"
@@ -141,9 +141,8 @@ static mldf_status open_part(struct split *s, mldf_error *err) {
     mldf_status status = mldfi_array_reserve(&s->made, &s->made_capacity, part + 1, sizeof *s->made, err);
     if (status == MLDF_OK)
         status = mldfi_split_name(s->pattern, part, s->options->names ? s->options->names[part] : NULL, &s->name, err);
-    if (status == MLDF_OK && mldfi_file_is(&s->reader->file, (const char *)s->name.data))
-        status = mldfi_fail(err, MLDF_E_ARGUMENT, "part %zu, %s, is the file that is split", part,
-                            (const char *)s->name.data);
+    if (status == MLDF_OK)
+        status = mldfi_reader_is_not_target(s->reader, (const char *)s->name.data, err);
     if (status == MLDF_OK)
         status = mldfi_set_add(&s->set, (const char *)s->name.data, &temporary, err);
     writing.overwrite = true; /* the temporary name is taken already, by us */

@@ -70,20 +70,13 @@ static void sink(struct json_member *members, size_t root, size_t count) {
     members[root] = moving;
 }
 
-void mldfi_json_sort_members(const struct json *json, uint32_t object, struct json_member *members) {
-    size_t count = 0;
+/* Heap sort: in place, and no input makes it slow. */
+static void sort(struct json_member *members, size_t count) {
     bool sorted = true;
-    for (uint32_t i = mldfi_json_first(json, object); i < json->nodes[object].next; i = json->nodes[i].next) {
-        members[count].key = json->nodes[i].key;
-        members[count].key_bytes = json->nodes[i].key_bytes;
-        members[count].node = i;
-        if (count > 0 && compare(&members[count - 1], &members[count]) > 0)
-            sorted = false;
-        count++;
-    }
+    for (size_t i = 1; sorted && i < count; i++)
+        sorted = compare(&members[i - 1], &members[i]) <= 0;
     if (sorted)
         return;
-    /* Heap sort: in place, and no input makes it slow. */
     for (size_t root = count / 2; root-- > 0;)
         sink(members, root, count);
     for (size_t last = count; last-- > 1;) {
@@ -92,4 +85,35 @@ void mldfi_json_sort_members(const struct json *json, uint32_t object, struct js
         members[last] = largest;
         sink(members, 0, last);
     }
+}
+
+void mldfi_json_list_members(const struct json *json, uint32_t object, struct json_member *members) {
+    size_t count = 0;
+    for (uint32_t i = mldfi_json_first(json, object); i < json->nodes[object].next; i = json->nodes[i].next)
+        members[count++] = (struct json_member){json->nodes[i].key, json->nodes[i].key_bytes, i};
+}
+
+void mldfi_json_sort_members(const struct json *json, uint32_t object, struct json_member *members) {
+    mldfi_json_list_members(json, object, members);
+    sort(members, json->nodes[object].count);
+}
+
+static bool same_key(const struct json_member *a, const struct json_member *b) {
+    return a->key_bytes == b->key_bytes && (a->key_bytes == 0 || memcmp(a->key, b->key, a->key_bytes) == 0);
+}
+
+uint32_t mldfi_json_twin(struct json_member *members, size_t count) {
+    uint32_t twin = UINT32_MAX;
+    if (count > MLDFI_JSON_FEW_MEMBERS) {
+        sort(members, count);
+        for (size_t i = 1; i < count; i++)
+            if (members[i].node < twin && same_key(&members[i - 1], &members[i]))
+                twin = members[i].node;
+        return twin;
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (same_key(&members[k], &members[i]))
+                return members[i].node;
+    return twin;
 }

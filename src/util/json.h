@@ -2,7 +2,7 @@
  *
  * The tree is an array of nodes in document order; `next` skips a whole subtree, so walking needs no recursion in the caller.
  * Numbers keep their text: 64-bit integers and 17-digit floats survive. Depth is limited to 128; duplicate keys of an object
- * are refused by the tree (not by the validator). Errors: MLDF_E_SYNTAX with the byte position in err->offset, counted from
+ * are refused by the tree and by the strict validator. Errors: MLDF_E_SYNTAX with the byte position in err->offset, counted from
  * the text's first byte. */
 #ifndef MLDF_UTIL_JSON_H
 #define MLDF_UTIL_JSON_H
@@ -11,6 +11,8 @@
 
 /* One JSON value with white space around it; nothing else. */
 mldf_status mldfi_json_validate(const char *text, size_t bytes, mldf_error *err);
+/* The same, and no object has a key twice: what mldfi_json_parse says, without a tree. Memory: the keys of the objects that are open at a time. */
+mldf_status mldfi_json_validate_strict(const char *text, size_t bytes, mldf_error *err);
 
 typedef enum mldfi_json_kind {
     MLDFI_JSON_NULL,

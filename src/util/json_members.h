@@ -5,7 +5,10 @@
 
 #include "util/json.h"
 
-enum { MLDFI_JSON_DEPTH_MAX = 128 };
+enum {
+    MLDFI_JSON_DEPTH_MAX = 128,
+    MLDFI_JSON_FEW_MEMBERS = 16 /* up to here comparing all pairs of keys is the quickest way */
+};
 
 struct json_member {
     const char *key;
@@ -16,8 +19,10 @@ struct json_member {
 /* Fills members[0 .. count of the object) and sorts them bytewise by key, equal keys by node. O(n log n) whatever the keys. */
 void mldfi_json_sort_members(const struct json *json, uint32_t object, struct json_member *members);
 
-static inline bool mldfi_json_same_key(const struct json_member *a, const struct json_member *b) {
-    return a->key_bytes == b->key_bytes && (a->key_bytes == 0 || __builtin_memcmp(a->key, b->key, a->key_bytes) == 0);
-}
+/* The same in the order of the text. */
+void mldfi_json_list_members(const struct json *json, uint32_t object, struct json_member *members);
+/* The first node whose key one before it has; UINT32_MAX when there is none. Members come in the order of their nodes, and may be put into
+ * another one. */
+uint32_t mldfi_json_twin(struct json_member *members, size_t count);
 
 #endif

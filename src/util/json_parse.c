@@ -1,4 +1,5 @@
-/* Reading JSON: one walk over the text with an explicit stack, that fills a tree or, without one, only validates.
+/* Reading JSON: one walk over the text with an explicit stack, that fills a tree or, without one, only validates; keys that are
+ * there twice are looked for when their object is closed, in the tree or in a list of the keys of open objects.
  *
  *     VALUE --scalar--> AFTER --','--> VALUE or KEY        AFTER at depth 0: the end of the text
  *       |  '{' '['        ^  \--']' '}' pop--> AFTER
@@ -17,11 +18,25 @@
 #include "util/number.h"
 #include "util/utf8.h"
 
-enum { FEW_MEMBERS = 16 }; /* up to here comparing all pairs of keys is the quickest way */
+/* The keys of the objects that are open, where there is no tree to look into. */
+struct open_key {
+    uint64_t offset;    /* of its quote in the text */
+    uint64_t unescaped; /* its place in strings; MLDF_NONE: it stands in the text */
+    uint32_t bytes;
+};
+struct open_keys {
+    struct open_key *list;
+    size_t count, capacity;
+    mldf_buffer strings;
+    struct {
+        size_t keys, strings;
+    } before[MLDFI_JSON_DEPTH_MAX]; /* each open container */
+};
 
 struct scanner {
     const char *text, *p, *end;
-    struct json *json; /* NULL: validate only */
+    struct json *json;      /* NULL: validate only */
+    struct open_keys *keys; /* NULL: the tree knows them, or they do not matter */
     mldf_error *err;
     unsigned depth;
     char closers[MLDFI_JSON_DEPTH_MAX]; /* ']' or '}' that ends each open container */
@@ -264,42 +279,87 @@ static uint64_t key_offset(const char *text, uint64_t value) {
     }
 }
 
-static mldf_status fail_duplicate(const struct scanner *s, uint32_t node) {
-    const struct json_node *n = &s->json->nodes[node];
-    int shown = n->key_bytes < 64 ? (int)n->key_bytes : 64;
-    return mldfi_fail_at(s->err, MLDF_E_SYNTAX, key_offset(s->text, n->offset), "JSON: the key \"%.*s\" is there twice",
-                         shown, n->key);
+static mldf_status fail_twice(const struct scanner *s, const char *key, size_t bytes, uint64_t offset) {
+    return mldfi_fail_at(s->err, MLDF_E_SYNTAX, offset, "JSON: the key \"%.*s\" is there twice",
+                         (int)(bytes < 64 ? bytes : 64), key);
 }
 
-/* The first member in the text whose key was there before; UINT32_MAX when there is none. */
-static mldf_status find_duplicate(const struct scanner *s, uint32_t object, uint32_t *out) {
+/* A node of the tree that is an object is closed. */
+static mldf_status check_members(const struct scanner *s, uint32_t object) {
     const struct json *json = s->json;
     uint32_t count = json->nodes[object].count;
-    struct json_member few[FEW_MEMBERS], *members = few;
-    *out = UINT32_MAX;
-    if (count > FEW_MEMBERS) {
-        members = mldfi_alloc(count * sizeof *members, s->err);
-        if (!members)
-            return MLDF_E_MEMORY;
-        mldfi_json_sort_members(json, object, members);
-        for (uint32_t i = 1; i < count; i++)
-            if (members[i].node < *out && mldfi_json_same_key(&members[i - 1], &members[i]))
-                *out = members[i].node;
+    struct json_member few[MLDFI_JSON_FEW_MEMBERS], *members = few;
+    if (count > MLDFI_JSON_FEW_MEMBERS && !(members = mldfi_alloc(count * sizeof *members, s->err)))
+        return MLDF_E_MEMORY;
+    mldfi_json_list_members(json, object, members);
+    uint32_t twin = mldfi_json_twin(members, count);
+    if (members != few)
         free(members);
+    if (twin == UINT32_MAX)
         return MLDF_OK;
-    }
-    count = 0;
-    for (uint32_t i = object + 1; i < json->count; i = json->nodes[i].next, count++) {
-        few[count].key = json->nodes[i].key;
-        few[count].key_bytes = json->nodes[i].key_bytes;
-        for (uint32_t k = 0; k < count; k++) {
-            if (mldfi_json_same_key(&few[k], &few[count])) {
-                *out = i;
-                return MLDF_OK;
-            }
+    const struct json_node *n = &json->nodes[twin];
+    return fail_twice(s, n->key, n->key_bytes, key_offset(s->text, n->offset));
+}
+
+/* ---- Keys without a tree ------------------------------------------------------------------------------------------ */
+
+/* The key whose quote is there was scanned: s->p is behind it. */
+static mldf_status keep_key(struct scanner *s, const char *quote) {
+    struct open_keys *keys = s->keys;
+    const char *first = quote + 1, *behind = s->p;
+    size_t raw = (size_t)(behind - first) - 1;
+    struct open_key key = {(uint64_t)(quote - s->text), MLDF_NONE, (uint32_t)raw};
+    mldf_status status = MLDF_OK;
+    uint32_t code;
+    uint8_t *room;
+    if (raw > UINT32_MAX)
+        return mldfi_fail_at(s->err, MLDF_E_LIMIT, key.offset, "JSON: a key of 4 GiB or more");
+    if (raw && memchr(first, '\\', raw)) {
+        key.unescaped = keys->strings.size;
+        if ((status = mldfi_buffer_extend(&keys->strings, raw, &room, s->err)) < 0)
+            return status;
+        char *dst = (char *)room;
+        for (s->p = first; s->p < behind - 1 && status >= 0;) {
+            if (*s->p != '\\')
+                *dst++ = *s->p++;
+            else if ((status = scan_escape(s, &code)) >= 0)
+                dst = put_character(dst, code);
         }
+        s->p = behind;
+        key.bytes = (uint32_t)(dst - (char *)room);
+        keys->strings.size = (size_t)key.unescaped + key.bytes;
     }
-    return MLDF_OK;
+    if (status >= 0)
+        status = mldfi_array_reserve(&keys->list, &keys->capacity, keys->count + 1, sizeof *keys->list, s->err);
+    if (status >= 0)
+        keys->list[keys->count++] = key;
+    return status;
+}
+
+static const char *key_text(const struct scanner *s, const struct open_key *key) {
+    return key->unescaped == MLDF_NONE ? s->text + key->offset + 1
+                                       : (const char *)s->keys->strings.data + key->unescaped;
+}
+
+/* The container at s->depth is closed: its keys are looked at, and forgotten. */
+static mldf_status close_keys(struct scanner *s) {
+    struct open_keys *keys = s->keys;
+    const struct open_key *first = keys->list + keys->before[s->depth].keys;
+    size_t count = keys->count - keys->before[s->depth].keys;
+    struct json_member few[MLDFI_JSON_FEW_MEMBERS], *members = few;
+    keys->count -= count;
+    if (count >= UINT32_MAX)
+        return mldfi_fail(s->err, MLDF_E_LIMIT, "JSON: an object of more than 2^32 - 2 keys");
+    if (count > MLDFI_JSON_FEW_MEMBERS && !(members = mldfi_alloc(count * sizeof *members, s->err)))
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        members[i] = (struct json_member){key_text(s, &first[i]), first[i].bytes, (uint32_t)i};
+    uint32_t twin = mldfi_json_twin(members, count);
+    if (members != few)
+        free(members);
+    keys->strings.size = keys->before[s->depth].strings;
+    return twin == UINT32_MAX ? MLDF_OK
+                              : fail_twice(s, key_text(s, &first[twin]), first[twin].bytes, first[twin].offset);
 }
 
 /* ---- The walk --------------------------------------------------------------------------------------------------- */
@@ -313,6 +373,10 @@ static mldf_status open_container(struct scanner *s, enum step *next) {
     mldf_status status = add_node(s, object ? MLDFI_JSON_OBJECT : MLDFI_JSON_ARRAY, s->p, s->p, 0);
     if (status != MLDF_OK)
         return status;
+    if (s->keys) {
+        s->keys->before[s->depth].keys = s->keys->count;
+        s->keys->before[s->depth].strings = s->keys->strings.size;
+    }
     s->closers[s->depth] = closer;
     s->nodes[s->depth++] = node;
     s->p++;
@@ -326,15 +390,15 @@ static mldf_status open_container(struct scanner *s, enum step *next) {
 /* The closing bracket is at s->p and is the right one. */
 static mldf_status close_container(struct scanner *s) {
     uint32_t at = s->nodes[--s->depth];
-    uint32_t twice = UINT32_MAX;
     bool object = *s->p++ == '}';
+    if (s->keys && object)
+        return close_keys(s);
     if (!s->json)
         return MLDF_OK;
     struct json_node *node = &s->json->nodes[at];
     node->next = s->json->count;
     node->text_bytes = (uint64_t)(s->p - node->text);
-    mldf_status status = object && node->count > 1 ? find_duplicate(s, at, &twice) : MLDF_OK;
-    return status == MLDF_OK && twice != UINT32_MAX ? fail_duplicate(s, twice) : status;
+    return object && node->count > 1 ? check_members(s, at) : MLDF_OK;
 }
 
 static mldf_status scan_word(struct scanner *s, const char *word, mldfi_json_kind kind) {
@@ -387,6 +451,8 @@ static mldf_status scan_key(struct scanner *s) {
         return fail(s, s->p, "expected a key in quotes");
     const char *start = s->p;
     mldf_status status = scan_string(s, &s->key, &s->key_bytes);
+    if (status == MLDF_OK && s->keys)
+        status = keep_key(s, start);
     if (status != MLDF_OK)
         return status;
     if (s->key_bytes > UINT32_MAX)
@@ -414,13 +480,14 @@ static mldf_status scan_after(struct scanner *s, enum step *next) {
     return MLDF_OK;
 }
 
-static mldf_status walk(struct json *json, const char *text, size_t bytes, mldf_error *err) {
+static mldf_status walk(struct json *json, struct open_keys *keys, const char *text, size_t bytes, mldf_error *err) {
     struct scanner s;
     enum step step = STEP_VALUE;
     mldf_status status = MLDF_OK;
     s.text = s.p = text;
     s.end = text + bytes;
     s.json = json;
+    s.keys = keys;
     s.err = err;
     s.depth = 0;
     s.key = NULL;
@@ -442,13 +509,24 @@ static mldf_status walk(struct json *json, const char *text, size_t bytes, mldf_
 }
 
 mldf_status mldfi_json_validate(const char *text, size_t bytes, mldf_error *err) {
-    return walk(NULL, bytes ? text : "", bytes, err);
+    return walk(NULL, NULL, bytes ? text : "", bytes, err);
+}
+
+mldf_status mldfi_json_validate_strict(const char *text, size_t bytes, mldf_error *err) {
+    struct open_keys keys;
+    keys.list = NULL;
+    keys.count = keys.capacity = 0;
+    keys.strings = (mldf_buffer)MLDF_BUFFER_INIT;
+    mldf_status status = walk(NULL, &keys, bytes ? text : "", bytes, err);
+    free(keys.list);
+    mldf_buffer_free(&keys.strings);
+    return status;
 }
 
 mldf_status mldfi_json_parse(struct json *json, const char *text, size_t bytes, mldf_error *err) {
     json->count = 0;
     json->strings.size = 0;
-    mldf_status status = walk(json, bytes ? text : "", bytes, err);
+    mldf_status status = walk(json, NULL, bytes ? text : "", bytes, err);
     if (status != MLDF_OK)
         json->count = 0;
     return status;

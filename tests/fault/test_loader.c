@@ -25,7 +25,7 @@ static atomic_bool held;                   /* and waits as long as this is set *
 static atomic_long waiting;                /* calls that have come that far */
 static atomic_bool seen[SAMPLES];          /* which samples were asked for */
 static atomic_ullong broken_every;         /* every so many-th sample: the disk fails */
-static _Thread_local bool making; /* of a new loader: it looks at a few samples, none of which is slow or fails */
+static atomic_ullong no_memory_at;         /* this sample finds no memory */
 
 mldf_status __real_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
                                    mldf_value *out, mldf_error *err);
@@ -33,8 +33,6 @@ mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t
                                    mldf_value *out, mldf_error *err);
 mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
                                    mldf_value *out, mldf_error *err) {
-    if (making)
-        return __real_mldf_reader_get(r, sample, field, scratch, out, err);
     if (sample < SAMPLES)
         seen[sample] = true;
     if (slow_sample == MLDF_NONE || slow_sample == sample || sample >= slow_from) {
@@ -43,6 +41,13 @@ mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t
             usleep(500);
         if (slow_us)
             usleep((useconds_t)slow_us);
+    }
+    if (sample == no_memory_at) {
+        if (err) {
+            memset(err, 0, sizeof *err);
+            err->status = MLDF_E_MEMORY;
+        }
+        return MLDF_E_MEMORY;
     }
     if (broken_every && sample % broken_every == broken_every - 1) {
         if (err) {
@@ -70,7 +75,7 @@ static void calm(void) {
     waiting = 0;
     for (size_t i = 0; i < SAMPLES; i++)
         seen[i] = false;
-    slow_sample = slow_from = MLDF_NONE;
+    slow_sample = slow_from = no_memory_at = MLDF_NONE;
 }
 
 static mldf_loader_options basic(const char *pipeline) {
@@ -81,13 +86,6 @@ static mldf_loader_options basic(const char *pipeline) {
     o.threads = 3;
     o.want_index = true;
     return o;
-}
-
-static mldf_loader *make(const mldf_loader_options *o) {
-    making = true;
-    mldf_loader *loader = files_loader(reader, o);
-    making = false;
-    return loader;
 }
 
 /* ---- Slow ----------------------------------------------------------------------------------------------------------------------------------- */
@@ -109,7 +107,7 @@ static void a_slow_sample_idles_nobody(void) {
     o.in_flight = 5;
     slow_sample = 3;
     held = true;
-    mldf_loader *loader = make(&o);
+    mldf_loader *loader = files_loader(reader, &o);
     CHECK_EQ_INT(MLDF_AGAIN, mldf_loader_next(loader, 0, &batch, &err));
     CHECK_SOON(all_seen(5 * o.batch_size));
     CHECK_EQ_INT(MLDF_AGAIN, mldf_loader_next(loader, 0, &batch, &err));
@@ -133,7 +131,7 @@ static void a_time_limit_passes_and_nothing_is_lost(void) {
         files_epoch(reader, &o, 0, &want);
         slow_us = 3000; /* longer than the limit: without threads it always passes */
         held = threads > 0;
-        mldf_loader *loader = make(&o);
+        mldf_loader *loader = files_loader(reader, &o);
         for (;;) {
             mldf_status status = mldf_loader_next(loader, 2, &batch, &got.last);
             if (status == MLDF_AGAIN) {
@@ -167,7 +165,7 @@ static void a_broken_disk_is_never_a_bad_sample(void) {
             o.bad = (mldf_bad)policy;
             o.order = MLDF_ORDER_SEQUENTIAL;
             o.threads = way & 2 ? 3 : 0;
-            mldf_loader *loader = make(&o);
+            mldf_loader *loader = files_loader(reader, &o);
             broken_every = 16; /* 15, 31, 47, 63: every second batch */
             for (int i = 0; i < 8; i++) {
                 mldf_status status = mldf_loader_next(loader, -1, &batch, &err);
@@ -192,7 +190,7 @@ static void buckets_meet_a_broken_disk_while_they_are_measured(void) {
     calm();
     o.bucket_window = 32;
     files_epoch(reader, &o, 0, &want);
-    mldf_loader *loader = make(&o);
+    mldf_loader *loader = files_loader(reader, &o);
     broken_every = 4;
     CHECK_STATUS(MLDF_E_IO, mldf_loader_next(loader, -1, &batch, &err), &err);
     CHECK_STATUS(MLDF_E_IO, mldf_loader_next(loader, -1, &batch, &err), &err);
@@ -208,6 +206,69 @@ static void buckets_meet_a_broken_disk_while_they_are_measured(void) {
     files_run(loader, &got);
     files_check_same(&want, &got, "after the disk was mended");
     mldf_loader_free(loader);
+}
+
+/* ---- States ----------------------------------------------------------------------------------------------------------------------------------- */
+
+static bool none_seen(void) {
+    for (size_t i = 0; i < SAMPLES; i++)
+        if (seen[i])
+            return false;
+    return true;
+}
+
+/* A new loader reads nothing; the first state, taken or loaded, reads a few samples, and no later one does. */
+static void only_a_state_reads_samples_to_know_them(void) {
+    for (int loads = 0; loads < 2; loads++) {
+        mldf_loader_options o = basic(PICTURES);
+        mldf_buffer first = MLDF_BUFFER_INIT, second = MLDF_BUFFER_INIT;
+        mldf_error err;
+        o.threads = 0;
+        if (loads) {
+            mldf_loader *other = files_loader(reader, &o);
+            CHECK_OK(mldf_loader_state(other, &first, &err), &err);
+            mldf_loader_free(other);
+        }
+        calm();
+        mldf_loader *loader = files_loader(reader, &o);
+        CHECK(none_seen());
+        if (loads)
+            CHECK_OK(mldf_loader_restore(loader, (const char *)first.data, first.size, &err), &err);
+        else
+            CHECK_OK(mldf_loader_state(loader, &first, &err), &err);
+        CHECK(seen[0] && seen[SAMPLES - 1]);
+        calm();
+        CHECK_OK(mldf_loader_state(loader, &second, &err), &err);
+        CHECK(none_seen());
+        CHECK(first.size == second.size && memcmp(first.data, second.data, first.size) == 0);
+        mldf_loader_free(loader);
+        mldf_buffer_free(&first);
+        mldf_buffer_free(&second);
+    }
+}
+
+/* Memory that ran out on the way leaves nothing half known. */
+static void a_state_that_failed_can_be_taken_again(void) {
+    mldf_loader_options o = basic(PICTURES);
+    mldf_buffer want = MLDF_BUFFER_INIT, text = MLDF_BUFFER_INIT;
+    mldf_error err;
+    calm();
+    o.threads = 0;
+    mldf_loader *loader = files_loader(reader, &o);
+    CHECK_OK(mldf_loader_state(loader, &want, &err), &err);
+    mldf_loader_free(loader);
+    loader = files_loader(reader, &o);
+    no_memory_at = SAMPLES - 1;
+    CHECK_STATUS(MLDF_E_MEMORY, mldf_loader_state(loader, &text, &err), &err);
+    CHECK_EQ_U64(0, text.size);
+    CHECK_STATUS(MLDF_E_MEMORY, mldf_loader_restore(loader, (const char *)want.data, want.size, &err), &err);
+    calm();
+    CHECK_OK(mldf_loader_state(loader, &text, &err), &err);
+    CHECK(text.size == want.size && memcmp(text.data, want.data, want.size) == 0);
+    CHECK_OK(mldf_loader_restore(loader, (const char *)want.data, want.size, &err), &err);
+    mldf_loader_free(loader);
+    mldf_buffer_free(&want);
+    mldf_buffer_free(&text);
 }
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------------------------------------- */
@@ -280,7 +341,7 @@ static void cancel_from_another_thread_ends_the_wait(void) {
         calm();
         o.threads = threads;
         files_epoch(reader, &o, 0, &want);
-        mldf_loader *loader = make(&o);
+        mldf_loader *loader = files_loader(reader, &o);
         waiting = 0;
         held = true;
         struct cancel cancel = {loader, threads == 0};
@@ -299,6 +360,39 @@ static void cancel_from_another_thread_ends_the_wait(void) {
     }
 }
 
+/* The caller is held inside the count; a second count of the same epoch looks at no sample. */
+static void a_cancel_ends_a_count_and_what_was_counted_is_not_counted_again(void) {
+    mldf_loader_options o = basic(LISTS);
+    mldf_error err;
+    pthread_t thread;
+    uint64_t want = 0, got = 0;
+    calm();
+    o.threads = 0;
+    o.bucket_window = 40;
+    o.budget = 300;
+    mldf_loader *loader = files_loader(reader, &o);
+    held = true;
+    struct cancel cancel = {loader, true};
+    CHECK_EQ_INT(0, pthread_create(&thread, NULL, cancel_soon, &cancel));
+    CHECK_STATUS(MLDF_E_CANCELLED, mldf_loader_count_batches(loader, 0, -1, &want, &err), &err);
+    pthread_join(thread, NULL);
+    calm();
+    CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &want, &err), &err);
+    CHECK(!none_seen());
+    calm();
+    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &got, &err), &err);
+    CHECK_EQ_U64(want, got);
+    CHECK(none_seen());
+    broken_every = 16; /* a count that failed is not remembered */
+    CHECK_STATUS(MLDF_E_IO, mldf_loader_count_batches(loader, 1, -1, &got, &err), &err);
+    calm();
+    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &got, &err), &err);
+    CHECK_EQ_U64(want, got);
+    CHECK(!none_seen());
+    mldf_loader_free(loader);
+}
+
 /* Short epochs, left at random places, with slow samples, kept batches and cancels in between. */
 static void many_short_epochs_end_anywhere(void) {
     uint64_t dice = check_seed();
@@ -315,7 +409,7 @@ static void many_short_epochs_end_anywhere(void) {
         o.forget_behind = check_rand_below(&dice, 4) == 0;
         slow_sample = check_rand_below(&dice, 2) ? MLDF_NONE : check_rand_below(&dice, SAMPLES);
         slow_us = check_rand_below(&dice, 3) == 0 ? 300 : 0;
-        mldf_loader *loader = make(&o);
+        mldf_loader *loader = files_loader(reader, &o);
         for (uint64_t epoch = 0; epoch < 4; epoch++) {
             uint64_t batches = check_rand_below(&dice, 12);
             if (check_rand_below(&dice, 3))
@@ -352,7 +446,7 @@ static void batches_are_released_on_other_threads(void) {
     mldf_loader_options o = basic(PICTURES);
     calm();
     o.batch_size = 4;
-    mldf_loader *loader = make(&o);
+    mldf_loader *loader = files_loader(reader, &o);
     pthread_t threads[48];
     size_t count = 0;
     mldf_batch *batch;
@@ -413,7 +507,7 @@ static void a_child_of_fork_gets_an_error_not_a_hang(void) {
     slow_from = o.batch_size;
     waiting = 0;
     held = true;
-    mldf_loader *loader = make(&o);
+    mldf_loader *loader = files_loader(reader, &o);
     CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
     mldf_batch_hash(batch, digest);
     for (int i = 0; i < HELD + FREE; i++) {
@@ -447,8 +541,11 @@ int main(int argc, char **argv) {
     RUN(a_time_limit_passes_and_nothing_is_lost);
     RUN(a_broken_disk_is_never_a_bad_sample);
     RUN(buckets_meet_a_broken_disk_while_they_are_measured);
+    RUN(only_a_state_reads_samples_to_know_them);
+    RUN(a_state_that_failed_can_be_taken_again);
     RUN(every_allocation_may_fail);
     RUN(cancel_from_another_thread_ends_the_wait);
+    RUN(a_cancel_ends_a_count_and_what_was_counted_is_not_counted_again);
     RUN(many_short_epochs_end_anywhere);
     RUN(batches_are_released_on_other_threads);
     RUN(a_child_of_fork_gets_an_error_not_a_hang);

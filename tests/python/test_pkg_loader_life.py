@@ -267,6 +267,44 @@ def test_ctrl_c_interrupts_next_and_loses_no_batch(slow, threads):
     assert next((seen for seen in epochs if seen is not None), None) == list(range(64))
 
 
+def endless(tmp_path):
+    """A loader whose len() takes hours: a budget, and very many draws from few samples."""
+    with mldf.Writer(tmp_path / "l.mldf", {"x": mldf.NDArray("int32", (None,))}) as w:
+        for i in range(20):
+            w.append({"x": np.zeros(i + 1, np.int32)})
+    steps = {"x": [mldf.Pad()]}
+    weights = np.ones(20)
+    return mldf.Loader(
+        tmp_path / "l.mldf",
+        pipelines=steps,
+        bucket="x",
+        budget=64,
+        bucket_window=100,
+        weights=weights,
+        samples_per_epoch=10**12,
+    )
+
+
+def test_ctrl_c_interrupts_len(tmp_path):
+    main = threading.get_ident()
+    with endless(tmp_path) as loader:
+        for _ in range(2):
+            with (
+                pytest.raises(KeyboardInterrupt),
+                pkg.as_soon_as_others_run(lambda: signal.pthread_kill(main, signal.SIGINT)),
+            ):
+                len(loader)
+        assert len(next(iter(loader)).x_length) > 0
+
+
+def test_closing_ends_a_len_that_counts_elsewhere(tmp_path):
+    loader = endless(tmp_path)
+    with pytest.raises(mldf.errors.StateError, match="closed while"), pkg.as_soon_as_others_run(loader.close):
+        len(loader)
+    with pytest.raises(mldf.errors.StateError, match="is closed"):
+        len(loader)
+
+
 def test_an_interrupt_between_the_loader_and_the_user_loses_no_batch(path):
     calls = []
 

@@ -263,7 +263,7 @@ static void buckets_hold_samples_of_like_length_within_the_budget(void) {
         CHECK(rising < batches);       /* the turn of the batches is shuffled */
         CHECK(batches <= mldf_loader_batch_count(loader));
         uint64_t counted;
-        CHECK_OK(mldf_loader_count_batches(loader, 0, &counted, &err), &err);
+        CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &counted, &err), &err);
         CHECK_EQ_U64(batches, counted);
         mldf_loader_free(loader);
     }
@@ -288,7 +288,7 @@ static void batches_by_budget_are_counted_exactly(void) {
         REQUIRE(loader);
         CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
         mldf_batch_release(batch);
-        CHECK_OK(mldf_loader_count_batches(loader, epoch, &counted, &err), &err);
+        CHECK_OK(mldf_loader_count_batches(loader, epoch, -1, &counted, &err), &err);
         CHECK_OK(mldf_loader_begin(loader, epoch, 0, &err), &err);
         for (; mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK; batches++)
             mldf_batch_release(batch);
@@ -299,12 +299,44 @@ static void batches_by_budget_are_counted_exactly(void) {
             different += counted != first[0];
         }
         mldf_loader_cancel(loader);
-        CHECK_OK(mldf_loader_count_batches(loader, epoch, &counted, &err), &err);
+        CHECK_OK(mldf_loader_count_batches(loader, epoch, -1, &counted, &err), &err);
         CHECK_EQ_U64(batches, counted);
-        CHECK_STATUS(MLDF_E_ARGUMENT, mldf_loader_count_batches(loader, epoch, NULL, &err), &err);
+        CHECK_STATUS(MLDF_E_ARGUMENT, mldf_loader_count_batches(loader, epoch, -1, NULL, &err), &err);
         mldf_loader_free(loader);
     }
     CHECK(different > 0); /* epochs are not alike */
+}
+
+/* Piece by piece, with a look at another epoch in between; a cancel ends it until the next begin, and what is known stays. */
+static void batches_are_counted_piece_by_piece(void) {
+    for (unsigned run = 0; run < 3 * 3; run++) {
+        mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+        uint64_t whole = 0, counted = 0, other = 0;
+        size_t agains = 0;
+        mldf_error err;
+        mldf_status status;
+        o.pipeline = "image: drop\ntokens: pad";
+        o.order = MLDF_ORDER_RANDOM;
+        o.bucket_window = run % 3 == 0 ? 13 : run % 3 == 1 ? 32 : 1000;
+        o.budget = 60;
+        o.last = (mldf_last)(run / 3);
+        mldf_loader *loader = files_loader(reader, &o);
+        REQUIRE(loader);
+        CHECK_OK(mldf_loader_count_batches(loader, 3, -1, &whole, &err), &err);
+        CHECK_EQ_INT(MLDF_AGAIN, mldf_loader_count_batches(loader, 4, 0, &other, &err));
+        while ((status = mldf_loader_count_batches(loader, 3, 0, &counted, &err)) == MLDF_AGAIN)
+            agains++;
+        CHECK_STATUS(MLDF_OK, status, &err);
+        CHECK_EQ_U64(whole, counted);
+        CHECK(agains >= 3 && agains <= 50); /* 50 samples */
+        mldf_loader_cancel(loader);
+        CHECK_OK(mldf_loader_count_batches(loader, 3, 0, &counted, &err), &err);
+        CHECK_EQ_U64(whole, counted);
+        CHECK_STATUS(MLDF_E_CANCELLED, mldf_loader_count_batches(loader, 4, -1, &other, &err), &err);
+        CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
+        CHECK_OK(mldf_loader_count_batches(loader, 4, -1, &other, &err), &err);
+        mldf_loader_free(loader);
+    }
 }
 
 static void a_mixture_takes_its_parts_from_the_readers(void) {
@@ -537,6 +569,7 @@ int main(int argc, char **argv) {
     RUN(the_user_supplies_memory);
     RUN(buckets_hold_samples_of_like_length_within_the_budget);
     RUN(batches_by_budget_are_counted_exactly);
+    RUN(batches_are_counted_piece_by_piece);
     RUN(a_mixture_takes_its_parts_from_the_readers);
     RUN(mistakes_are_told_by_new);
     RUN(files_without_the_field_or_with_another_type_are_named);

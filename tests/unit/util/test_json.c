@@ -304,6 +304,10 @@ static void tree_refuses_a_key_that_is_there_twice(void) {
         CHECK_STATUS(MLDF_E_SYNTAX, mldfi_json_parse(&json, cases[i].text, strlen(cases[i].text), &err), &err);
         CHECK_EQ_U64(cases[i].at, err.offset);
         CHECK_CONTAINS("twice", err.message);
+        CHECK_STATUS(MLDF_E_SYNTAX, mldfi_json_validate_strict(cases[i].text, strlen(cases[i].text), &err), &err);
+        CHECK_EQ_U64(cases[i].at, err.offset);
+        CHECK_CONTAINS("twice", err.message);
+        CHECK_OK(mldfi_json_validate(cases[i].text, strlen(cases[i].text), &err), &err);
     }
     CHECK_OK(mldfi_json_parse(&json, "{\"a\":{\"a\":1},\"b\":{\"a\":2}}", 25, &err), &err);
     mldfi_json_free(&json);
@@ -328,6 +332,8 @@ static void tree_finds_a_double_key_among_many(void) {
     text.data[text.size - 1] = ',';
     REQUIRE_OK(mldf_buffer_append(&text, "\"key5\":0,\"key6\":1}", 18, &err), &err);
     CHECK_STATUS(MLDF_E_SYNTAX, mldfi_json_parse(&json, (const char *)text.data, text.size, &err), &err);
+    CHECK_EQ_U64(twice, err.offset);
+    CHECK_STATUS(MLDF_E_SYNTAX, mldfi_json_validate_strict((const char *)text.data, text.size, &err), &err);
     CHECK_EQ_U64(twice, err.offset);
     mldfi_json_free(&json);
     mldf_buffer_free(&text);
@@ -499,6 +505,80 @@ static void canonical_of_canonical_is_itself(void) {
     mldf_buffer_free(&twice);
 }
 
+/* Objects in objects whose keys often meet, written in different ways. */
+static void random_twins(uint64_t *state, mldf_buffer *out, int depth, bool many) {
+    static const char *const keys[] = {"a",
+                                       "\\u0061",
+                                       "b",
+                                       "",
+                                       "\\u0000",
+                                       "\\\\",
+                                       "\\u005c",
+                                       "\\\"",
+                                       "\\u0022",
+                                       "\xC3\xA9",
+                                       "\\u00e9",
+                                       "\\u00E9",
+                                       "ab",
+                                       "\\u0061\\u0062",
+                                       "a\\u0000b",
+                                       "x\\/y",
+                                       "x/y",
+                                       "\\ud83d\\ude00",
+                                       "long long long key",
+                                       "\xF0\x9F\x98\x80"};
+    enum { KEYS = sizeof keys / sizeof keys[0] };
+    char text[64];
+    bool list = check_rand_below(state, 4) == 0;
+    size_t members = check_rand_below(state, many ? 40 : 4);
+    if (depth > 5 || check_rand_below(state, 6) == 0) {
+        (void)mldf_buffer_append(out, "\"\\u0061:\"", 9, NULL);
+        return;
+    }
+    (void)mldf_buffer_append(out, list ? "[" : "{", 1, NULL);
+    for (size_t i = 0; i < members; i++) {
+        const char *key = keys[check_rand_below(state, KEYS)];
+        /* Of many, most are told apart by a number. */
+        int n = many && check_rand_below(state, 40) ? snprintf(text, sizeof text, "%s\"%s%zu\" :", i ? "," : "", key, i)
+                                                    : snprintf(text, sizeof text, "%s\"%s\":", i ? " ," : "", key);
+        (void)mldf_buffer_append(out, list ? "," : text, list ? i > 0 : (size_t)n, NULL);
+        random_twins(state, out, depth + 1, !many && check_rand_below(state, 10) == 0);
+    }
+    (void)mldf_buffer_append(out, list ? "]" : "}", 1, NULL);
+}
+
+/* Without a tree the verdict, its byte and its words are those of the tree, also on texts that are damaged. */
+static void strict_validation_agrees_with_the_tree(void) {
+    uint64_t state = check_seed();
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    struct json json = {0};
+    size_t fine = 0, twice = 0, broken = 0;
+    for (int round = 0; round < 6000; round++) {
+        text.size = 0;
+        if (check_rand_below(&state, 8))
+            random_twins(&state, &text, 0, check_rand_below(&state, 4) == 0);
+        else
+            random_value(&state, &text, 0);
+        if (check_rand_below(&state, 4) == 0 && text.size)
+            text.data[check_rand_below(&state, text.size)] ^= (uint8_t)(1 << check_rand_below(&state, 8));
+        mldf_error want, got;
+        const char *bytes = (const char *)text.data;
+        mldf_status p = mldfi_json_parse(&json, bytes, text.size, &want),
+                    v = mldfi_json_validate_strict(bytes, text.size, &got);
+        REQUIRE_STATUS(p, v, &got);
+        if (p < 0) {
+            CHECK_EQ_U64(want.offset, got.offset);
+            CHECK_EQ_STR(want.message, got.message);
+            twice += strstr(want.message, "twice") != NULL;
+            broken += strstr(want.message, "twice") == NULL;
+        }
+        fine += p == MLDF_OK;
+    }
+    CHECK(fine > 300 && twice > 300 && broken > 300);
+    mldfi_json_free(&json);
+    mldf_buffer_free(&text);
+}
+
 static void every_prefix_and_every_changed_byte_is_handled(void) {
     uint64_t state = check_seed();
     mldf_buffer text = MLDF_BUFFER_INIT;
@@ -541,6 +621,7 @@ int main(int argc, char **argv) {
     RUN(canonical_refuses_numbers_beyond_a_double);
     RUN(canonical_appends_a_subtree);
     RUN(canonical_of_canonical_is_itself);
+    RUN(strict_validation_agrees_with_the_tree);
     RUN(every_prefix_and_every_changed_byte_is_handled);
     return check_end();
 }
