@@ -52,6 +52,20 @@ def test_paths_of_all_kinds(tmp_path):
             call(None)
 
 
+def test_files_whose_names_are_no_text_are_named_in_messages(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff\xfe.mldf"
+    with pytest.raises(FileNotFoundError, match=r"\\xff\\xfe.mldf cannot be opened"):
+        mldf.open(name)
+    with open(name, "wb") as file:
+        file.write(b"no dataset at all")
+    with pytest.raises(mldf.errors.MagicError, match=r"\\xff\\xfe.mldf"):
+        mldf.open(name)
+    assert "\\xff\\xfe.mldf" in mldf.verify(name).problems[0].message
+    numbers(name, 3, overwrite=True)
+    with pytest.raises(mldf.errors.ExistsError, match=r"\\xff\\xfe.mldf"):
+        mldf.Writer(name, LABEL)
+
+
 def test_keys_and_passphrases_of_all_kinds(tmp_path):
     key, path = bytes(range(32)), tmp_path / "k.mldf"
     mldf.write(path, [1, 2, 3], LABEL, key=bytearray(key))
