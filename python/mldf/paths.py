@@ -24,6 +24,8 @@ def encode(path: Path) -> bytes:
         out = os.fsencode(path)
     except TypeError:
         raise WrongTypeError(f"a path is needed here, not a {type(path).__name__}") from None
+    except UnicodeEncodeError:
+        raise ArgumentError(f"the path {path!r} has half a character in it") from None
     if b"\0" in out:
         raise ArgumentError(f"the path {os.fsdecode(out)!r} has a NUL in it")
     return out
