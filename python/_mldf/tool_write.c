@@ -128,10 +128,7 @@ static PyObject *operate(PyObject *module, PyObject *args, step_begin *begin, st
 static void report(struct call *call, const char *kind, const mldf_skip *skip) {
     if (call_resume(call)) {
         PyObject *source = PyUnicode_DecodeUTF8(skip->source, (Py_ssize_t)strlen(skip->source), "surrogateescape");
-        PyObject *message = PyUnicode_DecodeUTF8(skip->message, (Py_ssize_t)strlen(skip->message), "replace");
-        call_append(call, source && message ? Py_BuildValue("(sOO)", kind, source, message) : NULL);
-        Py_XDECREF(source);
-        Py_XDECREF(message);
+        call_append(call, source ? Py_BuildValue("(sNN)", kind, source, words(skip->message)) : NULL);
     }
     call_pause(call);
 }

@@ -82,7 +82,7 @@ def decode(
     be had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger pictures are refused (2**28).
     """
     if region is not None:
-        numbers = tuple(region)
+        numbers = tuple(region) if hasattr(region, "__iter__") else ()
         if len(numbers) != 4 or not all(hasattr(n, "__index__") and 0 <= n < 2**32 for n in numbers):
             raise ArgumentError(f"region={region!r}: it is (x, y, width, height), none of them negative")
         region = numbers

@@ -140,7 +140,11 @@ def _field_info(raw: Mapping[str, Any]) -> FieldInfo:
         dtype = np.dtype(raw["dtype"])
     cls = registered(number) if number >= PRIVATE else None
     if cls is not None and raw["known"]:
-        custom = cls.from_arguments({k: v for k, v in arguments.items() if k != "type"})
+        try:
+            custom = cls.from_arguments({k: v for k, v in arguments.items() if k != "type"})
+        except Exception as error:
+            error.add_note(f"in {cls.__name__}.from_arguments, for field {raw['name']!r}")
+            raise
     return FieldInfo(
         raw["name"],
         raw["type"],

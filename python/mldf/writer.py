@@ -182,12 +182,16 @@ class Writer:
         self._reporting = Reporting("write", progress)
         self._lock = threading.RLock()
         self._writer = _mldf.open_writer(name, schema, options, registered_types(), self._reporting.__enter__())
-        self._schema = Schema.from_reader(self._writer.fields())
-        self._names = self._schema.names
-        self._known = frozenset(self._names)
-        self._converters = [converter(field) for field in self._schema.values()]
-        # The number of the first sample to come: in messages.
-        self._first = self._writer.sample_count() if schema is not None else _sample_count(name)
+        try:
+            self._schema = Schema.from_reader(self._writer.fields())
+            self._names = self._schema.names
+            self._known = frozenset(self._names)
+            self._converters = [converter(field) for field in self._schema.values()]
+            # The number of the first sample to come: in messages.
+            self._first = self._writer.sample_count() if schema is not None else _sample_count(name)
+        except BaseException:  # of a user-defined field's class, say
+            self._writer.abort()
+            raise
         self._calls = 0
         self.position: bytes | None = self._writer.position()
         """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""

@@ -580,6 +580,7 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
         "half a character": lambda: mldf.open("/tmp/\ud800"),
         "passphrase has half a character": lambda: mldf.open(path, passphrase="\ud800"),
         "where='a.x00b': it has a NUL": lambda: mldf.select(path, out, where="a\0b"),
+        "region=5: it is": lambda: mldf.images.decode(b"", region=5),
         "fractions=0.5: numbers": lambda: mldf.split(path, out, fractions=0.5),
         "fractions=.'a'.: numbers": lambda: mldf.split(path, out, fractions=["a"]),
         "limit=0: it is at least 1": lambda: mldf.diff(path, path, limit=0),
@@ -587,6 +588,32 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
         with pytest.raises(ArgumentError, match=message):
             call()
     assert pkg.listing(tmp_path) == ["a.mldf"]
+
+
+def test_ranges_in_braces():
+    from mldf.paths import braces
+
+    assert braces("a{1..2}-{09..10}.tar") == ["a1-09.tar", "a1-10.tar", "a2-09.tar", "a2-10.tar"]
+    assert len(braces("{000..999}{000..999}")) == 1_000_000
+    for pattern in ("{0..999}{0..999}{0..999}", "{2..1}", "{0..1000000}", "{0.." + "9" * 5000 + "}"):
+        with pytest.raises(ArgumentError, match="empty or too long"):
+            mldf.open(pattern)
+
+
+def test_the_class_that_does_not_take_the_arguments_of_a_file_is_named(tmp_path):
+    class Forgetful(mldf.CustomField):
+        type_name = "org.example.forgetful"
+
+        def arguments(self):
+            return {"size": 3}
+
+        def encode(self, value):
+            return value
+
+    with pytest.raises(TypeError) as caught:
+        mldf.Writer(tmp_path / "a.mldf", {"x": Forgetful()})
+    assert caught.value.__notes__ == ["in Forgetful.from_arguments, for field 'x'"]
+    assert pkg.listing(tmp_path) == []
 
 
 def test_one_key_is_one_sample(tmp_path):
