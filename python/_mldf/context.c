@@ -122,7 +122,7 @@ mldf_context *context_edit(struct context *context) {
 /* mldf.errors.warn finds the line of the user's program that it is about. */
 static bool warn(const char *message) {
     PyObject *errors = PyImport_ImportModule("mldf.errors");
-    PyObject *done = errors ? PyObject_CallMethod(errors, "warn", "s", message) : NULL;
+    PyObject *done = errors ? PyObject_CallMethod(errors, "warn", "N", words(message)) : NULL;
     Py_XDECREF(done);
     Py_XDECREF(errors);
     return done != NULL;

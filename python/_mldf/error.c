@@ -2,6 +2,8 @@
  * documentation, types and the bases that a Python programmer catches (FileNotFoundError, IndexError ...). */
 #include "extension.h"
 
+#include <string.h>
+
 static const struct {
     mldf_status status;
     const char *class_name;
@@ -53,6 +55,10 @@ bool load_exceptions(struct module_state *state) {
     return errors != NULL;
 }
 
+PyObject *words(const char *text) {
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace");
+}
+
 PyObject *number_or_none(uint64_t n) {
     if (n == MLDF_NONE)
         Py_RETURN_NONE;
@@ -75,14 +81,15 @@ PyObject *raise_error(struct module_state *state, const mldf_error *err) {
     size_t i = 0;
     while (i < CLASSES - 1 && table[i].status != err->status)
         i++;
-    PyObject *exception = PyObject_CallFunction(state->exceptions[i], "s", err->message);
+    PyObject *message = words(err->message);
+    PyObject *exception = message ? PyObject_CallFunctionObjArgs(state->exceptions[i], message, NULL) : NULL;
+    Py_XDECREF(message);
     if (!exception)
         return NULL;
-    bool done =
-        set_attribute(exception, "status", PyUnicode_FromString(mldf_status_name(err->status))) &&
-        set_attribute(exception, "offset", number_or_none(err->offset)) &&
-        set_attribute(exception, "sample", number_or_none(err->sample)) &&
-        set_attribute(exception, "field", err->field[0] ? PyUnicode_FromString(err->field) : Py_NewRef(Py_None));
+    bool done = set_attribute(exception, "status", PyUnicode_FromString(mldf_status_name(err->status))) &&
+                set_attribute(exception, "offset", number_or_none(err->offset)) &&
+                set_attribute(exception, "sample", number_or_none(err->sample)) &&
+                set_attribute(exception, "field", err->field[0] ? words(err->field) : Py_NewRef(Py_None));
     if (done && err->sys_errno)
         done = set_attribute(exception, "errno", PyLong_FromLong(err->sys_errno));
     if (done)
@@ -93,7 +100,7 @@ PyObject *raise_error(struct module_state *state, const mldf_error *err) {
 
 void place_error(PyObject *exception, uint64_t sample, const char *field) {
     if (set_attribute(exception, "sample", PyLong_FromUnsignedLongLong(sample)))
-        set_attribute(exception, "field", PyUnicode_FromString(field));
+        set_attribute(exception, "field", words(field));
 }
 
 PyObject *raise_status(struct module_state *state, mldf_status status, const char *message) {

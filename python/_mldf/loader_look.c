@@ -102,17 +102,11 @@ PyObject *loader_stats(PyObject *object, PyObject *ignored) {
 }
 
 static PyObject *bad_object(const mldf_bad_sample *bad) {
-    PyObject *substitute = number_or_none(bad->substitute), *offset = number_or_none(bad->error.offset);
-    if (!substitute || !offset) {
-        Py_XDECREF(substitute);
-        Py_XDECREF(offset);
-        return NULL;
-    }
-    return Py_BuildValue("{s:I,s:K,s:K,s:K,s:N,s:s,s:s,s:s,s:N}", "file", bad->reader, "sample",
+    return Py_BuildValue("{s:I,s:K,s:K,s:K,s:N,s:s,s:N,s:N,s:N}", "file", bad->reader, "sample",
                          (unsigned long long)bad->sample, "epoch", (unsigned long long)bad->epoch, "position",
-                         (unsigned long long)bad->position, "substitute", substitute, "status",
-                         mldf_status_name(bad->error.status), "field", bad->error.field, "message", bad->error.message,
-                         "offset", offset);
+                         (unsigned long long)bad->position, "substitute", number_or_none(bad->substitute), "status",
+                         mldf_status_name(bad->error.status), "field", words(bad->error.field), "message",
+                         words(bad->error.message), "offset", number_or_none(bad->error.offset));
 }
 
 PyObject *loader_bad(PyObject *object, PyObject *ignored) {

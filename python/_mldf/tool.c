@@ -8,14 +8,9 @@
 
 static void on_problem(void *user, const mldf_error *p) {
     struct call *call = user;
-    if (call_resume(call)) {
-        PyObject *offset = number_or_none(p->offset), *sample = number_or_none(p->sample), *item = NULL;
-        if (offset && sample)
-            item = Py_BuildValue("(sOOss)", mldf_status_name(p->status), offset, sample, p->field, p->message);
-        Py_XDECREF(offset);
-        Py_XDECREF(sample);
-        call_append(call, item);
-    }
+    if (call_resume(call))
+        call_append(call, Py_BuildValue("(sNNNN)", mldf_status_name(p->status), number_or_none(p->offset),
+                                        number_or_none(p->sample), words(p->field), words(p->message)));
     call_pause(call);
 }
 
@@ -68,10 +63,9 @@ struct diff_call {
 
 static bool on_difference(void *user, const mldf_difference *d) {
     struct diff_call *diff = user;
-    if (call_resume(&diff->call)) {
-        PyObject *sample = number_or_none(d->sample);
-        call_append(&diff->call, sample ? Py_BuildValue("(Nsss)", sample, d->field, d->what, d->message) : NULL);
-    }
+    if (call_resume(&diff->call))
+        call_append(&diff->call,
+                    Py_BuildValue("(NNsN)", number_or_none(d->sample), words(d->field), d->what, words(d->message)));
     call_pause(&diff->call);
     return !diff->call.failed && ++diff->count < diff->limit;
 }
@@ -87,10 +81,15 @@ static PyObject *diff(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOnO", &a, &b, &diff.limit, &progress))
         return NULL;
     struct reader *first = reader_from(state, a), *second = first ? reader_from(state, b) : NULL;
-    PyObject *list = second ? PyList_New(0) : NULL;
-    if (!list)
+    if (!second)
         return NULL;
     struct handle *left = reader_borrow(first), *right = reader_borrow(second);
+    PyObject *list = PyList_New(0);
+    if (!list) {
+        memory_release(&left->memory);
+        memory_release(&right->memory);
+        return NULL;
+    }
     options.difference = on_difference;
     options.difference_user = &diff;
     options.progress = call_progress;
@@ -236,7 +235,7 @@ static bool payload_bytes_from(PyObject *list, uint64_t *out, size_t count) {
     return true;
 }
 
-/* plan_file(schema, payload_bytes, options, types): [(name, begin, end)] */
+/* plan_file(payload_bytes, options, types): [(name, begin, end)]; the schema is one of the options */
 static PyObject *plan_file(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
     mldf_plan_options options = MLDF_PLAN_OPTIONS_INIT;

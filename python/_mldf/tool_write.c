@@ -15,21 +15,34 @@ struct operation {
     PyObject *options, *progress, *reports;
     struct context *context;
     const char *out;           /* where to: the second argument of most */
+    const char *name;          /* of a new field */
     const char *path;          /* what from: the first argument is a path, */
     const char *const *paths;  /* or a list of them, */
     struct handle *source;     /* or an open reader */
     size_t path_count;         /* of paths */
-    const char *const *own[3]; /* freed at the end, as paths are */
+    const char *const *own[3]; /* freed at the end, as paths and items are */
+    void *items;               /* ranges, fractions */
     mldf_schema *schema;
+    union {
+        mldf_pack_options pack;
+        mldf_convert_options convert;
+        mldf_merge_options merge;
+        mldf_repack_options repack;
+        mldf_repair_options repair;
+        mldf_select_options select;
+        mldf_split_options split;
+        mldf_extract_options extract;
+        mldf_add_field_options add_field;
+    } how;
     struct call call;
     mldf_pack_result result;
     mldf_error err;
 };
 
-static void operation_clear(struct operation *op, PyObject *module) {
-    memset(op, 0, sizeof *op);
-    op->state = state_of(module);
-}
+/* The three steps of an operation: its arguments, its options, the call. */
+typedef bool step_begin(struct operation *op, PyObject *args);
+typedef bool step_fill(struct operation *op);
+typedef mldf_status step_call(struct operation *op);
 
 static bool operation_types(struct operation *op, PyObject *types) {
     op->reports = PyList_New(0);
@@ -38,18 +51,16 @@ static bool operation_types(struct operation *op, PyObject *types) {
 }
 
 /* (sources, out, options, types, progress) */
-static bool begin_sources(struct operation *op, PyObject *module, PyObject *args) {
+static bool begin_sources(struct operation *op, PyObject *args) {
     PyObject *sources, *types;
-    operation_clear(op, module);
     return PyArg_ParseTuple(args, "O!yO!OO", &PyList_Type, &sources, &op->out, &PyDict_Type, &op->options, &types,
                             &op->progress) &&
            operation_types(op, types) && texts_from(sources, &op->paths, &op->path_count);
 }
 
 /* (path, out, options, types, progress); an empty out becomes NULL. */
-static bool begin_path(struct operation *op, PyObject *module, PyObject *args) {
+static bool begin_path(struct operation *op, PyObject *args) {
     PyObject *types;
-    operation_clear(op, module);
     if (!PyArg_ParseTuple(args, "yyO!OO", &op->path, &op->out, &PyDict_Type, &op->options, &types, &op->progress))
         return false;
     op->out = *op->out ? op->out : NULL;
@@ -57,9 +68,8 @@ static bool begin_path(struct operation *op, PyObject *module, PyObject *args) {
 }
 
 /* (reader, out, options, types, progress) */
-static bool begin_reader(struct operation *op, PyObject *module, PyObject *args) {
+static bool begin_reader(struct operation *op, PyObject *args) {
     PyObject *object, *types;
-    operation_clear(op, module);
     if (!PyArg_ParseTuple(args, "OyO!OO", &object, &op->out, &PyDict_Type, &op->options, &types, &op->progress))
         return false;
     struct reader *reader = reader_from(op->state, object);
@@ -83,25 +93,33 @@ static bool operation_texts(struct operation *op, size_t place, const char *name
     return true;
 }
 
-static void operation_call(struct operation *op) {
-    call_begin(&op->call, op->progress, op->reports);
+static PyObject *operation_result(struct operation *op, mldf_status status) {
+    if (!call_check(&op->call, op->state, status, &op->err) || !context_warn(op->context))
+        return NULL;
+    return Py_BuildValue("(KKKO)", (unsigned long long)op->result.written, (unsigned long long)op->result.skipped,
+                         (unsigned long long)op->result.bytes, op->reports);
 }
 
-static PyObject *operation_end(struct operation *op, bool called, mldf_status status) {
+static PyObject *operate(PyObject *module, PyObject *args, step_begin *begin, step_fill *fill, step_call *call) {
+    struct operation op;
     PyObject *out = NULL;
-    if (called)
-        call_end(&op->call);
-    if (called && call_check(&op->call, op->state, status, &op->err) && context_warn(op->context))
-        out = Py_BuildValue("(KKKO)", (unsigned long long)op->result.written, (unsigned long long)op->result.skipped,
-                            (unsigned long long)op->result.bytes, op->reports);
-    for (size_t i = 0; i < sizeof op->own / sizeof op->own[0]; i++)
-        PyMem_Free((void *)(uintptr_t)op->own[i]);
-    PyMem_Free((void *)(uintptr_t)op->paths);
-    if (op->source)
-        memory_release(&op->source->memory);
-    mldf_schema_free(op->schema);
-    context_free(op->context);
-    Py_XDECREF(op->reports);
+    memset(&op, 0, sizeof op);
+    op.state = state_of(module);
+    if (begin(&op, args) && fill(&op)) {
+        call_begin(&op.call, op.progress, op.reports);
+        mldf_status status = call(&op);
+        call_end(&op.call);
+        out = operation_result(&op, status);
+    }
+    for (size_t i = 0; i < sizeof op.own / sizeof op.own[0]; i++)
+        PyMem_Free((void *)(uintptr_t)op.own[i]);
+    PyMem_Free((void *)(uintptr_t)op.paths);
+    PyMem_Free(op.items);
+    if (op.source)
+        memory_release(&op.source->memory);
+    mldf_schema_free(op.schema);
+    context_free(op.context);
+    Py_XDECREF(op.reports);
     return out;
 }
 
@@ -110,10 +128,7 @@ static PyObject *operation_end(struct operation *op, bool called, mldf_status st
 static void report(struct call *call, const char *kind, const mldf_skip *skip) {
     if (call_resume(call)) {
         PyObject *source = PyUnicode_DecodeUTF8(skip->source, (Py_ssize_t)strlen(skip->source), "surrogateescape");
-        PyObject *message = PyUnicode_DecodeUTF8(skip->message, (Py_ssize_t)strlen(skip->message), "replace");
-        call_append(call, source && message ? Py_BuildValue("(sOO)", kind, source, message) : NULL);
-        Py_XDECREF(source);
-        Py_XDECREF(message);
+        call_append(call, source ? Py_BuildValue("(sNN)", kind, source, words(skip->message)) : NULL);
     }
     call_pause(call);
 }
@@ -143,7 +158,9 @@ static void on_part(void *user, const mldf_part *part) {
 
 /* ---- pack and append --------------------------------------------------------------------------------------------- */
 
-static bool fill_pack(struct operation *op, mldf_pack_options *o) {
+static bool fill_pack(struct operation *op) {
+    mldf_pack_options *o = &op->how.pack;
+    *o = (mldf_pack_options)MLDF_PACK_OPTIONS_INIT;
     int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO;
     bool fine = operation_writer(op, &o->writer) && option_int(op->options, "format", &format) &&
                 option_int(op->options, "layout", &layout) &&
@@ -167,48 +184,34 @@ static bool fill_pack(struct operation *op, mldf_pack_options *o) {
     return fine;
 }
 
-typedef mldf_status pack_call(const struct operation *op, const mldf_pack_options *o, mldf_pack_result *result,
-                              mldf_error *err);
-
-static mldf_status pack_files(const struct operation *op, const mldf_pack_options *o, mldf_pack_result *result,
-                              mldf_error *err) {
-    return mldf_pack(op->paths, op->path_count, op->out, o, result, err);
-}
-
-static mldf_status append_files(const struct operation *op, const mldf_pack_options *o, mldf_pack_result *result,
-                                mldf_error *err) {
-    return mldf_append(op->out, op->paths, op->path_count, o, result, err);
-}
-
-static PyObject *pack_with(PyObject *module, PyObject *args, pack_call *run) {
-    mldf_pack_options o = MLDF_PACK_OPTIONS_INIT;
-    struct operation op;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_sources(&op, module, args) && fill_pack(&op, &o);
-    if (ready) {
-        operation_call(&op);
-        status = run(&op, &o, &op.result, &op.err);
-    }
-    return operation_end(&op, ready, status);
+static mldf_status call_pack(struct operation *op) {
+    return mldf_pack(op->paths, op->path_count, op->out, &op->how.pack, &op->result, &op->err);
 }
 
 static PyObject *pack(PyObject *module, PyObject *args) {
-    return pack_with(module, args, pack_files);
+    return operate(module, args, begin_sources, fill_pack, call_pack);
+}
+
+static mldf_status call_append_files(struct operation *op) {
+    return mldf_append(op->out, op->paths, op->path_count, &op->how.pack, &op->result, &op->err);
 }
 
 static PyObject *append(PyObject *module, PyObject *args) {
-    return pack_with(module, args, append_files);
+    return operate(module, args, begin_sources, fill_pack, call_append_files);
 }
 
 /* ---- convert, merge ---------------------------------------------------------------------------------------------- */
 
-static bool fill_convert(struct operation *op, mldf_convert_options *o) {
+static bool fill_convert(struct operation *op) {
+    mldf_convert_options *o = &op->how.convert;
+    *o = (mldf_convert_options)MLDF_CONVERT_OPTIONS_INIT;
     o->skip = on_skip;
     o->skip_user = &op->call;
     return operation_writer(op, &o->writer) && option_secret(op->options, "key", "passphrase", &o->source_secret) &&
            option_text(op->options, "format", &o->format) &&
            operation_texts(op, 0, "fields", &o->fields, &o->field_count) &&
            operation_texts(op, 1, "compress", &o->compress_fields, &o->compress_count) &&
+           option_bool(op->options, "keep_secret", &o->keep_secret) &&
            option_bool(op->options, "drop_fields", &o->drop_fields) && option_bool(op->options, "lz4", &o->lz4) &&
            option_u64(op->options, "dataset_version", &o->dataset_version) &&
            option_u64(op->options, "created", &o->created) &&
@@ -216,90 +219,89 @@ static bool fill_convert(struct operation *op, mldf_convert_options *o) {
                        &o->skip_bad_samples); /* the writer has a skip_bad_samples of its own */
 }
 
+static mldf_status call_convert(struct operation *op) {
+    return mldf_convert(op->paths, op->path_count, op->out, &op->how.convert, &op->result, &op->err);
+}
+
 static PyObject *convert(PyObject *module, PyObject *args) {
-    mldf_convert_options o = MLDF_CONVERT_OPTIONS_INIT;
-    struct operation op;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_sources(&op, module, args) && fill_convert(&op, &o);
-    if (ready) {
-        operation_call(&op);
-        status = mldf_convert(op.paths, op.path_count, op.out, &o, &op.result, &op.err);
-    }
-    return operation_end(&op, ready, status);
+    return operate(module, args, begin_sources, fill_convert, call_convert);
+}
+
+static bool fill_merge(struct operation *op) {
+    mldf_merge_options *o = &op->how.merge;
+    *o = (mldf_merge_options)MLDF_MERGE_OPTIONS_INIT;
+    return operation_writer(op, &o->writer) && option_secret(op->options, "key", "passphrase", &o->source_secret) &&
+           operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count);
+}
+
+static mldf_status call_merge(struct operation *op) {
+    return mldf_merge(op->paths, op->path_count, op->out, &op->how.merge, &op->result, &op->err);
 }
 
 static PyObject *merge(PyObject *module, PyObject *args) {
-    mldf_merge_options o = MLDF_MERGE_OPTIONS_INIT;
-    struct operation op;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_sources(&op, module, args) && operation_writer(&op, &o.writer) &&
-                 option_secret(op.options, "key", "passphrase", &o.source_secret) &&
-                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count);
-    if (ready) {
-        operation_call(&op);
-        status = mldf_merge(op.paths, op.path_count, op.out, &o, &op.result, &op.err);
-    }
-    return operation_end(&op, ready, status);
+    return operate(module, args, begin_sources, fill_merge, call_merge);
 }
 
 /* ---- repack, repair ---------------------------------------------------------------------------------------------- */
 
+static bool fill_repack(struct operation *op) {
+    mldf_repack_options *o = &op->how.repack;
+    *o = (mldf_repack_options)MLDF_REPACK_OPTIONS_INIT;
+    return operation_writer(op, &o->writer) && option_secret(op->options, "key", "passphrase", &o->source_secret) &&
+           option_bool(op->options, "decompress", &o->decompress) &&
+           operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count);
+}
+
+static mldf_status call_repack(struct operation *op) {
+    return mldf_repack(op->path, op->out, &op->how.repack, &op->result, &op->err);
+}
+
 static PyObject *repack(PyObject *module, PyObject *args) {
-    mldf_repack_options o = MLDF_REPACK_OPTIONS_INIT;
-    struct operation op;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_path(&op, module, args) && operation_writer(&op, &o.writer) &&
-                 option_secret(op.options, "key", "passphrase", &o.source_secret) &&
-                 option_bool(op.options, "decompress", &o.decompress) &&
-                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count);
-    if (ready) {
-        operation_call(&op);
-        status = mldf_repack(op.path, op.out, &o, &op.result, &op.err);
-    }
-    return operation_end(&op, ready, status);
+    return operate(module, args, begin_path, fill_repack, call_repack);
 }
 
 static void on_lost(void *user, const mldf_error *lost) {
     struct call *call = user;
     if (call_resume(call))
-        call_append(call, Py_BuildValue("(sNs)", "lost", number_or_none(lost->sample), lost->message));
+        call_append(call, Py_BuildValue("(sNN)", "lost", number_or_none(lost->sample), words(lost->message)));
     call_pause(call);
 }
 
+static bool fill_repair(struct operation *op) {
+    mldf_repair_options *o = &op->how.repair;
+    *o = (mldf_repair_options)MLDF_REPAIR_OPTIONS_INIT;
+    o->context = context_get(op->context);
+    o->lost = on_lost;
+    o->progress = call_progress;
+    o->lost_user = o->progress_user = &op->call;
+    return option_bool(op->options, "overwrite", &o->overwrite) && option_int(op->options, "threads", &o->threads) &&
+           option_secret(op->options, "key", "passphrase", &o->secret);
+}
+
 /* Its reports end with ("action", text, changed, unchecked). */
-static PyObject *repair(PyObject *module, PyObject *args) {
-    mldf_repair_options o = MLDF_REPAIR_OPTIONS_INIT;
+static mldf_status call_repair(struct operation *op) {
     mldf_repair_result result = {0};
-    struct operation op;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_path(&op, module, args) && option_bool(op.options, "overwrite", &o.overwrite) &&
-                 option_int(op.options, "threads", &o.threads) &&
-                 option_secret(op.options, "key", "passphrase", &o.secret);
-    if (ready) {
-        o.context = context_get(op.context);
-        o.lost = on_lost;
-        o.progress = call_progress;
-        o.lost_user = o.progress_user = &op.call;
-        operation_call(&op);
-        status = mldf_repair(op.path, op.out, &o, &result, &op.err);
-        op.result = (mldf_pack_result){result.samples_saved, result.samples_lost, result.bytes};
-        if (status >= 0) {
-            if (call_resume(&op.call))
-                call_append(&op.call,
-                            Py_BuildValue("(ssOO)", "action", result.action, result.changed ? Py_True : Py_False,
-                                          result.unchecked ? Py_True : Py_False));
-            call_pause(&op.call);
-        }
-    }
-    return operation_end(&op, ready, status);
+    mldf_status status = mldf_repair(op->path, op->out, &op->how.repair, &result, &op->err);
+    op->result = (mldf_pack_result){result.samples_saved, result.samples_lost, result.bytes};
+    if (status < 0)
+        return status;
+    if (call_resume(&op->call))
+        call_append(&op->call,
+                    Py_BuildValue("(sNOO)", "action", words(result.action), result.changed ? Py_True : Py_False,
+                                  result.unchecked ? Py_True : Py_False));
+    call_pause(&op->call);
+    return status;
+}
+
+static PyObject *repair(PyObject *module, PyObject *args) {
+    return operate(module, args, begin_path, fill_repair, call_repair);
 }
 
 /* ---- select, split, extract: of an open reader ------------------------------------------------------------------- */
 
-/* The list options[name] and room for its items, zeroed, owned by the caller; *list NULL: there is none, which is fine. */
-static bool items_room(PyObject *options, const char *name, size_t item_bytes, PyObject **list, void **room,
-                       size_t *count) {
-    *list = PyDict_GetItemString(options, name);
+/* The list options[name] and, as op->items, room for its items, zeroed; *list NULL: there is none, which is fine. */
+static bool items_room(struct operation *op, const char *name, size_t item_bytes, PyObject **list, size_t *count) {
+    *list = PyDict_GetItemString(op->options, name);
     if (!*list || *list == Py_None) {
         *list = NULL;
         return true;
@@ -308,123 +310,129 @@ static bool items_room(PyObject *options, const char *name, size_t item_bytes, P
     if (length < 0)
         return false;
     *count = (size_t)length;
-    *room = PyMem_Calloc(*count + 1, item_bytes);
-    if (!*room)
+    op->items = PyMem_Calloc(*count + 1, item_bytes);
+    if (!op->items)
         PyErr_NoMemory();
-    return *room != NULL;
+    return op->items != NULL;
 }
 
 /* A list of (begin, end). */
-static bool ranges_from(PyObject *options, void **room, size_t *count) {
+static bool ranges_from(struct operation *op, const mldf_sample_range **out, size_t *count) {
     PyObject *list;
-    bool fine = items_room(options, "ranges", sizeof(mldf_sample_range), &list, room, count);
-    mldf_sample_range *ranges = *room;
+    bool fine = items_room(op, "ranges", sizeof(mldf_sample_range), &list, count);
+    mldf_sample_range *ranges = op->items;
     for (size_t i = 0; fine && list && i < *count; i++) {
         unsigned long long begin, end;
         fine = PyArg_ParseTuple(PyList_GetItem(list, (Py_ssize_t)i), "KK;ranges are (begin, end)", &begin, &end);
         if (fine)
             ranges[i] = (mldf_sample_range){begin, end};
     }
+    *out = ranges;
     return fine;
 }
 
-static PyObject *select_samples(PyObject *module, PyObject *args) {
-    mldf_select_options o = MLDF_SELECT_OPTIONS_INIT;
-    struct operation op;
-    void *ranges = NULL;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_reader(&op, module, args) && operation_writer(&op, &o.writer) &&
-                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
-                 operation_texts(&op, 1, "fields", &o.fields, &o.field_count) &&
-                 option_text(op.options, "where", &o.where) && ranges_from(op.options, &ranges, &o.range_count);
-    o.ranges = ranges;
-    if (ready) {
-        operation_call(&op);
-        status = mldf_select(op.source->reader, op.out, &o, &op.result, &op.err);
-    }
-    PyObject *result = operation_end(&op, ready, status);
-    PyMem_Free(ranges);
-    return result;
+static bool fill_select(struct operation *op) {
+    mldf_select_options *o = &op->how.select;
+    *o = (mldf_select_options)MLDF_SELECT_OPTIONS_INIT;
+    return operation_writer(op, &o->writer) &&
+           operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count) &&
+           operation_texts(op, 1, "fields", &o->fields, &o->field_count) &&
+           option_text(op->options, "where", &o->where) && ranges_from(op, &o->ranges, &o->range_count);
 }
 
-static bool fractions_from(PyObject *options, void **room, size_t *count) {
+static mldf_status call_select(struct operation *op) {
+    return mldf_select(op->source->reader, op->out, &op->how.select, &op->result, &op->err);
+}
+
+static PyObject *select_samples(PyObject *module, PyObject *args) {
+    return operate(module, args, begin_reader, fill_select, call_select);
+}
+
+static bool fractions_from(struct operation *op, const double **out, size_t *count) {
     PyObject *list;
-    bool fine = items_room(options, "fractions", sizeof(double), &list, room, count);
-    double *fractions = *room;
+    bool fine = items_room(op, "fractions", sizeof(double), &list, count);
+    double *fractions = op->items;
     for (size_t i = 0; fine && list && i < *count; i++) {
         fractions[i] = PyFloat_AsDouble(PyList_GetItem(list, (Py_ssize_t)i));
         fine = !PyErr_Occurred();
     }
+    *out = fractions;
     return fine;
 }
 
+static bool fill_split(struct operation *op) {
+    mldf_split_options *o = &op->how.split;
+    size_t name_count = 0; /* as many as fractions */
+    *o = (mldf_split_options)MLDF_SPLIT_OPTIONS_INIT;
+    o->part = on_part;
+    o->part_user = &op->call;
+    return operation_writer(op, &o->writer) &&
+           operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count) &&
+           operation_texts(op, 1, "names", &o->names, &name_count) && option_u64(op->options, "count", &o->count) &&
+           option_u64(op->options, "bytes", &o->bytes) && option_text(op->options, "by", &o->by) &&
+           option_bool(op->options, "shuffle", &o->shuffle) && option_u64(op->options, "seed", &o->seed) &&
+           fractions_from(op, &o->fractions, &o->fraction_count);
+}
+
+static mldf_status call_split(struct operation *op) {
+    return mldf_split(op->source->reader, op->out, &op->how.split, &op->result, &op->err);
+}
+
 static PyObject *split(PyObject *module, PyObject *args) {
-    mldf_split_options o = MLDF_SPLIT_OPTIONS_INIT;
-    struct operation op;
-    void *fractions = NULL;
-    size_t name_count = 0;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_reader(&op, module, args) && operation_writer(&op, &o.writer) &&
-                 operation_texts(&op, 0, "compress", &o.compress_fields, &o.compress_count) &&
-                 operation_texts(&op, 1, "names", &o.names, &name_count) && option_u64(op.options, "count", &o.count) &&
-                 option_u64(op.options, "bytes", &o.bytes) && option_text(op.options, "by", &o.by) &&
-                 option_bool(op.options, "shuffle", &o.shuffle) && option_u64(op.options, "seed", &o.seed) &&
-                 fractions_from(op.options, &fractions, &o.fraction_count);
-    o.fractions = fractions;
-    o.part = on_part;
-    o.part_user = &op.call;
-    if (ready) {
-        operation_call(&op);
-        status = mldf_split(op.source->reader, op.out, &o, &op.result, &op.err);
-    }
-    PyObject *result = operation_end(&op, ready, status);
-    PyMem_Free(fractions);
-    return result;
+    return operate(module, args, begin_reader, fill_split, call_split);
+}
+
+static bool fill_extract(struct operation *op) {
+    mldf_extract_options *o = &op->how.extract;
+    *o = (mldf_extract_options)MLDF_EXTRACT_OPTIONS_INIT;
+    o->progress = call_progress;
+    o->progress_user = &op->call;
+    return option_bool(op->options, "overwrite", &o->overwrite) &&
+           operation_texts(op, 0, "fields", &o->fields, &o->field_count);
+}
+
+static mldf_status call_extract(struct operation *op) {
+    return mldf_extract(op->source->reader, op->out, &op->how.extract, &op->result, &op->err);
 }
 
 static PyObject *extract(PyObject *module, PyObject *args) {
-    mldf_extract_options o = MLDF_EXTRACT_OPTIONS_INIT;
-    struct operation op;
-    mldf_status status = MLDF_OK;
-    bool ready = begin_reader(&op, module, args) && option_bool(op.options, "overwrite", &o.overwrite) &&
-                 operation_texts(&op, 0, "fields", &o.fields, &o.field_count);
-    o.progress = call_progress;
-    o.progress_user = &op.call;
-    if (ready) {
-        operation_call(&op);
-        status = mldf_extract(op.source->reader, op.out, &o, &op.result, &op.err);
-    }
-    return operation_end(&op, ready, status);
+    return operate(module, args, begin_reader, fill_extract, call_extract);
 }
 
 /* ---- add_field --------------------------------------------------------------------------------------------------- */
 
-/* add_field(path, name, source, options, types, progress) */
-static PyObject *add_field(PyObject *module, PyObject *args) {
-    mldf_add_field_options o = MLDF_ADD_FIELD_OPTIONS_INIT;
-    struct operation op;
+/* (path, name, source, options, types, progress) */
+static bool begin_add_field(struct operation *op, PyObject *args) {
     PyObject *types;
-    const char *path, *name, *source;
+    return PyArg_ParseTuple(args, "ysyO!OO", &op->out, &op->name, &op->path, &PyDict_Type, &op->options, &types,
+                            &op->progress) &&
+           operation_types(op, types);
+}
+
+static bool fill_add_field(struct operation *op) {
+    mldf_add_field_options *o = &op->how.add_field;
     int format = MLDF_SOURCE_AUTO;
-    mldf_status status = MLDF_OK;
-    operation_clear(&op, module);
-    bool ready =
-        PyArg_ParseTuple(args, "ysyO!OO", &path, &name, &source, &PyDict_Type, &op.options, &types, &op.progress) &&
-        operation_types(&op, types) && option_int(op.options, "threads", &o.threads) &&
-        option_secret(op.options, "key", "passphrase", &o.secret) && option_int(op.options, "format", &format) &&
-        option_schema(op.options, "schema", op.state, context_get(op.context), &op.schema) &&
-        option_text(op.options, "column", &o.column) && option_text(op.options, "key_column", &o.key_column) &&
-        option_int(op.options, "compress_level", &o.compress_level);
-    if (ready) {
-        o.context = context_get(op.context);
-        o.format = (mldf_source_format)format;
-        o.schema = op.schema;
-        o.progress = call_progress;
-        o.progress_user = &op.call;
-        operation_call(&op);
-        status = mldf_add_field(path, name, source, &o, &op.result, &op.err);
-    }
-    return operation_end(&op, ready, status);
+    *o = (mldf_add_field_options)MLDF_ADD_FIELD_OPTIONS_INIT;
+    bool fine =
+        option_int(op->options, "threads", &o->threads) &&
+        option_secret(op->options, "key", "passphrase", &o->secret) && option_int(op->options, "format", &format) &&
+        option_schema(op->options, "schema", op->state, context_get(op->context), &op->schema) &&
+        option_text(op->options, "column", &o->column) && option_text(op->options, "key_column", &o->key_column) &&
+        option_int(op->options, "compress_level", &o->compress_level);
+    o->context = context_get(op->context);
+    o->format = (mldf_source_format)format;
+    o->schema = op->schema;
+    o->progress = call_progress;
+    o->progress_user = &op->call;
+    return fine;
+}
+
+static mldf_status call_add_field(struct operation *op) {
+    return mldf_add_field(op->out, op->name, op->path, &op->how.add_field, &op->result, &op->err);
+}
+
+static PyObject *add_field(PyObject *module, PyObject *args) {
+    return operate(module, args, begin_add_field, fill_add_field, call_add_field);
 }
 
 PyMethodDef tool_write_functions[] = {

@@ -128,7 +128,7 @@ static PyObject *array_object(struct module_state *state, struct handle *handle,
     bool is_struct = v->kind == MLDF_KIND_STRUCT, readonly = !cell->owned;
     if (!dtype) /* pixels */
         dtype = v->dtype == MLDF_U16 ? state->dtype_u16 : state->dtype_u8;
-    memcpy(shape.dims, v->dims, sizeof shape.dims);
+    memcpy(shape.dims, v->dims, sizeof v->dims); /* a batch's shape has room for one more */
     struct shape memory_shape = shape;
     if (is_struct)
         memory_shape = (struct shape){MLDF_DTYPE_NONE, 1, {v->bytes}};

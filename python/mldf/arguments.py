@@ -11,7 +11,7 @@ import numpy as np
 from .dataset import Dataset
 from .errors import ArgumentError, WrongTypeError
 from .files import field_list
-from .limits import whole
+from .limits import flag_or_none, whole
 from .schema import bfloat16
 from .suggest import choice
 
@@ -20,18 +20,6 @@ LASTS = ("keep", "drop", "pad")
 POLICIES = ("raise", "skip", "substitute")
 CODEGENS = ("auto", "off", "wait")
 OUTPUTS = ("numpy", "torch", "jax")
-
-
-def flag(name: str, value: Any) -> bool:
-    """True or False, NumPy's too, or 1 or 0: a word such as "no" would count as True."""
-    if not isinstance(value, (bool, int, np.bool_)) or value not in (0, 1):
-        raise WrongTypeError(f"{name}={value!r}: True or False is needed")
-    return bool(value)
-
-
-def flag_or_none(name: str, value: Any) -> bool | None:
-    """The same for an argument that may be left out."""
-    return None if value is None else flag(name, value)
 
 
 def order_kind(order: str | None, shuffle: bool | None) -> int:
@@ -54,19 +42,6 @@ def last_kind(last: str | None, drop_last: bool | None) -> int:
     if drop_last is not None and drop_last != (last == "drop"):
         raise ArgumentError(f"last={last!r} and drop_last={drop_last}: they contradict each other")
     return kind
-
-
-def text(name: str, value: Any) -> str | None:
-    """Text or nothing."""
-    if value is not None and not isinstance(value, str):
-        raise WrongTypeError(f"{name}={value!r}: text is needed")
-    try:
-        odd = value is not None and b"\0" in value.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        odd = True
-    if odd:
-        raise ArgumentError(f"{name}={value!r}: it has a NUL or half a character in it")
-    return value
 
 
 def bucket_length(bucket: str | None, window: Any, budget: Any) -> int:

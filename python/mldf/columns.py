@@ -179,6 +179,7 @@ class Columns:
             yield 0, slice(None), numbers
             return
         part_of = np.searchsorted(np.asarray(self._starts, np.uint64), numbers, side="right") - 1
-        for part in np.unique(part_of):
-            places = np.flatnonzero(part_of == part)
-            yield int(part), places, numbers[places] - np.uint64(self._starts[part])
+        order = np.argsort(part_of, kind="stable")  # once, however many files there are
+        parts, first = np.unique(part_of[order], return_index=True)
+        for part, places in zip(parts.tolist(), np.split(order, first[1:])):
+            yield part, places, numbers[places] - np.uint64(self._starts[part])

@@ -39,6 +39,7 @@ from .errors import IoError, StateError, WrongTypeError
 from .fields import CustomField, register_field
 from .files import Files, View, field_list
 from .keys import Keys
+from .limits import flag
 from .paths import Paths, expand
 from .sample import Sample
 from .schema import Schema
@@ -95,7 +96,7 @@ def open(
     options = {
         "tar_index": choice("tar_index", tar_index, TAR_INDEX),
         "backend": choice("backend", backend, BACKENDS),
-        "verify": verify,
+        "verify": flag("verify", verify),
         **secret(key, passphrase),
     }
     fields = field_list(fields)

@@ -34,7 +34,8 @@ from typing import Any, ClassVar, Union
 import numpy as np
 
 from . import _mldf
-from .errors import SchemaError
+from .errors import SchemaError, WrongTypeError
+from .limits import flag
 
 __all__ = [
     "Bytes",
@@ -69,7 +70,11 @@ class Field:
     def describe(self) -> dict[str, Any]:
         """The field as a schema file has it, without its name."""
         out: dict[str, Any] = {"type": self.type_name, **self.arguments()}
-        if self.nullable:
+        try:
+            nullable = flag("nullable", self.nullable)
+        except WrongTypeError as error:
+            raise SchemaError(str(error)) from None
+        if nullable:
             out["nullable"] = True
         if self.compress:
             out["compress"] = self.compress
@@ -379,6 +384,20 @@ def _shown(fields: Any) -> str:
     return repr(fields)[:60] if isinstance(fields, Sequence) else f"a {type(fields).__name__}"
 
 
+def _number(value: Any) -> Any:
+    """NumPy's numbers in JSON."""
+    if isinstance(value, (np.bool_, np.integer, np.floating)):
+        return value.item()
+    raise SchemaError(f"a schema has no place for a {type(value).__name__}: {value!r:.60}")
+
+
+def _dumped(schema: Any) -> str:
+    try:
+        return json.dumps(schema, default=_number)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SchemaError(f"the schema is no JSON: {error}") from None
+
+
 def schema_json(fields: Any) -> str:
     """The JSON text of a schema, checked. Raises :class:`mldf.errors.SchemaError` where it makes no sense.
 
@@ -392,13 +411,13 @@ def schema_json(fields: Any) -> str:
     elif isinstance(fields, str):
         text = fields
     elif isinstance(fields, Mapping) and "fields" in fields and isinstance(fields["fields"], (list, tuple)):
-        text = json.dumps(fields)
+        text = _dumped(fields)
     elif isinstance(fields, Mapping):
-        text = json.dumps({"fields": [_entry(str(name), field) for name, field in fields.items()]})
+        text = _dumped({"fields": [_entry(str(name), field) for name, field in fields.items()]})
     elif isinstance(fields, Sequence) and all(isinstance(f, (tuple, list)) and len(f) == 2 for f in fields):
-        text = json.dumps({"fields": [_entry(str(name), field) for name, field in fields]})
+        text = _dumped({"fields": [_entry(str(name), field) for name, field in fields]})
     elif isinstance(fields, Sequence) and all(isinstance(f, Mapping) for f in fields):
-        text = json.dumps({"fields": [dict(field) for field in fields]})
+        text = _dumped({"fields": [dict(field) for field in fields]})
     else:
         raise SchemaError(f"fields are a dict of name to field, not {_shown(fields)}")
     return _mldf.check_schema(text, registered_types())

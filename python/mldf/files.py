@@ -10,6 +10,7 @@ from typing import Any
 from . import _mldf
 from .errors import ArgumentError, CorruptError, SchemaError, WrongTypeError
 from .fields import registered_types
+from .limits import flag, whole_or_none
 from .paths import encode
 from .sample import sample_type
 from .schema import JSON, FieldInfo, Schema
@@ -53,15 +54,16 @@ def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str]
     if only is not None:
         schemas = [Schema([field for name, field in s.items() if name in only]) for s in schemas]
     out = dict(schemas[0].items())
+    archives = all(i["format"] == "tar" for i in infos)  # which may lack fields
     for schema, path in zip(schemas, paths):
         for name, field in schema.items():
             if name in out and _family(out[name]) != _family(field):
                 raise SchemaError(f"{path}: field {name!r} is {field}, and in {paths[0]} it is {out[name]}", field=name)
-            if name not in out and not all(i["format"] == "tar" for i in infos):
+            if name not in out and not archives:
                 raise SchemaError(f"{path}: field {name!r} is not in {paths[0]}", field=name)
             out.setdefault(name, field)
         missing = [name for name in out if name not in schema]
-        if missing and not all(i["format"] == "tar" for i in infos):
+        if missing and not archives:
             raise SchemaError(f"{path}: there is no field {missing[0]!r}, which {paths[0]} has", field=missing[0])
     return Schema([_nullable(field) if _lacks(schemas, name) else field for name, field in out.items()])
 
@@ -101,11 +103,12 @@ class View:
         self, files: Files, fields: Sequence[str] | None, decode: bool, channels: int | None, orient: bool
     ) -> None:
         fields = field_list(fields)
+        channels = whole_or_none("channels", channels)
         if channels not in (None, 0, 1, 3, 4):
             raise ArgumentError(f"channels={channels!r}: it is 1, 3, 4 or None")
         self.files = files
         self.fields = list(files.schema) if fields is None else list(fields)
-        self.decode, self.channels, self.orient = decode, channels, orient
+        self.decode, self.channels, self.orient = flag("decode", decode), channels, flag("orient", orient)
         self.schema = Schema([files.schema[name] for name in self.fields])
         self.slots = {name: i for i, name in enumerate(self.fields)}
         self.sample_type = sample_type(tuple(self.fields))

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from . import _mldf
 from .errors import ArgumentError, WrongTypeError
+from .limits import flag, whole, whole_or_none
 from .suggest import choice
 
 __all__ = ["decode", "encode", "icc", "probe", "resize"]
@@ -81,18 +82,18 @@ def decode(
     be had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger pictures are refused (2**28).
     """
     if region is not None:
-        numbers = tuple(region)
+        numbers = tuple(region) if hasattr(region, "__iter__") else ()
         if len(numbers) != 4 or not all(hasattr(n, "__index__") and 0 <= n < 2**32 for n in numbers):
             raise ArgumentError(f"region={region!r}: it is (x, y, width, height), none of them negative")
         region = numbers
     options = {
-        "channels": channels,
-        "bits": bits,
-        "scale": scale,
-        "orient": orient,
-        "tolerant": tolerant,
-        "fast_dct": fast_dct,
-        "max_pixels": max_pixels,
+        "channels": whole_or_none("channels", channels, 0, 4),
+        "bits": whole_or_none("bits", bits, 0, 16),
+        "scale": whole("scale", scale, 1, 8),
+        "orient": flag("orient", orient),
+        "tolerant": flag("tolerant", tolerant),
+        "fast_dct": flag("fast_dct", fast_dct),
+        "max_pixels": whole_or_none("max_pixels", max_pixels),
     }
     return _mldf.decode_image(_bytes(data), options, region)
 
@@ -119,12 +120,12 @@ def encode(
     if kind == 1 and icc is not None:
         raise ArgumentError("icc: only JPEG files get a colour profile")
     options = {
-        "quality": quality,
+        "quality": whole("quality", quality, 1, 100),
         "subsampling": int(subsampling),
-        "optimize": optimize,
-        "progressive": progressive,
+        "optimize": flag("optimize", optimize),
+        "progressive": flag("progressive", progressive),
         "icc": icc,
-        "png_level": level,
+        "png_level": whole_or_none("level", level, -1, 9),
     }
     return _mldf.encode_image(_pixels(pixels), kind == 1, options)
 

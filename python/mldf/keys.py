@@ -35,8 +35,7 @@ class Keys(Sequence[str]):
 
     def __getitem__(self, index: Any) -> str | list[str]:
         if not hasattr(index, "__index__") or getattr(index, "ndim", 0) > 0:
-            part_of = self._dataset.subset(index)
-            return [Keys(part_of)[i] for i in range(len(part_of))]
+            return list(Keys(self._dataset.subset(index)))
         files = self._dataset._view.files
         n = self._dataset._locate(index)
         part = bisect.bisect_right(files.starts, n) - 1

@@ -5,10 +5,37 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from .errors import ArgumentError, WrongTypeError
 from .suggest import choice
 
-__all__ = ["skips", "thread_count", "whole", "whole_or_none"]
+__all__ = ["flag", "flag_or_none", "skips", "text", "thread_count", "whole", "whole_or_none"]
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, NumPy's too, or 1 or 0: a word such as "no" would count as True."""
+    if not isinstance(value, (bool, int, np.bool_)) or value not in (0, 1):
+        raise WrongTypeError(f"{name}={value!r}: True or False is needed")
+    return bool(value)
+
+
+def flag_or_none(name: str, value: Any) -> bool | None:
+    """The same for an argument that may be left out."""
+    return None if value is None else flag(name, value)
+
+
+def text(name: str, value: Any) -> str | None:
+    """Text or nothing."""
+    if value is not None and not isinstance(value, str):
+        raise WrongTypeError(f"{name}={value!r}: text is needed")
+    try:
+        odd = value is not None and b"\0" in value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        odd = True
+    if odd:
+        raise ArgumentError(f"{name}={value!r}: it has a NUL or half a character in it")
+    return value
 
 
 def whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
@@ -30,9 +57,9 @@ def whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
     return found
 
 
-def whole_or_none(name: str, value: Any) -> int | None:
+def whole_or_none(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int | None:
     """The same for an argument that may be left out."""
-    return None if value is None else whole(name, value)
+    return None if value is None else whole(name, value, least, most)
 
 
 def thread_count(threads: int | None, num_workers: int | None = None) -> int:

@@ -32,17 +32,15 @@ from .arguments import (
     cache,
     callables,
     field_names,
-    flag,
     last_kind,
     order_kind,
-    text,
 )
 from .batch import Batch
 from .dataset import Dataset, unwrapped
 from .dataset import open as open_dataset
 from .errors import ArgumentError, StateError, WrongTypeError
 from .habits import LOADER, hinted
-from .limits import thread_count, whole
+from .limits import flag, text, thread_count, whole
 from .live import Live
 from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter

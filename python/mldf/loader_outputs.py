@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from . import _mldf
-from .arguments import flag, flag_or_none, numpy_dtype
+from .arguments import numpy_dtype
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .collate import mapped
 from .dataset import Dataset
 from .errors import ArgumentError, Error, NoFieldError
 from .fields import registered_types
+from .limits import flag, flag_or_none
 from .loader_custom import Decoded, Decoder, Rows
 from .pipeline import Pipelines, without_place
-from .schema import FieldInfo
 from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
 from .suggest import near
 
@@ -49,10 +49,6 @@ def converter(
 def _owner(name: str) -> str:
     """x of x_length, x_mask ...; else nothing."""
     return next((name[: -len(suffix)] for suffix in _COMPANIONS if name.endswith(suffix)), "")
-
-
-def _is_struct(field: FieldInfo) -> bool:
-    return field.dtype is not None and field.dtype.names is not None
 
 
 @dataclass
@@ -152,7 +148,7 @@ class Outputs:
                 found.decode(quoted(name), name, name)
             elif _owner(name) in found.named and name not in schema:
                 continue  # x_length: _pick knows whether there is one
-            elif name not in schema or not schema[name].is_fixed or _is_struct(schema[name]):
+            elif name not in schema or not schema[name].is_fixed or schema[name].is_struct:
                 self._complain(name, [*schema, *found.named])
             elif name in found.named:  # it does not come by itself where others are made of it
                 found.statements.append(quoted(name))
@@ -163,7 +159,7 @@ class Outputs:
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
-            if name in LOADERS_OWN or _is_struct(field):  # never an output, and no input of drop
+            if name in LOADERS_OWN or field.is_struct:  # never an output, and no input of drop
                 continue
             if wanted and name not in named and self._decodes(name):
                 found.decode(quoted(name), name, name)
@@ -208,7 +204,7 @@ class Outputs:
         schema = self._files.schema
         own = [n for n in left_out if n in LOADERS_OWN]
         rest = [n for n in left_out if n not in own]
-        fixed = [n for n in rest if (schema[n].is_fixed and not _is_struct(schema[n])) or schema[n].custom]
+        fixed = [n for n in rest if (schema[n].is_fixed and not schema[n].is_struct) or schema[n].custom]
         null = [n for n in fixed if schema[n].nullable]
         unknown = [n for n in rest if not schema[n].known]
         other = [n for n in rest if n not in null and n not in unknown]
@@ -273,7 +269,7 @@ class Outputs:
         if name not in schema:
             raise NoFieldError(f"there is no field or output {name!r}{near(name, names)}", field=name)
         field = schema[name]
-        if _is_struct(field):
+        if field.is_struct:
             members = field.dtype.names if field.dtype is not None and field.dtype.names else ("x",)
             raise ArgumentError(
                 f"field {name!r} is a struct: its members can be outputs: "

@@ -34,7 +34,7 @@ from .dataset import TAR_INDEX, Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError
 from .fields import registered_types, schema_json
-from .limits import thread_count, whole_or_none
+from .limits import flag, thread_count, whole, whole_or_none
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .results import Difference, DiffResult, Problem, VerifyResult
@@ -44,13 +44,20 @@ from .secret import Key, Passphrase, secret
 __all__ = ["diff", "info", "plan", "stats", "verify"]
 
 
+def is_whole(dataset: Dataset) -> bool:
+    """All samples and fields of its files, in their order?"""
+    view = dataset._view
+    return dataset._index is None and view.files.only is None and view.fields == list(view.files.schema)
+
+
 @contextmanager
 def opened(source: Path | Dataset, key: Key, passphrase: Passphrase) -> Iterator[_mldf.Reader]:
     """The one reader of a path or of a dataset of one whole file."""
     if isinstance(source, Dataset):
-        if len(source._view.files.readers) > 1 or source._index is not None:
+        if len(source._view.files.readers) > 1 or not is_whole(source):
             raise ArgumentError(
-                "a path, or a dataset of one whole file, is needed here; use mldf.write for parts of datasets"
+                "a path, or a dataset of one whole file with all its fields, is needed here; use mldf.write for parts "
+                "of datasets"
             )
         yield source._view.files.readers[0]
         return
@@ -76,7 +83,7 @@ def info(path: Path, *, key: Key = None, passphrase: Passphrase = None, keep_ind
     """
     options = {
         "without_key": not (key or passphrase),
-        "tar_index": TAR_INDEX.index("keep" if keep_index else "use"),
+        "tar_index": TAR_INDEX.index("keep" if flag("keep_index", keep_index) else "use"),
         **secret(key, passphrase),
     }
     reader = _mldf.open_reader(encode(path), options, registered_types())
@@ -145,7 +152,7 @@ def verify(
     progress: ProgressArgument = None,
 ) -> VerifyResult:
     """Checks structure and checksums of a file of any format; deep decodes every value too."""
-    options = {"deep": deep, "threads": thread_count(threads), **secret(key, passphrase)}
+    options = {"deep": flag("deep", deep), "threads": thread_count(threads), **secret(key, passphrase)}
     with Reporting("verify", progress) as hook:
         found = _mldf.verify(encode(path), options, registered_types(), hook)
     problems = [
@@ -177,7 +184,7 @@ def diff(
     limit  stop after so many differences
     """
     with opened(a, key, passphrase) as left, opened(b, key, passphrase) as right, Reporting("diff", progress) as hook:
-        found = _mldf.diff(left, right, whole_or_none("limit", limit) or 0, hook)
+        found = _mldf.diff(left, right, whole("limit", limit, 1, 2**63 - 1), hook)
     return DiffResult([Difference(sample, name or None, what, message) for sample, name, what, message in found])
 
 
@@ -232,9 +239,9 @@ def plan(
         raise ArgumentError(f"payload_bytes: there is no field {next(iter(given))!r}")
     options = {
         "schema": text,
-        "samples": whole_or_none("samples", samples),
+        "samples": whole("samples", samples),
         "page_size": whole_or_none("page_size", page_size),
-        "no_checksums": not checksums,
+        "no_checksums": not flag("checksums", checksums),
     }
     return [
         {"name": name, "begin": begin, "end": end}

@@ -15,6 +15,7 @@ __all__ = ["Path", "Paths", "encode", "expand"]
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Union[Path, Iterable[Path]]
 
+_MOST = 1_000_000  # names of files that braces stand for
 _BRACES = re.compile(r"\{([0-9]+)\.\.([0-9]+)\}")
 
 
@@ -24,6 +25,8 @@ def encode(path: Path) -> bytes:
         out = os.fsencode(path)
     except TypeError:
         raise WrongTypeError(f"a path is needed here, not a {type(path).__name__}") from None
+    except UnicodeEncodeError:
+        raise ArgumentError(f"the path {path!r} has half a character in it") from None
     if b"\0" in out:
         raise ArgumentError(f"the path {os.fsdecode(out)!r} has a NUL in it")
     return out
@@ -35,15 +38,17 @@ def braces(path: str) -> list[str]:
     >>> braces("shard-{08..11}.tar")
     ['shard-08.tar', 'shard-09.tar', 'shard-10.tar', 'shard-11.tar']
     """
-    found = _BRACES.search(path)
-    if not found:
-        return [path]
-    first, last = found[1], found[2]
-    if int(last) < int(first) or int(last) - int(first) >= 1_000_000:
-        raise ArgumentError(f"{path}: the range {found[0]} is empty or too long")
-    width = len(first) if first.startswith("0") or len(first) == len(last) else 0
-    numbers = (str(n).zfill(width) for n in range(int(first), int(last) + 1))
-    return [out for n in numbers for out in braces(path[: found.start()] + n + path[found.end() :])]
+    out, end = [""], 0
+    for found in _BRACES.finditer(path):
+        first, last = found[1], found[2]
+        count = int(last) - int(first) + 1 if len(first) < 19 and len(last) < 19 else _MOST + 1
+        if not 0 < count * len(out) <= _MOST:
+            raise ArgumentError(f"{path}: the range {found[0]} is empty or too long")
+        width = len(first) if first.startswith("0") or len(first) == len(last) else 0
+        numbers = [str(n).zfill(width) for n in range(int(first), int(last) + 1)]
+        out = [before + path[end : found.start()] + number for before in out for number in numbers]
+        end = found.end()
+    return [before + path[end:] for before in out]
 
 
 def expand(paths: Paths) -> list[str]:

@@ -54,7 +54,9 @@ def _balanced(dataset: Dataset, name: str, draws: int | None) -> tuple[Any, ...]
         raise UnsupportedError("balance: of one file alone; weights= does nearly the same for several")
     classes = dataset._classes("balance", name)
     numbers = dataset._numbers(None)
-    parts = [(np.sort(numbers[classes == c]), 1) for c in np.unique(classes)]
+    order = np.lexsort((numbers, classes))  # once, however many classes there are
+    first = np.unique(classes[order], return_index=True)[1]
+    parts = [(part, 1) for part in np.split(numbers[order], first[1:])] if len(order) else []
     return ("mixture", parts, draws or 0)
 
 

@@ -53,6 +53,11 @@ class FieldInfo:
         return self.type_id in IMAGE_TYPES
 
     @property
+    def is_struct(self) -> bool:
+        """A record of named members? A small array, the other thing that :class:`mldf.Struct` makes, is none."""
+        return self.dtype is not None and self.dtype.names is not None
+
+    @property
     def dims(self) -> tuple[int, ...]:
         """The shape of a field of fixed size, () for a number."""
         return tuple(d or 0 for d in self.shape or ())
@@ -135,7 +140,11 @@ def _field_info(raw: Mapping[str, Any]) -> FieldInfo:
         dtype = np.dtype(raw["dtype"])
     cls = registered(number) if number >= PRIVATE else None
     if cls is not None and raw["known"]:
-        custom = cls.from_arguments({k: v for k, v in arguments.items() if k != "type"})
+        try:
+            custom = cls.from_arguments({k: v for k, v in arguments.items() if k != "type"})
+        except Exception as error:
+            error.add_note(f"in {cls.__name__}.from_arguments, for field {raw['name']!r}")
+            raise
     return FieldInfo(
         raw["name"],
         raw["type"],
@@ -168,6 +177,9 @@ class Schema(Mapping[str, FieldInfo]):
             return self._fields[name]
         except (KeyError, TypeError):  # a list is no name either
             raise no_field(name, self._fields) from None
+
+    def __contains__(self, name: object) -> bool:  # Mapping's own would make an error with a hint first, and drop it
+        return isinstance(name, str) and name in self._fields
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)

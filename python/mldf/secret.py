@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Union
 
-from .errors import WrongTypeError
+from .errors import ArgumentError, WrongTypeError
 
 __all__ = ["Key", "Passphrase", "secret"]
 
@@ -20,7 +20,10 @@ def secret(key: Key, passphrase: Passphrase, prefix: str = "") -> dict[str, byte
     """
     if isinstance(key, str):
         raise WrongTypeError("key is 32 bytes, not a str: words are a passphrase, and bytes.fromhex() reads digits")
-    words = passphrase.encode() if isinstance(passphrase, str) else passphrase
+    try:
+        words = passphrase.encode() if isinstance(passphrase, str) else passphrase
+    except UnicodeEncodeError:
+        raise ArgumentError("the passphrase has half a character in it, which UTF-8 does not hold") from None
     return {f"{prefix}key": _bytes("key", key), f"{prefix}passphrase": _bytes("passphrase", words)}
 
 

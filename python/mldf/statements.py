@@ -5,12 +5,13 @@ sides, and what the text cannot say (Python callables, fields that Python decode
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import ArgumentError, Error, WrongTypeError
 from .pipeline import Key, Operation, OwnOperation, Pipeline, Pipelines, canonical, without_place
+from .schema import Schema
 from .suggest import nearest
 
 __all__ = ["LOADERS_OWN", "Compiled", "compile_pipelines", "quoted"]
@@ -166,7 +167,7 @@ def output_names(key: str) -> list[str]:
     return [name for name, before in _names(key) if before == ","]
 
 
-def _source(key: str, fields: Collection[str]) -> str:
+def _source(key: str, fields: Schema) -> str:
     """The field that an output of one field is made of; "": something else is."""
     if key in fields:
         return key
@@ -180,20 +181,7 @@ def _only_fill(texts: list[str]) -> str | None:
     return found.removeprefix("x: ") if not found or re.fullmatch(r"x: fill\([^|]*\)", found) else None
 
 
-def _is_struct(fields: Collection[str], name: str) -> bool:
-    dtype = getattr(fields[name], "dtype", None) if isinstance(fields, Mapping) and name in fields else None
-    return dtype is not None and dtype.names is not None
-
-
-def _is_known(fields: Collection[str], name: str) -> bool:
-    return not isinstance(fields, Mapping) or name not in fields or getattr(fields[name], "known", True)
-
-
-def _is_custom(fields: Collection[str], name: str) -> bool:
-    return isinstance(fields, Mapping) and getattr(fields[name], "custom", None) is not None
-
-
-def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> Compiled:
+def compile_pipelines(pipelines: Pipelines | None, fields: Schema) -> Compiled:
     """The text of pipelines, and what it cannot say."""
     out = Compiled()
     if pipelines is None:
@@ -214,7 +202,7 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Collection[str]) -> C
     return out
 
 
-def _left(key: Any, fields: Collection[str]) -> tuple[str, list[str], set[str]]:
+def _left(key: Any, fields: Schema) -> tuple[str, list[str], set[str]]:
     """What stands in front of the colon, its outputs, and all names in it."""
     if isinstance(key, tuple) and key and all(isinstance(name, str) for name in key):
         parts = [_left(name, fields) for name in key]
@@ -232,7 +220,7 @@ def _left(key: Any, fields: Collection[str]) -> tuple[str, list[str], set[str]]:
     return key, names, left_names(key)
 
 
-def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -> None:
+def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Schema) -> None:
     """One more entry of a dict of pipelines."""
     left, names, mentioned = _left(key, fields)
     texts, callables = _steps(key, pipeline, out.own) if pipeline is not None else ([], [])
@@ -243,14 +231,15 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Collection[str]) -
             _add(out, part, pipeline, fields)
         return
     if pipeline is None:
-        if not _is_struct(fields, key) and _is_known(fields, key) and key not in LOADERS_OWN:  # no input of drop
+        odd = key in fields and (fields[key].is_struct or not fields[key].known)
+        if not odd and key not in LOADERS_OWN:  # else it is no input of drop
             out.statements.append(f"{left}: drop")
         out.named |= {*names, key}
         out.outputs |= {*names, key}
         out.dropped |= {*names, key}
         return
     source = "" if isinstance(key, tuple) or len(names) > 1 else _source(key, fields)
-    fill = _only_fill(texts) if source and _is_custom(fields, source) else None
+    fill = _only_fill(texts) if source and fields[source].custom is not None else None
     if names[0] in out.decoded and not texts:
         pass  # more callables alone
     elif fill is not None:  # its decode says what the bytes mean; other steps see the bytes

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from .columns import Columns, Index
 from .errors import ArgumentError
 from .files import View
-from .limits import whole
+from .limits import flag, whole
 from .order import shuffled, stratified
 from .schema import BYTES, FLOAT, INT, JSON, TEXT
 
@@ -101,7 +101,7 @@ class Subsets(Columns):
         index, count = whole("index", index, -(2**63)), whole("count", count)
         if count < 1 or not 0 <= index < count:
             raise ArgumentError(f"shard {index} of {count}: there are {count}, from 0 on")
-        if contiguous:
+        if flag("contiguous", contiguous):
             return self.subset(slice(self._count * index // count, self._count * (index + 1) // count))
         return self.subset(slice(index, None, count))
 
@@ -125,7 +125,7 @@ class Subsets(Columns):
         given = fractions[0] if len(fractions) == 1 and isinstance(fractions[0], (Mapping, list, tuple)) else fractions
         names = list(given) if isinstance(given, Mapping) else None
         shares = self._shares(list(given.values() if isinstance(given, Mapping) else given))
-        order = shuffled(self._count, seed) if shuffle else np.arange(self._count)
+        order = shuffled(self._count, seed) if flag("shuffle", shuffle) else np.arange(self._count)
         classes = None if by is None else self._classes("by", by)
         parts = [self.subset(places) for places in stratified(order, shares, classes)]
         return tuple(parts) if names is None else dict(zip(names, parts))

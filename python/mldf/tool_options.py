@@ -14,7 +14,8 @@ from .dataset import Dataset
 from .errors import ArgumentError, NoSampleError, WrongTypeError
 from .fields import Image, registered_types, schema_json
 from .habits import PACK
-from .limits import skips
+from .limits import flag, skips, text
+from .look import is_whole
 from .paths import Path, Paths, encode, expand
 from .secret import Key, Passphrase, secret
 from .suggest import choice
@@ -44,12 +45,17 @@ def compressed(compress: Mapping[str, int] | Sequence[str] | str | None) -> list
         return [compress]
     if not isinstance(compress, (Mapping, Sequence)):
         raise ArgumentError(f"compress={compress!r}: it is a list of fields, or a dict of field to level")
-    return [f"{n}={level}" for n, level in compress.items()] if isinstance(compress, Mapping) else list(compress)
+    names = name_list("compress", list(compress)) or []
+    return [f"{n}={compress[n]}" for n in names] if isinstance(compress, Mapping) else names
 
 
-def name_list(names: Sequence[str] | str | None) -> list[str] | None:
+def name_list(argument: str, names: Any) -> list[str] | None:
     """One name or several, as a list."""
-    return [names] if isinstance(names, str) else None if names is None else list(names)
+    if names is None:
+        return None
+    if isinstance(names, bytes) or not isinstance(names, Iterable):
+        raise WrongTypeError(f"{argument}={names!r}: a list of names is needed")
+    return [text(argument, name) or "" for name in ([names] if isinstance(names, str) else names)]
 
 
 _OUTPUT: dict[str, Any] = {
@@ -81,7 +87,7 @@ def keep_encrypted(
     options: dict[str, Any], readers: Iterable[_mldf.Reader], key: Key, passphrase: Passphrase, decrypt: bool
 ) -> None:
     """An encrypted file stays encrypted, with the secret that opened it, unless the user says otherwise."""
-    if decrypt or options["encrypt_key"] or options["encrypt_passphrase"] or not (key or passphrase):
+    if flag("decrypt", decrypt) or options["encrypt_key"] or options["encrypt_passphrase"] or not (key or passphrase):
         return
     for reader in readers:
         about = reader.info()
@@ -133,21 +139,24 @@ def pack_options(
         "format": table_format(format),
         "layout": 0 if layout is None else choice("layout", layout, _LAYOUTS),
         "schema": None if fields is None else schema_json(fields),
-        "key_column": key_column,
+        "key_column": text("key_column", key_column),
         "compress": compressed(compress),
         "skip_bad_rows": skips(on_error),
         "image_arguments": None if image is None else json.dumps(_image(image)),
-        "file_columns": name_list(files),
+        "file_columns": name_list("files", files),
         "file_root": None if root is None else encode(root),
-        "allow_outside": allow_outside,
+        "allow_outside": flag("allow_outside", allow_outside),
     }
 
 
 def whole_files(sources: Paths | Dataset) -> list[str]:
     """Paths; those of a dataset that is all of its files."""
     if isinstance(sources, Dataset):
-        if sources._index is not None:
-            raise ArgumentError("paths, or a dataset of whole files, are needed here; use mldf.write for parts of them")
+        if not is_whole(sources):
+            raise ArgumentError(
+                "paths, or a dataset of whole files with all their fields, are needed here; use mldf.write for "
+                "parts of them"
+            )
         return sources.paths
     return expand(sources)
 
@@ -173,7 +182,10 @@ def ranges(samples: Any, count: int) -> list[tuple[int, int]] | None:
             samples = np.flatnonzero(samples).tolist()
     out: list[tuple[int, int]] = []
     for number in samples:
-        n = operator.index(number)
+        try:
+            n = operator.index(number)
+        except TypeError:
+            raise WrongTypeError(f"samples: {number!r} is no number of a sample") from None
         n += count if n < 0 else 0
         if not 0 <= n < count:
             raise NoSampleError(f"no sample {number}: there are {count}")

@@ -70,9 +70,9 @@ from typing import Any
 
 from . import _mldf
 from .dataset import Dataset
-from .errors import ArgumentError
+from .errors import ArgumentError, WrongTypeError
 from .fields import Image, registered_types, schema_json
-from .limits import skips, thread_count, whole, whole_or_none
+from .limits import flag, skips, text, thread_count, whole, whole_or_none
 from .look import opened, secret_of
 from .paths import Path, Paths, encode
 from .progress import ProgressArgument, Reporting
@@ -146,8 +146,8 @@ def pack(
     began = time.monotonic()
     options = {
         **output_options(output),
-        "check_values": check,
-        "resume": resume,
+        "check_values": flag("check", check),
+        "resume": flag("resume", resume),
         **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
     }
     with Reporting("pack", progress) as hook:
@@ -181,7 +181,7 @@ def append(
     options = {
         **output_options({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
         **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
-        "number_keys": number_keys,
+        "number_keys": flag("number_keys", number_keys),
     }
     with Reporting("append", progress) as hook:
         return _result(began, _mldf.append(source_files(sources), encode(path), options, registered_types(), hook))
@@ -221,17 +221,16 @@ def convert(
     options = {
         **output_options(output),
         **secret(key, passphrase),
-        "format": to,
-        "fields": name_list(fields),
+        "format": text("to", to),
+        "fields": name_list("fields", fields),
         "compress": compressed(compress),
-        "drop_fields": drop_fields,
+        "keep_secret": not flag("decrypt", decrypt),
+        "drop_fields": flag("drop_fields", drop_fields),
         "skip_unfit": skips(on_error),
-        "lz4": lz4,
+        "lz4": flag("lz4", lz4),
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),
     }
-    native = to == "mldf" if to else encode(out).lower().endswith(b".mldf")
-    keep_encrypted(options, peek(paths), key, passphrase, decrypt or not native)
     with Reporting("convert", progress) as hook:
         return _result(began, _mldf.convert([encode(p) for p in paths], encode(out), options, registered_types(), hook))
 
@@ -263,7 +262,7 @@ def select(
     *,
     fields: Sequence[str] | None = None,
     samples: Any = None,
-    keys: Iterable[str] | None = None,
+    keys: Iterable[str] | str | None = None,
     where: str | None = None,
     compress: Any = None,
     key: Key = None,
@@ -281,11 +280,16 @@ def select(
     began = time.monotonic()
     if samples is not None and keys is not None:
         raise ArgumentError("samples and keys: give one of them")
-    options = {**output_options(output), "fields": name_list(fields), "where": where, "compress": compressed(compress)}
+    options = {
+        **output_options(output),
+        "fields": name_list("fields", fields),
+        "where": text("where", where),
+        "compress": compressed(compress),
+    }
     with opened(source, key, passphrase) as reader, Reporting("select", progress) as hook:
         keep_encrypted(options, [reader], *secret_of(source, key, passphrase), decrypt)
         if keys is not None:
-            samples = [reader.find_key(k) for k in keys]
+            samples = [reader.find_key(k) for k in ([keys] if isinstance(keys, (str, bytes)) else keys)]
         options["ranges"] = ranges(samples, reader.info()["num_samples"])
         return _result(began, _mldf.select(reader, encode(out), options, registered_types(), hook))
 
@@ -325,19 +329,19 @@ def split(
     if sum(way is not None for way in (count, bytes, fractions)) != 1:
         raise ArgumentError("exactly one of count, bytes and fractions is needed")
     names = list(fractions) if isinstance(fractions, Mapping) else None
-    shares = (
-        None
-        if fractions is None
-        else [float(f) for f in (fractions.values() if isinstance(fractions, Mapping) else fractions)]
-    )
+    given = fractions.values() if isinstance(fractions, Mapping) else fractions
+    try:
+        shares = None if given is None else [float(f) for f in given]
+    except (TypeError, ValueError):
+        raise ArgumentError(f"fractions={fractions!r}: numbers that add up to 1, or a dict of name to number") from None
     options = {
         **output_options(output),
         "count": whole_or_none("count", count),
         "bytes": whole_or_none("bytes", bytes),
         "fractions": shares,
-        "names": names,
-        "by": by,
-        "shuffle": shuffle,
+        "names": name_list("fractions", names),
+        "by": text("by", by),
+        "shuffle": flag("shuffle", shuffle),
         "seed": whole("seed", seed),
         "compress": compressed(compress),
     }
@@ -360,7 +364,7 @@ def extract(
     all.
     """
     began = time.monotonic()
-    options = {"overwrite": overwrite, "fields": name_list(fields)}
+    options = {"overwrite": flag("overwrite", overwrite), "fields": name_list("fields", fields)}
     with opened(source, key, passphrase) as reader, Reporting("extract", progress) as hook:
         return _result(began, _mldf.extract(reader, encode(folder), options, registered_types(), hook))
 
@@ -390,13 +394,15 @@ def add_field(
     compress    the level of zstd
     """
     began = time.monotonic()
+    if not isinstance(name, str):
+        raise WrongTypeError(f"name={name!r}: text is needed")
     options = {
         "threads": thread_count(threads),
         "format": table_format(format),
-        "column": column,
+        "column": text("column", column),
         "schema": None if field is None else schema_json({name: field}),
-        "key_column": key_column,
-        "compress_level": compress,
+        "key_column": text("key_column", key_column),
+        "compress_level": whole_or_none("compress", compress, 0, 22),
         **secret(key, passphrase),
     }
     with Reporting("add_field", progress) as hook:
@@ -421,7 +427,7 @@ def repack(
         **output_options(output),
         **secret(key, passphrase),
         "compress": compressed(compress),
-        "decompress": decompress,
+        "decompress": flag("decompress", decompress),
     }
     keep_encrypted(options, peek([os.fsdecode(encode(path))]), key, passphrase, decrypt)
     with Reporting("repack", progress) as hook:
@@ -443,7 +449,7 @@ def repair(
     into a new file; ``skipped`` lists the others.
     """
     began = time.monotonic()
-    options = {"overwrite": overwrite, "threads": thread_count(threads), **secret(key, passphrase)}
+    options = {"overwrite": flag("overwrite", overwrite), "threads": thread_count(threads), **secret(key, passphrase)}
     with Reporting("repair", progress) as hook:
         target = b"" if out is None else encode(out)
         return _result(began, _mldf.repair(encode(path), target, options, registered_types(), hook))

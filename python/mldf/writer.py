@@ -31,7 +31,7 @@ from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, CancelledError, Error, SampleKeyError, StateError, WrongTypeError
 from .fields import registered_types, schema_json
-from .limits import skips, thread_count, whole_or_none
+from .limits import flag, skips, thread_count, whole_or_none
 from .live import Live
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
@@ -70,10 +70,10 @@ def writer_options(
 ) -> dict[str, Any]:
     """The options that everything has that writes a file."""
     return {
-        "overwrite": overwrite,
+        "overwrite": flag("overwrite", overwrite),
         "threads": thread_count(threads),
-        "no_checksums": not checksums,
-        "dictionary": dictionary,
+        "no_checksums": not flag("checksums", checksums),
+        "dictionary": flag("dictionary", dictionary),
         "page_size": whole_or_none("page_size", page_size),
         "card": _card(card),
         **secret(key, passphrase, "encrypt_"),
@@ -144,7 +144,7 @@ class Writer:
             key=key,
             passphrase=passphrase,
         )
-        options |= {"skip_bad_samples": skip, "check_values": check, "resume": resume}
+        options |= {"skip_bad_samples": skip, "check_values": flag("check", check), "resume": flag("resume", resume)}
         self._open(path, schema_json(fields), options, progress)
 
     @classmethod
@@ -182,12 +182,16 @@ class Writer:
         self._reporting = Reporting("write", progress)
         self._lock = threading.RLock()
         self._writer = _mldf.open_writer(name, schema, options, registered_types(), self._reporting.__enter__())
-        self._schema = Schema.from_reader(self._writer.fields())
-        self._names = self._schema.names
-        self._known = frozenset(self._names)
-        self._converters = [converter(field) for field in self._schema.values()]
-        # The number of the first sample to come: in messages.
-        self._first = self._writer.sample_count() if schema is not None else _sample_count(name)
+        try:
+            self._schema = Schema.from_reader(self._writer.fields())
+            self._names = self._schema.names
+            self._known = frozenset(self._names)
+            self._converters = [converter(field) for field in self._schema.values()]
+            # The number of the first sample to come: in messages.
+            self._first = self._writer.sample_count() if schema is not None else _sample_count(name)
+        except BaseException:  # of a user-defined field's class, say
+            self._writer.abort()
+            raise
         self._calls = 0
         self.position: bytes | None = self._writer.position()
         """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""
@@ -299,7 +303,11 @@ class Writer:
         return sorted(out)
 
     def abort(self) -> None:
-        """Gives up: nothing is left behind."""
+        """Gives up: nothing is left behind. An append of another thread is waited for."""
+        with self._lock:
+            self._give_up()
+
+    def _give_up(self) -> None:
         self._writer.abort()
         self._ended = True
         self._reporting.__exit__()
@@ -404,8 +412,8 @@ def _abort_all() -> None:
     """A program that ends with writers open leaves no temporary files, daemon threads or not."""
     for writer in _live:
         if not writer._ended:
-            with contextlib.suppress(StateError):  # another thread is inside
-                writer.abort()
+            with contextlib.suppress(StateError):  # another thread is inside, and may never leave
+                writer._give_up()
 
 
 def write(
@@ -438,7 +446,7 @@ def write(
     >>> mldf.write(path, [("one", 1), ("two", 2)], {"name": "text", "n": "int"}).samples
     2
     """
-    source = dataset
+    source, decrypt = dataset, flag("decrypt", decrypt)
     if isinstance(dataset, Dataset):
         source = dataset.with_options(decode=False) if fields is None else dataset
         keys = dataset.keys if keys is None and fields is None else keys

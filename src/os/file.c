@@ -57,6 +57,24 @@ mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode
     return status;
 }
 
+int mldfi_file_open_stream(const char *path) {
+    int flags = O_RDONLY | O_CLOEXEC;
+#ifdef __linux__
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode)) {
+        int fd = open(path, flags | O_NONBLOCK);
+        if (fd >= 0 && fcntl(fd, F_SETFL, flags) != 0) {
+            int reason = errno;
+            (void)close(fd);
+            errno = reason;
+            return -1;
+        }
+        return fd;
+    }
+#endif
+    return open(path, flags);
+}
+
 void mldfi_file_close(struct os_file *file) {
     if (file->fd >= 0)
         (void)close(file->fd); /* what could fail here was reported by mldfi_file_sync */

@@ -15,6 +15,9 @@ struct os_file {
 typedef enum os_open_mode { OS_OPEN_READ, OS_OPEN_READ_WRITE } os_open_mode;
 /* O_CLOEXEC. Refuses directories, and anything but a regular file (a FIFO would hang: opened O_NONBLOCK first). */
 mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode mode, mldf_error *err);
+/* To read from front to back, a FIFO too; -1 with errno. A FIFO that nobody writes yet is there at once on Linux, whose poll tells that
+ * from one that nobody writes any more: so the wait is poll's, and can be watched. Elsewhere it is open that waits; a signal ends it. */
+int mldfi_file_open_stream(const char *path);
 void mldfi_file_close(struct os_file *file);
 mldf_status mldfi_file_size(const struct os_file *file, uint64_t *out, mldf_error *err);
 /* All of [offset, offset+bytes), or MLDF_E_CHANGED when the file ends before. */

@@ -2,7 +2,6 @@
 #include "tool/input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,17 @@ mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err
     if (watch->progress(watch->user, &watch->now))
         return MLDF_OK;
     return mldfi_fail(err, MLDF_E_CANCELLED, "interrupted");
+}
+
+mldf_status mldfi_watched_open(const char *path, struct input_watch *watch, int *fd, mldf_error *err) {
+    while ((*fd = mldfi_file_open_stream(path)) < 0) {
+        if (errno != EINTR)
+            return mldfi_fail_errno(err, errno, "%s: cannot open", path);
+        mldf_status status = mldfi_watch(watch, true, err);
+        if (status < 0)
+            return status;
+    }
+    return MLDF_OK;
 }
 
 mldf_status mldfi_watched_read(int fd, void *dst, size_t room, struct input_watch *watch, const char *name, size_t *got,
@@ -70,16 +80,9 @@ static mldf_status open_path(struct input *input, const char *path, mldf_error *
     if (strcmp(path, "-") == 0) {
         input->fd = STDIN_FILENO;
     } else {
-        do {
-            input->fd = open(path, O_RDONLY | O_CLOEXEC);
-            if (input->fd < 0 && errno == EINTR) {
-                mldf_status status = mldfi_watch(input->watch, true, err);
-                if (status < 0)
-                    return status;
-            }
-        } while (input->fd < 0 && errno == EINTR);
-        if (input->fd < 0)
-            return mldfi_fail_errno(err, errno, "%s: cannot open", input->name);
+        mldf_status status = mldfi_watched_open(path, input->watch, &input->fd, err);
+        if (status < 0)
+            return status;
         input->owns_fd = true;
     }
     if (fstat(input->fd, &st) != 0)

@@ -23,6 +23,8 @@ struct input_watch {
 };
 /* Calls the hook when a tenth of a second went by. MLDF_E_CANCELLED when it says so. */
 mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err);
+/* open, to read; a FIFO may wait for its writer, here or in mldfi_watched_read, and whoever watches can end the wait. */
+mldf_status mldfi_watched_open(const char *path, struct input_watch *watch, int *fd, mldf_error *err);
 /* read; *got 0: the end. A pipe may be silent for long: whoever watches is asked meanwhile, and can end the wait. */
 mldf_status mldfi_watched_read(int fd, void *dst, size_t room, struct input_watch *watch, const char *name, size_t *got,
                                mldf_error *err);

@@ -2,7 +2,6 @@
 #include "tool/tee.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,13 +17,13 @@ mldf_status mldfi_tee_open(struct tee *tee, const char *path, struct input_watch
     tee->name = standard ? "(standard input)" : path;
     tee->recording = true;
     tee->owns_fd = !standard;
-    do
-        tee->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    while (tee->fd < 0 && errno == EINTR && mldfi_watch(watch, true, err) == MLDF_OK);
-    if (tee->fd < 0 || fstat(tee->fd, &st) != 0) {
-        int error = errno;
+    tee->fd = STDIN_FILENO;
+    mldf_status status = standard ? MLDF_OK : mldfi_watched_open(path, watch, &tee->fd, err);
+    if (status >= 0 && fstat(tee->fd, &st) != 0)
+        status = mldfi_fail_errno(err, errno, "%s: cannot open", tee->name);
+    if (status < 0) {
         mldfi_tee_close(tee);
-        return mldfi_fail_errno(err, error, "%s: cannot open", tee->name);
+        return status;
     }
     tee->seekable = S_ISREG(st.st_mode) && tee->owns_fd;
     return MLDF_OK;

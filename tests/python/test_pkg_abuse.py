@@ -52,6 +52,20 @@ def test_paths_of_all_kinds(tmp_path):
             call(None)
 
 
+def test_files_whose_names_are_no_text_are_named_in_messages(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff\xfe.mldf"
+    with pytest.raises(FileNotFoundError, match=r"\\xff\\xfe.mldf cannot be opened"):
+        mldf.open(name)
+    with open(name, "wb") as file:
+        file.write(b"no dataset at all")
+    with pytest.raises(mldf.errors.MagicError, match=r"\\xff\\xfe.mldf"):
+        mldf.open(name)
+    assert "\\xff\\xfe.mldf" in mldf.verify(name).problems[0].message
+    numbers(name, 3, overwrite=True)
+    with pytest.raises(mldf.errors.ExistsError, match=r"\\xff\\xfe.mldf"):
+        mldf.Writer(name, LABEL)
+
+
 def test_keys_and_passphrases_of_all_kinds(tmp_path):
     key, path = bytes(range(32)), tmp_path / "k.mldf"
     mldf.write(path, [1, 2, 3], LABEL, key=bytearray(key))
@@ -487,3 +501,187 @@ def test_results_are_json(tmp_path):
     ds = mldf.open(pkg.make(tmp_path / "a.mldf", 10))
     for found in (mldf.stats(ds), mldf.info(ds.paths[0]), mldf.plan(ds.schema, 10)):
         assert json.loads(json.dumps(found))
+
+
+# ---- arguments of the wrong kind ----
+
+
+def calls_with_flags(path, out):
+    """Every argument that is True or False, with a word for it."""
+    ds, pixels = mldf.open(path), np.zeros((2, 2, 3), np.uint8)
+    table = out.with_name("rows.csv")
+    table.write_text("label\n1\n")
+    writing = (
+        [(mldf.pack, table, out, name) for name in ("overwrite", "check", "resume", "allow_outside", "checksums")]
+        + [(mldf.append, path, table, name) for name in ("number_keys", "allow_outside")]
+        + [(mldf.convert, path, out, name) for name in ("decrypt", "drop_fields", "lz4", "dictionary")]
+        + [(function, path, out, "decrypt") for function in (mldf.select, mldf.merge)]
+        + [(mldf.extract, path, out, "overwrite")]
+        + [(mldf.repack, path, out, name) for name in ("decrypt", "decompress")]
+        + [(mldf.repair, path, out, "overwrite"), (mldf.write, out, ds, "decrypt")]
+        + [(mldf.Writer, out, LABEL, name) for name in ("overwrite", "check", "resume", "checksums", "dictionary")]
+    )
+    for function, a, b, name in writing:
+        yield name, lambda function=function, a=a, b=b, name=name: function(a, b, **{name: "no"})
+    for name in ("decrypt", "shuffle"):
+        yield name, lambda name=name: mldf.split(path, f"{out}-{{}}", count=1, **{name: "no"})
+    for name in ("decode", "orient", "verify"):
+        yield name, lambda name=name: mldf.open(path, **{name: "no"})
+    for name in ("decode", "orient"):
+        yield name, lambda name=name: ds.with_options(**{name: "no"})
+    for name in ("orient", "tolerant", "fast_dct"):
+        yield name, lambda name=name: mldf.images.decode(mldf.images.encode(pixels), **{name: "no"})
+    for name in ("optimize", "progressive"):
+        yield name, lambda name=name: mldf.images.encode(pixels, **{name: "no"})
+    yield "deep", lambda: mldf.verify(path, deep="no")
+    yield "keep_index", lambda: mldf.info(path, keep_index="no")
+    yield "contiguous", lambda: ds.shard(0, 2, contiguous="no")
+    yield "shuffle", lambda: ds.split(0.5, 0.5, shuffle="no")
+    yield "checksums", lambda: mldf.plan(LABEL, 3, checksums="no")
+
+
+def test_a_word_where_true_or_false_is_needed_is_refused(tmp_path):
+    path = tmp_path / "a.mldf"
+    numbers(path, 3)
+    before = path.read_bytes()
+    for name, call in calls_with_flags(path, tmp_path / "out"):
+        with pytest.raises(WrongTypeError, match=f"{name}='no': True or False is needed"):
+            call()
+    with pytest.raises(SchemaError, match="nullable='no': True or False is needed"):
+        mldf.schema_json({"x": mldf.Int(nullable="no")})
+    assert pkg.listing(tmp_path) == ["a.mldf", "rows.csv"] and path.read_bytes() == before
+    assert mldf.convert(path, tmp_path / "b.mldf", lz4=np.False_, overwrite=0).written == 3
+
+
+def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
+    path, out = tmp_path / "a.mldf", tmp_path / "out"
+    numbers(path, 3)
+    for message, call in {
+        "where=0: text is needed": lambda: mldf.select(path, out, where=0),
+        "fields=0: text is needed": lambda: mldf.select(path, out, fields=[0]),
+        "fields=3: a list of names": lambda: mldf.extract(path, out, fields=3),
+        "compress=3: text is needed": lambda: mldf.select(path, out, compress=[3]),
+        "compress=b'label'|compress=108": lambda: mldf.select(path, out, compress=b"label"),
+        "samples: 1.5 is no number": lambda: mldf.select(path, out, samples=[1.5]),
+        "by=1: text is needed": lambda: mldf.split(path, out, count=1, by=1),
+        "to=1: text is needed": lambda: mldf.convert(path, out, to=1),
+        "key_column=1: text": lambda: mldf.pack(path, out, key_column=1),
+        "name=1: text is needed": lambda: mldf.add_field(path, 1, path),
+        "column=1: text is needed": lambda: mldf.add_field(path, "x", path, column=1),
+        "compress='9': a whole number": lambda: mldf.add_field(path, "x", path, compress="9"),
+        "channels=3.0: a whole number": lambda: mldf.open(path, channels=3.0),
+        "quality='90': a whole number": lambda: mldf.images.encode(np.zeros((2, 2, 3), np.uint8), quality="90"),
+        "scale='2': a whole number": lambda: mldf.images.decode(b"", scale="2"),
+        "samples=None: a whole number": lambda: mldf.plan(LABEL, None),
+    }.items():
+        with pytest.raises(WrongTypeError, match=message):
+            call()
+    for message, call in {
+        "half a character": lambda: mldf.open("/tmp/\ud800"),
+        "passphrase has half a character": lambda: mldf.open(path, passphrase="\ud800"),
+        "where='a.x00b': it has a NUL": lambda: mldf.select(path, out, where="a\0b"),
+        "region=5: it is": lambda: mldf.images.decode(b"", region=5),
+        "fractions=0.5: numbers": lambda: mldf.split(path, out, fractions=0.5),
+        "fractions=.'a'.: numbers": lambda: mldf.split(path, out, fractions=["a"]),
+        "limit=0: it is at least 1": lambda: mldf.diff(path, path, limit=0),
+    }.items():
+        with pytest.raises(ArgumentError, match=message):
+            call()
+    assert pkg.listing(tmp_path) == ["a.mldf"]
+
+
+def test_ranges_in_braces():
+    from mldf.paths import braces
+
+    assert braces("a{1..2}-{09..10}.tar") == ["a1-09.tar", "a1-10.tar", "a2-09.tar", "a2-10.tar"]
+    assert len(braces("{000..999}{000..999}")) == 1_000_000
+    for pattern in ("{0..999}{0..999}{0..999}", "{2..1}", "{0..1000000}", "{0.." + "9" * 5000 + "}"):
+        with pytest.raises(ArgumentError, match="empty or too long"):
+            mldf.open(pattern)
+
+
+def test_the_class_that_does_not_take_the_arguments_of_a_file_is_named(tmp_path):
+    class Forgetful(mldf.CustomField):
+        type_name = "org.example.forgetful"
+
+        def arguments(self):
+            return {"size": 3}
+
+        def encode(self, value):
+            return value
+
+    with pytest.raises(TypeError) as caught:
+        mldf.Writer(tmp_path / "a.mldf", {"x": Forgetful()})
+    assert caught.value.__notes__ == ["in Forgetful.from_arguments, for field 'x'"]
+    assert pkg.listing(tmp_path) == []
+
+
+def test_one_key_is_one_sample(tmp_path):
+    numbers(tmp_path / "a.mldf", 3)
+    mldf.select(tmp_path / "a.mldf", tmp_path / "b.mldf", keys="k1")
+    assert list(mldf.open(tmp_path / "b.mldf").keys) == ["k1"]
+
+
+def test_numbers_of_numpy_in_a_schema():
+    text = mldf.schema_json({"x": mldf.Text(compress=np.int64(3)), "y": {"type": "image", "quality": np.uint8(90)}})
+    assert '"compress":3' in text
+    with pytest.raises(SchemaError, match="no place for a set"):
+        mldf.schema_json({"x": {"type": "int", "more": {1}}})
+
+
+def test_whole_file_functions_refuse_some_of_the_fields(tmp_path):
+    path = tmp_path / "a.mldf"
+    mldf.write(path, [(i, i) for i in range(3)], {"a": "int", "b": "int"})
+    some, again = mldf.open(path).with_fields("a"), mldf.open(path, fields=["b", "a"])
+    several = mldf.open([path, path], fields=["a"])
+    for call in (
+        lambda: mldf.select(some, tmp_path / "x"),
+        lambda: mldf.stats(again),
+        lambda: mldf.convert(some, tmp_path / "x.mldf"),
+        lambda: mldf.merge(several, tmp_path / "x.mldf"),
+    ):
+        with pytest.raises(ArgumentError, match="all (its|their) fields"):
+            call()
+    assert mldf.select(mldf.open(path, fields=["a", "b"]), tmp_path / "y.mldf").written == 3
+    assert pkg.listing(tmp_path) == ["a.mldf", "y.mldf"]
+
+
+def test_what_a_schema_has(tmp_path):
+    path = tmp_path / "a.mldf"
+    mldf.write(path, [((1, 2), [1, 2])], {"pose": mldf.Struct([("x", "f4"), ("y", "f4")]), "v": mldf.Struct(("f4", 2))})
+    schema = mldf.open(path).schema
+    assert schema["pose"].is_struct and not schema["v"].is_struct
+    assert "pose" in schema and "poes" not in schema and [] not in schema and 1 not in schema
+
+
+def test_abort_waits_for_another_thread(tmp_path):
+    inside, go, told = threading.Event(), threading.Event(), []
+
+    def progress(_):
+        inside.set()
+        go.wait()
+
+    def abort():
+        about.set()
+        try:
+            writer.abort()
+        except mldf.Error as error:
+            told.append(error)
+
+    about = threading.Event()
+    go.set()  # not before the end
+    writer = mldf.Writer(tmp_path / "a.mldf", LABEL, progress=progress)
+    for i in range(10):
+        writer.append({"label": i})
+    go.clear()
+    inside.clear()
+    threads = [threading.Thread(target=writer.finish), threading.Thread(target=abort)]
+    threads[0].start()
+    inside.wait()
+    threads[1].start()
+    about.wait()
+    threads[1].join(0.1)  # long enough for an error; if not, this test sees less, and nothing fails
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert not told and len(mldf.open(tmp_path / "a.mldf")) == 10

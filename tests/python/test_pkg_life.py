@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import mldf
 import numpy as np
@@ -375,6 +376,46 @@ def test_ctrl_c_in_a_writer_leaves_nothing_behind(tmp_path):
     )
     assert done.stdout == "interrupted\n", done
     assert os.listdir(tmp_path) == []
+
+
+BEFORE_A_PIPE = """
+    import signal, sys, threading
+    sys.path.insert(0, sys.argv[1])
+    import pkg
+    from mldf import _mldf
+    # Another thread gets the signal, at the first moment of the call: nothing that waits for the pipe is ended by it.
+    def kill():
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    source, out = (name.encode() for name in sys.argv[2:4])
+    try:
+        with pkg.as_soon_as_others_run(kill):
+            _mldf.pack([source], out, {"format": int(sys.argv[4])}, [], None)
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("kind", ["csv", "tar"])
+def test_ctrl_c_a_moment_before_a_pipe_is_opened_is_heard(kind, tmp_path):
+    (tmp_path / "out").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    number = ("auto", "csv", "tsv", "jsonl", "tar").index(kind)
+    done = pkg.run_python(
+        BEFORE_A_PIPE, pkg.ROOT / "tests/python", tmp_path / "pipe", tmp_path / "out" / "x.mldf", number
+    )
+    assert done.stdout == "interrupted\n", done
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_a_pipe_is_read_from_the_first_byte_whoever_opens_it_first(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    text = b"n,word\n" + b"".join(b"%d,w%d\n" % (n, n) for n in range(30_000))
+    for _ in range(3):
+        with ThreadPoolExecutor(1) as pool:
+            written = pool.submit((tmp_path / "pipe").write_bytes, text)
+            mldf.pack(tmp_path / "pipe", tmp_path / "out.mldf", format="csv", overwrite=True)
+            written.result()
+        assert np.array_equal(mldf.open(tmp_path / "out.mldf")["n"], np.arange(30_000))
 
 
 def test_ctrl_c_reaches_python_handlers(rows, tmp_path):

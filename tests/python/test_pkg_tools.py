@@ -208,7 +208,8 @@ def test_convert_keeps_encryption_where_the_format_has_it(tmp_path):
         mldf.convert(path, out, passphrase="open sesame")
         with pytest.raises(mldf.errors.KeyMissingError):
             mldf.open(out)
-    mldf.convert(path, tmp_path / "c.tar", passphrase="open sesame")
+    with pytest.warns(UserWarning, match="tar has no encryption: what was encrypted is written in the clear"):
+        mldf.convert(path, tmp_path / "c.tar", passphrase="open sesame")
     assert len(mldf.open(tmp_path / "c.tar")) == 3
     with pytest.raises(ValueError, match="tar has no encryption"):
         mldf.convert(path, tmp_path / "x.tar", passphrase="open sesame", encrypt_passphrase="other")
