@@ -122,8 +122,10 @@ mldf_context *context_edit(struct context *context) {
 /* mldf.errors.warn finds the line of the user's program that it is about. */
 static bool warn(const char *message) {
     PyObject *errors = PyImport_ImportModule("mldf.errors");
-    PyObject *done = errors ? PyObject_CallMethod(errors, "warn", "s", message) : NULL;
+    PyObject *text = errors ? shown_text(message) : NULL;
+    PyObject *done = text ? PyObject_CallMethod(errors, "warn", "O", text) : NULL;
     Py_XDECREF(done);
+    Py_XDECREF(text);
     Py_XDECREF(errors);
     return done != NULL;
 }

@@ -2,6 +2,8 @@
  * documentation, types and the bases that a Python programmer catches (FileNotFoundError, IndexError ...). */
 #include "extension.h"
 
+#include <string.h>
+
 static const struct {
     mldf_status status;
     const char *class_name;
@@ -59,6 +61,10 @@ PyObject *number_or_none(uint64_t n) {
     return PyLong_FromUnsignedLongLong(n);
 }
 
+PyObject *shown_text(const char *text) {
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace");
+}
+
 void list_take(PyObject **list, PyObject *item) {
     if (!item || PyList_Append(*list, item) < 0)
         Py_CLEAR(*list);
@@ -75,14 +81,16 @@ PyObject *raise_error(struct module_state *state, const mldf_error *err) {
     size_t i = 0;
     while (i < CLASSES - 1 && table[i].status != err->status)
         i++;
-    PyObject *exception = PyObject_CallFunction(state->exceptions[i], "s", err->message);
+    PyObject *message = shown_text(err->message);
+    PyObject *exception = message ? PyObject_CallFunctionObjArgs(state->exceptions[i], message, NULL) : NULL;
+    Py_XDECREF(message);
     if (!exception)
         return NULL;
     bool done =
         set_attribute(exception, "status", PyUnicode_FromString(mldf_status_name(err->status))) &&
         set_attribute(exception, "offset", number_or_none(err->offset)) &&
         set_attribute(exception, "sample", number_or_none(err->sample)) &&
-        set_attribute(exception, "field", err->field[0] ? PyUnicode_FromString(err->field) : Py_NewRef(Py_None));
+        set_attribute(exception, "field", err->field[0] ? shown_text(err->field) : Py_NewRef(Py_None));
     if (done && err->sys_errno)
         done = set_attribute(exception, "errno", PyLong_FromLong(err->sys_errno));
     if (done)
@@ -93,7 +101,7 @@ PyObject *raise_error(struct module_state *state, const mldf_error *err) {
 
 void place_error(PyObject *exception, uint64_t sample, const char *field) {
     if (set_attribute(exception, "sample", PyLong_FromUnsignedLongLong(sample)))
-        set_attribute(exception, "field", PyUnicode_FromString(field));
+        set_attribute(exception, "field", shown_text(field));
 }
 
 PyObject *raise_status(struct module_state *state, mldf_status status, const char *message) {

@@ -61,6 +61,8 @@ PyObject *raise_status(struct module_state *state, mldf_status status, const cha
 void place_error(PyObject *exception, uint64_t sample, const char *field);
 /* n, or None for MLDF_NONE. */
 PyObject *number_or_none(uint64_t n);
+/* A message or a name, which may hold what a path does: a byte that is not UTF-8 is shown as \xff. */
+PyObject *shown_text(const char *text);
 /* Takes the item over into the list. Without an item, or without memory, an error is set and the list is gone. */
 void list_take(PyObject **list, PyObject *item);
 

@@ -105,11 +105,11 @@ static PyObject *bad_object(const mldf_bad_sample *bad) {
         Py_XDECREF(offset);
         return NULL;
     }
-    return Py_BuildValue("{s:I,s:K,s:K,s:K,s:N,s:s,s:s,s:s,s:N}", "file", bad->reader, "sample",
+    return Py_BuildValue("{s:I,s:K,s:K,s:K,s:N,s:s,s:N,s:N,s:N}", "file", bad->reader, "sample",
                          (unsigned long long)bad->sample, "epoch", (unsigned long long)bad->epoch, "position",
                          (unsigned long long)bad->position, "substitute", substitute, "status",
-                         mldf_status_name(bad->error.status), "field", bad->error.field, "message", bad->error.message,
-                         "offset", offset);
+                         mldf_status_name(bad->error.status), "field", shown_text(bad->error.field), "message",
+                         shown_text(bad->error.message), "offset", offset);
 }
 
 PyObject *loader_bad(PyObject *object, PyObject *ignored) {

@@ -11,7 +11,8 @@ static void on_problem(void *user, const mldf_error *p) {
     if (call_resume(call)) {
         PyObject *offset = number_or_none(p->offset), *sample = number_or_none(p->sample), *item = NULL;
         if (offset && sample)
-            item = Py_BuildValue("(sOOss)", mldf_status_name(p->status), offset, sample, p->field, p->message);
+            item = Py_BuildValue("(sOONN)", mldf_status_name(p->status), offset, sample, shown_text(p->field),
+                                 shown_text(p->message));
         Py_XDECREF(offset);
         Py_XDECREF(sample);
         call_append(call, item);
@@ -70,7 +71,9 @@ static bool on_difference(void *user, const mldf_difference *d) {
     struct diff_call *diff = user;
     if (call_resume(&diff->call)) {
         PyObject *sample = number_or_none(d->sample);
-        call_append(&diff->call, sample ? Py_BuildValue("(Nsss)", sample, d->field, d->what, d->message) : NULL);
+        call_append(&diff->call, sample ? Py_BuildValue("(NNNN)", sample, shown_text(d->field), shown_text(d->what),
+                                                        shown_text(d->message))
+                                        : NULL);
     }
     call_pause(&diff->call);
     return !diff->call.failed && ++diff->count < diff->limit;

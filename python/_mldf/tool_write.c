@@ -110,7 +110,7 @@ static PyObject *operation_end(struct operation *op, bool called, mldf_status st
 static void report(struct call *call, const char *kind, const mldf_skip *skip) {
     if (call_resume(call)) {
         PyObject *source = PyUnicode_DecodeUTF8(skip->source, (Py_ssize_t)strlen(skip->source), "surrogateescape");
-        PyObject *message = PyUnicode_DecodeUTF8(skip->message, (Py_ssize_t)strlen(skip->message), "replace");
+        PyObject *message = shown_text(skip->message);
         call_append(call, source && message ? Py_BuildValue("(sOO)", kind, source, message) : NULL);
         Py_XDECREF(source);
         Py_XDECREF(message);
@@ -262,7 +262,7 @@ static PyObject *repack(PyObject *module, PyObject *args) {
 static void on_lost(void *user, const mldf_error *lost) {
     struct call *call = user;
     if (call_resume(call))
-        call_append(call, Py_BuildValue("(sNs)", "lost", number_or_none(lost->sample), lost->message));
+        call_append(call, Py_BuildValue("(sNN)", "lost", number_or_none(lost->sample), shown_text(lost->message)));
     call_pause(call);
 }
 
