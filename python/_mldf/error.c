@@ -86,11 +86,10 @@ PyObject *raise_error(struct module_state *state, const mldf_error *err) {
     Py_XDECREF(message);
     if (!exception)
         return NULL;
-    bool done =
-        set_attribute(exception, "status", PyUnicode_FromString(mldf_status_name(err->status))) &&
-        set_attribute(exception, "offset", number_or_none(err->offset)) &&
-        set_attribute(exception, "sample", number_or_none(err->sample)) &&
-        set_attribute(exception, "field", err->field[0] ? shown_text(err->field) : Py_NewRef(Py_None));
+    bool done = set_attribute(exception, "status", PyUnicode_FromString(mldf_status_name(err->status))) &&
+                set_attribute(exception, "offset", number_or_none(err->offset)) &&
+                set_attribute(exception, "sample", number_or_none(err->sample)) &&
+                set_attribute(exception, "field", err->field[0] ? shown_text(err->field) : Py_NewRef(Py_None));
     if (done && err->sys_errno)
         done = set_attribute(exception, "errno", PyLong_FromLong(err->sys_errno));
     if (done)

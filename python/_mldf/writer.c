@@ -26,7 +26,7 @@ static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
     struct writer *self = user;
     if (call_resume(&self->call))
         call_append(&self->call, Py_BuildValue("(KNN)", (unsigned long long)submitted, shown_text(why->message),
-                                                shown_text(why->field)));
+                                               shown_text(why->field)));
     call_pause(&self->call);
 }
 
