@@ -40,16 +40,19 @@ bool option_u64(PyObject *dict, const char *name, uint64_t *out) {
 }
 
 /* str or bytes, without a NUL inside. */
-static const char *text_of(PyObject *value, Py_ssize_t *bytes) {
+static const char *text_of(PyObject *value, const char *name, Py_ssize_t *bytes) {
     const char *text;
     if (PyBytes_Check(value)) {
         text = PyBytes_AsString(value);
         *bytes = PyBytes_Size(value);
-    } else {
+    } else if (PyUnicode_Check(value)) {
         text = PyUnicode_AsUTF8AndSize(value, bytes);
+    } else {
+        PyErr_Format(PyExc_TypeError, "%s: a text is needed, not %R", name, value);
+        return NULL;
     }
     if (text && memchr(text, 0, (size_t)*bytes)) {
-        PyErr_SetString(PyExc_ValueError, "embedded null character");
+        PyErr_Format(PyExc_ValueError, "%s: a text without null characters is needed, not %R", name, value);
         return NULL;
     }
     return text;
@@ -60,7 +63,7 @@ bool option_text(PyObject *dict, const char *name, const char **out) {
     Py_ssize_t bytes;
     if (!value)
         return true;
-    *out = text_of(value, &bytes);
+    *out = text_of(value, name, &bytes);
     return *out != NULL;
 }
 
@@ -69,7 +72,7 @@ bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_
     Py_ssize_t length = 0;
     if (!value)
         return true;
-    *out = text_of(value, &length);
+    *out = text_of(value, name, &length);
     *bytes = (size_t)length;
     return *out != NULL;
 }
@@ -120,7 +123,7 @@ bool texts_from(PyObject *list, const char *const **out, size_t *count) {
     }
     for (Py_ssize_t i = 0; i < length; i++) {
         Py_ssize_t bytes;
-        texts[i] = text_of(PyList_GetItem(list, i), &bytes);
+        texts[i] = text_of(PyList_GetItem(list, i), "a list of texts", &bytes);
         if (!texts[i]) {
             PyMem_Free(texts);
             return false;

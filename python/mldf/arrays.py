@@ -107,7 +107,8 @@ def _whole_numbers(field: FieldInfo, value: Any, given: Array, dtype: np.dtype[A
     exact = np.asarray(value, dtype=object).reshape(-1).tolist()
     with contextlib.suppress(OverflowError, ValueError):  # of what is not finite, too
         whole = [int(number) for number in exact]
-        if exact == whole:
+        limits = np.iinfo(dtype)  # which NumPy 1 does not look at
+        if exact == whole and limits.min <= min(whole) and max(whole) <= limits.max:
             return np.array(whole, dtype=dtype).reshape(given.shape)
     raise _not_held(field, dtype)
 

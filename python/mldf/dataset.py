@@ -40,7 +40,7 @@ from .fields import CustomField, register_field
 from .files import Files, View, field_list
 from .keys import Keys
 from .limits import flag
-from .paths import Paths, expand
+from .paths import Paths, expand, named
 from .sample import Sample
 from .schema import Schema
 from .secret import Key, Passphrase, secret
@@ -274,8 +274,9 @@ class Dataset(Subsets, Sequence[Sample]):
 
     def _title(self) -> str:
         files = self._view.files
-        where = os.path.basename(files.paths[0]) + (f" and {len(files.paths) - 1} more" if len(files.paths) > 1 else "")
-        return f"Dataset({where}: {self._count:,} samples, {self.format}{', closed' if files.closed else ''})"
+        return (
+            f"Dataset({named(files.paths)}: {self._count:,} samples, {self.format}{', closed' if files.closed else ''})"
+        )
 
     def __repr__(self) -> str:
         width = max((len(n) for n in self.schema), default=0)

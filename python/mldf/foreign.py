@@ -11,7 +11,18 @@ import numpy as np
 from .errors import IoError, NotAllowedError, NotFoundError, NullError, WrongTypeError
 from .schema import FieldInfo
 
-__all__ = ["from_pil", "from_tensor", "is_pil", "is_tensor", "kind", "missing", "read_file", "unmasked", "wrong"]
+__all__ = [
+    "from_pil",
+    "from_tensor",
+    "is_na",
+    "is_pil",
+    "is_tensor",
+    "kind",
+    "missing",
+    "read_file",
+    "unmasked",
+    "wrong",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -36,10 +47,18 @@ def missing(field: FieldInfo) -> None:
         raise NullError(f"field {field.name!r}: the value is missing and the field is not nullable", field=field.name)
 
 
+def is_na(value: Any) -> bool:
+    """What pandas has for a missing value? pandas is not imported for the question."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and (value is getattr(pandas, "NA", pandas) or value is getattr(pandas, "NaT", pandas))
+
+
 def unmasked(field: FieldInfo, value: Any) -> Any:
-    """A masked array without its mask. Masked as a whole, as columns have nulls, it is None; in part, it is refused."""
+    """A masked array without its mask. Masked as a whole, as columns have nulls, it is None; in part, it is refused.
+    What pandas calls missing is None too.
+    """
     if not isinstance(value, np.ma.MaskedArray):
-        return value
+        return missing(field) if is_na(value) else value
     found: Array = np.ma.getmaskarray(value)  # type: ignore[no-untyped-call]
     mask = found.reshape(-1).view(np.bool_)  # that of a record has members of its own
     if not mask.any():

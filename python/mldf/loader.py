@@ -418,7 +418,8 @@ class Loader:
         """By paths and options; the copy begins anew."""
         self._alive()
         given = {**self._given, "subset": None, "pipelines": self.pipelines}
-        given["rank"], given["world_size"] = self.rank, self.world_size
+        if self._rank_from != "alone":  # else the copy looks for itself: it may be in one of torch's workers
+            given["rank"], given["world_size"] = self.rank, self.world_size
         return _rebuild, (self._dataset, given)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .arguments import ORDERS, dtype_name
 from .errors import StateError
+from .paths import named
 
 if TYPE_CHECKING:
     from .loader import Loader
@@ -82,8 +82,7 @@ class LoaderStats:
 
 def summary(loader: Loader) -> str:
     """What ``repr(loader)`` says."""
-    files = loader._dataset.paths
-    where = os.path.basename(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    where = named(loader._dataset.paths)
     if loader._core is None:
         return f"Loader({where}, closed)"
     try:

@@ -10,7 +10,7 @@ from typing import Union
 
 from .errors import ArgumentError, NotFoundError, WrongTypeError
 
-__all__ = ["Path", "Paths", "encode", "expand"]
+__all__ = ["Path", "Paths", "encode", "expand", "named"]
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Union[Path, Iterable[Path]]
@@ -30,6 +30,16 @@ def encode(path: Path) -> bytes:
     if b"\0" in out:
         raise ArgumentError(f"the path {os.fsdecode(out)!r} has a NUL in it")
     return out
+
+
+def named(paths: list[str]) -> str:
+    """Some files in a line that can be printed: bytes of a name that are no text are shown as \\xff.
+
+    >>> named(["data/a-0.mldf", "data/a-1.mldf"])
+    'a-0.mldf and 1 more'
+    """
+    first = os.fsencode(os.path.basename(paths[0])).decode("utf-8", "backslashreplace")
+    return first + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
 
 
 def braces(path: str) -> list[str]:

@@ -77,7 +77,7 @@ def literal(value: Any, kind: str) -> str:
         value = value.tolist()
     if isinstance(value, (int, float)):
         return repr(value)
-    if hasattr(value, "__index__"):
+    if hasattr(value, "__index__") and not isinstance(value, type):
         return repr(value.__index__())
     if isinstance(value, Sequence):
         return "[" + ", ".join(literal(v, kind) for v in value) + "]"

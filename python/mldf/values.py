@@ -18,7 +18,7 @@ import numpy as np
 
 from .arrays import array_converter, struct_converter
 from .errors import Error, RangeError, WrongTypeError
-from .foreign import from_pil, from_tensor, is_pil, is_tensor, kind, missing, read_file, unmasked, wrong
+from .foreign import from_pil, from_tensor, is_na, is_pil, is_tensor, kind, missing, read_file, unmasked, wrong
 from .schema import BYTES, FLOAT, INLINE, INT, JSON, NDARRAY, TEXT, FieldInfo
 
 __all__ = ["converter", "plain"]
@@ -30,14 +30,14 @@ Converter = Callable[[Any], Any]
 
 
 def _one(field: FieldInfo, value: Any) -> Any:
-    """The number in an array or a tensor of one element; else the value itself."""
+    """The number in an array or a tensor of one element, None for one that is missing; else the value itself."""
     if is_tensor(value):
         value = from_tensor(field, value)
     if isinstance(value, np.ndarray):
         value = unmasked(field, value)
         if value is not None and value.size == 1 and value.dtype.kind in "biuf":
             return value.item()
-    return value
+    return None if is_na(value) else value
 
 
 def _int(field: FieldInfo) -> Converter:
@@ -117,6 +117,8 @@ def _text(field: FieldInfo) -> Converter:
                 return None
             value = value[()]
         if not isinstance(value, str):
+            if is_na(value):
+                return missing(field)
             raise wrong(field, value, "a str", "; decode the bytes first" if isinstance(value, bytes) else "")
         return _unicode(field, value)
 
@@ -143,6 +145,8 @@ def _bytes(field: FieldInfo) -> Converter:
             view = memoryview(value)
         except TypeError:
             view = None
+        if is_na(value):
+            return missing(field)
         if view is None or isinstance(value, np.ndarray):
             raise wrong(field, value, "bytes, an array of numbers or a pathlib.Path")
         return view.tobytes()
@@ -152,7 +156,7 @@ def _bytes(field: FieldInfo) -> Converter:
 
 def _json(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
-        if (value is None or value is np.ma.masked) and field.nullable:
+        if (value is None or value is np.ma.masked or is_na(value)) and field.nullable:
             return None
         try:
             text = json.dumps(value, allow_nan=False, ensure_ascii=False, default=plain)
@@ -218,6 +222,8 @@ def _image(field: FieldInfo) -> Converter:
             return convert(value["path"] if found is None else found)
         if callable(getattr(value, "read", None)):
             return _from_open_file(field, value)
+        if is_na(value):
+            return missing(field)
         raise wrong(
             field,
             value,

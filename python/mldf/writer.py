@@ -20,7 +20,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -323,6 +323,10 @@ class Writer:
                 stacklevel=2,
             )
 
+    def __reduce__(self) -> Any:
+        # Two writers of one file: the first that is forgotten would end both.
+        raise WrongTypeError("a Writer cannot be copied or pickled")
+
     def __enter__(self) -> Writer:
         return self
 
@@ -485,7 +489,8 @@ def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:
         raise WrongTypeError(
             f"a dataset to write is indexed or iterated, not a {type(source).__name__}; mldf.open(path)?"
         )
-    if hasattr(source, "__dataframe__"):  # indexed by column, or by label
+    if hasattr(source, "__dataframe__") or (hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")):
+        # indexed by column, or by label
         raise WrongTypeError(
             f"a {type(source).__name__} has columns: write a dict of them, {{'label': table['label'].to_numpy(), ...}}"
         )
@@ -494,7 +499,8 @@ def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:
         with contextlib.suppress(TypeError):  # torch's IterableDataset without a length
             total = len(source)
     if total is not None and hasattr(source, "__getitem__"):
-        return (source[i] for i in range(first, total)), total
+        at = _by_position(source)
+        return (at(i) for i in range(first, total)), total
     if not hasattr(source, "__iter__") and not hasattr(source, "__getitem__"):
         raise WrongTypeError(f"a dataset to write is indexed or iterated; a {type(source).__name__} is neither")
     return itertools.islice(source, first, None), total
@@ -507,4 +513,17 @@ def _rows(columns: Mapping[str, Any], first: int) -> tuple[Iterable[Any], int]:
     for name, size in sizes.items():
         if size != total:
             raise ArgumentError(f"column {name!r} has {size} values, and another has {total}")
-    return ({name: column[i] for name, column in columns.items()} for i in range(first, total)), total
+    places = {name: _by_position(column) for name, column in columns.items()}
+    return ({name: at(i) for name, at in places.items()} for i in range(first, total)), total
+
+
+def _by_position(column: Any) -> Callable[[int], Any]:
+    """The i-th value. pandas' Series take labels in brackets, which a sort or a filter leaves in another order;
+    pyarrow's columns give scalars of their own.
+    """
+    if hasattr(column, "iloc"):
+        column = column.iloc
+    elif hasattr(column, "to_pylist"):
+        return lambda i: column[i].as_py()
+    at: Callable[[int], Any] = column.__getitem__
+    return at

@@ -66,6 +66,51 @@ def test_files_whose_names_are_no_text_are_named_in_messages(tmp_path):
         mldf.Writer(name, LABEL)
 
 
+def test_names_of_files_that_are_no_text(tmp_path):
+    """Linux takes any bytes; errors and what is printed show them."""
+    folder = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
+    os.mkdir(folder)
+    path, out = os.path.join(folder, b"\xff.mldf"), os.path.join(folder, b"new\xff.mldf")
+    numbers(path, 3)
+    assert len(mldf.open(path)) == len(mldf.open(mldf.open(path).paths)) == 3
+    for shown in (repr(mldf.open(path)), mldf.open(path)._repr_html_(), repr(mldf.Loader(path, 2))):
+        assert "(\\xff.mldf: 3 samples" in shown.encode().decode()
+    assert mldf.convert(path, out).written == 3 and mldf.verify(out).ok
+    for call in (
+        mldf.open,
+        mldf.info,
+        mldf.verify,
+        mldf.repair,
+        lambda p: mldf.diff(path, p),
+        lambda p: mldf.merge([p], tmp_path / "m.mldf"),
+    ):
+        with pytest.raises(mldf.errors.NotFoundError, match=r"caf\\xe9/no\\xff cannot be opened"):
+            call(os.path.join(folder, b"no\xff"))
+    with pytest.raises(mldf.errors.ExistsError, match=r"caf\\xe9/new\\xff.mldf exists"):
+        mldf.convert(path, out)
+    with open(out, "r+b") as file:
+        file.truncate(os.path.getsize(out) - 20)
+    with pytest.raises(mldf.errors.TruncatedError, match=r"new\\xff.mldf: the file ends"):
+        mldf.open(out)
+
+
+def test_texts_that_are_none_are_named(tmp_path):
+    path, out = tmp_path / "a.mldf", tmp_path / "b.mldf"
+    numbers(path, 3)
+    for words, call in [
+        ("where: a text is needed, not True", lambda: mldf.select(path, out, where=True)),
+        ("format: a text is needed, not 7", lambda: mldf.convert(path, out, to=7)),
+        ("a list of texts: a text is needed, not 1.5", lambda: mldf.convert(path, out, fields=[1.5])),
+        ("key_column: a text is needed, not 3", lambda: mldf.pack(path, out, key_column=3)),
+        ("a number, a list of numbers or text is needed, not type", lambda: mldf.Resize(int)),
+    ]:
+        with pytest.raises(TypeError, match=words):
+            call()
+    with pytest.raises(ValueError, match=r"where: a text without null characters is needed, not 'a\\x00'"):
+        mldf.select(path, out, where="a\0")
+    assert not out.exists()
+
+
 def test_keys_and_passphrases_of_all_kinds(tmp_path):
     key, path = bytes(range(32)), tmp_path / "k.mldf"
     mldf.write(path, [1, 2, 3], LABEL, key=bytearray(key))

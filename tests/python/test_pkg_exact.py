@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import textwrap
+import types
 
 import mldf
 import numpy as np
@@ -419,9 +420,85 @@ def test_tables_are_not_taken_for_rows(tmp_path):
         mldf.write(tmp_path / "t.mldf", Table(), {"x": "int", "y": "int"})
     assert os.listdir(tmp_path) == []
 
+    class Frame:
+        """A newer polars has these instead."""
+
+        columns = ("x", "y")
+
+        def __arrow_c_stream__(self):
+            raise AssertionError
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, i):
+            return self
+
+    with pytest.raises(mldf.errors.WrongTypeError, match="a Frame has columns: write a dict of them"):
+        mldf.write(tmp_path / "t.mldf", Frame(), {"x": "int", "y": "int"})
+
     for path in ("a.mldf", b"a.mldf", tmp_path):
         with pytest.raises(mldf.errors.WrongTypeError, match=r"mldf\.open\(path\)"):
             mldf.write(tmp_path / "t.mldf", path, {"x": "text"})
+
+
+class Series:
+    """Like that of pandas, sorted by its values: brackets take labels, and only iloc places."""
+
+    def __init__(self, values):
+        self.iloc = list(values)
+
+    def __len__(self):
+        return len(self.iloc)
+
+    def __iter__(self):
+        return iter(self.iloc)
+
+    def __getitem__(self, label):
+        return self.iloc[len(self) - 1 - label]
+
+
+def test_columns_are_taken_by_place_and_not_by_label(tmp_path):
+    path = tmp_path / "s.mldf"
+    columns = {"x": Series([10, 20, 30]), "y": np.array([1, 2, 3])}
+    mldf.write(path, columns, {"x": "int", "y": "int"}, keys=Series("abc"))
+    ds = mldf.open(path)
+    assert [(*s, key) for s, key in zip(ds, ds.keys)] == [(10, 1, "a"), (20, 2, "b"), (30, 3, "c")]
+    mldf.write(path, Series([10, 20, 30]), {"x": "int"}, overwrite=True)
+    assert mldf.open(path).column("x").tolist() == [10, 20, 30]
+
+
+def test_columns_of_arrow_are_values(tmp_path):
+    class Scalar:
+        def __init__(self, value):
+            self.value = value
+
+        def as_py(self):
+            return self.value
+
+    class Column(list):
+        def to_pylist(self):
+            return [scalar.as_py() for scalar in self]
+
+    path = tmp_path / "a.mldf"
+    mldf.write(path, {"x": Column(map(Scalar, ["a", None]))}, {"x": mldf.Text(nullable=True)})
+    assert [s.x for s in mldf.open(path)] == ["a", None]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [mldf.Float, mldf.Int, mldf.Text, mldf.Bytes, mldf.Json, mldf.Image, lambda **o: mldf.NDArray("f4", (2,), **o)],
+)
+@pytest.mark.parametrize("name", ["NA", "NaT"])
+def test_what_pandas_calls_missing_is_null(tmp_path, monkeypatch, make, name):
+    pandas = types.ModuleType("pandas")
+    pandas.NA, pandas.NaT = object(), object()
+    monkeypatch.setitem(sys.modules, "pandas", pandas)
+    assert through(tmp_path, make(nullable=True), getattr(pandas, name)) is None
+    with pytest.raises(TypeError if make is mldf.Json else mldf.errors.NullError, match="field 'x'"):
+        through(tmp_path, make(), getattr(pandas, name))
+    with pytest.raises(mldf.errors.WrongTypeError):
+        through(tmp_path, make(nullable=True), object())
 
 
 # ---- pictures ----

@@ -1,6 +1,7 @@
 """Lifetimes, threads, fork, spawn, leaks, signals: what must hold however the package is used."""
 
 import contextlib
+import copy
 import gc
 import multiprocessing
 import os
@@ -175,6 +176,17 @@ def test_a_writer_is_one_threads_at_a_time(tmp_path):
             t.join()
     assert all("another thread" in s for s in seen)
     assert mldf.verify(tmp_path / "a.mldf").ok
+
+
+def test_a_writer_is_not_copied(tmp_path):
+    """The copy that is forgotten first would end both."""
+    with mldf.Writer(tmp_path / "a.mldf", {"x": mldf.Int()}) as w:
+        w.append((1,))
+        for twice in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="a Writer cannot be copied or pickled"):
+                twice(w)
+        w.append((2,))
+    assert mldf.open(tmp_path / "a.mldf").column("x").tolist() == [1, 2]
 
 
 # ---- processes ----

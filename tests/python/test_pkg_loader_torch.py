@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -191,6 +192,20 @@ def test_loaders_that_repeat_all_samples_in_each_of_torchs_workers_are_told(path
                 warnings.simplefilter("always")
                 mldf.Loader(path, 5, fields=["label"], threads=0).close()
             yield [(str(w.message), w.filename) for w in told]
+
+    class Sent(torch.utils.data.IterableDataset):
+        """What spawned workers get."""
+
+        sent = pickle.dumps(mldf.Loader(path, 5, fields=["label"], threads=0))
+
+        def __iter__(self):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                pickle.loads(self.sent).close()
+            yield [str(w.message) for w in told]
+
+    both = torch.utils.data.DataLoader(Sent(), batch_size=None, num_workers=2, multiprocessing_context="fork")
+    assert ["each of 2 gives all samples" in message for (message,) in both] == [True, True]
 
     def told(workers):
         options = {"multiprocessing_context": "fork"} if workers else {}
