@@ -72,10 +72,10 @@ static void json_result(const mldf_verify_result *result, const mldf_error *fail
 static void text_result(const struct invocation *v, const char *path, const mldf_verify_result *result) {
     if (result->problems == 0) {
         out_line("%s: ok: %" PRIu64 " sample%s%s", path, result->num_samples, result->num_samples == 1 ? "" : "s",
-                   result->encrypted && !result->authenticated ? ", not authenticated" : "");
+                 result->encrypted && !result->authenticated ? ", not authenticated" : "");
     } else {
         out_line("%s: %" PRIu64 " problem%s: %" PRIu64 " of %" PRIu64 " samples are good", path, result->problems,
-                   result->problems == 1 ? "" : "s", result->good_samples, result->num_samples);
+                 result->problems == 1 ? "" : "s", result->good_samples, result->num_samples);
     }
     if (result->encrypted && !result->authenticated)
         note(v, "%s: is encrypted and no key was given: checksums were checked, nothing is authenticated", path);
