@@ -39,6 +39,8 @@ static int load_list(const struct invocation *v, const char *text, mldf_buffer *
     int code = read_small_file(v, text + 1, (size_t)1 << 30, file);
     *list = file->data ? (const char *)file->data : "";
     *bytes = file->size;
+    if (*bytes >= 3 && memcmp(*list, "\xef\xbb\xbf", 3) == 0) /* the mark that some editors begin a file with */
+        *list += 3, *bytes -= 3;
     return code;
 }
 

@@ -5,6 +5,7 @@
 #ifndef MLDF_CLI_H
 #define MLDF_CLI_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +75,8 @@ __attribute__((format(printf, 2, 3))) int usage_error(const struct invocation *i
 /* "mldf COMMAND: FILE: message" and the exit code for the status. file may be NULL. */
 int report_error(const struct invocation *invocation, const char *file, const mldf_error *err);
 int exit_code_of(mldf_status status);
+/* A message for free(): control characters have become question marks. NULL: no memory. */
+__attribute__((format(printf, 1, 0))) char *format_one_line(const char *format, va_list args);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
 /* As note, but an error: said with -q too. Returns code. */
 __attribute__((format(printf, 3, 4))) int complain(const struct invocation *invocation, int code, const char *format,
@@ -135,6 +138,8 @@ void secret_wipe(struct secret_store *store);
 void out_bytes(const void *data, size_t bytes);
 void out_text(const char *text);
 __attribute__((format(printf, 1, 2))) void out_printf(const char *format, ...);
+/* A line with names of files or from them in it: what a terminal may obey becomes question marks. The line end comes by itself. */
+__attribute__((format(printf, 1, 2))) void out_line(const char *format, ...);
 void out_char(char c);
 /* Standard output was closed by its reader, as the library found out. */
 void out_broken(void);

@@ -48,7 +48,7 @@ static bool on_difference(void *user, const mldf_difference *d) {
         out_printf("sample %" PRIu64 ": ", d->sample);
     if (d->field && d->field[0])
         out_printf("%s: ", d->field);
-    out_printf("%s: %s\n", d->what, d->message);
+    out_line("%s: %s", d->what, d->message);
     return true;
 }
 

@@ -339,11 +339,11 @@ static void text_sections(const mldf_reader *reader) {
 static void text_format(const mldf_reader *reader, const mldf_file_info *info, const char *path) {
     const char *format = mldf_reader_format(reader);
     if (!is_foreign(reader))
-        out_printf("%s: MLDF %u.%u\n", path, info->version_major, info->version_minor);
+        out_line("%s: MLDF %u.%u", path, info->version_major, info->version_minor);
     else if (info->version_major == 0)
-        out_printf("%s: %s\n", path, format);
+        out_line("%s: %s", path, format);
     else
-        out_printf("%s: %s %u\n", path, strncmp(format, "tbl", 3) == 0 ? "TBL" : format, info->version_major);
+        out_line("%s: %s %u", path, strncmp(format, "tbl", 3) == 0 ? "TBL" : format, info->version_major);
 }
 
 static void text_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card,

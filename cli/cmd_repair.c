@@ -22,7 +22,7 @@ static void on_lost(void *user, const mldf_error *why) {
     struct listing *listing = user;
     progress_clear();
     if (!listing->invocation->json) {
-        out_printf("%s: lost: %s\n", listing->path, why->message);
+        out_line("%s: lost: %s", listing->path, why->message);
         return;
     }
     json_begin('{');
@@ -94,7 +94,7 @@ static int run(struct invocation *v) {
     if (status < 0)
         return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
     if (!v->json)
-        out_printf("%s: %s\n", out ? out : path, result.action);
+        out_line("%s: %s", out ? out : path, result.action);
     return result.samples_lost || result.unchecked ? EXIT_DATA : EXIT_FINE;
 }
 

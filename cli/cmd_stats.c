@@ -247,7 +247,7 @@ static void print_text(const char *path, const mldf_reader *reader, const mldf_s
     const mldf_schema *schema = mldf_reader_schema(reader);
     char count[32];
     format_count(count, mldf_reader_sample_count(reader));
-    out_printf("%s: %s sample%s\n", path, count, mldf_reader_sample_count(reader) == 1 ? "" : "s");
+    out_line("%s: %s sample%s", path, count, mldf_reader_sample_count(reader) == 1 ? "" : "s");
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
         print_field(mldf_summary_field(summary, i));
 }

@@ -39,7 +39,7 @@ static void on_problem(void *user, const mldf_error *problem) {
     if (listing->invocation->json)
         json_problem(problem);
     else
-        out_printf("%s: %s: %s\n", listing->path, mldf_status_name(problem->status), problem->message);
+        out_line("%s: %s: %s", listing->path, mldf_status_name(problem->status), problem->message);
 }
 
 /* ok is null when the check could not be done. */
@@ -71,11 +71,11 @@ static void json_result(const mldf_verify_result *result, const mldf_error *fail
 
 static void text_result(const struct invocation *v, const char *path, const mldf_verify_result *result) {
     if (result->problems == 0) {
-        out_printf("%s: ok: %" PRIu64 " sample%s%s\n", path, result->num_samples, result->num_samples == 1 ? "" : "s",
-                   result->encrypted && !result->authenticated ? ", not authenticated" : "");
+        out_line("%s: ok: %" PRIu64 " sample%s%s", path, result->num_samples, result->num_samples == 1 ? "" : "s",
+                 result->encrypted && !result->authenticated ? ", not authenticated" : "");
     } else {
-        out_printf("%s: %" PRIu64 " problem%s: %" PRIu64 " of %" PRIu64 " samples are good\n", path, result->problems,
-                   result->problems == 1 ? "" : "s", result->good_samples, result->num_samples);
+        out_line("%s: %" PRIu64 " problem%s: %" PRIu64 " of %" PRIu64 " samples are good", path, result->problems,
+                 result->problems == 1 ? "" : "s", result->good_samples, result->num_samples);
     }
     if (result->encrypted && !result->authenticated)
         note(v, "%s: is encrypted and no key was given: checksums were checked, nothing is authenticated", path);

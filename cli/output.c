@@ -69,6 +69,17 @@ void out_printf(const char *format, ...) {
     va_end(args);
 }
 
+void out_line(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = format_one_line(format, args);
+    va_end(args);
+    if (text)
+        out_text(text);
+    out_char('\n');
+    free(text);
+}
+
 void out_broken(void) {
     failure = EPIPE;
 }

@@ -27,11 +27,31 @@ static const char *prefix(const struct invocation *v) {
     return v && v->command ? command_prefix(v->command) : "mldf ";
 }
 
+/* Control characters, which a terminal may obey, become question marks, as in the library's messages. */
+static void make_one_line(char *text) {
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
+}
+
+char *format_one_line(const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int bytes = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *text = bytes < 0 ? NULL : malloc((size_t)bytes + 1);
+    if (!text)
+        return NULL;
+    vsnprintf(text, (size_t)bytes + 1, format, args);
+    make_one_line(text);
+    return text;
+}
+
 static void say(const struct invocation *v, const char *format, va_list args) {
+    char *text = format_one_line(format, args);
     progress_clear();
-    fprintf(stderr, "%s%s: ", prefix(v), command_name(v));
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s%s: %s\n", prefix(v), command_name(v), text ? text : "no memory");
+    free(text);
 }
 
 int usage_error(const struct invocation *v, const char *format, ...) {
@@ -50,12 +70,11 @@ int complain(const struct invocation *v, int code, const char *format, ...) {
     return code;
 }
 
-/* A name as the library's messages have it: control characters, which a terminal may obey, become question marks. NULL: no memory. */
+/* A name as the library's messages have it. NULL: no memory. */
 static char *one_line(const char *text) {
     char *copy = strdup(text);
-    for (char *p = copy; p && *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = '?';
+    if (copy)
+        make_one_line(copy);
     return copy;
 }
 

@@ -1,4 +1,5 @@
 /* tar_to_tbl: the historic converter's name, installed beside mldf: a tar archive into a TBL file, with rates and sizes. The work is mldf_convert's. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -29,19 +30,20 @@ static void say_sizes(const struct invocation *v, const mldf_pack_result *result
     format_count(count, result->written);
     if (before != MLDF_NONE) {
         format_bytes(bytes, before);
-        out_printf("Input:   %s (%s samples, %s)\n", v->files[0], count, bytes);
+        out_line("Input:   %s (%s samples, %s)", v->files[0], count, bytes);
     } else {
-        out_printf("Input:   %s (%s samples)\n", v->files[0], count);
+        out_line("Input:   %s (%s samples)", v->files[0], count);
     }
     format_bytes(bytes, result->bytes);
-    out_printf("Output:  %s (%s", v->files[1], bytes);
+    char than[48] = "";
     if (before != MLDF_NONE && before > 0) {
         double change = 100.0 * ((double)result->bytes - (double)before) / (double)before;
-        out_printf(", %.1f%% %s", change < 0 ? -change : change, change < 0 ? "smaller" : "larger");
+        snprintf(than, sizeof than, ", %.1f%% %s", change < 0 ? -change : change, change < 0 ? "smaller" : "larger");
     }
+    out_line("Output:  %s (%s%s)", v->files[1], bytes, than);
     format_count(rate, (uint64_t)((double)result->written / took));
     format_bytes(speed, (uint64_t)((double)result->bytes / took));
-    out_printf(")\nRate:    %s samples/s, %s/s\nSeconds: %.2f\n", rate, speed, seconds);
+    out_printf("Rate:    %s samples/s, %s/s\nSeconds: %.2f\n", rate, speed, seconds);
 }
 
 static int run(struct invocation *v) {

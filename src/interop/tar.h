@@ -69,7 +69,7 @@ mldf_status mldfi_tar_read(struct tar_reader *reader, void *dst, size_t room, si
 /* ---- Samples -------------------------------------------------------------------------------------------------------- */
 
 /* Cuts a name as WebDataset does: the key ends at the first dot after the last slash, the extension is the rest. False: no
- * part of a sample (no dot, nothing before it, or one of WebDataset's own, "__name__"). */
+ * part of a sample (no dot, nothing before or behind it, or one of WebDataset's own, "__name__"). */
 bool mldfi_tar_split(const char *name, size_t bytes, size_t *key_bytes, size_t *extension_at);
 
 /* The type of the field that an extension stands for, by what is behind its last dot: "seg.png" is a picture too. */

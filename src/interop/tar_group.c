@@ -50,7 +50,7 @@ bool mldfi_tar_split(const char *name, size_t bytes, size_t *key_bytes, size_t *
     while (base > 0 && name[base - 1] != '/')
         base--;
     const char *dot = base < bytes ? memchr(name + base, '.', bytes - base) : NULL;
-    if (!dot || dot == name + base)
+    if (!dot || dot == name + base || dot + 1 == name + bytes)
         return false;
     if (base == 0 && bytes >= 4 && memcmp(name, "__", 2) == 0 && memcmp(name + bytes - 2, "__", 2) == 0)
         return false;

@@ -250,6 +250,8 @@ static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_err
         uint16_t flags = field->seen < run->looked ? MLDF_FIELD_NULLABLE : 0, type = mldfi_tar_type(field->extension);
         status = type == MLDF_IMAGE ? mldfi_add_image_field(*out, field->extension, options, flags, err)
                                     : mldf_schema_add(*out, field->extension, type, NULL, flags, err);
+        if (status < 0)
+            mldfi_error_prefix(err, "%s", shown(run->feed->sources[0]));
     }
     return status;
 }

@@ -1,6 +1,7 @@
 /* Telling folders, archives and tables apart, by what they are and by their first bytes. See source.h. */
 #include "tool/source.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,9 +141,20 @@ mldf_status mldfi_reader_is_not_target(const mldf_reader *reader, const char *ou
     return same ? refuse_target(reader->path, out, err) : MLDF_OK;
 }
 
+/* The source at i is of another kind than the first, unless one of them is not there at all. */
+static mldf_status fail_kinds(const struct source_list *list, size_t i, source_kind kind, mldf_error *err) {
+    static const char *const names[] = {"a table", "a folder", "a tar archive"};
+    const char *const both[] = {list->paths[0], list->paths[i]};
+    struct stat st;
+    for (size_t k = 0; k < 2; k++)
+        if (strcmp(both[k], "-") != 0 && stat(both[k], &st) != 0)
+            return mldfi_fail_errno(err, errno, "%s: cannot open", both[k]);
+    return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is %s and %s is %s: one run packs sources of one kind", both[0],
+                      names[list->kind], both[1], names[kind]);
+}
+
 mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
                                 mldf_source_format format, mldf_error *err) {
-    static const char *const names[] = {"a table", "a folder", "a tar archive"};
     mldf_status status = mldfi_sources_expand(list, given, count, err);
     for (size_t i = 0; status == MLDF_OK && i < list->count; i++) {
         source_kind kind = mldfi_source_kind(list->paths[i], format, false);
@@ -152,8 +164,7 @@ mldf_status mldfi_sources_begin(struct source_list *list, const char *const *giv
         if (i == 0)
             list->kind = kind;
         else if (kind != list->kind)
-            status = mldfi_fail(err, MLDF_E_ARGUMENT, "%s is %s and %s is %s: one run packs sources of one kind",
-                                list->paths[0], names[list->kind], list->paths[i], names[kind]);
+            status = fail_kinds(list, i, kind, err);
     }
     return status;
 }

@@ -151,7 +151,7 @@ static void names_are_cut_as_webdataset_cuts_them(void) {
         const char *name;
         int key, extension; /* -1: not a part */
     } cases[] = {{"0001.jpg", 4, 5},     {"a.b/0001.seg.png", 8, 9}, {"./x.cls", 3, 4},      {"README", -1, -1},
-                 {".hidden", -1, -1},    {"a/.hidden", -1, -1},      {"a.b/README", -1, -1}, {"x.", 1, 2},
+                 {".hidden", -1, -1},    {"a/.hidden", -1, -1},      {"a.b/README", -1, -1}, {"x.", -1, -1},
                  {"__meta.x__", -1, -1}, {"a/__m.x__", 5, 6},        {"", -1, -1},           {"/", -1, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t key = 99, extension = 99;
