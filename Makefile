@@ -136,7 +136,7 @@ interop: release ## our files before the real TurboLoader and the real FFCV (ins
 	@tools/interop/run.sh build/release build/interop
 
 .PHONY: bench
-bench: release ## the numbers that the documents quote; BENCH_ARGS=--quick for a minute
+bench: release ## the numbers that the documents quote (with bench-loader); BENCH_ARGS=--quick for a minute, without other loaders
 	@bench/run.sh build/release $(BENCH_ARGS)
 	@case "$(BENCH_ARGS)" in *--quick* | *--only* | *--json*) ;; *) $(MAKE) --no-print-directory bench-loader ;; esac
 

@@ -162,6 +162,10 @@ def run_frame(byte, count):
     return b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", count) + (count << 3 | 1 << 1 | 1).to_bytes(3, "little") + byte
 
 
+# A PNG file of one white pixel, RGB of 8 bits.
+PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8cfc0000003010100c9fe92ef"
+                      "0000000049454e44ae426082")
+
 # What a compressed field stores with codec 1; every other value is stored with codec 0.
 FRAMES = {FOX: FOX_FRAME, RAMP: RAMP_FRAME, JUGS: JUGS_FRAME, bytes(2048): run_frame(b"\0", 2048)}
 
@@ -206,6 +210,15 @@ def js(name, flags=0):
 
 def text(name, flags=0):
     return Field(name, 40, {}, flags | SIZE32, 16)
+
+
+def image(name, type_id=13, arguments=None, flags=0):
+    return Field(name, type_id, arguments, flags | SIZE32, 24)
+
+
+def picture(height, width, channels, mode, data, bits=8, color=0, orientation=1):
+    """A value of an image field: what its record has behind ptr and size, and the payload."""
+    return Raw(struct.pack("<HHBBBBB", height, width, channels, mode, bits, color, orientation) + bytes(3), data)
 
 
 def inline(name, descr, flags=0):
@@ -300,7 +313,7 @@ class Writer:
     def pad(self, to):
         self.out += bytes(to - len(self.out))
 
-    def pack(self, field, raw, sample, index):
+    def pack(self, field, raw, sample, index, array):
         """Stored bytes, and the bytes before an address that must be a multiple of 64, None if it need not be."""
         stored, codec, lead = raw, 0, 0
         if field.flags & PREFIX:
@@ -311,7 +324,7 @@ class Writer:
         if self.encrypted:
             nonce = constant_bytes(f"nonce {sample} {index}", 24)
             stored = nonce + seal(stored, self.file_id + struct.pack("<QH", sample, index), nonce, self.payload_key)
-        viewable = field.type_id == 4 and not self.encrypted and not codec and len(raw) >= 1024
+        viewable = array and not self.encrypted and not codec and len(raw) >= 1024
         return stored, lead if viewable else None, len(raw)
 
     def place(self, cursor, payloads):
@@ -340,8 +353,12 @@ class Writer:
             if f.type_id == 4:
                 dims = value.dims if None in f.arguments["shape"] else f.arguments["shape"]
                 s["dims"] = [max(p) for p in zip(dims, s["dims"])] if s["dims"] else list(dims)
+            if f.type_id in range(10, 14):
+                dims = struct.unpack_from("<HHB", record, 12)
+                s["dims"] = [max(p) for p in zip(dims, s["dims"])] if s["dims"] else list(dims)
             if f.form and payload:
-                payloads.append(self.pack(f, payload, sample, index))
+                pixels = f.type_id in (10, 13) and record[17] == 0
+                payloads.append(self.pack(f, payload, sample, index, f.type_id == 4 or pixels))
                 owners.append(index)
         places = self.place(len(self.out) + self.skew, payloads)
         if payloads:
@@ -700,6 +717,16 @@ def valid_files():
              "wide": Raw(bytes(range(32)))},
             {"sound": Raw(b""), "future": Raw(b"", b"x"), "odd": Raw(b"\0\0\0"), "wide": None}]
     yield "unknown_types", Writer(fields, [rows]), None, {}
+
+    fields = [image("any", 13, {"encode": "smart", "icc": "card", "max_resolution": 512, "smart_threshold": 4096}, NULLABLE),
+              image("pixels", 10), image("png", 12, None, NULLABLE)]
+    rows = [{"any": picture(2, 3, 3, 0, bytes(range(18))), "pixels": picture(20, 30, 2, 0, constant_bytes("deep", 2400), 16),
+             "png": picture(1, 1, 3, 2, PIXEL, 8, 0, 0)},
+            {"any": picture(1, 1, 3, 2, PIXEL), "pixels": picture(3, 5, 3, 6, constant_bytes("yuv", 15 + 2 * 6)), "png": None},
+            {"any": picture(0, 0, 0, 255, b"GIF89a and more", 8, 0, 0), "pixels": picture(1, 1, 1, 0, b"x", 0, 0, 8), "png": None},
+            {"any": picture(40, 10, 3, 0, constant_bytes("rgb", 1200)), "pixels": picture(0, 0, 0, 0, b"", 0, 0, 0), "png": None},
+            {"any": None, "pixels": picture(32, 32, 1, 0, bytes(1024)), "png": None}]
+    yield "images", Writer(fields, [rows]), None, {}
 
     fields = [blob("b", PREFIX), ndarray("a", "<f4", [512], PREFIX), text("t", PREFIX | NULLABLE), blob("raw")]
     rows = [{"b": FOX, "a": Array(RAMP), "t": "stored as it is", "raw": FOX},

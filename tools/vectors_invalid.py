@@ -640,6 +640,12 @@ def access_cases(base, case, edited):
     e = edited()
     e.write(e.record(0, 4), bytes(16))
     yield case("A7", "json_empty", e.fix(), "corrupt", e.record(0, 4) + 8, "an empty JSON value", when="access", sample=0, field="doc")
+    for name, member, value, status in (("mode", 17, 7, "feature"), ("orientation", 20, 9, "corrupt"), ("channels", 16, 5, "corrupt"),
+                                        ("bits", 18, 4, "corrupt"), ("size", 12, 4, "corrupt")):
+        e = Editor(mv.Writer([mv.image("image")], [[{"image": mv.picture(3, 2, 3, 0, bytes(18))}]]).write())
+        e.b[e.record(0, 0) + member] = value
+        yield case("A7", f"image_{name}", e.fix(), status, e.record(0, 0) + (8 if name == "size" else member),
+                   f"an image record: {name}", when="access", sample=0, field="image")
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
 
     e = edited()
@@ -763,6 +769,9 @@ def verify_cases(base, case, edited):
     e = edited()
     e.put("Q", e.ptr(4) + 128 * 4 + 24, 6)
     yield verify("V12", "stored_bytes_max", e.fix(), "corrupt", e.ptr(4) + 128 * 4, "a payload larger than the statistics say")
+    e = edited()
+    e.put("Q", e.ptr(4) + 128 * 3 + 32, len(mv.FOX) - 1)
+    yield verify("V12", "value_bytes_max", e.fix(), "corrupt", e.ptr(4) + 128 * 3, "a compressed value larger than the statistics say")
     e = edited()
     e.put("I", e.ptr(4) + 128 * 2 + 80, 1)
     yield verify("V12", "dims_max", e.fix(), "corrupt", e.ptr(4) + 128 * 2, "a dimension larger than the statistics say")

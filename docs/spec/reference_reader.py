@@ -310,7 +310,7 @@ def check_image_arguments(type_id, a):
         if name in a and (type(a[name]) is not int or not least <= a[name] <= most):
             raise ValueError(name)
 
-    for name, choices in (("encode", ("keep", "jpeg", "raw", "smart", "proportion", "yuv420")), ("icc", ("keep", "drop")),
+    for name, choices in (("encode", ("keep", "jpeg", "raw", "smart", "proportion", "yuv420")), ("icc", ("keep", "drop", "card")),
                           ("subsampling", ("420", "444", "422")), ("orientation", ("record", "apply"))):
         if name in a and a[name] not in choices:
             raise ValueError(name)
@@ -389,7 +389,7 @@ def decode_leaf(kind, raw):
     if kind[:2] == "|V":
         return raw
     if kind[:2] == "<U":
-        return raw.decode("utf-32-le").rstrip("\0")
+        return raw.decode("utf-32-le", "surrogatepass").rstrip("\0")
     return np.frombuffer(raw, kind)[0].item()
 
 
@@ -1059,17 +1059,19 @@ class File:
                 bad_rows |= table == 1
                 problem("checksum", at, "a block of rows or allocations is damaged",
                         (at - h.metadata_ptr) // self.row_bytes if table == 1 else None)  # V2
-        entries, before = set(), 0
+        entries, before, bad_entries = set(), 0, False
         for k in range(self.entry_count):  # V3
             at = h.alloc_table_ptr + 16 * k
             ptr, size = struct.unpack_from("<QQ", self.data, at)
-            if size == 0 or ptr < h.data_ptr or ptr > self.end or size > self.end - ptr or ptr < before:
+            inside = size > 0 and h.data_ptr <= ptr <= self.end and size <= self.end - ptr
+            if not inside or ptr < before:
+                bad_entries = True
                 problem("corrupt", at, f"allocation {k}: {ptr} + {size}")
             entries.add((ptr, size))
-            before = ptr + size
+            before = ptr + size if inside else 0
         self._verify_validity(problem, bad_kinds)
         self._verify_keys(problem, bad_kinds)
-        payloads, lowest, largest = 0, {}, {f.name: (0, []) for f in self.fields}
+        payloads, lowest, largest = 0, {}, {f.name: (0, 0, []) for f in self.fields}
         later = []
         for sample in range(self.num_samples):  # V8
             for f in self.fields:
@@ -1083,24 +1085,27 @@ class File:
                         continue
                     ptr, size = self.location(sample, f.name)
                     payloads += size > 0
-                    dims = self.shape(f, self.data[r:r + f.record_bytes]) if f.known else []
-                    before, most = largest[f.name]
-                    largest[f.name] = max(before, size), [max(pair) for pair in zip(dims, most or dims)]
                     if size and PAGE_MAP in self.by_kind:
                         for page in range((ptr - h.data_ptr) // h.page_size, (ptr + size - 1 - h.data_ptr) // h.page_size + 1):
                             lowest[page] = min(lowest.get(page, NONE), sample)
-                    if CHECKS in self.by_kind and CHECKS not in bad_kinds:
+                    checked = CHECKS in self.by_kind and CHECKS not in bad_kinds
+                    if checked:
                         k = self.payload_fields.index(f)
                         want = self.u32(self.by_kind[CHECKS].ptr + 4 * (sample * len(self.payload_fields) + k))
                         if (crc32c(self.data[ptr:ptr + size]) if size else 0) != want:
                             raise SpecError("checksum", ptr if size else r, "a payload is damaged", sample, f.name)
-                    if size and (ptr, size) not in entries:
+                    if size and not bad_entries and (ptr, size) not in entries:
                         raise SpecError("corrupt", r, "no such allocation", sample, f.name)
+                    dims = self.shape(f, self.data[r:r + f.record_bytes]) if f.known else []
+                    stored, value, most = largest[f.name]
+                    largest[f.name] = (max(stored, size), max(value, self._value_bytes(f, ptr, size, checked)),
+                                       [max(pair) for pair in zip(dims, most or dims)])
                 except SpecError as why:
                     bad_rows |= why.offset == r
                     later.append(why)
+        wrong_count = not self.legacy and not bad_rows and payloads != self.entry_count
         s = self.by_kind.get(PAGE_MAP)
-        if s and PAGE_MAP not in bad_kinds and not bad_rows:
+        if s and PAGE_MAP not in bad_kinds and not (bad_rows or bad_entries or wrong_count):
             for k in range(s.size // 8):  # V6
                 if self.u64(s.ptr + 8 * k) != lowest.get(k, NONE):
                     problem("corrupt", s.ptr + 8 * k, f"page map, page {k}")
@@ -1112,10 +1117,11 @@ class File:
                 problem("corrupt", s.ptr + 24 * k, f"history, record {k}")
         problems += later
         for f in self.fields if STATISTICS in self.by_kind and STATISTICS not in bad_kinds and not bad_rows else ():
-            said, (size, dims) = self.statistics[f.name], largest[f.name]
-            if said["stored_bytes_max"] < size or any(a < b for a, b in zip(said["dims_max"], dims)):
+            said, (stored, value, dims) = self.statistics[f.name], largest[f.name]
+            if said["stored_bytes_max"] < stored or said["value_bytes_max"] < value or \
+                    any(a < b for a, b in zip(said["dims_max"], dims)):
                 problem("corrupt", self.by_kind[STATISTICS].ptr + 128 * f.index, f"statistics of {f.name}")  # V12
-        if not self.legacy and not bad_rows and payloads != self.entry_count:
+        if wrong_count:
             problem("corrupt", h.alloc_table_ptr, f"{self.entry_count} allocations, {payloads} payloads")  # V9
         try:
             if CARD not in bad_kinds:
@@ -1131,6 +1137,12 @@ class File:
                     except SpecError as why:
                         problems.append(why)
         return problems
+
+    def _value_bytes(self, f, ptr, size, checked):  # V12
+        encrypted = self.header.flags & ENCRYPTED
+        if f.flags & PREFIX and size:
+            return int.from_bytes(self.data[ptr:ptr + 7], "little") if checked and not encrypted and size >= 8 else 0
+        return max(0, size - 40) if encrypted else size
 
     def _verify_validity(self, problem, bad_kinds):  # V4
         s = self.by_kind.get(VALIDITY)

@@ -155,6 +155,12 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
     return mldfi_image_check_full(state, record, payload, payload_bytes, err);
 }
 
+bool mldfi_image_expects_pixels(const void *state, uint64_t bytes) {
+    const struct image_state *s = state;
+    bool smart = s->encode == ENCODE_SMART && bytes <= s->smart_threshold;
+    return s->encode == ENCODE_RAW || smart || (s->id == MLDF_IMAGE_RAW && s->encode == ENCODE_KEEP);
+}
+
 /* A raw picture is an array; a file is read from its first byte to its last. */
 static bool image_is_viewable(const uint8_t *record) {
     return record[IMAGE_MODE] == MLDF_IMAGE_MODE_RAW;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "field/field.h"
+#include "field/image.h"
 #include "format/format.h"
 #include "mldf/tool.h"
 #include "util/buffer.h"
@@ -39,6 +40,12 @@ static uint64_t stored_bytes(const struct schema_field *field, uint64_t given) {
     return bytes;
 }
 
+/* Of pictures there is no record to ask yet; the arguments say what they will be. */
+static bool is_array(const struct schema_field *field, uint64_t bytes) {
+    bool picture = field->type && field->type->is_viewable;
+    return field->layout.viewable && (!picture || mldfi_image_expects_pixels(field->state, bytes));
+}
+
 static mldf_status shape_sample(const mldf_schema *schema, const uint64_t *given, struct sample_shape *shape,
                                 mldf_error *err) {
     shape->known = true;
@@ -58,7 +65,7 @@ static mldf_status shape_sample(const mldf_schema *schema, const uint64_t *given
                 return mldfi_fail(err, MLDF_E_RANGE, "field '%s' holds at most 4294967295 bytes", field->info.name);
             struct placement *p = &shape->payloads[shape->count++];
             p->bytes = bytes;
-            p->align = field->layout.viewable && bytes >= 1024 ? 64 : 8;
+            p->align = is_array(field, bytes) && bytes >= 1024 ? 64 : 8;
         }
     }
     return MLDF_OK;

@@ -207,6 +207,7 @@ struct value_check {
     const struct schema_field *field;
     const uint8_t *record;
     uint64_t ptr, bytes;
+    bool in_place; /* row and payload passed V8; what is found then is wrong with the value alone */
 };
 
 __attribute__((format(printf, 6, 7))) static mldf_status fault(const struct verify_worker *w,
@@ -315,6 +316,7 @@ static mldf_status check_value(struct verify_worker *w, const struct batch *b, s
     if (mldfi_field_has_payload(f) && (status = check_payload(w, c, crc, problem)) < 0)
         return status;
     note_dims(w, c);
+    c->in_place = true;
     return w->verify->options.deep ? check_deep(w, c, problem) : MLDF_OK;
 }
 
@@ -336,7 +338,7 @@ static mldf_status check_sample(struct verify_worker *w, struct verify_job *job,
     bool good = !in_bad_block(w->verify, sample);
     for (size_t i = 0; i < reader->schema->field_count; i++) {
         const struct schema_field *f = &reader->schema->fields[i];
-        struct value_check c = {sample, mldfi_record_at(reader, sample, f), f, row + f->info.row_offset, 0, 0};
+        struct value_check c = {sample, mldfi_record_at(reader, sample, f), f, row + f->info.row_offset, 0, 0, false};
         mldf_error problem;
         mldf_status status = check_value(w, b, &c, &problem);
         if (status >= 0)
@@ -346,7 +348,7 @@ static mldf_status check_sample(struct verify_worker *w, struct verify_job *job,
             return status;
         }
         good = false;
-        job->bad_rows = job->bad_rows || problem.offset == c.record_at;
+        job->bad_rows = job->bad_rows || (!c.in_place && problem.offset == c.record_at);
         mldfi_error_place(&problem, sample, f->info.name);
         if ((status = mldfi_verify_add(job, &problem, err)) < 0)
             return status;

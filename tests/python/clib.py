@@ -58,6 +58,14 @@ class WriterOptions(ctypes.Structure):
                 ("skipped_user", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p)]
 
 
+PROBLEM = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
+
+
+class VerifyOptions(ctypes.Structure):
+    _fields_ = [("struct_bytes", c_size_t), ("context", c_void_p), ("deep", c_bool), ("threads", c_int), ("secret", Secret),
+                ("problem", PROBLEM), ("problem_user", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p)]
+
+
 class CError(Exception):
     def __init__(self, status, error):
         super().__init__(f"{status} at byte {error.offset}: {error.message.decode('utf-8', 'replace')}")
@@ -83,6 +91,17 @@ class Library:
     def open(self, path, key=None, passphrase=None, backend=0, verify=False):
         """path: a file name, or the bytes of a file."""
         return CReader(self, path, key, passphrase, backend, verify)
+
+    def verify(self, path, deep=False):
+        """[(status, byte)] of every problem; an encrypted file is checked without its key."""
+        error, found = Error(), []
+
+        def problem(_, p):
+            found.append((self.c.mldf_status_name(p.contents.status).decode(), p.contents.offset if p.contents.offset != NONE else None))
+
+        options = VerifyOptions(ctypes.sizeof(VerifyOptions), deep=deep, problem=PROBLEM(problem))
+        self.check(self.c.mldf_verify(os.fsencode(path), byref(options), None, byref(error)), error)
+        return found
 
     def write(self, path, fields, samples, keys=None, threads=0, stream=None, **options):
         """fields: [(name, type id, arguments as JSON text, flags 1 and 2)]; samples: lists of Value or None; keys: bytes."""

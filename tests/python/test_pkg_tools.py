@@ -150,6 +150,18 @@ def test_stats_info_and_plan(path):
         mldf.plan({"x": "bytes"}, 100, payload_bytes={"y": 16})
 
 
+@pytest.mark.parametrize("encode", ["keep", "raw", "smart", "jpeg", "yuv420"])
+def test_a_plan_of_pictures_is_the_file_that_is_written(tmp_path, encode):
+    """Pixels begin on multiples of 64, files do not: a plan must know which of them a field will hold."""
+    pixels = np.random.default_rng(0).integers(0, 255, (23, 31, 3), np.uint8)
+    fields = {"image": mldf.Image(encode=encode), "label": mldf.Int()}
+    given = mldf.images.encode(pixels) if encode in ("keep", "jpeg") else pixels
+    mldf.write(tmp_path / "a.mldf", [{"image": given, "label": i} for i in range(40)], fields)
+    stored = mldf.open(tmp_path / "a.mldf").raw(0, "image").nbytes
+    assert stored > 1024 and stored % 64
+    assert mldf.plan(fields, 40, payload_bytes={"image": stored})[-1]["end"] == (tmp_path / "a.mldf").stat().st_size
+
+
 @pytest.mark.filterwarnings("ignore:the sample keys are left out")
 @pytest.mark.parametrize("name", ["a.mldf", "a.tar", "a.beton", "a.tbl", "empty.mldf", "encrypted.mldf", "draft"])
 def test_info_is_what_the_command_prints(path, tmp_path, name):

@@ -39,6 +39,14 @@ def test_crc32c_lanes_agree_with_bytes(size):
     assert reader.crc32c(data) == crc ^ 0xFFFFFFFF
 
 
+def test_characters_of_utf32_up_to_the_last_are_values():
+    """Halves of pairs too: the specification and NumPy take them; what lies above 0x10FFFF is no character."""
+    for number in (0xD800, 0xDFFF, 0x10FFFF):
+        assert reader.decode_leaf("<U1", struct.pack("<I", number)) == chr(number)
+    with pytest.raises(UnicodeDecodeError):
+        reader.decode_leaf("<U1", struct.pack("<I", 0x110000))
+
+
 def test_xxh64_known_answers():
     assert reader.xxh64(b"") == 0xEF46DB3751D8E999
     assert reader.xxh64(b"a") == 0xD24EC4F1A98C6E5B
