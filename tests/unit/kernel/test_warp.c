@@ -166,11 +166,13 @@ static void corners_of_small_pictures(void) {
         for (size_t h = 1; h <= 4; h++)
             for (size_t channels = 1; channels <= 4; channels++) {
                 uint8_t *data = malloc(w * h * channels);
-                struct warp_side in = {data, w, h, channels, 1}, out = {NULL, w, h, channels, 1};
                 REQUIRE(data);
                 pictures_fill(data, w * h * channels, 1);
-                for (int part = 0; part <= 4; part++) {
-                    struct warp_map map = {{1, 0, part * 0.25, 0, 1, part * 0.25, 0, 0, 1}, false};
+                for (int part = 0; part <= 9; part++) {
+                    bool planar = part >= 5;
+                    double by = part % 5 * 0.25;
+                    struct warp_side in = {data, w, h, planar ? 1 : channels, planar ? w * h : 1}, out = in;
+                    struct warp_map map = {{1, 0, by, 0, 1, by, 0, 0, 1}, false};
                     struct warp warp = {&in, &out, &map, channels, 1, none};
                     check_warp(&warp, true);
                     check_warp(&warp, false);
