@@ -169,6 +169,40 @@ CHECK_UNUSED static void files_epoch(const mldf_reader *reader, const mldf_loade
     mldf_loader_free(loader);
 }
 
+/* What most tests ask for: random order, the samples' numbers in each batch. */
+CHECK_UNUSED static mldf_loader_options files_options(const char *pipeline, uint64_t batch_size, int threads) {
+    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+    o.pipeline = pipeline;
+    o.order = MLDF_ORDER_RANDOM;
+    o.batch_size = batch_size;
+    o.threads = threads;
+    o.want_index = true;
+    return o;
+}
+
+typedef void files_look(const mldf_batch *batch, const void *user);
+
+/* Epoch 0, each batch shown to `look` (NULL: only counted): so many samples come, and so many are bad. */
+CHECK_UNUSED static void files_each(const mldf_reader *reader, const mldf_loader_options *options, uint64_t samples,
+                                    uint64_t bad, files_look *look, const void *user) {
+    mldf_loader *loader = files_loader(reader, options);
+    mldf_batch *batch;
+    mldf_error err;
+    mldf_status status;
+    uint64_t seen = 0;
+    REQUIRE(loader);
+    while ((status = mldf_loader_next(loader, -1, &batch, &err)) == MLDF_OK) {
+        if (look)
+            look(batch, user);
+        seen += mldf_batch_sample_count(batch);
+        mldf_batch_release(batch);
+    }
+    CHECK_STATUS(MLDF_END, status, &err);
+    CHECK_EQ_U64(samples, seen);
+    CHECK_EQ_U64(bad, mldf_loader_bad_count(loader));
+    mldf_loader_free(loader);
+}
+
 CHECK_UNUSED static void files_check_same(const struct hashes *want, const struct hashes *got, const char *what) {
     if (want->count != got->count || want->samples != got->samples || want->errors != got->errors)
         check_fail(__FILE__, __LINE__, "%s: %zu batches, %zu samples, %zu errors; expected %zu, %zu, %zu (%s)", what,
@@ -180,6 +214,23 @@ CHECK_UNUSED static void files_check_same(const struct hashes *want, const struc
         }
 }
 
+/* An epoch of all samples has the same batches by the reference plan and on any number of threads. */
+CHECK_UNUSED static void files_check_plans(const mldf_reader *reader, const mldf_loader_options *options,
+                                           uint64_t samples) {
+    mldf_loader_options o = *options;
+    struct hashes want, got;
+    o.threads = 0;
+    o.reference = true;
+    files_epoch(reader, &o, 1, &want);
+    CHECK_EQ_U64(samples, want.samples);
+    CHECK_EQ_U64(0, want.errors);
+    o.reference = false;
+    for (; o.threads < 5; o.threads += 2) {
+        files_epoch(reader, &o, 1, &got);
+        files_check_same(&want, &got, o.pipeline);
+    }
+}
+
 CHECK_UNUSED static mldf_array files_array(const mldf_batch *batch, const char *name) {
     mldf_array array = {0};
     for (size_t i = 0; mldf_batch_array(batch, i, &array) == MLDF_OK; i++)
@@ -188,6 +239,11 @@ CHECK_UNUSED static mldf_array files_array(const mldf_batch *batch, const char *
     check_fail(__FILE__, __LINE__, "no array %s", name);
     memset(&array, 0, sizeof array);
     return array;
+}
+
+/* The number of a batch's sample, with want_index. */
+CHECK_UNUSED static uint64_t files_index(const mldf_batch *batch, size_t i) {
+    return ((const uint64_t *)files_array(batch, "index").data)[i];
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* mldf/tool.h: whole-file operations: what the command line does, as functions. Each takes progress and can be cancelled;
- * each leaves nothing behind when it fails. */
+ * each leaves nothing behind when it fails, and none puts a new file in the place of one that it reads (MLDF_E_ARGUMENT), but for repack. */
 #ifndef MLDF_TOOL_H
 #define MLDF_TOOL_H
 

@@ -124,7 +124,7 @@ static bool is_straight(const struct block *b, size_t k, size_t n) {
 static void copy_straight(const struct block *b, size_t k, size_t n, size_t element) {
     const uint8_t *from = (const uint8_t *)b->in->data + (size_t)b->offset[k] * element;
     uint8_t *o = (uint8_t *)b->out->data + (b->first + k) * b->out->step * element;
-    size_t planes = b->in->plane == 1 ? 1 : b->channels;
+    size_t planes = b->in->plane == 1 && b->in->step >= b->channels ? 1 : b->channels; /* planes may be of one pixel */
     for (size_t c = 0; c < planes; c++)
         memcpy(o + c * b->out->plane * element, from + c * b->in->plane * element, n * b->in->step * element);
 }

@@ -1,27 +1,7 @@
-/* Gaussian blur: every instruction set gives the bytes of the definition in kernel/blur.h, worked out here value by value. Pictures stand in memory
- * of their own size, so that the sanitizers see what is read or written beside them. */
-#include <stdlib.h>
-
-#include "check.h"
+/* Gaussian blur: every instruction set gives the bytes of the definition in kernel/blur.h, worked out here value by value. See kernel_pictures.h. */
 #include "kernel/blur.h"
 
-static uint64_t seed;
-
-static uint32_t below(uint32_t limit) {
-    return (uint32_t)check_rand_below(&seed, limit);
-}
-
-static void fill(void *data, size_t count, size_t element) {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t v = below(8) == 0 ? 65535 : below(65536);
-        if (element == 1)
-            ((uint8_t *)data)[i] = (uint8_t)v;
-        else if (element == 2)
-            ((uint16_t *)data)[i] = (uint16_t)v;
-        else
-            ((float *)data)[i] = (float)v / 50000.0f - 0.1f;
-    }
-}
+#include "kernel_pictures.h"
 
 static size_t mirror(ptrdiff_t i, size_t n) {
     while (n > 1 && (i < 0 || i >= (ptrdiff_t)n))
@@ -89,46 +69,52 @@ static void expected(const struct blur *b, void *out) {
     free(two);
 }
 
+struct blur_run {
+    const struct blur *blur;
+    void *scratch;
+    size_t scratch_bytes;
+};
+
+static void run_blur(const struct kernels *k, void *user) {
+    const struct blur_run *run = user;
+    memset(run->scratch, 0xA5, run->scratch_bytes);
+    mldfi_blur(k, run->blur, run->scratch);
+}
+
 static void check_blur(const struct blur *shape, const struct blur_weights *across, const struct blur_weights *down) {
     struct blur b = *shape;
-    size_t count = b.width * b.height * b.channels, bytes = count * b.element;
+    struct pictures p;
+    char what[160];
+    size_t count = b.width * b.height * b.channels;
     b.across = across;
     b.down = down;
-    size_t scratch_bytes = mldfi_blur_scratch(&b);
-    void *in = malloc(bytes), *want = malloc(bytes), *got = malloc(bytes), *scratch = malloc(scratch_bytes);
-    REQUIRE(in && want && got && scratch);
-    fill(in, count, b.element);
+    struct blur_run run = {&b, NULL, mldfi_blur_scratch(&b)};
+    void *in = malloc(count * b.element);
+    run.scratch = malloc(run.scratch_bytes);
+    REQUIRE(pictures_begin(&p, count * b.element) && in && run.scratch);
+    pictures_fill(in, count, b.element);
     b.in = in;
-    b.out = got;
-    expected(&b, want);
-    for (int isa = 0; isa < ISA_COUNT; isa++) {
-        const struct kernels *k = mldfi_kernels((enum isa)isa);
-        if (!k)
-            continue;
-        memset(got, 0x5A, bytes);
-        memset(scratch, 0xA5, scratch_bytes);
-        mldfi_blur(k, &b, scratch);
-        if (memcmp(want, got, bytes) != 0)
-            check_fail(__FILE__, __LINE__, "%s: %zu x %zu x %zu of %zu bytes, radius %u and %u, differ", k->name,
-                       b.width, b.height, b.channels, b.element, across->radius, down->radius);
-    }
+    b.out = p.got;
+    expected(&b, p.want);
+    snprintf(what, sizeof what, "%zu x %zu x %zu of %zu bytes, radius %u and %u", b.width, b.height, b.channels,
+             b.element, across->radius, down->radius);
+    pictures_compare(&p, run_blur, &run, what);
+    pictures_end(&p);
     free(in);
-    free(want);
-    free(got);
-    free(scratch);
+    free(run.scratch);
 }
 
 static void every_instruction_set_blurs_by_the_definition(void) {
     static const double sigmas[] = {0.05, 0.1, 0.3, 0.5, 1, 2, 5, 1000};
     for (int round = 0; round < 600; round++) {
         struct blur_weights across, down;
-        struct blur b = {.width = 1 + below(round % 5 ? 50 : 300),
-                         .height = 1 + below(round % 3 ? 8 : 40),
-                         .channels = 1 + below(4),
-                         .element = (size_t)1 << below(3)};
-        double sigma = sigmas[below(8)];
-        mldfi_blur_weights(below(round % 7 ? 12 : BLUR_MAX_RADIUS + 1), sigma, &across);
-        mldfi_blur_weights(below(round % 11 ? 12 : BLUR_MAX_RADIUS + 1), sigma, &down);
+        struct blur b = {.width = 1 + pictures_below(round % 5 ? 50 : 300),
+                         .height = 1 + pictures_below(round % 3 ? 8 : 40),
+                         .channels = 1 + pictures_below(4),
+                         .element = (size_t)1 << pictures_below(3)};
+        double sigma = sigmas[pictures_below(8)];
+        mldfi_blur_weights(pictures_below(round % 7 ? 12 : BLUR_MAX_RADIUS + 1), sigma, &across);
+        mldfi_blur_weights(pictures_below(round % 11 ? 12 : BLUR_MAX_RADIUS + 1), sigma, &down);
         check_blur(&b, &across, &down);
     }
 }
@@ -153,7 +139,7 @@ static void sizes_beyond_memory_are_refused(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    seed = check_seed();
+    pictures_seed = check_seed();
     RUN(every_instruction_set_blurs_by_the_definition);
     RUN(rows_of_every_length);
     RUN(sizes_beyond_memory_are_refused);

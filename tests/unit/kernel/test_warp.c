@@ -1,34 +1,13 @@
-/* Maps of the plane: every instruction set gives the bytes of the definition in kernel/warp.h, worked out here pixel by pixel. Pictures stand in
- * memory of their own size, so that the sanitizers see what is read or written beside them. */
-#include <math.h>
-#include <stdlib.h>
-
-#include "check.h"
-#include "kernel/kernels.h"
+/* Maps of the plane: every instruction set gives the bytes of the definition in kernel/warp.h, worked out here pixel by pixel. See
+ * kernel_pictures.h. */
 #include "kernel/warp.h"
 
-static uint64_t seed;
+#include <math.h>
 
-static uint32_t below(uint32_t limit) {
-    return (uint32_t)check_rand_below(&seed, limit);
-}
+#include "kernel_pictures.h"
 
 static double between(double a, double b) {
-    return a + (b - a) * (double)below(1u << 20) / (double)(1u << 20);
-}
-
-static void fill(void *data, size_t count, size_t element) {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t v = below(8) == 0 ? 65535 : below(65536);
-        if (element == 1)
-            ((uint8_t *)data)[i] = (uint8_t)v;
-        else if (element == 2)
-            ((uint16_t *)data)[i] = (uint16_t)v;
-        else if (element == 4)
-            ((float *)data)[i] = (float)v / 50000.0f - 0.1f;
-        else
-            ((uint64_t *)data)[i] = (uint64_t)v << 40;
-    }
+    return a + (b - a) * (double)pictures_below(1u << 20) / (double)(1u << 20);
 }
 
 /* ---- The definition -------------------------------------------------------------------------------------------------------------- */
@@ -100,10 +79,10 @@ static struct warp_map turned(double angle, double scale, double x, double y) {
 /* Shifts, shears, turns and tilts, some far out or without end. */
 static struct warp_map some_map(double width, double height) {
     struct warp_map map = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, false};
-    switch (below(8)) {
+    switch (pictures_below(8)) {
     case 0:
-        map.m[2] = (double)below(30) - 15;
-        map.m[5] = (double)below(30) - 15;
+        map.m[2] = (double)pictures_below(30) - 15;
+        map.m[5] = (double)pictures_below(30) - 15;
         break;
     case 1:
         map.m[1] = between(-1, 1);
@@ -125,51 +104,55 @@ static struct warp_map some_map(double width, double height) {
         map.m[7] = between(-0.02, 0.02);
         break;
     }
-    if (below(40) == 0)
-        map.m[below(6)] *= 1e300;
+    if (pictures_below(40) == 0)
+        map.m[pictures_below(6)] *= 1e300;
     return map;
 }
 
+struct warp_run {
+    const struct warp *warp;
+    bool bilinear;
+};
+
+static void run_warp(const struct kernels *k, void *user) {
+    const struct warp_run *run = user;
+    (run->bilinear ? k->warp_bilinear : k->warp_nearest)(run->warp);
+}
+
 static void check_warp(const struct warp *w, bool bilinear) {
-    size_t bytes = w->out->width * w->out->height * w->channels * w->element;
-    uint8_t *want = malloc(bytes), *got = malloc(bytes);
     struct warp_side out = *w->out;
-    struct warp run = *w;
-    REQUIRE(want && got);
-    run.out = &out;
-    out.data = want;
-    expected(&run, bilinear);
-    out.data = got;
-    for (int isa = 0; isa < ISA_COUNT; isa++) {
-        const struct kernels *k = mldfi_kernels((enum isa)isa);
-        if (!k)
-            continue;
-        memset(got, 0x5A, bytes);
-        (bilinear ? k->warp_bilinear : k->warp_nearest)(&run);
-        if (memcmp(want, got, bytes) != 0)
-            check_fail(__FILE__, __LINE__, "%s: %zu x %zu to %zu x %zu, %zu channels of %zu bytes, %s, differ", k->name,
-                       w->in->width, w->in->height, out.width, out.height, w->channels, w->element,
-                       bilinear ? "bilinear" : "nearest");
-    }
-    free(want);
-    free(got);
+    struct warp warp = *w;
+    struct warp_run run = {&warp, bilinear};
+    struct pictures p;
+    char what[160];
+    REQUIRE(pictures_begin(&p, out.width * out.height * w->channels * w->element));
+    warp.out = &out;
+    out.data = p.want;
+    expected(&warp, bilinear);
+    out.data = p.got;
+    snprintf(what, sizeof what, "%zu x %zu to %zu x %zu, %zu channels of %zu bytes, %s", w->in->width, w->in->height,
+             out.width, out.height, w->channels, w->element, bilinear ? "bilinear" : "nearest");
+    pictures_compare(&p, run_warp, &run, what);
+    pictures_end(&p);
 }
 
 static void every_instruction_set_warps_by_the_definition(void) {
     static const float fill_f32[4] = {0, 100, 7, 1};
     uint64_t fill_any[4];
     for (int round = 0; round < 2500; round++) {
-        bool bilinear = round % 2, planar = below(3) == 0;
-        size_t w = 1 + below(round % 3 ? 30 : 280), h = 1 + below(round % 5 ? 8 : 40), channels = 1 + below(4);
-        size_t to_w = below(2) ? w : 1 + below(280), to_h = below(2) ? h : 1 + below(20);
-        size_t element = (size_t)1 << below(bilinear ? 3 : 4);
+        bool bilinear = round % 2, planar = pictures_below(3) == 0;
+        size_t w = 1 + pictures_below(round % 3 ? 30 : 280), h = 1 + pictures_below(round % 5 ? 8 : 40),
+               channels = 1 + pictures_below(4);
+        size_t to_w = pictures_below(2) ? w : 1 + pictures_below(280),
+               to_h = pictures_below(2) ? h : 1 + pictures_below(20);
+        size_t element = (size_t)1 << pictures_below(bilinear ? 3 : 4);
         void *data = malloc(w * h * channels * element);
         struct warp_side in = {data, w, h, planar ? 1 : channels, planar ? w * h : 1};
         struct warp_side out = {NULL, to_w, to_h, planar ? 1 : channels, planar ? to_w * to_h : 1};
         struct warp_map map = some_map((double)w, (double)h);
         REQUIRE(data);
-        fill(data, w * h * channels, element);
-        fill(fill_any, 4, 8);
+        pictures_fill(data, w * h * channels, element);
+        pictures_fill(fill_any, 4, 8);
         check_warp(&(struct warp){&in, &out, &map, channels, element, bilinear ? (const void *)fill_f32 : fill_any},
                    bilinear);
         free(data);
@@ -183,11 +166,13 @@ static void corners_of_small_pictures(void) {
         for (size_t h = 1; h <= 4; h++)
             for (size_t channels = 1; channels <= 4; channels++) {
                 uint8_t *data = malloc(w * h * channels);
-                struct warp_side in = {data, w, h, channels, 1}, out = {NULL, w, h, channels, 1};
                 REQUIRE(data);
-                fill(data, w * h * channels, 1);
-                for (int part = 0; part <= 4; part++) {
-                    struct warp_map map = {{1, 0, part * 0.25, 0, 1, part * 0.25, 0, 0, 1}, false};
+                pictures_fill(data, w * h * channels, 1);
+                for (int part = 0; part <= 9; part++) {
+                    bool planar = part >= 5;
+                    double by = part % 5 * 0.25;
+                    struct warp_side in = {data, w, h, planar ? 1 : channels, planar ? w * h : 1}, out = in;
+                    struct warp_map map = {{1, 0, by, 0, 1, by, 0, 0, 1}, false};
                     struct warp warp = {&in, &out, &map, channels, 1, none};
                     check_warp(&warp, true);
                     check_warp(&warp, false);
@@ -198,7 +183,7 @@ static void corners_of_small_pictures(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    seed = check_seed();
+    pictures_seed = check_seed();
     RUN(every_instruction_set_warps_by_the_definition);
     RUN(corners_of_small_pictures);
     return check_end();

@@ -39,39 +39,23 @@ static void make_sample(const void *user, uint64_t i, mldf_value *values) {
                              .dims = {box_count(i), 4}};
 }
 
-static mldf_loader_options options(const char *text, int threads) {
-    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
-    o.pipeline = text;
-    o.order = MLDF_ORDER_RANDOM;
-    o.batch_size = 7;
-    o.threads = threads;
-    o.want_index = true;
-    return o;
+static void check_batch(const mldf_batch *batch, const void *user) {
+    mldf_array boxes = files_array(batch, "boxes");
+    (void)user;
+    for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
+        uint64_t sample = files_index(batch, i);
+        CHECK_EQ_U64(box_count(sample), ((uint64_t *)files_array(batch, "boxes_length").data)[i]);
+        for (uint64_t k = 0; k < boxes.dims[1] * 4; k++) {
+            float scale = k % 2 ? (float)HEIGHT / (float)height_of(sample) : (float)WIDTH / (float)width_of(sample);
+            float want = k / 4 < box_count(sample) ? (float)(k % 4 + 1) * scale : -1.0f;
+            CHECK(fabsf(((float *)boxes.data)[i * boxes.dims[1] * 4 + k] - want) < 1e-4f);
+        }
+    }
 }
 
 static void they_are_scaled_with_their_picture(void) {
-    mldf_loader_options o = options("image, boxes as boxes: resize([16, 24])\nboxes: pad(value=-1)", 2);
-    mldf_loader *loader = files_loader(reader, &o);
-    mldf_batch *batch;
-    mldf_error err;
-    size_t seen = 0;
-    REQUIRE(loader);
-    while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
-        mldf_array boxes = files_array(batch, "boxes");
-        for (size_t i = 0; i < mldf_batch_sample_count(batch); i++, seen++) {
-            uint64_t sample = ((uint64_t *)files_array(batch, "index").data)[i];
-            CHECK_EQ_U64(box_count(sample), ((uint64_t *)files_array(batch, "boxes_length").data)[i]);
-            for (uint64_t k = 0; k < boxes.dims[1] * 4; k++) {
-                float scale = k % 2 ? (float)HEIGHT / (float)height_of(sample) : (float)WIDTH / (float)width_of(sample);
-                float want = k / 4 < box_count(sample) ? (float)(k % 4 + 1) * scale : -1.0f;
-                CHECK(fabsf(((float *)boxes.data)[i * boxes.dims[1] * 4 + k] - want) < 1e-4f);
-            }
-        }
-        mldf_batch_release(batch);
-    }
-    CHECK_EQ_U64(SAMPLES, seen);
-    CHECK_EQ_U64(0, mldf_loader_bad_count(loader));
-    mldf_loader_free(loader);
+    mldf_loader_options o = files_options("image, boxes as boxes: resize([16, 24])\nboxes: pad(value=-1)", 7, 2);
+    files_each(reader, &o, SAMPLES, 0, check_batch, NULL);
 }
 
 static void plans_threads_and_buckets_agree(void) {
@@ -81,19 +65,10 @@ static void plans_threads_and_buckets_agree(void) {
     };
     for (size_t t = 0; t < 2; t++)
         for (int bucket = 0; bucket < 2; bucket++) {
-            struct hashes want, got;
-            mldf_loader_options o = options(texts[t], 0);
+            mldf_loader_options o = files_options(texts[t], 7, 0);
             o.bucket_window = bucket ? 16 : 0;
             o.bucket_output = bucket ? "boxes" : NULL;
-            o.reference = true;
-            files_epoch(reader, &o, 1, &want);
-            CHECK_EQ_U64(SAMPLES, want.samples);
-            CHECK_EQ_U64(0, want.errors);
-            o.reference = false;
-            for (o.threads = 0; o.threads < 5; o.threads += 2) {
-                files_epoch(reader, &o, 1, &got);
-                files_check_same(&want, &got, texts[t]);
-            }
+            files_check_plans(reader, &o, SAMPLES);
         }
 }
 

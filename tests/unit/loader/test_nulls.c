@@ -41,19 +41,8 @@ static const char pipeline[] = "image: random_resized_crop(6) | hflip | fill(77,
                                "feat: fill(0.5)\n"
                                "text: fill(valid=true) | pad(value=46)";
 
-static mldf_loader_options options(const char *text, mldf_order_kind order, int threads) {
-    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
-    o.pipeline = text;
-    o.order = order;
-    o.seed = 9;
-    o.batch_size = 8;
-    o.threads = threads;
-    o.want_index = true;
-    return o;
-}
-
 static void check_sample(const mldf_batch *batch, size_t i) {
-    uint64_t s = ((uint64_t *)files_array(batch, "index").data)[i];
+    uint64_t s = files_index(batch, i);
     mldf_array text = files_array(batch, "text");
     const uint8_t *image = (uint8_t *)files_array(batch, "image").data + i * SIDE * SIDE * 3;
     const float *feat = (float *)files_array(batch, "feat").data + 2 * i;
@@ -72,24 +61,18 @@ static void check_sample(const mldf_batch *batch, size_t i) {
         CHECK_EQ_INT(k < length ? "abcdefghij"[k] : '.', ((char *)text.data)[i * text.dims[1] + k]);
 }
 
+static void check_batch(const mldf_batch *batch, const void *user) {
+    (void)user;
+    for (size_t i = 0; i < mldf_batch_sample_count(batch); i++)
+        check_sample(batch, i);
+}
+
 static void every_sample_comes_and_nulls_are_the_constant(void) {
     for (int order = 0; order < 3; order++)
         for (int threads = 0; threads < 4; threads += 3) {
-            mldf_loader_options o = options(pipeline, (mldf_order_kind)order, threads);
-            mldf_loader *loader = files_loader(reader, &o);
-            mldf_batch *batch;
-            mldf_error err;
-            size_t seen = 0;
-            REQUIRE(loader);
-            while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
-                for (size_t i = 0; i < mldf_batch_sample_count(batch); i++)
-                    check_sample(batch, i);
-                seen += mldf_batch_sample_count(batch);
-                mldf_batch_release(batch);
-            }
-            CHECK_EQ_U64(SAMPLES, seen);
-            CHECK_EQ_U64(0, mldf_loader_bad_count(loader));
-            mldf_loader_free(loader);
+            mldf_loader_options o = files_options(pipeline, 8, threads);
+            o.order = (mldf_order_kind)order;
+            files_each(reader, &o, SAMPLES, 0, check_batch, NULL);
         }
 }
 
@@ -104,21 +87,12 @@ static void plans_threads_and_buckets_agree(void) {
     };
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         for (int bucket = 0; bucket < 2 && (t < 2 || !bucket); bucket++) {
-            struct hashes want, got;
-            mldf_loader_options o = options(texts[t], MLDF_ORDER_RANDOM, 0);
+            mldf_loader_options o = files_options(texts[t], 8, 0);
             if (bucket) {
                 o.bucket_window = 32;
                 o.bucket_output = "text";
             }
-            o.reference = true;
-            files_epoch(reader, &o, 1, &want);
-            CHECK_EQ_U64(SAMPLES, want.samples);
-            CHECK_EQ_U64(0, want.errors);
-            o.reference = false;
-            for (o.threads = 0; o.threads < 5; o.threads += 2) {
-                files_epoch(reader, &o, 1, &got);
-                files_check_same(&want, &got, texts[t]);
-            }
+            files_check_plans(reader, &o, SAMPLES);
         }
 }
 
@@ -126,9 +100,7 @@ static void plans_threads_and_buckets_agree(void) {
 static void ranks_see_the_nulls_of_their_own_samples(void) {
     size_t seen = 0;
     for (uint32_t rank = 0; rank < 3; rank++) {
-        mldf_loader_options o =
-            options("age: fill(500, valid=true) | cast(f64) | mixup(0.4)\nfeat: drop", MLDF_ORDER_RANDOM, 2);
-        o.batch_size = 3;
+        mldf_loader_options o = files_options("age: fill(500, valid=true) | cast(f64) | mixup(0.4)\nfeat: drop", 3, 2);
         o.rank = rank;
         o.world_size = 3;
         mldf_loader *loader = files_loader(reader, &o);
@@ -137,7 +109,7 @@ static void ranks_see_the_nulls_of_their_own_samples(void) {
         REQUIRE(loader);
         while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
             for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
-                uint64_t s = ((uint64_t *)files_array(batch, "index").data)[i];
+                uint64_t s = files_index(batch, i);
                 CHECK_EQ_INT(!is_null(s, AGE), ((bool *)files_array(batch, "age_valid").data)[i]);
                 seen++;
             }
@@ -148,26 +120,20 @@ static void ranks_see_the_nulls_of_their_own_samples(void) {
     CHECK(seen >= SAMPLES);
 }
 
+static void check_whole(const mldf_batch *batch, const void *user) {
+    (void)user;
+    for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
+        uint64_t s = files_index(batch, i);
+        CHECK(!is_null(s, FEAT));
+        CHECK_EQ_INT(!is_null(s, AGE), ((bool *)files_array(batch, "age_valid").data)[i]);
+    }
+}
+
 /* What is skipped takes its row of NAME_valid with it. */
 static void skipped_samples_leave_no_row(void) {
-    mldf_loader_options o = options("image: drop\nage: fill(-1, valid=true)\nfeat", MLDF_ORDER_RANDOM, 2);
-    mldf_batch *batch;
-    mldf_error err;
-    size_t seen = 0;
+    mldf_loader_options o = files_options("image: drop\nage: fill(-1, valid=true)\nfeat", 8, 2);
     o.bad = MLDF_BAD_SKIP;
-    mldf_loader *loader = files_loader(reader, &o);
-    REQUIRE(loader);
-    while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
-        for (size_t i = 0; i < mldf_batch_sample_count(batch); i++, seen++) {
-            uint64_t s = ((uint64_t *)files_array(batch, "index").data)[i];
-            CHECK(!is_null(s, FEAT));
-            CHECK_EQ_INT(!is_null(s, AGE), ((bool *)files_array(batch, "age_valid").data)[i]);
-        }
-        mldf_batch_release(batch);
-    }
-    CHECK_EQ_U64(SAMPLES - 20, seen);
-    CHECK_EQ_U64(20, mldf_loader_bad_count(loader));
-    mldf_loader_free(loader);
+    files_each(reader, &o, SAMPLES - 20, 20, check_whole, NULL);
 }
 
 int main(int argc, char **argv) {

@@ -14,16 +14,6 @@ static uint32_t height_of(uint64_t sample) {
     return 18 + (uint32_t)(sample * 29 % 42);
 }
 
-static mldf_loader_options options(const char *text, int threads) {
-    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
-    o.pipeline = text;
-    o.order = MLDF_ORDER_RANDOM;
-    o.batch_size = 7;
-    o.threads = threads;
-    o.want_index = true;
-    return o;
-}
-
 static uint64_t up(uint64_t n, uint64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
 }
@@ -32,7 +22,7 @@ static uint64_t up(uint64_t n, uint64_t multiple) {
 static void largest(const mldf_batch *batch, uint64_t multiple, uint64_t sides[2]) {
     sides[0] = sides[1] = 0;
     for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
-        uint64_t sample = ((uint64_t *)files_array(batch, "index").data)[i];
+        uint64_t sample = files_index(batch, i);
         sides[0] = height_of(sample) > sides[0] ? height_of(sample) : sides[0];
         sides[1] = width_of(sample) > sides[1] ? width_of(sample) : sides[1];
     }
@@ -56,11 +46,18 @@ static void check_picture(const uint8_t *data, const uint64_t sides[2], const si
     CHECK_EQ_U64(0, wrong);
 }
 
-static void check_batch(const mldf_batch *batch, uint64_t multiple, uint8_t fill) {
+struct padding {
+    const char *text;
+    uint64_t multiple;
+    uint8_t fill;
+};
+
+static void check_batch(const mldf_batch *batch, const void *user) {
+    const struct padding *padding = user;
     mldf_array plain = files_array(batch, "image"), planar = files_array(batch, "planes");
     mldf_array length = files_array(batch, "image_length"), mask = files_array(batch, "image_mask");
     uint64_t sides[2];
-    largest(batch, multiple, sides);
+    largest(batch, padding->multiple, sides);
     CHECK_EQ_U64(4, plain.ndim);
     CHECK_EQ_U64(sides[0], plain.dims[1]);
     CHECK_EQ_U64(sides[1], plain.dims[2]);
@@ -72,13 +69,13 @@ static void check_batch(const mldf_batch *batch, uint64_t multiple, uint8_t fill
     REQUIRE(mask.dims[1] == sides[0] && mask.dims[2] == sides[1]);
     size_t area = (size_t)(sides[0] * sides[1]);
     for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
-        uint64_t sample = ((uint64_t *)files_array(batch, "index").data)[i], outside = 0;
+        uint64_t sample = files_index(batch, i), outside = 0;
         CHECK_EQ_U64(height_of(sample), ((uint64_t *)length.data)[2 * i]);
         CHECK_EQ_U64(width_of(sample), ((uint64_t *)length.data)[2 * i + 1]);
         check_picture((uint8_t *)plain.data + i * area * 3, sides, (size_t[]){(size_t)sides[1] * 3, 3, 1}, sample,
-                      fill);
+                      padding->fill);
         check_picture((uint8_t *)planar.data + i * area * 3, sides, (size_t[]){(size_t)sides[1], 1, area}, sample,
-                      fill);
+                      padding->fill);
         for (size_t k = 0; k < area; k++) {
             bool want = k / sides[1] < height_of(sample) && k % sides[1] < width_of(sample);
             outside += ((bool *)mask.data)[i * area + k] != want;
@@ -88,11 +85,7 @@ static void check_batch(const mldf_batch *batch, uint64_t multiple, uint8_t fill
 }
 
 static void they_are_filled_up_to_a_multiple(void) {
-    static const struct {
-        const char *text;
-        uint64_t multiple;
-        uint8_t fill;
-    } cases[] = {
+    static const struct padding cases[] = {
         {"image: pad(mask=true)\nplanes = image: chw(u8) | pad", 1, 0},
         {"image: pad(value=9, mask=true, multiple=32)\nplanes = image: chw(u8) | pad(multiple=32, value=9)", 32, 9},
         {"image: pad(value=255, mask=true, multiple=16)\nplanes = image: chw(u8) | pad(value=255, multiple=16)", 16,
@@ -100,25 +93,13 @@ static void they_are_filled_up_to_a_multiple(void) {
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int threads = 0; threads < 4; threads += 3) {
-            mldf_loader_options o = options(cases[c].text, threads);
-            mldf_loader *loader = files_loader(reader, &o);
-            mldf_batch *batch;
-            mldf_error err;
-            size_t seen = 0;
-            REQUIRE(loader);
-            while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
-                check_batch(batch, cases[c].multiple, cases[c].fill);
-                seen += mldf_batch_sample_count(batch);
-                mldf_batch_release(batch);
-            }
-            CHECK_EQ_U64(SAMPLES, seen);
-            CHECK_EQ_U64(0, mldf_loader_bad_count(loader));
-            mldf_loader_free(loader);
+            mldf_loader_options o = files_options(cases[c].text, 7, threads);
+            files_each(reader, &o, SAMPLES, 0, check_batch, &cases[c]);
         }
 }
 
 static void a_fixed_size_is_the_same_in_every_batch(void) {
-    mldf_loader_options o = options("image: pad([64, 96], multiple=32, mask=true)", 2);
+    mldf_loader_options o = files_options("image: pad([64, 96], multiple=32, mask=true)", 7, 2);
     mldf_loader *loader = files_loader(reader, &o);
     mldf_output shown;
     mldf_batch *batch;
@@ -142,7 +123,7 @@ static void a_fixed_size_is_the_same_in_every_batch(void) {
 }
 
 static void what_is_larger_than_a_fixed_size_is_bad(void) {
-    mldf_loader_options o = options("image: pad([64, 48])", 2);
+    mldf_loader_options o = files_options("image: pad([64, 48])", 7, 2);
     mldf_batch *batch;
     mldf_error err = {0};
     o.bad = MLDF_BAD_SKIP;
@@ -164,7 +145,7 @@ static void what_is_larger_than_a_fixed_size_is_bad(void) {
 }
 
 static void a_side_that_is_known_needs_no_look_at_the_samples(void) {
-    mldf_loader_options o = options("image: resize([30, 50]) | pad(multiple=32)", 0);
+    mldf_loader_options o = files_options("image: resize([30, 50]) | pad(multiple=32)", 7, 0);
     mldf_loader *loader = files_loader(reader, &o);
     mldf_output shown;
     REQUIRE(loader);
@@ -183,19 +164,10 @@ static void plans_threads_and_buckets_agree(void) {
     };
     for (size_t t = 0; t < 4; t++)
         for (int bucket = 0; bucket < 3; bucket++) {
-            struct hashes want, got;
-            mldf_loader_options o = options(texts[t], 0);
+            mldf_loader_options o = files_options(texts[t], 7, 0);
             o.bucket_window = bucket ? 16 : 0;
             o.budget = bucket == 2 ? (uint64_t)5 * 40 * 40 * 3 : 0;
-            o.reference = true;
-            files_epoch(reader, &o, 1, &want);
-            CHECK_EQ_U64(SAMPLES, want.samples);
-            CHECK_EQ_U64(0, want.errors);
-            o.reference = false;
-            for (o.threads = 0; o.threads < 5; o.threads += 2) {
-                files_epoch(reader, &o, 1, &got);
-                files_check_same(&want, &got, texts[t]);
-            }
+            files_check_plans(reader, &o, SAMPLES);
         }
 }
 
@@ -223,7 +195,8 @@ static uint8_t mirrored(uint64_t sample, uint64_t y, uint64_t x) {
 static void views_of_arrays_are_measured_as_the_pictures_they_are(void) {
     const struct files_field fields[] = {{"rows", MLDF_NDARRAY, "{\"dtype\":\"<i4\",\"shape\":[null,null]}", 0},
                                          {NULL, 0, NULL, 0}};
-    mldf_loader_options o = options("t = rows: cast(u8)\nm = t as mask: hflip(1) | pad(value=7)\nt, rows: drop", 2);
+    mldf_loader_options o =
+        files_options("t = rows: cast(u8)\nm = t as mask: hflip(1) | pad(value=7)\nt, rows: drop", 7, 2);
     files_make(check_tmp("rows.mldf"), fields, 20, make_rows, NULL);
     mldf_reader *rows = files_open(check_tmp("rows.mldf"), MLDF_BACKEND_MAP);
     mldf_loader *loader = files_loader(rows, &o);
@@ -252,7 +225,7 @@ static void views_of_arrays_are_measured_as_the_pictures_they_are(void) {
 static void what_is_measured_is_not_read_twice(void) {
     static const char *const texts[] = {"image: pad(64)", "image: pad"};
     for (size_t t = 0; t < 2; t++) {
-        mldf_loader_options o = options(texts[t], 2);
+        mldf_loader_options o = files_options(texts[t], 7, 2);
         mldf_loader *loader = files_loader(reader, &o);
         mldf_loader_stats stats;
         struct hashes hashes;
@@ -270,7 +243,7 @@ static void what_is_measured_is_not_read_twice(void) {
 }
 
 static void a_budget_counts_what_is_filled_up(void) {
-    mldf_loader_options o = options("image: pad(multiple=32)", 2);
+    mldf_loader_options o = files_options("image: pad(multiple=32)", 7, 2);
     mldf_batch *batch;
     mldf_error err;
     size_t seen = 0, larger = 0;

@@ -88,18 +88,15 @@ static mldf_reader *open_with(const mldf_context *context) {
 }
 
 static mldf_loader_options options(const mldf_context *context, const char *text) {
-    mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
+    mldf_loader_options o = files_options(text, 8, 2);
     o.context = context;
-    o.pipeline = text;
-    o.order = MLDF_ORDER_RANDOM;
-    o.batch_size = 8;
-    o.threads = 2;
     return o;
 }
 
-static void check_batch(const mldf_batch *batch) {
+static void check_batch(const mldf_batch *batch, const void *user) {
     const int64_t *offset = files_array(batch, "x_offset").data, *label = files_array(batch, "label").data;
     const char *x = files_array(batch, "x").data;
+    (void)user;
     for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
         int64_t bytes = label[i] % 5 == 3 ? 0 : 2 * (label[i] % 11);
         CHECK_EQ_INT(bytes, offset[i + 1] - offset[i]);
@@ -112,18 +109,7 @@ static void bytes_are_those_that_decode_gives(void) {
     mldf_context *context = context_of(false);
     mldf_reader *reader = open_with(context);
     mldf_loader_options o = options(context, "x: fill | ragged");
-    mldf_loader *loader = files_loader(reader, &o);
-    mldf_batch *batch;
-    mldf_error err;
-    size_t seen = 0;
-    REQUIRE(loader);
-    while (mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK) {
-        check_batch(batch);
-        seen += mldf_batch_sample_count(batch);
-        mldf_batch_release(batch);
-    }
-    CHECK_EQ_U64(SAMPLES, seen);
-    mldf_loader_free(loader);
+    files_each(reader, &o, SAMPLES, 0, check_batch, NULL);
     mldf_reader_close(reader);
     mldf_context_free(context);
 }
