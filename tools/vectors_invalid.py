@@ -789,6 +789,10 @@ def verify_cases(base, case, edited):
         size = e.get("Q" if field == 4 else "I", e.record(1, field) + 8)
         e.put("I", e.ptr(2) + 4 * (1 * 4 + k), mv.crc(e.b[ptr:ptr + size]))
         yield verify("V11", name, e.fix(), "corrupt", ptr, f"a value that is not {name}", sample=1, field=base.fields[field].name, deep=True)
+    for name, value in (("json_key_twice", '{"a":1,"\\u0061":2}'), ("json_half_pair", '["\\ud800"]')):
+        e = Editor(mv.Writer([mv.js("doc")], [[{"doc": value}]]).write())
+        yield verify("V11", name, e.b, "corrupt", e.get("Q", e.record(0, 0)), f"a value that is no JSON: {value}", sample=0, field="doc",
+                     deep=True)
     e = Editor(mv.Writer([mv.inline("u", [["w", "<U1"]])], [[{"u": b"a\0\0\0"}]]).write())
     e.put("I", e.record(0, 0), 0x110000)
     yield verify("V11", "inline_text", e.fix(), "corrupt", e.record(0, 0), "a character above 0x10FFFF", sample=0, field="u", deep=True)

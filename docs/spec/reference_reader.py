@@ -178,9 +178,11 @@ def align_up(x, a):
 
 
 def parse_json(raw):
-    """RFC 8259 and no more: no NaN, no key twice, at most 128 deep. Raises ValueError."""
+    """RFC 8259 and no more: no NaN, no key twice, no half of a pair escaped alone, at most 128 deep. Raises ValueError."""
     def pairs(items):
         result = dict(items)
+        for key in result:
+            depth(key)
         if len(result) != len(items):
             raise ValueError("a key is there twice")
         return result
@@ -189,6 +191,8 @@ def parse_json(raw):
         raise ValueError(f"{name} is not JSON")
 
     def depth(x):
+        if isinstance(x, str):
+            x.encode("utf-8")  # a ValueError for half of a pair
         return 1 + max(map(depth, x.values() if isinstance(x, dict) else x), default=0) if isinstance(x, (dict, list)) else 0
 
     try:
