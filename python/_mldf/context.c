@@ -13,7 +13,7 @@ struct context {
     mldf_context *context;
     pthread_mutex_t lock;         /* guards the two below */
     char *warnings[WARNINGS_MAX]; /* malloc */
-    size_t warning_count;         /* may pass WARNINGS_MAX: those are lost */
+    size_t warning_count;         /* may pass WARNINGS_MAX: those are only counted */
 };
 
 static void keep_warning(void *user, const char *message) {
@@ -129,9 +129,9 @@ static bool warn(const char *message) {
 }
 
 bool context_warn(struct context *context) {
-    char *taken[WARNINGS_MAX];
+    char *taken[WARNINGS_MAX], more[64];
     pthread_mutex_lock(&context->lock);
-    size_t count = context->warning_count < WARNINGS_MAX ? context->warning_count : WARNINGS_MAX;
+    size_t total = context->warning_count, count = total < WARNINGS_MAX ? total : WARNINGS_MAX;
     memcpy(taken, context->warnings, count * sizeof taken[0]);
     context->warning_count = 0;
     pthread_mutex_unlock(&context->lock);
@@ -140,5 +140,6 @@ bool context_warn(struct context *context) {
         fine = fine && (!taken[i] || warn(taken[i]));
         free(taken[i]);
     }
-    return fine;
+    PyOS_snprintf(more, sizeof more, "and %zu more warnings", total - count);
+    return fine && (total == count || warn(more));
 }

@@ -269,8 +269,7 @@ class Dataset(Subsets, Sequence[Sample]):
     @property
     def keys(self) -> Keys | None:
         """The samples' names, or None when the files have none."""
-        with_samples = [i for i in self._view.files.infos if i["num_samples"]]
-        return Keys(self) if with_samples and all(i["has_keys"] for i in with_samples) else None
+        return Keys(self) if self._view.files.has_keys else None
 
     def _title(self) -> str:
         files = self._view.files

@@ -34,6 +34,7 @@ class Files:
         for info in self.infos:
             self.starts.append(self.starts[-1] + info["num_samples"])
         self.count = self.starts.pop()
+        self.has_keys = self.count > 0 and all(i["has_keys"] for i in self.infos if i["num_samples"])
         self.closed = False
 
     def close(self) -> None:

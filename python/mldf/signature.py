@@ -20,7 +20,7 @@ def signature(files: Files) -> str | None:
 
     Files that were divided, joined or encoded anew have the same samples, and the same signature.
     """
-    if files.count == 0 or not all(i["has_keys"] for i in files.infos if i["num_samples"]):
+    if not files.has_keys:
         return None
     total = 0
     for number in (0, files.count // 2, files.count - 1):

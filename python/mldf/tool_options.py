@@ -55,7 +55,11 @@ def name_list(argument: str, names: Any) -> list[str] | None:
         return None
     if isinstance(names, bytes) or not isinstance(names, Iterable):
         raise WrongTypeError(f"{argument}={names!r}: a list of names is needed")
-    return [text(argument, name) or "" for name in ([names] if isinstance(names, str) else names)]
+    out = [names] if isinstance(names, str) else list(names)
+    for name in out:
+        if text(argument, name) is None:
+            raise WrongTypeError(f"{argument}: None is no name")
+    return out
 
 
 _OUTPUT: dict[str, Any] = {

@@ -193,7 +193,8 @@ class Writer:
             self._writer.abort()
             raise
         self._calls = 0
-        self.position: bytes | None = self._writer.position()
+        resumed = schema is not None and self._first > 0  # with b"" the library has no position
+        self.position: bytes | None = self._writer.position() or (b"" if resumed else None)
         """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""
         self._skip = bool(options["skip_bad_samples"])
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
@@ -462,7 +463,7 @@ def write(
         raise ArgumentError("fields are needed: {'image': mldf.Image(), 'label': mldf.Int()}, say")
     with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:
         told, saved = 0.0, time.monotonic()
-        done = int(writer.position or 0)
+        done = _place(writer)
         samples, total = _samples(source, done)
         names = None if keys is None else itertools.islice(keys, done, None)
         pairs = ((sample, None) for sample in samples) if names is None else _with_keys(samples, names)
@@ -477,6 +478,18 @@ def write(
                     raise CancelledError("the progress callback asked to stop")
         result = writer.finish()
     return result
+
+
+def _place(writer: Writer) -> int:
+    """How many samples of its source an interrupted write() had saved."""
+    if writer.position is None:
+        return 0
+    if not writer.position.isdigit():
+        raise StateError(
+            f"{writer.path}.partial was begun by a Writer, whose checkpoint says {writer.position!r} and no number of "
+            "samples: go on with a Writer, or remove it"
+        )
+    return int(writer.position)
 
 
 def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:

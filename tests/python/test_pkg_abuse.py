@@ -604,6 +604,7 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
     for message, call in {
         "where=0: text is needed": lambda: mldf.select(path, out, where=0),
         "fields=0: text is needed": lambda: mldf.select(path, out, fields=[0]),
+        "fields: None is no name": lambda: mldf.select(path, out, fields=["label", None]),
         "fields=3: a list of names": lambda: mldf.extract(path, out, fields=3),
         "compress=3: text is needed": lambda: mldf.select(path, out, compress=[3]),
         "compress=b'label'|compress=108": lambda: mldf.select(path, out, compress=b"label"),
@@ -730,3 +731,29 @@ def test_abort_waits_for_another_thread(tmp_path):
     for thread in threads:
         thread.join()
     assert not told and len(mldf.open(tmp_path / "a.mldf")) == 10
+
+
+def test_warnings_that_are_too_many_are_counted(tmp_path):
+    fields = {"image": mldf.Image(), **{f"n{i}": mldf.NDArray("float32", (1,)) for i in range(40)}}
+    picture = mldf.images.encode(np.zeros((2, 2, 3), np.uint8))
+    mldf.write(tmp_path / "a.mldf", [(picture, *([n] for n in range(40)))], fields)
+    with pytest.warns(UserWarning) as told:
+        mldf.convert(tmp_path / "a.mldf", tmp_path / "a.tbl", drop_fields=True)
+    messages = [str(one.message) for one in told]
+    assert [m.split()[1] for m in messages[:32]] == [f"n{i}" for i in range(32)]
+    assert messages[32:] == ["and 8 more warnings"]
+
+
+def test_write_does_not_go_on_from_what_another_program_saved(tmp_path):
+    for position in (b"line 3", b""):
+        with pytest.raises(KeyboardInterrupt), mldf.Writer(tmp_path / "a.mldf", LABEL, resume=True) as writer:
+            writer.append({"label": 1})
+            assert writer.checkpoint(position)
+            raise KeyboardInterrupt
+        with pytest.raises(mldf.errors.StateError, match="was begun by a Writer, whose checkpoint says"):
+            mldf.write(tmp_path / "a.mldf", [1, 2, 3], LABEL, resume=True)
+        assert "a.mldf.partial" in pkg.listing(tmp_path)  # nothing of it is lost
+        with mldf.Writer(tmp_path / "a.mldf", LABEL, resume=True) as writer:
+            assert writer.position == position
+        assert mldf.open(tmp_path / "a.mldf")["label"].tolist() == [1]
+        (tmp_path / "a.mldf").unlink()

@@ -1,6 +1,7 @@
 /* Open files: whole reads and writes, honest failures, locks and mappings. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -43,6 +44,34 @@ static void open_sets_close_on_exec_and_blocking(void) {
     mldfi_file_close(&file);
     CHECK_EQ_INT(-1, file.fd);
     mldfi_file_close(&file);
+}
+
+static void open_stream_takes_a_pipe_that_nobody_writes_yet(void) {
+    char got[4];
+    CHECK_EQ_INT(-1, mldfi_file_open_stream(check_tmp("nothing")));
+    CHECK_EQ_INT(ENOENT, errno);
+#ifdef __linux__
+    struct pollfd ready = {.events = POLLIN};
+    REQUIRE_EQ_INT(0, mkfifo(check_tmp("stream"), 0600));
+    ready.fd = mldfi_file_open_stream(check_tmp("stream")); /* and does not hang */
+    REQUIRE(ready.fd >= 0);
+    CHECK(fcntl(ready.fd, F_GETFD) & FD_CLOEXEC);
+    CHECK_EQ_INT(0, fcntl(ready.fd, F_GETFL) & O_NONBLOCK);
+    CHECK_EQ_INT(0, poll(&ready, 1, 0)); /* not its end: nobody has been there */
+    int feed = open(check_tmp("stream"), O_WRONLY | O_CLOEXEC);
+    REQUIRE(feed >= 0);
+    CHECK_EQ_INT(2, write(feed, "ab", 2));
+    close(feed);
+    CHECK_EQ_INT(1, poll(&ready, 1, 0));
+    CHECK_EQ_INT(2, read(ready.fd, got, sizeof got));
+    CHECK_EQ_INT(1, poll(&ready, 1, 0));
+    CHECK_EQ_INT(0, read(ready.fd, got, sizeof got));
+    close(ready.fd);
+#endif
+    REQUIRE(check_write_file(check_tmp("file"), "xyz", 3));
+    int plain = mldfi_file_open_stream(check_tmp("file"));
+    CHECK_EQ_INT(3, read(plain, got, sizeof got));
+    close(plain);
 }
 
 static void read_gives_all_or_says_that_the_file_ended(void) {
@@ -187,6 +216,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(open_refuses_what_is_not_a_regular_file);
     RUN(open_sets_close_on_exec_and_blocking);
+    RUN(open_stream_takes_a_pipe_that_nobody_writes_yet);
     RUN(read_gives_all_or_says_that_the_file_ended);
     RUN(write_then_truncate_changes_the_size);
     RUN(write_to_a_full_disk_is_no_space);
