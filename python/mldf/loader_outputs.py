@@ -16,7 +16,7 @@ from .arguments import numpy_dtype
 from .batch import Batch, Convert, batch_type, to_jax, to_torch
 from .collate import mapped
 from .dataset import Dataset
-from .errors import ArgumentError, Error, NoFieldError
+from .errors import ArgumentError, Error, NoFieldError, WrongTypeError
 from .fields import registered_types
 from .limits import flag, flag_or_none
 from .loader_custom import Decoded, Decoder, Rows
@@ -65,6 +65,21 @@ class Made:
     """Fields that are in no batch."""
     decoder: Decoder | None
     """Of user-defined fields."""
+
+
+def _called(name: str, function: Callable[[Any], Any], value: Any) -> Any:
+    """What a user's function makes of an output."""
+    try:
+        out = function(value)
+    except Exception as error:
+        error.add_note(f"in a callable of the output {name!r}")
+        raise
+    if out is None:
+        raise WrongTypeError(
+            f"a callable of the output {name!r} gave None; it returns the array, also one that it changed in place",
+            field=name,
+        )
+    return out
 
 
 class Outputs:
@@ -324,7 +339,7 @@ class Outputs:
                     by_name = dict(zip(names, raw if convert is None else tuple(convert(v) for v in raw)))
                 for name, functions in steps:
                     for function in functions:
-                        by_name[name] = function(by_name[name])
+                        by_name[name] = _called(name, function, by_name[name])
                 if key:
                     index = np.asarray(raw["index"])
                     by_name["key"] = core.keys(index if rows is None else index[rows])

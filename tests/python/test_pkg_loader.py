@@ -131,9 +131,22 @@ def test_an_exception_in_user_code_costs_its_batch_alone(path):
     loader = load(path, fields=["label"], pipelines={"label": [fail]})
     it = iter(loader)
     assert next(it).label[0] == 0
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError) as caught:
         next(it)
+    assert caught.value.__notes__ == ["in a callable of the output 'label'"]
     assert next(it).label[0] == 20
+
+
+def test_a_callable_that_forgets_to_return_is_told(path):
+    def forgets(labels):
+        labels += 1
+
+    loader = load(path, fields=["label", "fixed"], pipelines={"label": [forgets]})
+    with pytest.raises(
+        mldf.errors.WrongTypeError, match="a callable of the output 'label' gave None; it returns"
+    ) as caught:
+        next(iter(loader))
+    assert caught.value.field == "label"
 
 
 # ---- order ----
