@@ -258,6 +258,8 @@ static int check_svg(const struct invocation *v, const char *path) {
     struct stat st;
     if (path && strcmp(path, "-") == 0)
         return v->json ? usage_error(v, "--json and --svg - would both write to standard output") : EXIT_FINE;
+    if (path && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return usage_error(v, "%s is not a regular file and is not replaced", path);
     if (path && option_given(v, "force")) {
         /* The drawing is written here, not by the library, which guards its own targets. */
         if (same_file(path, v->files[0]))

@@ -106,6 +106,8 @@ static int run(struct invocation *v) {
         json_begin('[');
     }
     mldf_status status = mldf_verify(path, &verify, &result, &err);
+    if (status >= 0 && verify.deep && result.encrypted && !result.authenticated)
+        warn(v, path, "is encrypted and no key was given: --deep has decoded no payload");
     if (v->json)
         json_result(&result, status < 0 ? &err : NULL);
     if (status < 0)
@@ -120,8 +122,8 @@ const struct command command_verify = {
     "FILE",
     "check structure and checksums",
     "Checks the structure of the file and every checksum. Each problem is listed with its byte, and with the sample and\n"
-    "field that it hits. An encrypted file is checked without its key too; nothing is authenticated then, and the output\n"
-    "says so. A file without checksums gets its structure checked, and the output says that as well.\n"
+    "field that it hits. An encrypted file is checked without its key too; nothing is authenticated or decoded then, and the\n"
+    "output says so. A file without checksums gets its structure checked, and the output says that as well.\n"
     "\n"
     "With --json, one object: ok, num_samples, good_samples, problems (status, offset, sample, field, message), warnings,\n"
     "checksummed, encrypted, authenticated. ok is null when the check could not be done.",

@@ -2,6 +2,7 @@
  * a cancel: the hook returns false. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -10,6 +11,7 @@ static struct {
     const char *command;
     bool quiet, terminal, drawn;
     double started, last;
+    mldf_progress own; /* what the command said of itself last; no phase: nothing yet */
 } bar;
 
 void format_count(char out[32], uint64_t count) {
@@ -39,6 +41,7 @@ void progress_begin(const struct invocation *v) {
     bar.quiet = v->quiet;
     bar.terminal = isatty(STDERR_FILENO) == 1;
     bar.started = bar.last = seconds_now();
+    memset(&bar.own, 0, sizeof bar.own);
 }
 
 void progress_clear(void) {
@@ -65,7 +68,11 @@ static void describe(char *out, size_t size, const mldf_progress *p, uint64_t ba
         format_bytes(bytes, p->bytes_done);
     else
         snprintf(bytes, sizeof bytes, "%" PRIu64 " batch%s", batches, batches == 1 ? "" : "es");
-    format_count(rate, seconds > 0 ? (uint64_t)((double)p->samples_done / seconds) : 0);
+    double speed = seconds > 0 ? (double)p->samples_done / seconds : 0;
+    if (speed < 10)
+        snprintf(rate, sizeof rate, "%.1f", speed);
+    else
+        format_count(rate, (uint64_t)speed);
     int n =
         snprintf(out, size, "%s: %s samples, %s samples/s, %s", p->phase ? p->phase : bar.command, count, rate, bytes);
     if (n > 0 && (size_t)n < size && done >= 0) {
@@ -78,12 +85,22 @@ static void describe(char *out, size_t size, const mldf_progress *p, uint64_t ba
     }
 }
 
+/* A writer reports too while it is waited for, and does not know how much there is: what the command itself said last does. */
+static const mldf_progress *of_the_whole(const mldf_progress *p) {
+    if (p->phase && strcmp(p->phase, "write") == 0)
+        return bar.own.phase ? &bar.own : p;
+    if (p->phase && strcmp(p->phase, "tables") != 0 && strcmp(p->phase, "replay") != 0)
+        bar.own = *p;
+    return p;
+}
+
 static bool show(const mldf_progress *p, uint64_t batches) {
     char line[256];
     if (interrupted())
         return false;
     if (bar.quiet)
         return true;
+    p = of_the_whole(p);
     double now = seconds_now();
     /* Work that ends at once needs no bar. */
     if (now - bar.started < 0.5 || now - bar.last < (bar.terminal ? 0.1 : 5.0))

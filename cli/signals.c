@@ -1,15 +1,20 @@
-/* What the program finds around it: signals, and the standard streams. Ctrl-C and its kin: the first one sets a flag that the progress hook and the loops look at, so that work is undone in order; the second
- * ends the program at once. SIGPIPE and SIGXFSZ (ulimit -f) are ignored: a failed write is an error like any other, after which temporary files are removed. */
+/* What the program finds around it: signals, and the standard streams. Ctrl-C and its kin: the first one sets a flag that the progress hook and the loops look at, so that work is undone in order; a second
+ * wish ends the program at once. SIGPIPE and SIGXFSZ (ulimit -f) are ignored: a failed write is an error like any other, after which temporary files are removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 
-static volatile sig_atomic_t count, at_once;
+/* Signals may come on two threads at a time. */
+static atomic_uint count, at_once, first_ms; /* first_ms: when the first came; 0: not known yet */
+
+enum { ECHO_MS = 1000 };
 
 /* A call that waits for a pipe ends with EINTR when a signal comes while it waits, but not when the signal came the moment before: so
  * after the first one an alarm goes off every 50 ms. (setitimer is a bare system call, and as safe in a handler as write is.) */
@@ -22,18 +27,38 @@ static void on_alarm(int number) {
     (void)number;
 }
 
+/* Never 0. (clock_gettime is safe in a handler too.) */
+static unsigned milliseconds(void) {
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((unsigned)now.tv_sec * 1000u + (unsigned)(now.tv_nsec / 1000000)) | 1u;
+}
+
+static void end_with(const char *text, size_t bytes) {
+    ssize_t written = write(STDERR_FILENO, text, bytes);
+    (void)written; /* there is nobody left to tell */
+    _exit(EXIT_INTERRUPTED);
+}
+
+/* timeout, and others that end a whole group, send their signal twice in a row: what comes so soon after the first is no second wish. */
 static void on_signal(int number) {
     static const char text[] = "mldf: interrupted\n";
+    int kept = errno;
+    unsigned now = milliseconds(), first = atomic_load(&first_ms);
     (void)number;
-    if (at_once && count == 0 && write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        count++;
-    if (++count > 1 || at_once)
+    if (atomic_fetch_add(&count, 1u) == 0) {
+        atomic_store(&first_ms, now);
+        if (atomic_load(&at_once))
+            end_with(text, sizeof text - 1);
+        call_again();
+    } else if (first && now - first >= ECHO_MS) {
         _exit(EXIT_INTERRUPTED);
-    call_again();
+    }
+    errno = kept;
 }
 
 void signals_end_at_once(void) {
-    at_once = 1;
+    atomic_store(&at_once, 1u);
 }
 
 void signals_install(void) {
@@ -64,5 +89,5 @@ void streams_open(void) {
 }
 
 bool interrupted(void) {
-    return count > 0;
+    return atomic_load(&count) > 0;
 }

@@ -11,23 +11,6 @@
 #include "util/error.h"
 #include "util/known.h"
 
-enum { TAR_MAGIC_AT = 257, TAR_SUM_AT = 148, TAR_SUM_BYTES = 8 };
-
-/* "ustar", or an old archive whose first header has the right checksum. */
-static bool is_tar(const uint8_t *data, uint64_t bytes) {
-    if (bytes < TAR_BLOCK)
-        return false;
-    if (memcmp(data + TAR_MAGIC_AT, "ustar", 5) == 0)
-        return true;
-    uint64_t sum = 0, stored = 0;
-    for (size_t i = 0; i < TAR_BLOCK; i++)
-        sum += i >= TAR_SUM_AT && i < TAR_SUM_AT + TAR_SUM_BYTES ? ' ' : data[i];
-    for (size_t i = TAR_SUM_AT; i < TAR_SUM_AT + TAR_SUM_BYTES; i++)
-        if (data[i] >= '0' && data[i] <= '7')
-            stored = stored * 8 + (uint64_t)(data[i] - '0');
-    return data[0] != 0 && sum == stored;
-}
-
 /* An archive without members is zeros: its end mark of two blocks alone, or filled up to a record of twenty. Other numbers of zeros are
  * more likely a file that lost its content. */
 static bool is_empty_tar(const uint8_t *data, uint64_t bytes) {
@@ -54,7 +37,7 @@ static mldf_status open_foreign(mldf_reader *reader, mldf_error *err) {
         return MLDF_END;
     if (mldfi_tbl_is(data, bytes))
         return mldfi_foreign_open_tbl(reader, err);
-    if (is_tar(data, bytes) || is_empty_tar(data, bytes) || is_compressed(data, bytes))
+    if (mldfi_tar_is(data, bytes) || is_empty_tar(data, bytes) || is_compressed(data, bytes))
         return mldfi_foreign_open_tar(reader, err);
     if (mldfi_beton_is(data, bytes))
         return mldfi_foreign_open_beton(reader, err);

@@ -52,6 +52,9 @@ struct tar_member {
     uint64_t offset;        /* of its content */
 };
 
+/* Do the bytes begin with a tar header: "ustar", or an older one whose checksum fits? Text never does. */
+bool mldfi_tar_is(const void *data, uint64_t bytes);
+
 struct tar_reader;
 /* The input must outlive the reader. warn may be NULL. */
 mldf_status mldfi_tar_reader_new(struct tar_reader **out, struct tar_input *input, tar_warning_fn warn, void *user,

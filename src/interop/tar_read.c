@@ -131,6 +131,14 @@ static bool checksum_fits(const uint8_t *header) {
     return stored == (uint64_t)plain || (with_sign >= 0 && stored == (uint64_t)with_sign);
 }
 
+bool mldfi_tar_is(const void *data, uint64_t bytes) {
+    const uint8_t *header = data;
+    if (bytes < TAR_BLOCK)
+        return false;
+    return memcmp(header + USTAR, "ustar", 5) == 0 ||
+           (header[0] != 0 && memchr(header, 0, TAR_BLOCK) && checksum_fits(header));
+}
+
 static bool is_zero(const uint8_t *block) {
     for (int i = 0; i < TAR_BLOCK; i++)
         if (block[i])

@@ -33,7 +33,11 @@ static mldf_status compress_one(mldf_schema *schema, const char *text, mldf_erro
         if (status < 0)
             return status;
     }
-    return mldf_schema_compress(schema, field, (int)level, err);
+    mldf_status status = mldf_schema_compress(schema, field, (int)level, err);
+    if (status != MLDF_E_SCHEMA)
+        return status;
+    return mldfi_fail(err, MLDF_E_ARGUMENT, "field \"%s\": type %s has no payload to compress",
+                      mldf_schema_field(schema, field)->name, mldf_schema_field(schema, field)->type_name);
 }
 
 mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err) {

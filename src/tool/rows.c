@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "interop/tar.h"
 #include "interop/tbl.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -34,7 +35,7 @@ static mldf_status sniff(struct rows *rows, mldf_error *err) {
     if (mldfi_tbl_is(text, bytes) || (bytes >= 4 && memcmp(text, "\2\0", 2) == 0))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a %s file: convert makes MLDF of it", in->name,
                           text[0] == 2 ? ".beton" : "TBL");
-    if (ends_with(in->name, ".tar") || (bytes >= 262 && memcmp(text + 257, "ustar", 5) == 0))
+    if (ends_with(in->name, ".tar") || mldfi_tar_is(text, bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a tar archive: --format tar packs it", in->name);
     const char *kind = mldfi_known_kind(text, bytes);
     if (kind)

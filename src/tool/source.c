@@ -43,7 +43,7 @@ static bool holds_tar(const char *path) {
         mldfi_tar_input_free(input);
     }
     close(fd);
-    return got == sizeof block && memcmp(block + 257, "ustar", 5) == 0;
+    return mldfi_tar_is(block, got);
 }
 
 /* A .beton begins with its version, 2, which no text does. */

@@ -98,15 +98,15 @@ def test_texts_that_are_none_are_named(tmp_path):
     path, out = tmp_path / "a.mldf", tmp_path / "b.mldf"
     numbers(path, 3)
     for words, call in [
-        ("where: a text is needed, not True", lambda: mldf.select(path, out, where=True)),
-        ("format: a text is needed, not 7", lambda: mldf.convert(path, out, to=7)),
-        ("a list of texts: a text is needed, not 1.5", lambda: mldf.convert(path, out, fields=[1.5])),
-        ("key_column: a text is needed, not 3", lambda: mldf.pack(path, out, key_column=3)),
+        ("where=True: text is needed", lambda: mldf.select(path, out, where=True)),
+        ("to=7: text is needed", lambda: mldf.convert(path, out, to=7)),
+        ("fields=1.5: text is needed", lambda: mldf.convert(path, out, fields=[1.5])),
+        ("key_column=3: text is needed", lambda: mldf.pack(path, out, key_column=3)),
         ("a number, a list of numbers or text is needed, not type", lambda: mldf.Resize(int)),
     ]:
         with pytest.raises(TypeError, match=words):
             call()
-    with pytest.raises(ValueError, match=r"where: a text without null characters is needed, not 'a\\x00'"):
+    with pytest.raises(ValueError, match=r"where='a\\x00': it has a NUL"):
         mldf.select(path, out, where="a\0")
     assert not out.exists()
 

@@ -31,6 +31,10 @@ e.mldf: ok: 2 samples, not authenticated
 --- stderr
 mldf verify: e.mldf: is encrypted and no key was given: checksums were checked, nothing is authenticated
 END
+    # What --deep asks for and cannot be done is said.
+    expect_error 0 'warning: e.mldf: is encrypted and no key was given: --deep has decoded no payload' mldf verify --deep e.mldf
+    mldf verify --deep --json -q e.mldf | json 'd["ok"] is True and "no payload" in d["warnings"][0]["message"]'
+    mldf verify --deep --json -q --key k1 e.mldf | json 'd["ok"] is True and d["warnings"] == []'
     expect 0 mldf verify --deep --key k1 e.mldf <<'END'
 e.mldf: ok: 2 samples
 END

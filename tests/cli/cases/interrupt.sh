@@ -33,3 +33,21 @@ for attempt in range(20):
 END
 check test "$(sort result | uniq -c | xargs)" = '20 130'
 check test -z "$(ls -A out)"
+# timeout, and what ends a group of processes, sends its signal twice in a row: that is one wish, and nothing stays behind either.
+python3 - "$MLDF" >result 2>messages <<'END'
+import os, signal, subprocess, sys
+import signals
+for attempt in range(20):
+    p = subprocess.Popen([sys.argv[1], "pack", "-", "--format", "csv", "-o", "out/x.mldf"], stdin=subprocess.PIPE)
+    p.stdin.write(b"a,b\n" + b"1,hello\n" * 25000)
+    p.stdin.flush()
+    signals.until(lambda: os.listdir("out"), p)
+    p.send_signal(signal.SIGSTOP)  # so that both wait for it, and come at the same moment
+    os.waitpid(p.pid, os.WUNTRACED)
+    p.send_signal(signal.SIGTERM)
+    p.send_signal(signal.SIGINT)
+    print(signals.end(p, signal.SIGCONT))
+    p.stdin.close()
+END
+check test "$(sort result | uniq -c | xargs)" = '20 130'
+check test -z "$(ls -A out)"

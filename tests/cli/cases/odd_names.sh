@@ -56,6 +56,18 @@ tar cf long.tar -C parts a.cls "c.$(printf 'x%.0s' {1..64})"
 expect_error 1 'long.tar: field "' mldf pack long.tar -o x.mldf
 check test ! -e x.mldf
 
+# The bytes tell an archive of before ustar, whatever its name.
+tar --format=v7 -cf old.data -C parts a.cls
+gzip -c old.data >old.packed
+for file in old.data old.packed; do
+    mldf info --json $file | json 'd["format"] == "tar" and d["num_samples"] == 1'
+    mldf pack $file -o old.mldf -q -f
+    expect 0 mldf cat --json old.mldf <<'END'
+{"index":0,"key":"a","fields":{"cls":1}}
+END
+done
+INPUT=old.data expect_error 2 'is a tar archive: --format tar packs it' mldf pack - -o x.mldf
+
 # A list of keys that an editor began with a byte order mark.
 printf '\xef\xbb\xbfb\r\nc\r\n' >keys.txt
 mldf select b.mldf --keys @keys.txt -o s.mldf -q

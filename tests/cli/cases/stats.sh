@@ -64,6 +64,14 @@ check python3 -c 'import xml.dom.minidom as m; d = m.parse("out.svg"); assert le
 expect_error 3 'out.svg exists' mldf stats s.mldf --svg out.svg
 expect_error 0 '' mldf stats s.mldf -f --svg out.svg
 expect_error 3 'nosuch' mldf stats s.mldf --svg nosuch/x.svg
+# A pipe or a device is never replaced: /dev/null as root would be everybody's loss.
+mkfifo pipe.svg
+ln -s pipe.svg link.svg
+mkdir folder.svg
+for out in pipe.svg link.svg folder.svg; do
+    expect_error 2 "$out is not a regular file and is not replaced" mldf stats s.mldf -f --svg $out
+done
+check test -p pipe.svg -a -L link.svg -a -d folder.svg
 expect_error 3 'nosuch' mldf stats nosuch
 check test -z "$(ls -A | grep -F .tmp)"
 

@@ -110,3 +110,9 @@ expect 0 ./tar_to_tbl --version <version.txt
 printf 'a\n1\n' >-x.csv
 expect_error 0 '' mldf pack -o out.mldf -- -x.csv
 expect_error 0 '' mldf info out.mldf --json
+# What a field cannot do is the option's mistake, not the data's.
+for command in 'pack -- -x.csv' 'repack out.mldf' 'merge out.mldf' 'select out.mldf --samples 0' 'convert out.mldf --to mldf'; do
+    # shellcheck disable=SC2086
+    expect_error 2 'field "a": type int has no payload to compress' mldf ${command%% *} -o other.mldf --compress a ${command#* }
+done
+check test ! -e other.mldf
