@@ -1,11 +1,15 @@
 """MLDF_NO_SKIPS=1 (.ci/run): a test that was skipped, or a warning that nobody expected, fails the run."""
 
 import os
+import tempfile
 
 import pytest
 
 
 def pytest_configure(config):
+    # The sockets of Python's processes have names of at most 107 bytes; torch's workers hang for ever where they are longer.
+    if len(os.fsencode(tempfile.gettempdir()) + b"/pymp-12345678/listener-12345678") > 107:
+        raise pytest.UsageError(f"TMPDIR is too long for the sockets of multiprocessing: {tempfile.gettempdir()}")
     # JAX, once it is imported, warns of every fork. The children here use nothing of JAX's.
     config.addinivalue_line("filterwarnings", r"ignore:os\.fork\(\) was called:RuntimeWarning")
     # torch, where there are fewer processors than a test asks for workers.

@@ -188,5 +188,7 @@ def nothing_is_left_by(once, count, warm_up=20, most=12 << 20):
     for i in range(count):
         once(i)
     gc.collect()
-    assert (threads_after(before), open_files()) == (before, files)
+    # Fewer is fine: NumPy's own threads, for one, end when a process forks.
+    assert threads_after(before) <= before
+    assert all(now <= then for now, then in zip(open_files(), files)), (open_files(), files)
     assert resident() - memory < most

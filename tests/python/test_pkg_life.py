@@ -308,7 +308,7 @@ def test_nothing_is_leaked_by_writing(tmp_path):
     before, files, count, threads = pkg.resident(), pkg.open_files(), sys.getallocatedblocks(), pkg.threads()
     for i in range(40):
         once(i % 2)
-    assert pkg.threads_after(threads) == threads and pkg.open_files() == files
+    assert pkg.threads_after(threads) <= threads and pkg.open_files() == files
     assert pkg.resident() - before < 12 << 20
     gc.collect()
     assert sys.getallocatedblocks() - count < 2000

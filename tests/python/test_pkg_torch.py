@@ -74,7 +74,7 @@ def test_a_hundred_epochs_of_early_break(path):
         for n, batch in enumerate(loader):
             if n == 3:
                 break
-    assert pkg.threads_after(threads) == threads and pkg.open_files() == files and pkg.resident() - before < 24 << 20
+    assert pkg.threads_after(threads) <= threads and pkg.open_files() == files and pkg.resident() - before < 24 << 20
 
 
 def test_worker_processes_end_after_early_break(path):

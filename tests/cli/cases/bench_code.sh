@@ -11,12 +11,14 @@ mldf bench p.mldf -p "$chain" --hash --codegen off >off.txt || complain 'bench -
 check test ! -e cache
 mldf bench p.mldf -p "$chain" --hash --codegen wait --explain >wait.txt 2>messages || complain 'bench --codegen wait fails'
 drop_progress messages
-check test ! -s messages
 grep '^batch' off.txt >want
 grep '^batch' wait.txt >got
 cmp want got || complain 'compiled C gives other batches'
 check grep -q 'expr + chw (generated C)' wait.txt
-if [ -x /usr/bin/cc ] || [ -x /usr/local/bin/cc ]; then
+if grep -q 'did not end within' messages; then
+    skip 'this machine is too busy to compile ten lines in the time that a compiler has'
+elif [ -x /usr/bin/cc ] || [ -x /usr/local/bin/cc ]; then
+    check test ! -s messages
     check grep -q '^generated C: 1 function, compiled$' wait.txt
     check test "$(find cache/mldf -type f | wc -l)" -eq 1
     check test "$(stat -c %a cache/mldf)" = 700
