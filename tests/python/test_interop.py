@@ -44,6 +44,8 @@ def grouped(members):
         if not match or (name.startswith("__") and name.endswith("__") and "/" not in name):
             continue
         key, extension = match.groups()
+        if not extension:  # WebDataset has a field without a name then; no other format has
+            continue
         if not samples or samples[-1][0] != key.encode().hex():
             samples.append([key.encode().hex()])
         samples[-1].append([extension.lower().encode().hex(), blob(content)])
