@@ -192,9 +192,10 @@ static void report_text(const struct bench *b, const mldf_loader_stats *stats, c
     format_count(rate, (uint64_t)(per_second(stats) + 0.5));
     format_bytes(bytes, stats->bytes_read);
     format_bytes(memory, peak_rss());
-    out_printf(
-        "%s samples in %" PRIu64 " batches, %.3f s: %s samples/s, %s of stored values, %d thread%s, %s at most\n",
-        samples, stats->batches, stats->seconds, rate, bytes, stats->threads, stats->threads == 1 ? "" : "s", memory);
+    out_printf("%s sample%s in %" PRIu64
+               " batch%s, %.3f s: %s samples/s, %s of stored values, %d thread%s, %s at most\n",
+               samples, stats->samples == 1 ? "" : "s", stats->batches, stats->batches == 1 ? "" : "es", stats->seconds,
+               rate, bytes, stats->threads, stats->threads == 1 ? "" : "s", memory);
     text_bad(b, stats->bad_samples);
     for (size_t i = 0; i < stats->step_count; i++)
         work += stats->steps[i].seconds;

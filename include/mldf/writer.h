@@ -81,7 +81,8 @@ MLDF_API mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err);
 /* ---- Going on after an interruption -------------------------------------------------------------------------------------
  * With options.resume the file grows as PATH.partial. A checkpoint makes everything so far durable together with the caller's own
  * position in its source (any bytes, at most 1 MiB). After a crash, a cancel or an abort, opening with the same path, schema and
- * options continues from the last checkpoint; the result has the bytes of an uninterrupted run. Only finish removes the partial files. */
+ * options continues from the last checkpoint; the result has the bytes of an uninterrupted run. Only finish removes the partial files.
+ * Files of these names that are no part of an interrupted run are left alone: MLDF_E_EXISTS. */
 
 /* Waits for all samples so far, then saves. MLDF_END: nothing could be saved yet (the dictionary is still being learnt). */
 MLDF_API mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes,

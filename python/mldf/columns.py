@@ -31,6 +31,7 @@ class Columns:
         files = view.files
         self._view = view
         self._index = index  # the samples' numbers among those of all files; None: all of them
+        self._by_number: npt.NDArray[np.intp] | None = None  # the order of such numbers, for look-ups of keys
         self._count = files.count if index is None else len(index)
         self._starts = files.starts if len(files.readers) > 1 else None
         self._reader = files.readers[0]

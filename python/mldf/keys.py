@@ -56,19 +56,24 @@ class Keys(Sequence[str]):
                 n = first + reader.find_key(key)
             except NoSampleError:
                 continue
-            place = self._place(n)
+            place = self._place(n, start)
             if place is not None and start <= place < stop:
                 return place
         raise NoSampleError(f"no sample has the key {key!r}")
 
-    def _place(self, n: int) -> int | None:
+    def _place(self, n: int, start: int) -> int | None:
+        """Where the subset has sample n of the files; numbers may be there twice, so: from `start` on."""
         index = self._dataset._index
         if index is None:
             return n
         if isinstance(index, range):
             return index.index(n) if n in index else None
-        found = np.flatnonzero(index == n)
-        return int(found[0]) if len(found) else None
+        order = self._dataset._by_number
+        if order is None:
+            order = self._dataset._by_number = np.argsort(index, kind="stable")
+        first, end = (int(np.searchsorted(index, np.uint64(n), side, order)) for side in ("left", "right"))
+        first += int(np.searchsorted(order[first:end], start))
+        return int(order[first]) if first < end else None
 
     def __contains__(self, key: object) -> bool:
         try:

@@ -44,7 +44,7 @@ from .limits import flag, text, thread_count, whole
 from .live import Live
 from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter
-from .loader_state import checked, snapshot
+from .loader_state import checked, following, snapshot
 from .loader_stats import LoaderStats, summary
 from .pipeline import Pipelines
 from .ranks import find_rank
@@ -284,7 +284,7 @@ class Loader:
         if not resumed:
             core.begin(self._next_epoch)
         self._resumed = self._state_of_next = False
-        self._next_epoch += 1
+        self._next_epoch = following(self._next_epoch)
         self._generation += 1
         return LoaderIterator(self, core, self._made.finish, resumed and core.place[1] > 0)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import _mldf
 from .batch import Batch, Convert
 from .errors import StateError
+from .loader_state import following
 
 if TYPE_CHECKING:
     from .loader import Loader
@@ -54,7 +55,7 @@ class LoaderIterator(Iterator[Batch]):
         if self._may_skip:
             self._may_skip = False
             self._core.begin(self._loader._next_epoch)
-            self._loader._next_epoch += 1
+            self._loader._next_epoch = following(self._loader._next_epoch)
             return self.__next__()
         self._generation = -1
         raise StopIteration

@@ -13,7 +13,12 @@ from .files import Files
 from .limits import whole
 from .signature import check
 
-__all__ = ["checked", "snapshot"]
+__all__ = ["checked", "following", "snapshot"]
+
+
+def following(epoch: int) -> int:
+    """The epoch behind this one: numbers of 64 bits, which begin anew, as the library has it."""
+    return (epoch + 1) % 2**64
 
 
 def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
@@ -37,7 +42,7 @@ def snapshot(core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | N
     else:
         state["epoch"], state["consumed"] = core.place  # without a batch that next() has not handed over
         if _is_end(state, options):
-            state["epoch"], state["consumed"] = state["epoch"] + 1, 0
+            state["epoch"], state["consumed"] = following(state["epoch"]), 0
     if state["consumed"] == 0:
         state.pop("bucket", None)
     return state
@@ -55,6 +60,6 @@ def checked(state: Any, options: Mapping[str, Any], files: Files) -> dict[str, A
             raise ArgumentError(f"load_state_dict: the state has no whole number {name!r}: {error}") from None
     check(wanted, files)
     if _is_end(wanted, options):
-        wanted["epoch"], wanted["consumed"] = wanted["epoch"] + 1, 0
+        wanted["epoch"], wanted["consumed"] = following(wanted["epoch"]), 0
         wanted.pop("bucket", None)
     return wanted

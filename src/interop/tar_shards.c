@@ -68,7 +68,7 @@ static mldf_status with(struct tar_shards *out, mldf_buffer *made, const char *p
 
 static mldf_status emit(struct tar_shards *out, mldf_buffer *made, const char *rest, mldf_error *err) {
     if (out->count >= SHARDS_MAX)
-        return mldfi_fail(err, MLDF_E_LIMIT, "the pattern names more than %d shards", SHARDS_MAX);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "the pattern names more than %d shards", SHARDS_MAX);
     mldf_status status = mldfi_array_reserve(&out->paths, &out->capacity, out->count + 1, sizeof *out->paths, err);
     size_t before = made->size;
     if (status >= 0)
@@ -104,7 +104,7 @@ static mldf_status expand(struct tar_shards *out, mldf_buffer *made, const char 
     if (!find_group(rest, &begin, &end, &range, &is_list))
         return emit(out, made, rest, err);
     if (depth >= GROUPS_MAX)
-        return mldfi_fail(err, MLDF_E_LIMIT, "more than %d groups of braces in one pattern", GROUPS_MAX);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "more than %d groups of braces in one pattern", GROUPS_MAX);
     size_t before = made->size;
     mldf_status status = mldf_buffer_append(made, rest, (size_t)(begin - rest), err);
     if (status >= 0 && !is_list)

@@ -129,14 +129,40 @@ static mldf_status reserve(struct bucket *bucket, size_t count, mldf_error *err)
     return MLDF_OK;
 }
 
+/* The lengths of a window, some at a time; MLDF_AGAIN: the caller's time has passed. */
+static mldf_status measure_window(struct worker *worker, mldf_error *err) {
+    mldf_loader *loader = worker->loader;
+    struct bucket *bucket = &loader->series.bucket;
+    mldf_status status = MLDF_OK;
+    while (bucket->measured < bucket->span.end && status >= 0) {
+        struct bucket_span some = {.begin = bucket->measured, .end = bucket->span.end};
+        if (worker->until > 0 && some.end - some.begin > COUNT_SOME)
+            some.end = some.begin + COUNT_SOME;
+        struct entry *entries = (struct entry *)bucket->entries + (some.begin - bucket->span.begin);
+        status = measure(worker, loader->series.epoch, &some, true, entries, err);
+        bucket->measured = some.end;
+        if (status >= 0 && some.end < bucket->span.end && mldfi_time() >= worker->until)
+            return MLDF_AGAIN;
+    }
+    return status;
+}
+
 static mldf_status plan_window(struct worker *worker, mldf_error *err) {
     mldf_loader *loader = worker->loader;
     struct bucket *bucket = &loader->series.bucket;
     size_t count = (size_t)(bucket->span.end - bucket->span.begin);
-    struct entry *entries = mldfi_alloc_zero(count, sizeof *entries, err);
-    mldf_status status = entries ? reserve(bucket, count, err) : MLDF_E_MEMORY;
+    mldf_status status = MLDF_OK;
+    if (!bucket->entries) {
+        bucket->measured = bucket->span.begin;
+        bucket->entries = mldfi_alloc_zero(count, sizeof(struct entry), err);
+        status = bucket->entries ? reserve(bucket, count, err) : MLDF_E_MEMORY;
+    }
     if (status >= 0)
-        status = measure(worker, loader->series.epoch, &bucket->span, true, entries, err);
+        status = measure_window(worker, err);
+    if (status == MLDF_AGAIN)
+        return status;
+    struct entry *entries = bucket->entries;
+    bucket->entries = NULL;
     if (status >= 0) {
         qsort(entries, count, sizeof *entries, by_length);
         status = cut(bucket, entries, count, err);
@@ -157,7 +183,8 @@ static mldf_status enter(struct worker *worker, uint64_t at, mldf_error *err) {
     mldf_loader *loader = worker->loader;
     struct bucket *bucket = &loader->series.bucket;
     const mldf_loader_options *o = &loader->options;
-    bool begun = bucket->span.begin < at && at < bucket->span.end; /* from a saved state */
+    /* From a saved state, or its plan is half made. */
+    bool begun = bucket->entries || (bucket->span.begin < at && at < bucket->span.end);
     if (!begun) {
         uint64_t end = (at / bucket->window + 1) * bucket->window, begin = at / bucket->window * bucket->window;
         if (bucket->span.end == at && at != 0)
@@ -167,7 +194,7 @@ static mldf_status enter(struct worker *worker, uint64_t at, mldf_error *err) {
     }
     mldf_status status = plan_window(worker, err);
     /* Batches that were handed out already. */
-    while (status >= 0 && bucket->next < bucket->batch_count &&
+    while (status == MLDF_OK && bucket->next < bucket->batch_count &&
            bucket->span.begin + bucket->cuts[bucket->next + 1] <= at)
         bucket->next++;
     return status;
@@ -217,7 +244,7 @@ mldf_status mldfi_bucket_next(struct worker *worker, struct job *job, mldf_error
         if (series->from >= loader->count)
             return MLDF_END;
         mldf_status status = enter(worker, series->from, err);
-        if (status < 0)
+        if (status != MLDF_OK)
             return status;
     }
     size_t from = bucket->cuts[bucket->next], to = bucket->cuts[bucket->next + 1];

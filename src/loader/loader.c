@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/type.h"
 #include "loader/loader.h"
 #include "os/file.h"
 #include "os/thread.h"
@@ -125,6 +126,15 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
     return mldfi_dataset_bind(&loader->dataset, used, count, err);
 }
 
+static mldf_status no_bucket_output(const mldf_loader *loader, const char *name, mldf_error *err) {
+    struct suggestion near = {name, NULL, 0};
+    for (size_t i = 0; i < loader->outputs; i++)
+        if (mldfi_plan_output(loader->plan, i)->collate != COLLATE_FIXED)
+            mldfi_suggest(&near, mldfi_plan_output(loader->plan, i)->name);
+    return near.best ? mldfi_fail(err, MLDF_E_ARGUMENT, "no output %.63s to sort by; did you mean %s?", name, near.best)
+                     : mldfi_fail(err, MLDF_E_ARGUMENT, "no output %.63s to sort by", name);
+}
+
 static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
     const char *name = loader->options.bucket_output;
     struct bucket *bucket = &loader->series.bucket;
@@ -144,7 +154,7 @@ static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
             bucket->inner *= output->edge.dims[d] > 0 ? (uint64_t)output->edge.dims[d] : 1;
         return MLDF_OK;
     }
-    return name ? mldfi_fail(err, MLDF_E_ARGUMENT, "no output %s to sort by", name)
+    return name ? no_bucket_output(loader, name, err)
                 : mldfi_fail(err, MLDF_E_ARGUMENT, "buckets need an output that is padded or ragged");
 }
 

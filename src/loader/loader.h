@@ -229,6 +229,8 @@ struct bucket {
     size_t *cuts;                   /* batch i is positions[cuts[i] .. cuts[i + 1]) */
     size_t batch_count, next, full; /* batches below `full` are not leftovers */
     size_t capacity, cut_capacity;
+    void *entries;     /* lengths of the window whose plan is not finished; NULL: none */
+    uint64_t measured; /* position up to which they are known */
 };
 
 /* Moved by the worker that has the turn to plan. */
@@ -249,7 +251,8 @@ struct bucket_count {
 };
 
 struct worker;
-/* Positions of the next batch of this rank into job->slots; MLDF_END behind the last. */
+/* Positions of the next batch of this rank into job->slots; MLDF_END behind the last; MLDF_AGAIN: worker->until has passed, the next call
+ * goes on. */
 mldf_status mldfi_series_next(struct worker *worker, struct job *job, mldf_error *err);
 mldf_status mldfi_series_begin(mldf_loader *loader, uint64_t epoch, uint64_t consumed, const struct bucket_span *span,
                                mldf_error *err);
@@ -276,6 +279,8 @@ struct worker {
     uint64_t units;
     bool timing;
     double *times; /* the plan's, as they were before the unit */
+    double
+        until; /* a caller that works itself comes back then, also from the plan of a window; 0 or less: it need not */
     pthread_t thread;
 };
 mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, mldf_error *err);

@@ -84,6 +84,7 @@ static bool is_ready(const mldf_loader *loader) {
 /* Lock held. One step of the caller's own, or a wait for the workers; false: the time has passed. */
 static bool bide(mldf_loader *loader, double deadline) {
     if (loader->thread_count == 0) {
+        loader->workers[0].until = deadline;
         if (!mldfi_crew_step(&loader->workers[0]))
             return false; /* cannot be: a caller that works always finds something until the batch is there */
         return deadline < 0 || mldfi_time() < deadline;

@@ -26,12 +26,15 @@ mldf_status mldfi_series_begin(mldf_loader *loader, uint64_t epoch, uint64_t con
     series->ended = false;
     series->bucket.batch_count = series->bucket.next = 0;
     series->bucket.span = span ? *span : (struct bucket_span){0};
+    free(series->bucket.entries);
+    series->bucket.entries = NULL;
     return MLDF_OK;
 }
 
 void mldfi_series_free(struct series *series) {
     free(series->bucket.positions);
     free(series->bucket.cuts);
+    free(series->bucket.entries);
 }
 
 mldf_status mldfi_job_reserve(mldf_loader *loader, struct job *job, size_t count, mldf_error *err) {

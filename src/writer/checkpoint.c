@@ -214,6 +214,32 @@ static mldf_status find_state(mldf_writer *writer, mldf_buffer *state, uint64_t 
     return st;
 }
 
+static bool is_super(const uint8_t *bytes) {
+    static const uint8_t unused[sizeof super_magic];
+    return memcmp(bytes, super_magic, sizeof super_magic) == 0 || memcmp(bytes, unused, sizeof unused) == 0;
+}
+
+/* What stands under the two names is ours, or nothing: a run that is killed leaves tables with a whole front, before any data. */
+static mldf_status check_ours(mldf_writer *writer, mldf_error *err) {
+    const struct os_file *data = &writer->file, *tables = &writer->tables.spill.file;
+    uint8_t front[2 * SUPER_STRIDE];
+    uint64_t data_bytes = 0, table_bytes = 0;
+    mldf_status st = mldfi_file_size(data, &data_bytes, err);
+    if (st >= 0)
+        st = mldfi_file_size(tables, &table_bytes, err);
+    if (st >= 0 && table_bytes >= EXTENTS_FROM)
+        st = mldfi_file_read(tables, 0, front, sizeof front, err);
+    if (st < 0 || (table_bytes >= EXTENTS_FROM && is_super(front) && is_super(front + SUPER_STRIDE)))
+        return st;
+    if (data_bytes == 0 && table_bytes == 0)
+        return MLDF_OK;
+    /* An empty one beside it is of no use to anybody: most likely it was made just now. */
+    if (data_bytes == 0 || table_bytes == 0)
+        mldfi_file_remove(data_bytes == 0 ? data->path : tables->path);
+    return mldfi_fail(err, MLDF_E_EXISTS, "%s exists and is not of an interrupted run; remove it to start anew",
+                      table_bytes ? tables->path : data->path);
+}
+
 static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end, const mldf_writer_options *options,
                            mldf_error *err) {
     uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES] = {0};
@@ -237,7 +263,12 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     writer->writeback_from = writer->cursor;
     writer->saved = true;
     /* What was written after the checkpoint must not shine through the holes that are padding. */
-    uint64_t data_end = writer->prelude.active ? 0 : writer->cursor;
+    uint64_t data_end = writer->prelude.active ? 0 : writer->cursor, data_bytes = 0;
+    if (st >= 0)
+        st = mldfi_file_size(&writer->file, &data_bytes, err);
+    if (st >= 0 && data_end > writer->data_ptr && data_bytes <= writer->data_ptr)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s lacks the data that %s tells of; remove both to start anew",
+                          writer->file.path, writer->tables.spill.file.path);
     return st < 0 ? st : mldfi_file_truncate(&writer->file, data_end, err);
 }
 
@@ -283,6 +314,8 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
     writer->resuming = true;
     writer->saved = true; /* whatever is there is not ours to remove until we know it */
     spill->file_bytes = EXTENTS_FROM;
+    if (st >= 0)
+        st = check_ours(writer, err);
     if (st >= 0)
         st = find_state(writer, &state, &end, err);
     if (st >= 0 && writer->checkpoints) {

@@ -188,8 +188,8 @@ static void brace_patterns_expand(void) {
     check_shards("{", "{");
     struct tar_shards shards;
     mldf_error err;
-    CHECK_STATUS(MLDF_E_LIMIT, mldfi_tar_shards_expand(&shards, "{0..9999}{0..9999}", &err), &err);
-    CHECK_STATUS(MLDF_E_LIMIT, mldfi_tar_shards_expand(&shards, "{0..999999999999}", &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_tar_shards_expand(&shards, "{0..9999}{0..9999}", &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_tar_shards_expand(&shards, "{0..999999999999}", &err), &err);
 }
 
 /* ---- Round trips -------------------------------------------------------------------------------------------------------------- */

@@ -243,6 +243,27 @@ def test_keys(ds):
     assert ds[[7, 3]].keys.index("key-3") == 1
 
 
+def test_keys_of_numbers_are_found_without_a_walk(ds, monkeypatch):
+    numbers = [7, 3, 19, 3, 0, 7, 3]
+    some = ds[numbers]
+    names = list(some.keys)
+    sorts = []
+    monkeypatch.setattr(np, "flatnonzero", None)
+    monkeypatch.setattr(np, "argsort", lambda *a, f=np.argsort, **k: sorts.append(1) or f(*a, **k))
+    for start in range(-8, 9):
+        for stop in (None, 0, 3, 5, -1):
+            for name in ("key-0", "key-3", "key-7", "key-19", "key-4"):
+                within = range(len(names))[start:stop]
+                want = next((i for i in within if names[i] == name), None)
+                if want is None:
+                    with pytest.raises(KeyError):
+                        some.keys.index(name, start, stop)
+                else:
+                    assert some.keys.index(name, start, stop) == want
+    assert len(sorts) == 1 and "key-4" not in some.keys and "key-0" not in ds[np.array([], int)].keys
+    assert pickle.loads(pickle.dumps(some)).keys.index("key-19") == 2
+
+
 def test_what_it_is(ds):
     assert ds.card["title"] == "T" and ds.format == "mldf" and len(ds.paths) == 1 and ds.fields[0] == "image"
     assert ds.schema["x"].dtype == np.float32 and ds.schema["x"].shape == (None, 2) and ds.schema["score"].nullable

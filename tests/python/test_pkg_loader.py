@@ -282,6 +282,24 @@ def test_each_iter_begins_the_next_epoch(path):
     assert pkg.indices(again) == epochs[2]
 
 
+def test_behind_the_last_epoch_comes_the_first(path):
+    first = pkg.indices(load(path, shuffle=True, index=True))
+    loader = load(path, shuffle=True, index=True)
+    for leave_early in (False, True):
+        loader.set_epoch(2**64 - 1)
+        if leave_early:
+            next(iter(loader))
+            assert loader.epoch == 2**64 - 1
+        else:
+            assert pkg.indices(loader) != first and loader.epoch == 0
+            state = loader.state_dict()
+        assert pkg.indices(loader) == first
+    at_end = {**state, "epoch": 2**64 - 1, "consumed": COUNT}
+    for known in (state, at_end):
+        loader.load_state_dict(known)
+        assert loader.epoch == 0 and pkg.indices(loader) == first and loader.epoch == 1
+
+
 def test_set_epoch_to_the_epoch_of_a_loaded_state_does_nothing(path):
     loader = load(path, shuffle=True, index=True)
     loader.set_epoch(4)
@@ -501,6 +519,8 @@ def test_mistakes_are_reported_early_and_clearly(path):
         (A, "output='troch': .*did you mean 'torch'", {"output": "troch"}),
         (A, "weights: an array of shape", {"weights": [1, 2]}),
         (A, "goes with bucket", {"budget": 100}),
+        (A, "no output fixe to sort by$", {"bucket": "fixe"}),
+        (A, "x_ to sort by; did you mean x", {"bucket": "x_", "fields": ["x"], "pipelines": {"x": [mldf.Pad()]}}),
         (A, "goes with weights", {"samples_per_epoch": 100}),
     ]:
         with pytest.raises(kind, match=words):

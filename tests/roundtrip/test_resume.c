@@ -142,6 +142,85 @@ static void another_schema_is_refused_and_nothing_is_lost(void) {
     dataset_free(&d);
 }
 
+/* Text under a name; what it was is asked for with text_stays. */
+static void put_text(const char *path, const char *text) {
+    FILE *f = fopen(path, "wb");
+    REQUIRE(f && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static void text_stays(const char *path, const char *text) {
+    char got[8192] = {0};
+    FILE *f = fopen(path, "rb");
+    REQUIRE(f);
+    got[fread(got, 1, sizeof got - 1, f)] = 0;
+    fclose(f);
+    CHECK_EQ_STR(text, got);
+}
+
+/* One sample of bytes, and a checkpoint. */
+static void begin_bytes(const char *path, const mldf_schema *schema, const mldf_writer_options *options) {
+    static const uint8_t bytes[3000] = {7};
+    mldf_value value = {.kind = MLDF_KIND_BYTES, .data = bytes, .bytes = sizeof bytes};
+    mldf_writer *w;
+    mldf_error err;
+    REQUIRE_STATUS(MLDF_OK, mldf_writer_open(path, schema, options, &w, &err), &err);
+    CHECK_OK(mldf_writer_append(w, &value, 1, NULL, 0, &err), &err);
+    CHECK_OK(mldf_writer_checkpoint(w, "x", 1, &err), &err);
+    mldf_writer_abort(w);
+}
+
+static void files_of_others_are_left_alone(void) {
+    mldf_schema *schema;
+    mldf_writer *w;
+    mldf_error err;
+    char path[512], partial[600], tables[600], long_text[5000];
+    snprintf(path, sizeof path, "%s/mine.mldf", check_tmpdir());
+    snprintf(partial, sizeof partial, "%s.partial", path);
+    snprintf(tables, sizeof tables, "%s.partial.tables", path);
+    memset(long_text, 'a', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = 0;
+    REQUIRE_STATUS(MLDF_OK, mldf_schema_new(NULL, &schema, &err), &err);
+    REQUIRE_STATUS(MLDF_OK, mldf_schema_add(schema, "b", MLDF_BYTES, NULL, 0, &err), &err);
+    mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
+    options.resume = true;
+    options.page_size = 4096; /* data are written at once */
+    const char *texts[] = {"a download", long_text};
+    for (unsigned which = 1; which < 4; which++)
+        for (size_t i = 0; i < 2; i++) {
+            if (which & 1)
+                put_text(partial, texts[i]);
+            if (which & 2)
+                put_text(tables, texts[i]);
+            CHECK_STATUS(MLDF_E_EXISTS, mldf_writer_open(path, schema, &options, &w, &err), &err);
+            CHECK_CONTAINS(which & 2 ? tables : partial, err.message);
+            CHECK_EQ_INT((which & 1) != 0, exists(partial));
+            CHECK_EQ_INT((which & 2) != 0, exists(tables));
+            if (which & 1)
+                text_stays(partial, texts[i]);
+            if (which & 2)
+                text_stays(tables, texts[i]);
+            unlink(partial);
+            unlink(tables);
+        }
+    /* Empty ones have nothing to lose. */
+    put_text(partial, "");
+    put_text(tables, "");
+    begin_bytes(path, schema, &options);
+    /* Half of what was kept is not enough to go on. */
+    CHECK(exists(partial) && exists(tables));
+    unlink(partial);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_writer_open(path, schema, &options, &w, &err), &err);
+    CHECK_CONTAINS("lacks the data", err.message);
+    CHECK(exists(tables));
+    unlink(partial);
+    unlink(tables);
+    begin_bytes(path, schema, &options);
+    REQUIRE_STATUS(MLDF_OK, mldf_writer_open(path, schema, &options, &w, &err), &err);
+    CHECK_EQ_U64(1, mldf_writer_sample_count(w));
+    CHECK_OK(mldf_writer_finish(w, NULL, &err), &err);
+    mldf_schema_free(schema);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     base_seed = check_seed();
@@ -149,5 +228,6 @@ int main(int argc, char **argv) {
     RUN(larger_files_resume_to_the_same_bytes);
     RUN(killed_processes_resume_to_the_same_bytes);
     RUN(another_schema_is_refused_and_nothing_is_lost);
+    RUN(files_of_others_are_left_alone);
     return check_end();
 }

@@ -45,7 +45,7 @@ assert ":" in j["verdict"] and "batch_hashes" not in j and "random_resized_crop"
 END
 mldf bench p.mldf -p "$crops" --hash --batch-size 40 >out.txt || complain 'bench fails'
 check grep -q '^batch 0: [0-9a-f]\{32\}$' out.txt
-check grep -q '^40 samples in 1 batches' out.txt
+check grep -q '^40 samples in 1 batch, ' out.txt
 check grep -q 'image: decode' out.txt
 
 cp "$source_dir/tests/data/images/truncated.jpg" photos/30.jpg

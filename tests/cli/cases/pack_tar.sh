@@ -57,3 +57,8 @@ END
 expect_error 1 "late.tar: 10001: a part '.new', and no sample before had one: the fields come from the first 10000 samples" mldf pack late.tar -o late.mldf
 mldf pack late.tar -o late.mldf --on-error=skip --json | json 'd["written"] == 10002 and len(d["skipped"]) == 1'
 check mldf verify --deep a.mldf >verified
+# A pattern that names too many is a mistake of whoever typed it.
+for pattern in 's-{0..1000000}.tar' 's-{0..9}{0..9}{0..9}{0..9}{0..9}{0..9}{0..9}.tar' \
+    '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}.tar'; do
+    expect_error 2 'more than 1' mldf pack "$pattern" -o too_many.mldf
+done

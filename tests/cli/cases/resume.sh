@@ -9,6 +9,15 @@ INPUT=a.csv expect 2 mldf pack - --format csv -o c.mldf --resume <<'END'
 --- stderr
 mldf pack: a run can be resumed only from regular files to a regular file
 END
+# A file that is no part of an interrupted run is not overwritten.
+echo precious >d.mldf.partial
+expect 3 mldf pack a.csv -o d.mldf --resume -q <<'END'
+--- stderr
+mldf pack: d.mldf.partial exists and is not of an interrupted run; remove it to start anew
+END
+check test "$(cat d.mldf.partial)" = precious
+check test "$(ls -A | grep -F d.mldf)" = d.mldf.partial
+rm d.mldf.partial
 # Interrupted and killed, each time that there is a little more, and resumed: the same bytes, and nothing left over.
 python3 - <<'END'
 with open("big.jsonl", "w") as f:

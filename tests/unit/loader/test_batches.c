@@ -424,6 +424,8 @@ static void mistakes_are_told_by_new(void) {
     refuse(o, MLDF_E_ARGUMENT, "label");
     o = basic("tokens: pad"), o.bucket_window = 5, o.bucket_output = "nothing";
     refuse(o, MLDF_E_ARGUMENT, "nothing");
+    o = basic("tokens: pad"), o.bucket_window = 5, o.bucket_output = "token";
+    refuse(o, MLDF_E_ARGUMENT, "did you mean tokens?");
     o = basic("index = label: cast(f32)"), o.want_index = true;
     refuse(o, MLDF_E_ARGUMENT, "index");
     o = basic("image: frobnicate");

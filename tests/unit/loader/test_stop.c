@@ -1,4 +1,5 @@
-/* Stopping: whoever cancels or frees a loader waits for one sample of each worker, not for the run of samples that it took on. */
+/* Stopping: whoever cancels or frees a loader waits for one sample of each worker, not for the run of samples that it took on; a caller
+ * that does the work itself comes back when its time has passed. */
 #include <pthread.h>
 
 #include "loader/loader.h"
@@ -125,9 +126,76 @@ static void a_beginning_after_a_stop_is_whole(void) {
     mldf_reader_close(reader);
 }
 
+static void make_list(const void *user, uint64_t i, mldf_value *values) {
+    static const int32_t list[16] = {3};
+    uint64_t length = i * 7 % 16;
+    (void)user;
+    values[0] = (mldf_value){
+        .kind = MLDF_KIND_ARRAY, .dtype = MLDF_I32, .data = list, .bytes = length * 4, .ndim = 1, .dims = {length}};
+}
+
+/* Without threads a window of buckets is planned a few samples at a time, also when another size of window was begun before. */
+static void planning_a_window_minds_the_time(void) {
+    static const struct files_field fields[] = {{"t", MLDF_NDARRAY, "{\"dtype\": \"<i4\", \"shape\": [null]}", 0},
+                                                {NULL, 0, NULL, 0}};
+    const char *path = check_tmp("window.mldf");
+    files_make(path, fields, SAMPLES, make_list, NULL);
+    mldf_reader *reader = files_open(path, MLDF_BACKEND_MAP);
+    mldf_loader_options o = files_options("t: pad", BATCH, THREADS);
+    struct hashes want = {0}, got = {0};
+    mldf_buffer state = MLDF_BUFFER_INIT;
+    mldf_error err;
+    for (uint64_t again = 0; again < 2; again++) { /* from the beginning; from the end of a window of 1,500 */
+        uint64_t most = 0;
+        for (int mindful = 0; mindful < 2; mindful++) {
+            struct hashes *out = mindful ? &got : &want;
+            uint64_t waits = 0;
+            mldf_batch *batch;
+            mldf_status status;
+            o.bucket_window = 2000;
+            o.threads = mindful ? 0 : THREADS;
+            mldf_loader *loader = files_loader(reader, &o);
+            CHECK_OK(again ? mldf_loader_restore(loader, (const char *)state.data, state.size, &err)
+                           : mldf_loader_begin(loader, 0, 0, &err),
+                     &err);
+            memset(out, 0, sizeof *out);
+            while ((status = mldf_loader_next(loader, mindful ? 0 : -1, &batch, &err)) != MLDF_END && status >= 0) {
+                if (status == MLDF_AGAIN) {
+                    waits++;
+                    continue;
+                }
+                most = waits > most ? waits : most;
+                waits = 0;
+                mldf_batch_hash(batch, out->digest[out->count++]);
+                out->samples += mldf_batch_sample_count(batch);
+                mldf_batch_release(batch);
+            }
+            CHECK_STATUS(MLDF_END, status, &err);
+            mldf_loader_free(loader);
+        }
+        CHECK_EQ_U64(SAMPLES - again * 1500, want.samples);
+        files_check_same(&want, &got, "a few samples at a time");
+        CHECK(most >= 100); /* a call looks at 16 lengths when it has no time */
+        if (again)
+            break;
+        o.bucket_window = 1500;
+        mldf_loader *loader = files_loader(reader, &o);
+        for (int i = 0; i < 1500 / BATCH; i++) {
+            mldf_batch *batch;
+            CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
+            mldf_batch_release(batch);
+        }
+        CHECK_OK(mldf_loader_state(loader, &state, &err), &err);
+        mldf_loader_free(loader);
+    }
+    mldf_buffer_free(&state);
+    mldf_reader_close(reader);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_stop_waits_for_the_samples_in_hand_alone);
     RUN(a_beginning_after_a_stop_is_whole);
+    RUN(planning_a_window_minds_the_time);
     return check_end();
 }

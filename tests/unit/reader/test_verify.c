@@ -3,6 +3,9 @@
 #include <fcntl.h>
 
 #include "made.h"
+#include "reader/reader.h"
+#include "util/bytes.h"
+#include "util/crc32c.h"
 
 enum { NOTES = 64 };
 struct notes {
@@ -190,6 +193,63 @@ struct stop {
     int calls, after;
 };
 
+/* Changes where a key begins and the one before it ends; the checksums fit afterwards. */
+static void damage_key(const char *path, uint64_t sample) {
+    mldf_reader *reader;
+    mldf_error err;
+    REQUIRE_STATUS(MLDF_OK, mldf_reader_open(path, NULL, &reader, &err), &err);
+    struct section keys = *reader->keys;
+    uint64_t directory = reader->header.directory_ptr;
+    mldf_reader_close(reader);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    uint8_t head[FORMAT_DIRECTORY_HEAD_BYTES], entries[16 * FORMAT_DIRECTORY_ENTRY_BYTES], *data = malloc(keys.size);
+    REQUIRE(fd >= 0 && data && pread(fd, data, keys.size, (off_t)keys.ptr) == (ssize_t)keys.size);
+    REQUIRE(pread(fd, head, sizeof head, (off_t)directory) == (ssize_t)sizeof head);
+    size_t count = mldfi_load_u32(head + 8), bytes = count * FORMAT_DIRECTORY_ENTRY_BYTES;
+    REQUIRE(bytes <= sizeof entries && pread(fd, entries, bytes, (off_t)directory + 16) == (ssize_t)bytes);
+    data[8 * sample + 7] ^= 0x40;
+    for (size_t i = 0; i < count; i++)
+        if (mldfi_load_u32(entries + i * FORMAT_DIRECTORY_ENTRY_BYTES) == SECTION_KEYS)
+            mldfi_store_u32(entries + i * FORMAT_DIRECTORY_ENTRY_BYTES + 24, mldfi_crc32c(0, data, keys.size));
+    mldfi_store_u32(head + 12, mldfi_crc32c(0, entries, bytes));
+    CHECK(pwrite(fd, data, keys.size, (off_t)keys.ptr) == (ssize_t)keys.size);
+    CHECK(pwrite(fd, head, sizeof head, (off_t)directory) == (ssize_t)sizeof head);
+    CHECK(pwrite(fd, entries, bytes, (off_t)directory + 16) == (ssize_t)bytes);
+    free(data);
+    close(fd);
+}
+
+/* The search for another key may pass by a bad one: that one alone is told, once. */
+static void a_bad_key_is_told_once(void) {
+    const char *path = check_tmp("keys.mldf");
+    static struct notes notes;
+    mldf_verify_result result;
+    mldf_error err;
+    made_file(path, &(struct made){.samples = 3000, .keys = true});
+    for (uint64_t sample = 1; sample < 9; sample++) {
+        uint64_t told[2] = {0}, others = 0;
+        damage_key(path, sample);
+        CHECK_STATUS(MLDF_OK, run(path, (int)sample % 3, false, &notes, &result, &err), &err);
+        REQUIRE(notes.count <= NOTES);
+        for (uint64_t i = 0; i < notes.count; i++) {
+            if (!strstr(notes.list[i].message, "of section 6"))
+                continue;
+            if (notes.list[i].sample == sample)
+                told[0]++;
+            else if (notes.list[i].sample + 1 == sample)
+                told[1]++;
+            else
+                others++;
+        }
+        CHECK_EQ_U64(1, told[0]);
+        CHECK_EQ_U64(1, told[1]);
+        CHECK_EQ_U64(0, others);
+        damage_key(path, sample); /* and back */
+    }
+    CHECK_STATUS(MLDF_OK, run(path, 0, false, &notes, &result, &err), &err);
+    CHECK_EQ_U64(0, notes.count);
+}
+
 static bool stop_after(void *user, const mldf_progress *progress) {
     struct stop *stop = user;
     CHECK_EQ_STR("verify", progress->phase);
@@ -236,6 +296,7 @@ int main(int argc, char **argv) {
     RUN(appended_samples_are_verified_too);
     RUN(reports_come_in_order_for_any_number_of_threads);
     RUN(a_bad_block_names_its_rows);
+    RUN(a_bad_key_is_told_once);
     RUN(encrypted_files_are_checked_with_and_without_their_key);
     RUN(a_caller_may_cancel);
     RUN(what_is_no_file_is_an_error_and_what_does_not_open_a_problem);
