@@ -112,7 +112,10 @@ static void fuzz_json(const uint8_t *data, size_t size) {
     mldf_buffer text = MLDF_BUFFER_INIT, more = MLDF_BUFFER_INIT;
     mldf_error err;
     mldf_status valid = mldfi_json_validate((const char *)data, size, &err);
-    if (mldfi_json_parse(&json, (const char *)data, size, &err) == MLDF_OK) {
+    mldf_status strict = mldfi_json_validate_strict((const char *)data, size, &err);
+    mldf_status parsed = mldfi_json_parse(&json, (const char *)data, size, &err);
+    require(strict == parsed);
+    if (parsed == MLDF_OK) {
         require(valid == MLDF_OK);
         if (mldfi_json_canonical(&json, 0, &text, &err) == MLDF_OK) {
             require(mldfi_json_parse(&again, (const char *)text.data, text.size, &err) == MLDF_OK);

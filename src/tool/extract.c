@@ -13,6 +13,7 @@
 #include "os/file.h"
 #include "os/folder.h"
 #include "tool/input.h"
+#include "tool/source.h"
 #include "tool/value_json.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -40,7 +41,7 @@ struct extraction {
     int width; /* of an index as a name */
     const char *key_name;
     int manifest;
-    mldf_buffer lines, name, key_scratch, header;
+    mldf_buffer lines, name, place, key_scratch, header;
     uint64_t bytes;
     struct picture_maker maker;
     mldf_image_decoder *decoder;
@@ -187,6 +188,15 @@ static mldf_status npy_header(mldf_buffer *out, const mldf_value *value, mldf_er
     return status;
 }
 
+/* A new file. In a folder that is there already it may replace others, but not the file that is read. */
+static mldf_status create(struct extraction *x, const char *name, int *fd, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    x->place.size = 0;
+    if (x->folder.exists && (status = mldfi_buffer_printf(&x->place, err, "%s/%s", x->folder.target, name)) >= 0)
+        status = mldfi_reader_is_not_target(x->reader, (const char *)x->place.data, err);
+    return status < 0 ? status : mldfi_folder_create(&x->folder, name, fd, err);
+}
+
 static mldf_status write_file(struct extraction *x, const mldf_value *value, mldf_error *err) {
     int fd;
     mldf_status status = MLDF_OK;
@@ -194,7 +204,7 @@ static mldf_status write_file(struct extraction *x, const mldf_value *value, mld
     if (value->kind == MLDF_KIND_ARRAY)
         status = npy_header(&x->header, value, err);
     if (status == MLDF_OK)
-        status = mldfi_folder_create(&x->folder, (const char *)x->name.data, &fd, err);
+        status = create(x, (const char *)x->name.data, &fd, err);
     if (status < 0)
         return status;
     if (x->header.size)
@@ -293,7 +303,7 @@ static mldf_status extract_all(struct extraction *x, mldf_error *err) {
     watch.progress = x->options->progress;
     watch.user = x->options->progress_user;
     watch.now = (mldf_progress){"extract", 0, samples, 0, MLDF_NONE};
-    mldf_status status = mldfi_folder_create(&x->folder, "manifest.jsonl", &x->manifest, err);
+    mldf_status status = create(x, "manifest.jsonl", &x->manifest, err);
     if (status < 0)
         return status;
     for (uint64_t i = 0; status == MLDF_OK && i < samples; i++) {
@@ -330,6 +340,7 @@ mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const ml
     mldf_image_decoder_free(x.decoder);
     mldf_buffer_free(&x.lines);
     mldf_buffer_free(&x.name);
+    mldf_buffer_free(&x.place);
     mldf_buffer_free(&x.key_scratch);
     mldf_buffer_free(&x.header);
     if (result)

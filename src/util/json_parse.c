@@ -341,13 +341,16 @@ static const char *key_text(const struct scanner *s, const struct open_key *key)
                                        : (const char *)s->keys->strings.data + key->unescaped;
 }
 
-/* The container at s->depth is closed: its keys are looked at, and forgotten. */
+/* The container at s->depth is closed: its keys are looked at, and forgotten. (Their bytes stay until the next one is kept.) */
 static mldf_status close_keys(struct scanner *s) {
     struct open_keys *keys = s->keys;
-    const struct open_key *first = keys->list + keys->before[s->depth].keys;
-    size_t count = keys->count - keys->before[s->depth].keys;
+    size_t begin = keys->before[s->depth].keys, count = keys->count - begin;
     struct json_member few[MLDFI_JSON_FEW_MEMBERS], *members = few;
-    keys->count -= count;
+    keys->count = begin;
+    keys->strings.size = keys->before[s->depth].strings;
+    if (count < 2)
+        return MLDF_OK;
+    const struct open_key *first = keys->list + begin;
     if (count >= UINT32_MAX)
         return mldfi_fail(s->err, MLDF_E_LIMIT, "JSON: an object of more than 2^32 - 2 keys");
     if (count > MLDFI_JSON_FEW_MEMBERS && !(members = mldfi_alloc(count * sizeof *members, s->err)))
@@ -357,7 +360,6 @@ static mldf_status close_keys(struct scanner *s) {
     uint32_t twin = mldfi_json_twin(members, count);
     if (members != few)
         free(members);
-    keys->strings.size = keys->before[s->depth].strings;
     return twin == UINT32_MAX ? MLDF_OK
                               : fail_twice(s, key_text(s, &first[twin]), first[twin].bytes, first[twin].offset);
 }

@@ -35,7 +35,7 @@ complain() { # what
 
 # What a command says on its way, every five seconds: how often that is, is a matter of the machine.
 drop_progress() { # file
-    sed -i -E '/^mldf [a-z -]+: [0-9,]+ samples, [0-9,]+ samples\/s, /d' "$1"
+    sed -i -E '/^mldf [a-z -]+: [0-9,]+ samples, [0-9,.]+ samples\/s, /d' "$1"
 }
 
 expect() { # code command...   (expected output on stdin)

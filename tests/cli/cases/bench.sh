@@ -111,7 +111,7 @@ with open("messages", "wb") as messages:
     print(signals.interrupt(command, lambda: signals.size("messages") > 0, getattr(signal, "SIG" + sys.argv[3]), stderr=messages))
 END
     check grep -qx 130 result
-    check grep -q '^mldf bench: [0-9,]* samples, [0-9,]* samples/s, [0-9]* batch\(es\)\?, [0-9]*%' messages
+    check grep -q '^mldf bench: [0-9,]* samples, [0-9,.]* samples/s, [0-9]* batch\(es\)\?, [0-9]*%' messages
     check grep -qx 'mldf bench: interrupted' messages
     grep -q ' 0 B' messages && complain 'progress in bytes that nobody counts'
 done

@@ -42,6 +42,16 @@ check cmp set/img/rgb.png "$images/rgb.png"
 expect_error 0 '' mldf pack set/img -o set/img/all.mldf -q
 expect_error 0 '' mldf pack -f set/img -o set/img/all.mldf -q
 check test "$(ls set/img | xargs)" = 'all.mldf rgb.jpg rgb.png'
+# Nor does extract, which fills a folder that may hold its source: as the list of what it has, or as a value of a sample.
+mkdir filled
+for name in manifest.jsonl y.txt; do
+    cp rows.mldf filled/$name
+    ln -sf filled/$name filled.link
+    expect_error 2 "filled/$name is the same file as filled.link, which is read and not replaced" mldf extract filled.link -o filled/ -f
+    check cmp rows.mldf filled/$name
+    check test "$(ls -A filled)" = $name
+    rm filled/$name
+done
 check cmp rows.mldf before.mldf
 check cmp rows.tar before.tar
 check cmp key <(head -c 32 /dev/zero)
