@@ -297,6 +297,12 @@ def test_ctrl_c_interrupts_len(tmp_path):
         assert len(next(iter(loader)).x_length) > 0
 
 
+def test_a_loader_is_shown_without_counting_its_batches(tmp_path):
+    with endless(tmp_path) as loader:
+        assert "20 samples, batches of at most 64 elements of x)" in repr(loader)
+        loader.explain()
+
+
 def test_closing_ends_a_len_that_counts_elsewhere(tmp_path):
     loader = endless(tmp_path)
     with pytest.raises(mldf.errors.StateError, match="closed while"), pkg.as_soon_as_others_run(loader.close):
