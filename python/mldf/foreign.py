@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from typing import Any
@@ -56,7 +57,7 @@ def is_na(value: Any) -> bool:
 
 def is_gone(value: Any) -> bool:
     """The same where no number is expected: NaN is what pandas has in columns of texts and other objects."""
-    return is_na(value) or (type(value) is float and value != value and "pandas" in sys.modules)
+    return is_na(value) or (type(value) is float and math.isnan(value) and "pandas" in sys.modules)
 
 
 def unmasked(field: FieldInfo, value: Any) -> Any:
