@@ -27,17 +27,19 @@ PyObject *loader_outputs(PyObject *object, PyObject *ignored) {
     return list;
 }
 
-static PyObject *text_of(PyObject *object, mldf_status (*write)(const mldf_loader *, mldf_buffer *, mldf_error *)) {
+/* Other threads run meanwhile where it takes long, and only there: they would be told that the loader is in use. */
+static PyObject *text_of(PyObject *object, mldf_status (*write)(const mldf_loader *, mldf_buffer *, mldf_error *),
+                         bool takes_long) {
     struct loader *self = (struct loader *)object;
     mldf_buffer text = MLDF_BUFFER_INIT;
     mldf_error err;
     PyObject *out = NULL;
-    mldf_status status;
     if (!loader_enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS /* the first state reads samples */
-    status = write(self->loader, &text, &err);
-    Py_END_ALLOW_THREADS
+    PyThreadState *paused = takes_long ? PyEval_SaveThread() : NULL;
+    mldf_status status = write(self->loader, &text, &err);
+    if (paused)
+        PyEval_RestoreThread(paused);
     loader_leave(self);
     if (status < 0)
         raise_error(state_of_self(object), &err);
@@ -49,12 +51,15 @@ static PyObject *text_of(PyObject *object, mldf_status (*write)(const mldf_loade
 
 PyObject *loader_explain(PyObject *object, PyObject *ignored) {
     (void)ignored;
-    return text_of(object, mldf_loader_explain);
+    return text_of(object, mldf_loader_explain, false);
 }
 
 PyObject *loader_state(PyObject *object, PyObject *ignored) {
+    struct loader *self = (struct loader *)object;
     (void)ignored;
-    return text_of(object, mldf_loader_state);
+    PyObject *out = text_of(object, mldf_loader_state, !self->known);
+    self->known = self->known || out;
+    return out;
 }
 
 /* keys(numbers): of a batch's samples; numbers are a buffer of uint64. */

@@ -17,6 +17,7 @@ struct loader {
     uint64_t epoch, consumed;    /* up to what was taken */
     uint64_t epoch_after, after; /* with what is pending */
     bool busy, closing;          /* under the GIL */
+    bool known;                  /* a state was taken: the next ones read no samples */
     bool ended;                  /* the epoch, until another begins; the library would begin the next one by itself */
 };
 

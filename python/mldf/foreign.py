@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from typing import Any
@@ -14,6 +15,7 @@ from .schema import FieldInfo
 __all__ = [
     "from_pil",
     "from_tensor",
+    "is_gone",
     "is_na",
     "is_pil",
     "is_tensor",
@@ -51,6 +53,11 @@ def is_na(value: Any) -> bool:
     """What pandas has for a missing value? pandas is not imported for the question."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and (value is getattr(pandas, "NA", pandas) or value is getattr(pandas, "NaT", pandas))
+
+
+def is_gone(value: Any) -> bool:
+    """The same where no number is expected: NaN is what pandas has in columns of texts and other objects."""
+    return is_na(value) or (type(value) is float and math.isnan(value) and "pandas" in sys.modules)
 
 
 def unmasked(field: FieldInfo, value: Any) -> Any:

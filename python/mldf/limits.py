@@ -14,8 +14,8 @@ __all__ = ["flag", "flag_or_none", "skips", "text", "thread_count", "whole", "wh
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False, NumPy's too, or 1 or 0: a word such as "no" would count as True."""
-    if not isinstance(value, (bool, int, np.bool_)) or value not in (0, 1):
+    """True or False or 1 or 0, NumPy's too: a word such as "no" would count as True."""
+    if not isinstance(value, (int, np.bool_, np.integer)) or value not in (0, 1):
         raise WrongTypeError(f"{name}={value!r}: True or False is needed")
     return bool(value)
 

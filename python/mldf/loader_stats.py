@@ -91,9 +91,10 @@ def summary(loader: Loader) -> str:
         return f"Loader({where}, of the process that was forked)"
     o = loader._options
     size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
-    batches = f"{len(loader):,} batches of {size}"
     if o["budget"]:  # how many takes time to count
         batches = f"batches of at most {o['budget']:,} elements of {o['bucket_output']}"
+    else:
+        batches = f"{len(loader):,} batches of {size}"
     lines = [f"Loader({where}: {len(loader._dataset):,} samples, {batches})"]
     made = loader._shown
     names = made.names

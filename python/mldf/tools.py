@@ -394,8 +394,8 @@ def add_field(
     compress    the level of zstd
     """
     began = time.monotonic()
-    if not isinstance(name, str):
-        raise WrongTypeError(f"name={name!r}: text is needed")
+    if text("name", name) is None:
+        raise WrongTypeError("name=None: text is needed")
     options = {
         "threads": thread_count(threads),
         "format": table_format(format),

@@ -18,7 +18,7 @@ import numpy as np
 
 from .arrays import array_converter, struct_converter
 from .errors import Error, RangeError, WrongTypeError
-from .foreign import from_pil, from_tensor, is_na, is_pil, is_tensor, kind, missing, read_file, unmasked, wrong
+from .foreign import from_pil, from_tensor, is_gone, is_na, is_pil, is_tensor, kind, missing, read_file, unmasked, wrong
 from .schema import BYTES, FLOAT, INLINE, INT, JSON, NDARRAY, TEXT, FieldInfo
 
 __all__ = ["converter", "plain"]
@@ -117,7 +117,7 @@ def _text(field: FieldInfo) -> Converter:
                 return None
             value = value[()]
         if not isinstance(value, str):
-            if is_na(value):
+            if is_gone(value):
                 return missing(field)
             raise wrong(field, value, "a str", "; decode the bytes first" if isinstance(value, bytes) else "")
         return _unicode(field, value)
@@ -145,7 +145,7 @@ def _bytes(field: FieldInfo) -> Converter:
             view = memoryview(value)
         except TypeError:
             view = None
-        if is_na(value):
+        if is_gone(value):
             return missing(field)
         if view is None or isinstance(value, np.ndarray):
             raise wrong(field, value, "bytes, an array of numbers or a pathlib.Path")
@@ -156,7 +156,7 @@ def _bytes(field: FieldInfo) -> Converter:
 
 def _json(field: FieldInfo) -> Converter:
     def convert(value: Any) -> Any:
-        if (value is None or value is np.ma.masked or is_na(value)) and field.nullable:
+        if (value is None or value is np.ma.masked or is_gone(value)) and field.nullable:
             return None
         try:
             text = json.dumps(value, allow_nan=False, ensure_ascii=False, default=plain)
@@ -222,7 +222,7 @@ def _image(field: FieldInfo) -> Converter:
             return convert(value["path"] if found is None else found)
         if callable(getattr(value, "read", None)):
             return _from_open_file(field, value)
-        if is_na(value):
+        if is_gone(value):
             return missing(field)
         raise wrong(
             field,

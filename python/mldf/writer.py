@@ -363,6 +363,8 @@ def _sample_count(path: bytes) -> int:
 def _key(key: Any) -> bytes:
     if isinstance(key, (bytearray, memoryview)):
         return bytes(key)
+    if hasattr(key, "as_py"):  # of a column of pyarrow
+        key = key.as_py()
     if not isinstance(key, str):
         raise WrongTypeError(f"a sample's key is a str, not a {type(key).__name__}")
     try:
@@ -505,7 +507,7 @@ def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:
     if hasattr(source, "__dataframe__") or (hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")):
         # indexed by column, or by label
         raise WrongTypeError(
-            f"a {type(source).__name__} has columns: write a dict of them, {{'label': table['label'].to_numpy(), ...}}"
+            f"a {type(source).__name__} has columns: write a dict of them, {{'label': table['label'], ...}}"
         )
     total = None
     if hasattr(source, "__len__"):

@@ -52,20 +52,6 @@ def test_paths_of_all_kinds(tmp_path):
             call(None)
 
 
-def test_files_whose_names_are_no_text_are_named_in_messages(tmp_path):
-    name = os.fsencode(tmp_path) + b"/\xff\xfe.mldf"
-    with pytest.raises(FileNotFoundError, match=r"\\xff\\xfe.mldf cannot be opened"):
-        mldf.open(name)
-    with open(name, "wb") as file:
-        file.write(b"no dataset at all")
-    with pytest.raises(mldf.errors.MagicError, match=r"\\xff\\xfe.mldf"):
-        mldf.open(name)
-    assert "\\xff\\xfe.mldf" in mldf.verify(name).problems[0].message
-    numbers(name, 3, overwrite=True)
-    with pytest.raises(mldf.errors.ExistsError, match=r"\\xff\\xfe.mldf"):
-        mldf.Writer(name, LABEL)
-
-
 def test_names_of_files_that_are_no_text(tmp_path):
     """Linux takes any bytes; errors and what is printed show them."""
     folder = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
@@ -86,29 +72,18 @@ def test_names_of_files_that_are_no_text(tmp_path):
     ):
         with pytest.raises(mldf.errors.NotFoundError, match=r"caf\\xe9/no\\xff cannot be opened"):
             call(os.path.join(folder, b"no\xff"))
-    with pytest.raises(mldf.errors.ExistsError, match=r"caf\\xe9/new\\xff.mldf exists"):
-        mldf.convert(path, out)
+    for call in (lambda: mldf.convert(path, out), lambda: mldf.Writer(out, LABEL)):
+        with pytest.raises(mldf.errors.ExistsError, match=r"caf\\xe9/new\\xff.mldf exists"):
+            call()
     with open(out, "r+b") as file:
         file.truncate(os.path.getsize(out) - 20)
     with pytest.raises(mldf.errors.TruncatedError, match=r"new\\xff.mldf: the file ends"):
         mldf.open(out)
-
-
-def test_texts_that_are_none_are_named(tmp_path):
-    path, out = tmp_path / "a.mldf", tmp_path / "b.mldf"
-    numbers(path, 3)
-    for words, call in [
-        ("where=True: text is needed", lambda: mldf.select(path, out, where=True)),
-        ("to=7: text is needed", lambda: mldf.convert(path, out, to=7)),
-        ("fields=1.5: text is needed", lambda: mldf.convert(path, out, fields=[1.5])),
-        ("key_column=3: text is needed", lambda: mldf.pack(path, out, key_column=3)),
-        ("a number, a list of numbers or text is needed, not type", lambda: mldf.Resize(int)),
-    ]:
-        with pytest.raises(TypeError, match=words):
-            call()
-    with pytest.raises(ValueError, match=r"where='a\\x00': it has a NUL"):
-        mldf.select(path, out, where="a\0")
-    assert not out.exists()
+    with open(out, "wb") as file:
+        file.write(b"no dataset at all")
+    with pytest.raises(mldf.errors.MagicError, match=r"new\\xff.mldf"):
+        mldf.open(out)
+    assert "new\\xff.mldf" in mldf.verify(out).problems[0].message
 
 
 def test_keys_and_passphrases_of_all_kinds(tmp_path):
@@ -595,7 +570,11 @@ def test_a_word_where_true_or_false_is_needed_is_refused(tmp_path):
     with pytest.raises(SchemaError, match="nullable='no': True or False is needed"):
         mldf.schema_json({"x": mldf.Int(nullable="no")})
     assert pkg.listing(tmp_path) == ["a.mldf", "rows.csv"] and path.read_bytes() == before
-    assert mldf.convert(path, tmp_path / "b.mldf", lz4=np.False_, overwrite=0).written == 3
+    for no in (np.False_, 0, np.int64(0)):
+        with pytest.raises(mldf.errors.ExistsError):
+            mldf.Writer(path, LABEL, overwrite=no)
+    for yes in (np.True_, 1, np.uint8(1)):
+        assert mldf.convert(path, tmp_path / "b.mldf", overwrite=yes).written == 3
 
 
 def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
@@ -603,6 +582,7 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
     numbers(path, 3)
     for message, call in {
         "where=0: text is needed": lambda: mldf.select(path, out, where=0),
+        "list of numbers or text is needed, not type": lambda: mldf.Resize(int),
         "fields=0: text is needed": lambda: mldf.select(path, out, fields=[0]),
         "fields: None is no name": lambda: mldf.select(path, out, fields=["label", None]),
         "fields=3: a list of names": lambda: mldf.extract(path, out, fields=3),
@@ -613,6 +593,7 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
         "to=1: text is needed": lambda: mldf.convert(path, out, to=1),
         "key_column=1: text": lambda: mldf.pack(path, out, key_column=1),
         "name=1: text is needed": lambda: mldf.add_field(path, 1, path),
+        "name=None: text is needed": lambda: mldf.add_field(path, None, path),
         "column=1: text is needed": lambda: mldf.add_field(path, "x", path, column=1),
         "compress='9': a whole number": lambda: mldf.add_field(path, "x", path, compress="9"),
         "channels=3.0: a whole number": lambda: mldf.open(path, channels=3.0),
@@ -626,6 +607,8 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
         "half a character": lambda: mldf.open("/tmp/\ud800"),
         "passphrase has half a character": lambda: mldf.open(path, passphrase="\ud800"),
         "where='a.x00b': it has a NUL": lambda: mldf.select(path, out, where="a\0b"),
+        "name='a.x00b': it has a NUL": lambda: mldf.add_field(path, "a\0b", path),
+        "name='.ud800': it has a NUL or half": lambda: mldf.add_field(path, "\ud800", path),
         "region=5: it is": lambda: mldf.images.decode(b"", region=5),
         "fractions=0.5: numbers": lambda: mldf.split(path, out, fractions=0.5),
         "fractions=.'a'.: numbers": lambda: mldf.split(path, out, fractions=["a"]),

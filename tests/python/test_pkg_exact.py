@@ -481,8 +481,9 @@ def test_columns_of_arrow_are_values(tmp_path):
             return [scalar.as_py() for scalar in self]
 
     path = tmp_path / "a.mldf"
-    mldf.write(path, {"x": Column(map(Scalar, ["a", None]))}, {"x": mldf.Text(nullable=True)})
-    assert [s.x for s in mldf.open(path)] == ["a", None]
+    names = Column(map(Scalar, ["k", "l"]))
+    mldf.write(path, {"x": Column(map(Scalar, ["a", None]))}, {"x": mldf.Text(nullable=True)}, keys=names)
+    assert [s.x for s in mldf.open(path)] == ["a", None] and list(mldf.open(path).keys) == ["k", "l"]
 
 
 @pytest.mark.parametrize(
@@ -499,6 +500,24 @@ def test_what_pandas_calls_missing_is_null(tmp_path, monkeypatch, make, name):
         through(tmp_path, make(), getattr(pandas, name))
     with pytest.raises(mldf.errors.WrongTypeError):
         through(tmp_path, make(nullable=True), object())
+
+
+def test_what_pandas_has_for_a_missing_text_is_null(tmp_path, monkeypatch):
+    """NaN, in columns of texts and other objects; in columns of numbers it is a number."""
+    nan = float("nan")
+    for make in (mldf.Text, mldf.Bytes, mldf.Json, mldf.Image):
+        with monkeypatch.context() as without:
+            without.delitem(sys.modules, "pandas", raising=False)
+            with pytest.raises(mldf.errors.WrongTypeError, match="field 'x'"):
+                through(tmp_path, make(nullable=True), nan)
+        with monkeypatch.context() as within:
+            within.setitem(sys.modules, "pandas", types.ModuleType("pandas"))
+            assert through(tmp_path, make(nullable=True), nan) is None
+            with pytest.raises(TypeError if make is mldf.Json else mldf.errors.NullError, match="field 'x'"):
+                through(tmp_path, make(), nan)
+    monkeypatch.setitem(sys.modules, "pandas", types.ModuleType("pandas"))
+    for field in (mldf.Float(nullable=True), mldf.NDArray("f4", (), nullable=True)):
+        assert np.isnan(through(tmp_path, field, nan))
 
 
 # ---- pictures ----

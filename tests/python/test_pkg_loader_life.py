@@ -297,12 +297,42 @@ def test_ctrl_c_interrupts_len(tmp_path):
         assert len(next(iter(loader)).x_length) > 0
 
 
+def test_a_loader_is_shown_without_counting_its_batches(tmp_path):
+    with endless(tmp_path) as loader:
+        assert "20 samples, batches of at most 64 elements of x)" in repr(loader)
+        loader.explain()
+
+
 def test_closing_ends_a_len_that_counts_elsewhere(tmp_path):
     loader = endless(tmp_path)
     with pytest.raises(mldf.errors.StateError, match="closed while"), pkg.as_soon_as_others_run(loader.close):
         len(loader)
     with pytest.raises(mldf.errors.StateError, match="is closed"):
         len(loader)
+
+
+def test_threads_that_look_are_not_in_each_others_way(path):
+    """A state is there at once, but for the first, which reads samples; a thread that watches stops no other."""
+    refused, before = [], sys.getswitchinterval()
+
+    def look(loader, state):
+        try:
+            for _ in range(300):
+                assert loader.state_dict() == state
+        except mldf.Error as error:
+            refused.append(error)
+
+    with load(path) as loader:
+        threads = [threading.Thread(target=look, args=(loader, loader.state_dict())) for _ in range(4)]
+        sys.setswitchinterval(1e-6)
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(before)
+    assert refused == []
 
 
 def test_an_interrupt_between_the_loader_and_the_user_loses_no_batch(path):
