@@ -1173,6 +1173,8 @@ class File:
                 try:
                     found = self.find(key)
                 except SpecError as why:
+                    if why.sample not in (None, i):  # another's bad key on the way, which is told there
+                        continue
                     if why.status != "no_sample":
                         raise
                     found = None
