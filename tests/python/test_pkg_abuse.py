@@ -588,6 +588,7 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
         "fields=3: a list of names": lambda: mldf.extract(path, out, fields=3),
         "compress=3: text is needed": lambda: mldf.select(path, out, compress=[3]),
         "compress=b'label'|compress=108": lambda: mldf.select(path, out, compress=b"label"),
+        "keys=3: a list of names": lambda: mldf.select(path, out, keys=3),
         "samples: 1.5 is no number": lambda: mldf.select(path, out, samples=[1.5]),
         "by=1: text is needed": lambda: mldf.split(path, out, count=1, by=1),
         "to=1: text is needed": lambda: mldf.convert(path, out, to=1),
