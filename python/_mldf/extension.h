@@ -137,6 +137,8 @@ bool context_warn(struct context *context);
 
 /* Members of a dict that python/mldf filled; a missing one or None leaves *out alone. False with an exception. */
 bool option_bool(PyObject *dict, const char *name, bool *out);
+/* The member itself, borrowed; NULL when it is missing or None, or with an exception. */
+PyObject *option_find(PyObject *dict, const char *name);
 bool option_int(PyObject *dict, const char *name, int *out);
 bool option_u64(PyObject *dict, const char *name, uint64_t *out);
 bool option_text(PyObject *dict, const char *name, const char **out);

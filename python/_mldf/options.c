@@ -5,22 +5,23 @@
 #include <limits.h>
 #include <string.h>
 
-/* Borrowed; NULL when missing or None. */
-static PyObject *find(PyObject *dict, const char *name) {
-    PyObject *value = PyDict_GetItemString(dict, name);
+/* Not PyDict_GetItemString, for which an option is missing where there is no memory to look for it. */
+PyObject *option_find(PyObject *dict, const char *name) {
+    PyObject *key = PyUnicode_FromString(name), *value = key ? PyDict_GetItemWithError(dict, key) : NULL;
+    Py_XDECREF(key);
     return value == Py_None ? NULL : value;
 }
 
 bool option_bool(PyObject *dict, const char *name, bool *out) {
-    PyObject *value = find(dict, name);
+    PyObject *value = option_find(dict, name);
     int truth = value ? PyObject_IsTrue(value) : *out;
     if (truth >= 0)
         *out = truth != 0;
-    return truth >= 0;
+    return !PyErr_Occurred();
 }
 
 bool option_int(PyObject *dict, const char *name, int *out) {
-    PyObject *value = find(dict, name);
+    PyObject *value = option_find(dict, name);
     long number = value ? PyLong_AsLong(value) : *out;
     if (PyErr_Occurred())
         return false;
@@ -33,7 +34,7 @@ bool option_int(PyObject *dict, const char *name, int *out) {
 }
 
 bool option_u64(PyObject *dict, const char *name, uint64_t *out) {
-    PyObject *value = find(dict, name);
+    PyObject *value = option_find(dict, name);
     if (value)
         *out = PyLong_AsUnsignedLongLong(value);
     return !PyErr_Occurred();
@@ -59,19 +60,19 @@ static const char *text_of(PyObject *value, const char *name, Py_ssize_t *bytes)
 }
 
 bool option_text(PyObject *dict, const char *name, const char **out) {
-    PyObject *value = find(dict, name);
+    PyObject *value = option_find(dict, name);
     Py_ssize_t bytes;
     if (!value)
-        return true;
+        return !PyErr_Occurred();
     *out = text_of(value, name, &bytes);
     return *out != NULL;
 }
 
 bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes) {
-    PyObject *value = find(dict, name);
+    PyObject *value = option_find(dict, name);
     Py_ssize_t length = 0;
     if (!value)
-        return true;
+        return !PyErr_Occurred();
     *out = text_of(value, name, &length);
     *bytes = (size_t)length;
     return *out != NULL;
@@ -79,11 +80,11 @@ bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_
 
 /* Keys are bytes of any value. */
 bool option_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes) {
-    PyObject *value = find(dict, name);
+    PyObject *value = option_find(dict, name);
     char *data;
     Py_ssize_t length;
     if (!value)
-        return true;
+        return !PyErr_Occurred();
     if (PyBytes_AsStringAndSize(value, &data, &length) < 0)
         return false;
     *out = data;
@@ -135,8 +136,8 @@ bool texts_from(PyObject *list, const char *const **out, size_t *count) {
 }
 
 bool option_texts(PyObject *dict, const char *name, const char *const **out, size_t *count) {
-    PyObject *value = find(dict, name);
-    return !value || texts_from(value, out, count);
+    PyObject *value = option_find(dict, name);
+    return value ? texts_from(value, out, count) : !PyErr_Occurred();
 }
 
 bool option_schema(PyObject *dict, const char *name, struct module_state *state, const mldf_context *context,

@@ -301,11 +301,9 @@ static PyObject *repair(PyObject *module, PyObject *args) {
 
 /* The list options[name] and, as op->items, room for its items, zeroed; *list NULL: there is none, which is fine. */
 static bool items_room(struct operation *op, const char *name, size_t item_bytes, PyObject **list, size_t *count) {
-    *list = PyDict_GetItemString(op->options, name);
-    if (!*list || *list == Py_None) {
-        *list = NULL;
-        return true;
-    }
+    *list = option_find(op->options, name);
+    if (!*list)
+        return !PyErr_Occurred();
     Py_ssize_t length = PyList_Size(*list);
     if (length < 0)
         return false;

@@ -280,6 +280,8 @@ def select(
     began = time.monotonic()
     if samples is not None and keys is not None:
         raise ArgumentError("samples and keys: give one of them")
+    if keys is not None and not isinstance(keys, Iterable):
+        raise WrongTypeError(f"keys={keys!r}: a list of names is needed")
     options = {
         **output_options(output),
         "fields": name_list("fields", fields),

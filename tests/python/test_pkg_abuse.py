@@ -13,6 +13,7 @@ import mldf
 import numpy as np
 import pkg
 import pytest
+from mldf import _mldf
 from mldf.errors import ArgumentError, NoSampleError, RangeError, SchemaError, WrongTypeError
 
 LABEL = {"label": mldf.Int()}
@@ -588,6 +589,7 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
         "fields=3: a list of names": lambda: mldf.extract(path, out, fields=3),
         "compress=3: text is needed": lambda: mldf.select(path, out, compress=[3]),
         "compress=b'label'|compress=108": lambda: mldf.select(path, out, compress=b"label"),
+        "keys=3: a list of names": lambda: mldf.select(path, out, keys=3),
         "samples: 1.5 is no number": lambda: mldf.select(path, out, samples=[1.5]),
         "by=1: text is needed": lambda: mldf.split(path, out, count=1, by=1),
         "to=1: text is needed": lambda: mldf.convert(path, out, to=1),
@@ -740,3 +742,23 @@ def test_write_does_not_go_on_from_what_another_program_saved(tmp_path):
             assert writer.position == position
         assert mldf.open(tmp_path / "a.mldf")["label"].tolist() == [1]
         (tmp_path / "a.mldf").unlink()
+
+
+@pytest.mark.parametrize(
+    "name", ["overwrite", "threads", "page_size", "card", "encrypt_key", "fields", "where", "ranges"]
+)
+def test_an_option_that_cannot_be_looked_for_is_not_taken_for_a_missing_one(tmp_path, name):
+    """For want of memory, say: a file would be written without its key."""
+
+    class Odd:
+        def __hash__(self):
+            return hash(name)
+
+        def __eq__(self, other):
+            raise ZeroDivisionError
+
+    numbers(tmp_path / "a.mldf", 3)
+    reader = _mldf.open_reader(os.fsencode(tmp_path / "a.mldf"), {}, [])
+    with pytest.raises(ZeroDivisionError):
+        _mldf.select(reader, os.fsencode(tmp_path / "b.mldf"), {Odd(): None}, [], None)
+    assert pkg.listing(tmp_path) == ["a.mldf"]
