@@ -20,7 +20,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -38,6 +38,7 @@ from .progress import ProgressArgument, Reporting
 from .sample import Sample
 from .schema import Schema, no_field
 from .secret import Key, Passphrase, secret
+from .sources import samples_from, with_keys
 from .values import converter, plain
 
 __all__ = ["WriteResult", "Writer", "write"]
@@ -268,7 +269,7 @@ class Writer:
             for sample in samples:
                 self.append(sample)
             return
-        for sample, key in _with_keys(samples, keys):
+        for sample, key in with_keys(samples, keys):
             self.append(sample, key)
 
     def checkpoint(self, position: bytes = b"") -> bool:
@@ -386,22 +387,6 @@ def _named(sample: Any) -> Mapping[str, Any] | None:
     return None
 
 
-_NO_MORE: Any = object()
-
-
-def _with_keys(samples: Iterable[Any], keys: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    names = iter(keys)
-    count = 0
-    for sample in samples:
-        key = next(names, _NO_MORE)
-        if key is _NO_MORE:
-            raise SampleKeyError(f"{count} keys, and more samples", sample=count)
-        count += 1
-        yield sample, key
-    if next(names, _NO_MORE) is not _NO_MORE:
-        raise SampleKeyError(f"{count} samples, and more keys")
-
-
 _live: Live[Writer] = Live()
 
 
@@ -466,9 +451,9 @@ def write(
     with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:
         told, saved = 0.0, time.monotonic()
         done = _place(writer)
-        samples, total = _samples(source, done)
+        samples, total = samples_from(source, done)
         names = None if keys is None else itertools.islice(keys, done, None)
-        pairs = ((sample, None) for sample in samples) if names is None else _with_keys(samples, names)
+        pairs = ((sample, None) for sample in samples) if names is None else with_keys(samples, names)
         for i, (sample, key) in enumerate(pairs, done):
             writer.append(sample, key)
             if options.get("resume") and time.monotonic() - saved > CHECKPOINT_SECONDS:
@@ -492,53 +477,3 @@ def _place(writer: Writer) -> int:
             "samples: go on with a Writer, or remove it"
         )
     return int(writer.position)
-
-
-def _samples(source: Any, first: int) -> tuple[Iterable[Any], int | None]:
-    """The samples from this one on, and how many there are in all when that is known. Indexed where that is possible:
-    a torch dataset has no end to its iteration but its length.
-    """
-    if isinstance(source, Mapping):
-        return _rows(source, first)
-    if isinstance(source, (str, bytes, os.PathLike)):
-        raise WrongTypeError(
-            f"a dataset to write is indexed or iterated, not a {type(source).__name__}; mldf.open(path)?"
-        )
-    if hasattr(source, "__dataframe__") or (hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")):
-        # indexed by column, or by label
-        raise WrongTypeError(
-            f"a {type(source).__name__} has columns: write a dict of them, {{'label': table['label'], ...}}"
-        )
-    total = None
-    if hasattr(source, "__len__"):
-        with contextlib.suppress(TypeError):  # torch's IterableDataset without a length
-            total = len(source)
-    if total is not None and hasattr(source, "__getitem__"):
-        at = _by_position(source)
-        return (at(i) for i in range(first, total)), total
-    if not hasattr(source, "__iter__") and not hasattr(source, "__getitem__"):
-        raise WrongTypeError(f"a dataset to write is indexed or iterated; a {type(source).__name__} is neither")
-    return itertools.islice(source, first, None), total
-
-
-def _rows(columns: Mapping[str, Any], first: int) -> tuple[Iterable[Any], int]:
-    """Columns of equal length, by name, as samples."""
-    sizes = {name: len(column) for name, column in columns.items()}
-    total = max(sizes.values(), default=0)
-    for name, size in sizes.items():
-        if size != total:
-            raise ArgumentError(f"column {name!r} has {size} values, and another has {total}")
-    places = {name: _by_position(column) for name, column in columns.items()}
-    return ({name: at(i) for name, at in places.items()} for i in range(first, total)), total
-
-
-def _by_position(column: Any) -> Callable[[int], Any]:
-    """The i-th value. pandas' Series take labels in brackets, which a sort or a filter leaves in another order;
-    pyarrow's columns give scalars of their own.
-    """
-    if hasattr(column, "iloc"):
-        column = column.iloc
-    elif hasattr(column, "to_pylist"):
-        return lambda i: column[i].as_py()
-    at: Callable[[int], Any] = column.__getitem__
-    return at
