@@ -35,7 +35,9 @@ def main():
         optimizer.step()
         seen += len(labels)
     total = sum(float(p.detach().double().sum()) for p in model.parameters())
-    print(f"rank {rank} of {world}: {len(loader)} steps, {seen} samples; weights sum to {total:.4f}", flush=True)
+    # One write, its end with it: the other rank writes to the same terminal.
+    sys.stdout.write(f"rank {rank} of {world}: {len(loader)} steps, {seen} samples; weights sum to {total:.4f}\n")
+    sys.stdout.flush()
     dist.destroy_process_group()
     # Not by the interpreter's own end: a thread of PyTorch's gloo (2.13) may still hold a tensor then, and would abort.
     os._exit(0)

@@ -76,7 +76,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(photos, tmp_path):
 @pytest.mark.skipif(not pkg.has_loopback(), reason="there is no network, not even of the machine with itself")
 def test_two_ranks_train_as_one(photos):
     def launch(count):
-        line = r"rank (\d) of (\d): (\d+) steps, (\d+) samples; weights sum to (\S+)"
+        line = r"rank (\d) of (\d): (\d+) steps, (\d+) samples; weights sum to (-?\d+\.\d{4})\n"
         return sorted(re.findall(line, run_torch(count, photos)))
 
     (one,), (first, second) = launch(1), launch(2)
