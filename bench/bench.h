@@ -22,7 +22,7 @@ struct settings {
     const char *only; /* names of parts, separated by commas; NULL: all */
 };
 
-/* ---- timing.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- container_timing.c ------------------------------------------------------------------------------------------------------------ */
 
 double bench_now(void); /* seconds */
 double bench_cpu(
@@ -52,7 +52,7 @@ void bench_check(mldf_status status, const mldf_error *err, const char *what);
 /* What is being done now, to stderr. */
 void bench_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- report.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- container_report.c ------------------------------------------------------------------------------------------------------------ */
 
 enum goal { GOAL_NONE, GOAL_BELOW, GOAL_AT_MOST, GOAL_AT_LEAST };
 
@@ -65,7 +65,7 @@ void report_goal(const char *name, const char *text, double value, const char *u
 void report_part(const char *title);
 void report_print(const struct settings *settings);
 
-/* ---- data.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- container_data.c -------------------------------------------------------------------------------------------------------------- */
 
 /* folder/name into out, which has BENCH_PATH bytes; what stands there is removed. */
 void data_path(const struct settings *settings, const char *name, char *out);
@@ -94,13 +94,13 @@ uint64_t data_write_payloads(const char *path, const void *source, size_t source
 
 /* ---- The parts ----------------------------------------------------------------------------------------------------------- */
 
-void bench_open(const struct settings *settings);       /* read.c */
-void bench_get(const struct settings *settings);        /* read.c */
-void bench_throughput(const struct settings *settings); /* write.c */
-void bench_zstd(const struct settings *settings);       /* write.c */
-void bench_rows(const struct settings *settings);       /* write.c */
-void bench_memory(const struct settings *settings);     /* memory.c */
-void bench_overhead(const struct settings *settings);   /* layout.c */
-void bench_identical(const struct settings *settings);  /* layout.c */
+void bench_open(const struct settings *settings);       /* container_read.c */
+void bench_get(const struct settings *settings);        /* container_read.c */
+void bench_throughput(const struct settings *settings); /* container_write.c */
+void bench_zstd(const struct settings *settings);       /* container_write.c */
+void bench_rows(const struct settings *settings);       /* container_write.c */
+void bench_memory(const struct settings *settings);     /* container_memory.c */
+void bench_overhead(const struct settings *settings);   /* container_layout.c */
+void bench_identical(const struct settings *settings);  /* container_layout.c */
 
 #endif

@@ -1,5 +1,5 @@
 /* bench_container: the container's numbers: open, random access, writing, memory, size. `make bench` runs it through run.sh, which
- * makes the folder; docs/benchmarks.md says what each number means. The parts are in read.c, write.c, memory.c and layout.c. */
+ * makes the folder; docs/benchmarks.md says what each number means. The parts are in container_read.c, container_write.c, container_memory.c and container_layout.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the files of the command share. main.c is the way in: it finds the command, options.c reads its options from a table, and one
+/* What the files of the command share. main.c is the way in: it finds the command, cli_options.c reads its options from a table, and one
  * cmd_*.c does the work through the library's public interface alone.
  *
  * Results go to stdout through output.c, which remembers a failed write; messages and progress go to stderr. */
@@ -14,7 +14,7 @@
 
 enum { EXIT_FINE = 0, EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3, EXIT_INTERRUPTED = 130 };
 
-/* ---- Commands and options (options.c) ------------------------------------------------------------------------------- */
+/* ---- Commands and options (cli_options.c) ------------------------------------------------------------------------------- */
 
 struct option_spec {
     char letter;       /* 0: none */
@@ -69,7 +69,7 @@ const char *option_next(const struct invocation *invocation, const char *name, s
 /* The candidate that is nearest to a mistyped word, or NULL when none is near. */
 const char *nearest(const char *word, const char *const *candidates, size_t count);
 
-/* ---- Messages and exit codes (report.c) ------------------------------------------------------------------------------ */
+/* ---- Messages and exit codes (cli_report.c) ------------------------------------------------------------------------------ */
 
 __attribute__((format(printf, 2, 3))) int usage_error(const struct invocation *invocation, const char *format, ...);
 /* "mldf COMMAND: FILE: message" and the exit code for the status. file may be NULL. */
@@ -93,7 +93,7 @@ void json_warnings(void);
 void json_pair(const char *source, const char *message); /* {source, message} */
 void warnings_free(void);
 
-/* ---- Compiled pipelines (compiler.c) ----------------------------------------------------------------------------------- */
+/* ---- Compiled pipelines (cli_compiler.c) ----------------------------------------------------------------------------------- */
 
 /* The system's cc, with its results in $XDG_CACHE_HOME/mldf or ~/.cache/mldf. Call it before the context is used. */
 mldf_status compiler_begin(mldf_context *context, mldf_error *err);
@@ -210,7 +210,7 @@ bool same_file(const char *a, const char *b);
 /* -f must not put OUT in the place of a file that the command itself reads: a key, a card, a schema. The library, which reads the sources, sees
  * to those. */
 int check_out_is_no_option(const struct invocation *invocation, const char *out);
-/* --encode and its like as the arguments of an image field; empty when none is given (picture_options.c). */
+/* --encode and its like as the arguments of an image field; empty when none is given (image_options.c). */
 int picture_arguments(const struct invocation *invocation, mldf_buffer *out);
 /* pack, append, repack: {written, skipped[], warnings[], bytes, seconds}, or a line of text. */
 struct pack_report {

@@ -1,4 +1,4 @@
-/* mldf pack: folders of pictures, tables and tar archives into a new file. picture_options.c reads what concerns pictures. */
+/* mldf pack: folders of pictures, tables and tar archives into a new file. image_options.c reads what concerns pictures. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../tests/unit/pipeline/expression_oracle.h"
-#include "pipeline/expression.h"
+#include "pipeline/expression_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "field/image.h"
+#include "field/image_type.h"
 #include "mldf/mldf.h"
 #include "pipeline/op.h"
 #include "pipeline/stage.h"

@@ -1,4 +1,4 @@
-/* mldf_context: the warning hook and the user-defined types. What a user registers is wrapped (user.c) into the same
+/* mldf_context: the warning hook and the user-defined types. What a user registers is wrapped (user_type.c) into the same
  * struct that the built-in types have, so the rest of the library knows one kind of type. type.c looks them up. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "field/type.h"
-#include "field/user.h"
+#include "field/user_type.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

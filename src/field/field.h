@@ -62,7 +62,7 @@ struct mldf_context {
     struct field_type *types; /* user-defined: wrap users[i] */
     struct user_type **users; /* owned */
     size_t type_count, type_capacity, user_capacity;
-    void *operations; /* user-defined: pipeline/user.c knows them, and how they end */
+    void *operations; /* user-defined: pipeline/user_op.c knows them, and how they end */
     void (*free_operations)(void *operations);
     char *cache_folder, *compiler; /* mldf_context_set_compiler; NULL: none */
     unsigned compile_limit_ms;     /* 0: 30 s */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "field/image.h"
+#include "field/image_type.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

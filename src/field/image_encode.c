@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #include "codec/image.h"
-#include "field/image.h"
+#include "field/image_type.h"
 #include "kernel/yuv.h"
 #include "util/buffer.h"
 #include "util/bytes.h"

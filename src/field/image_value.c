@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codec/image.h"
-#include "field/image.h"
+#include "field/image_type.h"
 #include "field/image_view.h"
 #include "kernel/yuv.h"
 #include "util/buffer.h"

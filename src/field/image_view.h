@@ -2,7 +2,7 @@
 #ifndef MLDF_FIELD_IMAGE_VIEW_H
 #define MLDF_FIELD_IMAGE_VIEW_H
 
-#include "kernel/picture.h"
+#include "kernel/raster.h"
 #include "mldf/image.h"
 
 /* mldf_image_value_decode without copies: `out` points into the value's own bytes (raw pixels that need no conversion) or into the

@@ -1,5 +1,5 @@
 /* Looking types up by id and name, and what is done with a value whatever its type: decode, check, copy. The types
- * themselves are in scalar.c, bytes.c, ndarray.c, inline.c and image.c. */
+ * themselves are in scalar.c, bytes.c, ndarray.c, inline.c and image_type.c. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Writing a .beton file as a stream: a row, the sample's blobs, and entries of the allocation table, each into a stage
- * (stage.h). Rows stand before the blobs: with the number of samples known both go straight to their place, otherwise aside, and
+ * (staging.h). Rows stand before the blobs: with the number of samples known both go straight to their place, otherwise aside, and
  * finish adds the place of the first page to every ptr.
  *
  * All blobs of a sample lie in one page. Pages only ever grow: what lies inside one page of 2 MiB lies inside one of 4 MiB.
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "interop/beton_write.h"
-#include "interop/stage.h"
+#include "interop/staging.h"
 #include "os/target.h"
 #include "util/buffer.h"
 #include "util/bytes.h"

@@ -6,7 +6,7 @@
 
 #include "interop/beton_inner.h"
 #include "interop/beton_note.h"
-#include "interop/foreign.h"
+#include "interop/open_any.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"

@@ -1,7 +1,7 @@
-/* Image records for formats that do not have them: what the picture's own bytes say. See foreign.h. */
+/* Image records for formats that do not have them: what the picture's own bytes say. See open_any.h. */
 #include <string.h>
 
-#include "interop/foreign.h"
+#include "interop/open_any.h"
 #include "util/bytes.h"
 
 enum { AT_SIZE = 8, AT_HEIGHT = 12, AT_WIDTH = 14, AT_CHANNELS = 16, AT_MODE, AT_BITS, AT_COLOR, AT_ORIENTATION };

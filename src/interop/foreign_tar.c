@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interop/foreign.h"
+#include "interop/open_any.h"
 #include "interop/sink.h"
 #include "interop/tar.h"
 #include "interop/tar_sidecar.h"

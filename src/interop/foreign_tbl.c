@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "interop/foreign.h"
+#include "interop/open_any.h"
 #include "interop/tbl.h"
 #include "util/buffer.h"
 #include "util/bytes.h"

@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #include "interop/tar.h"
-#include "os/copy.h"
+#include "os/file_copy.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interop/stage.h"
+#include "interop/staging.h"
 #include "interop/tar.h"
 #include "interop/tar_squeeze.h"
 #include "os/target.h"

@@ -1,5 +1,5 @@
 /* Writing a TBL file as a stream. Samples pass through an ordered pool (CRC-16, LZ4) and are then placed, one after the other:
- * payload, index entry and metadata block each go to a stage (stage.h). With the number of samples known, payloads and index go
+ * payload, index entry and metadata block each go to a stage (staging.h). With the number of samples known, payloads and index go
  * straight to their place; otherwise aside, and finish puts them together. The file appears under its name in one step.
  * tbl_read.c reads it. */
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <zlib.h>
 
 #include "interop/crc16.h"
-#include "interop/pool.h"
-#include "interop/stage.h"
+#include "interop/ordered_pool.h"
+#include "interop/staging.h"
 #include "interop/tbl_inner.h"
 #include "os/target.h"
 #include "util/buffer.h"

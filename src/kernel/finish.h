@@ -3,7 +3,7 @@
 #define MLDF_KERNEL_FINISH_H
 
 #include "kernel/kernels.h"
-#include "kernel/picture.h"
+#include "kernel/raster.h"
 
 struct finish {
     const uint8_t (*table)[256]; /* NULL, or one table of 256 for each channel, applied first; 8-bit pictures only */

@@ -2,7 +2,7 @@
 #ifndef MLDF_KERNEL_LOOKUP_H
 #define MLDF_KERNEL_LOOKUP_H
 
-#include "kernel/picture.h"
+#include "kernel/raster.h"
 #include <stdbool.h>
 
 /* table: [channels][256] elements of `size` (1, 2, 4, 8) bytes; dst: dense, planar or interleaved. */

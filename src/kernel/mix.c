@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "kernel/kernels.h"
 
 bool mldfi_mixable(mldf_dtype dtype) {

@@ -4,7 +4,7 @@
  * file of photographs after a few rows. Only fields that the pipeline names are looked at. */
 #include <string.h>
 
-#include "field/image.h"
+#include "field/image_type.h"
 #include "field/type.h"
 #include "loader/loader.h"
 #include "pipeline/pipeline.h"

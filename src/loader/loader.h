@@ -3,8 +3,8 @@
  *   loader.c    new, free, outputs            series.c   which positions the next batch has (epochs, ranks, resuming)
  *   dataset.c  position → file, sample       bucket.c   the same when samples of like length go together
  *   crew.c  who works on what when        unit.c     a run of samples through the plan; bad ones
- *   next.c      begin, next, cancel           batch.c    arrays of a batch; pool.c their memory
- *   prefetch.c  hints to the system           state.c, stats.c, bad.c, bounds.c, identity.c   what their names say
+ *   next.c      begin, next, cancel           batch.c    arrays of a batch; batch_pool.c their memory
+ *   prefetch.c  hints to the system           loader_state.c, loader_stats.c, bad.c, bounds.c, identity.c   what their names say
  *
  * Batches in flight are jobs in a ring. Three counters walk along them:
  *
@@ -95,7 +95,7 @@ mldf_status mldfi_identity_write(const mldf_loader *loader, mldf_buffer *out, ml
 /* MLDF_E_STATE: the state is of other samples. A warning where that cannot be told. */
 mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *json, mldf_error *err);
 
-/* ---- Batches (batch.c, pool.c) ------------------------------------------------------------------------------------------ */
+/* ---- Batches (batch.c, batch_pool.c) ------------------------------------------------------------------------------------------ */
 
 enum array_kind {
     ARRAY_FIXED,
@@ -325,7 +325,7 @@ void mldfi_prefetch_end(mldf_loader *loader);
 mldf_status mldfi_direct_begin(mldf_loader *loader, mldf_error *err);
 void mldfi_direct_end(mldf_loader *loader);
 
-/* ---- Statistics (stats.c) ------------------------------------------------------------------------------------------------------- */
+/* ---- Statistics (loader_stats.c) ------------------------------------------------------------------------------------------------------- */
 
 struct tally {
     uint64_t samples, batches, bad, bytes;

@@ -22,7 +22,7 @@ struct code_writer {
 };
 
 const char *mldfi_code_type(mldf_dtype dtype);
-/* "v3" as `to`, converted as kernel/convert.h says; appended. */
+/* "v3" as `to`, converted as kernel/cast.h says; appended. */
 mldf_status mldfi_code_convert(mldf_dtype from, mldf_dtype to, unsigned variable, mldf_buffer *out, mldf_error *err);
 /* 0x1.8p+1f; appended. */
 mldf_status mldfi_code_float(float value, mldf_buffer *out, mldf_error *err);

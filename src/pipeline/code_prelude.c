@@ -1,4 +1,4 @@
-/* What every generated source begins with: types without headers, and the conversions of kernel/convert.c and the functions of
+/* What every generated source begins with: types without headers, and the conversions of kernel/cast.c and the functions of
  * kernel/expression.c again, written so that loops over them vectorise. tests/unit/pipeline/test_code.c compares the bits. */
 #include "pipeline/code.h"
 #include "util/math.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "pipeline/pipeline.h"
 #include "util/buffer.h"
 #include "util/bytes.h"

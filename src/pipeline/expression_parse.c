@@ -2,7 +2,7 @@
  * operation that would run: so folding changes no bit. */
 #include <string.h>
 
-#include "pipeline/expression.h"
+#include "pipeline/expression_parse.h"
 #include "util/error.h"
 #include "util/number.h"
 

@@ -3,7 +3,7 @@
  * not symmetric to the last bit). */
 #include "pipeline/geometry.h"
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "util/error.h"
 
 void mldfi_geometry_begin(struct geometry *g, uint32_t width, uint32_t height) {

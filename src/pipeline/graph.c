@@ -1,4 +1,4 @@
-/* Statements meet a schema: chains of typed operations, one for each output. Names become fields (source.c), steps are bound and inferred one
+/* Statements meet a schema: chains of typed operations, one for each output. Names become fields (chain_source.c), steps are bound and inferred one
  * after the other for all members of their statement, and share one draw. graph_order.c looks at what comes out; plan.c goes on.
  *
  * A chain that others take as an input is frozen: a later statement of the same name begins a new chain with the old one as its input. */

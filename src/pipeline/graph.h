@@ -1,5 +1,5 @@
 /* What the files of the graph share: chains while they grow.
- *   source.c       names → fields, members, outputs; types of stored values; roles
+ *   chain_source.c       names → fields, members, outputs; types of stored values; roles
  *   graph.c        statements → chains
  *   graph_step.c   steps → typed operations
  *   graph_order.c  what comes out: collating, checks, order */
@@ -51,7 +51,7 @@ struct builder {
     size_t place_count;
 };
 
-/* ---- source.c ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- chain_source.c ---------------------------------------------------------------------------------------------------------------------------------- */
 
 /* What a name means: a field, or a member of one. SIZE_MAX and *field untouched when it is neither. */
 struct source {

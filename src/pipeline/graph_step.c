@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/collate.h"
 #include "pipeline/decode.h"
 #include "pipeline/graph.h"
 #include "pipeline/null.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_collate.h"
+#include "pipeline/op_registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/random.h"

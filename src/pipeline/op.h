@@ -1,5 +1,5 @@
 /* Operations: what a pipeline's steps are made of. An operation is a constant description (struct op_type) in one of the op_*.c files, listed in
- * registry.c; a step of a pipeline is an instance of it (struct op) with its parameters bound and its types inferred.
+ * op_registry.c; a step of a pipeline is an instance of it (struct op) with its parameters bound and its types inferred.
  *
  * The life of a step:
  *   bind   parameters from the text, checked against `params`: names, kinds, ranges, choices         (parameters.c)
@@ -14,7 +14,7 @@
 #define MLDF_PIPELINE_OP_H
 
 #include "kernel/kernels.h"
-#include "kernel/picture.h"
+#include "kernel/raster.h"
 #include "mldf/image.h"
 #include "mldf/schema.h"
 #include "util/random.h"

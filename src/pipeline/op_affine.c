@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "pipeline/code.h"
 #include "pipeline/op_affine.h"
 #include "pipeline/op_help.h"

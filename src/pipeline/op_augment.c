@@ -8,7 +8,7 @@
 #include "pipeline/op_color.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_point.h"
-#include "pipeline/warp.h"
+#include "pipeline/warp_map.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

@@ -7,7 +7,7 @@
 
 #include "kernel/resize.h"
 #include "pipeline/op_axis.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

@@ -2,10 +2,10 @@
  * value's first dimension. */
 #include <stdlib.h>
 
-#include "pipeline/collate.h"
+#include "pipeline/op_collate.h"
 #include "pipeline/op_help.h"
+#include "pipeline/op_registry.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

@@ -1,7 +1,7 @@
 /* decode: a stored picture becomes pixels. It stands first in the chain of every picture, written or not; how it is done, together with the
  * crops and the resize behind it, is in run_source.c. */
 #include "pipeline/decode.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

@@ -2,11 +2,11 @@
  * where there is a compiler, it becomes C (code_expression.c). */
 #include <stdlib.h>
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "pipeline/code.h"
-#include "pipeline/expression.h"
+#include "pipeline/expression_parse.h"
 #include "pipeline/op_help.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "pipeline/op_help.h"
 #include "util/error.h"
 

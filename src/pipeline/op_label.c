@@ -1,7 +1,7 @@
 /* Labels: one_hot, label_smoothing, replace_label. */
 #include <stdlib.h>
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "pipeline/op_any.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_samples.h"

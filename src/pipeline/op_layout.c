@@ -1,5 +1,5 @@
-/* cast, chw, hwc: the same values in another type or another order. kernel/convert.h says what a value becomes. */
-#include "kernel/convert.h"
+/* cast, chw, hwc: the same values in another type or another order. kernel/cast.h says what a value becomes. */
+#include "kernel/cast.h"
 #include "pipeline/code.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_point.h"

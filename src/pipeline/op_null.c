@@ -8,8 +8,8 @@
 #include "pipeline/null.h"
 #include "pipeline/op_fill.h"
 #include "pipeline/op_help.h"
+#include "pipeline/op_registry.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

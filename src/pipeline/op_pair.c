@@ -11,10 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "kernel/mix.h"
 #include "pipeline/op_help.h"
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

@@ -2,7 +2,7 @@
 #ifndef MLDF_PIPELINE_OP_POINT_H
 #define MLDF_PIPELINE_OP_POINT_H
 
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 
 extern const struct op_type mldfi_op_normalize, mldfi_op_to_float, mldfi_op_scale; /* op_affine.c */
 extern const struct op_type mldfi_op_cast, mldfi_op_chw, mldfi_op_hwc;             /* op_layout.c */

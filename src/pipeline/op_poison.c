@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "pipeline/op_fill.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_samples.h"

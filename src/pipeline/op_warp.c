@@ -1,6 +1,6 @@
 /* Geometry off the axes: rotate, affine, perspective. Each draws a map of the plane (struct warp_draw); what it does with a picture, a mask,
  * boxes or points is one function for all three. Parameters and ranges are torchvision's RandomRotation, RandomAffine and
- * RandomPerspective; warp.h says what a map shows. */
+ * RandomPerspective; warp_map.h says what a map shows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "pipeline/op_fill.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_warp.h"
-#include "pipeline/warp.h"
+#include "pipeline/warp_map.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/math.h"

@@ -2,7 +2,7 @@
 #ifndef MLDF_PIPELINE_OP_WARP_H
 #define MLDF_PIPELINE_OP_WARP_H
 
-#include "pipeline/registry.h"
+#include "pipeline/op_registry.h"
 
 extern const struct op_type mldfi_op_cutout, mldfi_op_erasing, mldfi_op_random_translate; /* op_erase.c */
 extern const struct op_type mldfi_op_gaussian_blur;                                       /* op_blur.c */

@@ -65,7 +65,7 @@ struct mldf_pipeline {
 __attribute__((format(printf, 6, 7))) mldf_status mldfi_pipeline_fail(const char *text, size_t text_bytes, size_t at,
                                                                       mldf_error *err, mldf_status status,
                                                                       const char *format, ...);
-/* The context's own operation of this name (then step.user, op.user), or NULL (user.c). `type` describes it as op_type does a built-in one; the
+/* The context's own operation of this name (then step.user, op.user), or NULL (user_op.c). `type` describes it as op_type does a built-in one; the
  * numbers of the text are args[0].list of its ops. */
 struct user_operation {
     struct op_type type;
@@ -128,7 +128,7 @@ struct graph {
 mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
                             const struct plan_options *options, struct graph *out, mldf_error *err);
 void mldfi_graph_free(struct graph *graph);
-/* The type of a field's stored value (source.c). bounds may be NULL. Where they say that all values agree in a dimension, it is fixed: whoever
+/* The type of a field's stored value (chain_source.c). bounds may be NULL. Where they say that all values agree in a dimension, it is fixed: whoever
  * reads values must check that. */
 mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out,
                              mldf_error *err);

@@ -89,7 +89,7 @@ struct run {
 /* run_source.c */
 mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err);
-/* finish.c */
+/* plan_finish.c */
 void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, struct finish_plan *out);
 mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
                              const struct finish_plan *plan, const struct picture *picture, bool mirror_x,

@@ -76,7 +76,7 @@ struct mldf_reader {
 };
 enum { READER_GOOD_VALIDITY = 1, READER_GOOD_KEYS = 2 };
 
-/* ---- source.c ------------------------------------------------------------------------------------------------------ */
+/* ---- read_bytes.c ------------------------------------------------------------------------------------------------------ */
 
 /* Pointer to [offset, offset+bytes) of the file: into the mapping, or read into *scratch behind scratch->size (appended, on a
  * multiple of 64) for the read back end. A range that passes reader->end is MLDF_E_CORRUPT at its offset. */
@@ -142,7 +142,7 @@ static inline uint64_t mldfi_record_at(const mldf_reader *reader, uint64_t sampl
     return reader->tables.metadata.ptr + sample * reader->row_bytes + field->info.row_offset;
 }
 
-/* ---- keys.c, ptr.c -------------------------------------------------------------------------------------------------- */
+/* ---- find_key.c, ptr.c -------------------------------------------------------------------------------------------------- */
 
 /* Rule A8: where the key of a sample is, as a byte of the file. The file has keys and the sample exists. */
 mldf_status mldfi_reader_key_range(const mldf_reader *reader, uint64_t sample, uint64_t *at, size_t *bytes,

@@ -1,7 +1,7 @@
 /* mldf_add_field: a column of a table becomes a field of an existing file. Rows come in the order of the samples, or are matched by key:
  * then their values wait in a stream that spills, and go to the writer in the samples' order. The writer's side is
- * writer/add_field.h. */
-#include "writer/add_field.h"
+ * writer/field_writer.h. */
+#include "writer/field_writer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

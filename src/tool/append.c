@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "os/file.h"
-#include "tool/copy.h"
+#include "tool/copy_samples.h"
 #include "tool/pack.h"
-#include "tool/source.h"
+#include "tool/pack_source.h"
 #include "util/error.h"
 #include "util/options.h"
 #include "writer/settle.h"

@@ -4,11 +4,11 @@
 #ifndef MLDF_TOOL_CONVERT_BATCH_H
 #define MLDF_TOOL_CONVERT_BATCH_H
 
-#include "interop/pool.h"
+#include "interop/ordered_pool.h"
 #include "interop/sink.h"
 #include "mldf/tool.h"
 #include "tool/input.h"
-#include "tool/sources.h"
+#include "tool/open_many.h"
 
 struct convert_batch;
 

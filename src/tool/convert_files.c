@@ -1,4 +1,4 @@
-/* mldf_convert: samples of files of any format into one new file of any format. sources.c makes one row of samples of the sources, a sink
+/* mldf_convert: samples of files of any format into one new file of any format. open_many.c makes one row of samples of the sources, a sink
  * (src/interop/sink.h) takes them, convert_batch.c carries them there. convert.c beside this file is about cells of text and has nothing to do with it. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "mldf/tool.h"
 #include "os/target.h"
 #include "tool/convert_batch.h"
-#include "tool/copy.h"
+#include "tool/copy_samples.h"
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"

@@ -6,7 +6,7 @@
 
 #include "field/field.h"
 #include "os/target.h"
-#include "tool/copy.h"
+#include "tool/copy_samples.h"
 #include "util/error.h"
 
 /* ---- The schema ---------------------------------------------------------------------------------------------------- */

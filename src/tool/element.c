@@ -1,7 +1,7 @@
 /* See element.h. */
 #include "tool/element.h"
 
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "util/bytes.h"
 
 static double load_f32(const uint8_t *bytes) {

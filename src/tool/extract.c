@@ -13,7 +13,7 @@
 #include "os/file.h"
 #include "os/folder.h"
 #include "tool/input.h"
-#include "tool/source.h"
+#include "tool/pack_source.h"
 #include "tool/value_json.h"
 #include "util/buffer.h"
 #include "util/error.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "tool/convert.h"
+#include "tool/pack_source.h"
 #include "tool/read_file.h"
-#include "tool/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

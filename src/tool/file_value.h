@@ -3,7 +3,7 @@
 #define MLDF_TOOL_FILE_VALUE_H
 
 #include "mldf/base.h"
-#include "tool/picture.h"
+#include "tool/image_name.h"
 
 struct file_places {
     const char *given_root; /* NULL: the folder of the table */

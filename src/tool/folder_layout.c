@@ -1,9 +1,9 @@
-/* What the sub-folders of a folder of pictures mean: classes or nothing. See folder.h. */
+/* What the sub-folders of a folder of pictures mean: classes or nothing. See folder_pack.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/folder.h"
-#include "tool/picture.h"
+#include "tool/folder_pack.h"
+#include "tool/image_name.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"

@@ -1,5 +1,5 @@
 /* Walking a folder. The order in which the system lists names does not matter: the list is sorted at the end, by bytes, so the same
- * files make the same dataset on any machine. See folder.h. */
+ * files make the same dataset on any machine. See folder_pack.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "tool/folder.h"
+#include "tool/folder_pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

@@ -1,13 +1,13 @@
 /* Folders of pictures into a writer. Files are read and looked at here, on the caller's thread; decoding, resizing and encoding, where the
- * image arguments ask for them, happen on the writer's threads. See folder.h and pack.h. */
+ * image arguments ask for them, happen on the writer's threads. See folder_pack.h and pack.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/folder.h"
+#include "tool/folder_pack.h"
+#include "tool/image_name.h"
 #include "tool/pack.h"
-#include "tool/picture.h"
+#include "tool/pack_source.h"
 #include "tool/read_file.h"
-#include "tool/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/utf8.h"

@@ -1,4 +1,4 @@
-/* float16 and bfloat16 from float64, rounded to nearest, ties to even, in one step. kernel/convert.h has the way back. */
+/* float16 and bfloat16 from float64, rounded to nearest, ties to even, in one step. kernel/cast.h has the way back. */
 #ifndef MLDF_TOOL_HALF_H
 #define MLDF_TOOL_HALF_H
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "field/image.h"
+#include "field/image_type.h"
 #include "interop/sink.h"
 #include "mldf/image.h"
 #include "util/base64.h"

@@ -1,14 +1,14 @@
 /* mldf_merge: the samples of any number of files, one file after the other. Two passes: the first compares the schemas, so that a
- * mistake is found before anything is written, the second copies. Files are open one at a time. See copy.h for the loop. */
+ * mistake is found before anything is written, the second copies. Files are open one at a time. See copy_samples.h for the loop. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "field/field.h"
-#include "tool/copy.h"
+#include "tool/copy_samples.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
-#include "tool/source.h"
+#include "tool/pack_source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/options.h"

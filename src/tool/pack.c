@@ -9,7 +9,7 @@
 
 #include "field/field.h"
 #include "os/file.h"
-#include "tool/source.h"
+#include "tool/pack_source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/number.h"

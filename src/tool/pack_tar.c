@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "field/field.h"
-#include "interop/foreign.h"
+#include "interop/open_any.h"
 #include "interop/tar.h"
+#include "tool/image_name.h"
 #include "tool/pack.h"
-#include "tool/picture.h"
 #include "tool/read_file.h"
 #include "tool/tee.h"
 #include "util/buffer.h"

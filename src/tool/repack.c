@@ -1,5 +1,5 @@
 /* mldf_repack: the samples of a file written anew. In place it holds the file's lock, so that no append is lost between reading and
- * replacing. See copy.h for the loop. */
+ * replacing. See copy_samples.h for the loop. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "field/field.h"
 #include "os/file.h"
-#include "tool/copy.h"
+#include "tool/copy_samples.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "util/error.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "reader/foreign.h"
-#include "tool/source.h"
+#include "tool/pack_source.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
 #include "util/error.h"

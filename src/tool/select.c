@@ -1,13 +1,13 @@
 /* mldf_select: some samples, some fields, into a new file. Which samples: ranges in the caller's order, and of those the ones for
- * which the predicate is true. See copy.h for the copying, where.h for the predicate. */
+ * which the predicate is true. See copy_samples.h for the copying, where.h for the predicate. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/copy.h"
+#include "tool/copy_samples.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
-#include "tool/source.h"
+#include "tool/pack_source.h"
 #include "tool/where.h"
 #include "util/buffer.h"
 #include "util/error.h"

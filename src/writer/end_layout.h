@@ -1,4 +1,4 @@
-/* Where the end of a file goes: its tables, sections, directory and footer, from the counts alone. finish.c writes what stands here, measure.c
+/* Where the end of a file goes: its tables, sections, directory and footer, from the counts alone. finish_file.c writes what stands here, measure.c
  * asks for the size that would come out; so both have it from one place. Pure arithmetic. */
 #ifndef MLDF_WRITER_END_LAYOUT_H
 #define MLDF_WRITER_END_LAYOUT_H

@@ -1,4 +1,4 @@
-/* The front of a file: header, descriptors, and the long arguments that do not fit into them. Read finish.c for the other end. */
+/* The front of a file: header, descriptors, and the long arguments that do not fit into them. Read finish_file.c for the other end. */
 #include <string.h>
 
 #include "util/buffer.h"

@@ -4,7 +4,7 @@
 #ifndef MLDF_WRITER_KEYSET_H
 #define MLDF_WRITER_KEYSET_H
 
-#include "writer/tables.h"
+#include "writer/row_tables.h"
 
 enum { KEYSET_MAX_BITS = 25 };
 

@@ -1,4 +1,4 @@
-/* See measure.h. What is counted here is what job.c encodes and place.c places; end_layout.c says what finish.c writes behind it. Both
+/* See measure.h. What is counted here is what job.c encodes and place.c places; end_layout.c says what finish_file.c writes behind it. Both
  * layouts of a file whose page size is not decided are carried along side by side. */
 #include "writer/measure.h"
 

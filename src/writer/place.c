@@ -2,7 +2,7 @@
  *
  * A file whose data fit into 2 MiB gets 4 KiB pages, any other 2 MiB pages (unless the user gave a size). So the first samples
  * are laid out with small pages into memory, the "prelude". When it outgrows 2 MiB, its payloads are laid out again with large
- * pages and written; the rows that were made meanwhile keep the old pointers until finish.c copies them, because there may be
+ * pages and written; the rows that were made meanwhile keep the old pointers until finish_file.c copies them, because there may be
  * many (a row costs nothing in the data region). At most 262,144 payloads fit into a prelude, so its memory is bounded.
  * Read schedule.c next. */
 #include <string.h>

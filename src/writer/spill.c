@@ -1,5 +1,5 @@
 /* Table streams with a bounded memory (see spill.h). The one idea: all streams share one limit and one file, so a schema with a
- * thousand nullable fields costs no more descriptors than one with two columns. Read tables.c next. */
+ * thousand nullable fields costs no more descriptors than one with two columns. Read row_tables.c next. */
 #include "writer/spill.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/json.h"
-#include "writer/add_field.h"
+#include "writer/field_writer.h"
 #include "writer/settle.h"
 #include "writer/writer.h"
 

@@ -5,7 +5,7 @@
  *   in order  place: pointers, rows, tables, statistics                     place.c
  *   worker    emit: encrypt, checksum, positional writes                    emit.c
  *   in order  retire: payload checks, skipped samples, recycle              schedule.c
- *   caller    finish: tables, sections, directory, footer, header, publish  finish.c
+ *   caller    finish: tables, sections, directory, footer, header, publish  finish_file.c
  *
  * Job boundaries depend on the samples alone and both ordered steps follow the samples' order, so the bytes do not depend on the
  * number of threads. With 0 threads the caller runs each step itself.
@@ -24,7 +24,7 @@
 #include "mldf/writer.h"
 #include "os/file.h"
 #include "writer/keyset.h"
-#include "writer/tables.h"
+#include "writer/row_tables.h"
 
 enum {
     JOB_BYTES = 1 << 20, /* value bytes after which a job is handed on */
@@ -149,7 +149,7 @@ struct mldf_writer {
     struct kept_section *kept; /* private sections, carried over */
     size_t kept_count;
     struct added_field
-        *adding;        /* add_field.c; NULL: samples are added. While it runs, schema is of the new field alone */
+        *adding;        /* field_writer.c; NULL: samples are added. While it runs, schema is of the new field alone */
     size_t first_field; /* index in the file of the schema's first field */
 
     /* caller's */
@@ -243,7 +243,7 @@ void mldfi_writer_header(const mldf_writer *writer, struct header *out);
 mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, mldf_error *err);
 mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, mldf_error *err);
 
-/* finish.c */
+/* finish_file.c */
 mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_error *err);
 
 /* checkpoint.c */
@@ -252,11 +252,11 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
 /* Removes the partial tables; with `all` the partial file too. */
 void mldfi_resume_remove(mldf_writer *writer, bool all);
 
-/* append.c */
+/* append_writer.c */
 mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options,
                                mldf_error *err);
 
-/* add_field.c */
+/* field_writer.c */
 /* The tables of the old file and of the new field become one, in writer->tables; the schema becomes that of both. */
 mldf_status mldfi_added_field_join(mldf_writer *writer, mldf_error *err);
 void mldfi_added_field_free(struct added_field *added);

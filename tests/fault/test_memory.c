@@ -4,7 +4,7 @@
 
 #include "dataset.h"
 #include "fault/failing_alloc.h"
-#include "writer/add_field.h"
+#include "writer/field_writer.h"
 
 struct scene {
     struct dataset data;

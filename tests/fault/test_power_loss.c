@@ -7,7 +7,7 @@
 #include <fcntl.h>
 
 #include "dataset.h"
-#include "writer/add_field.h"
+#include "writer/field_writer.h"
 
 enum { SECTOR = 512 };
 enum op { OP_WRITE, OP_TRUNCATE, OP_SYNC, OP_RENAME };

@@ -67,7 +67,7 @@ def test_every_status_has_its_exception(tmp_path):
     header = (pkg.ROOT / "include/mldf/base.h").read_text()
     import re
 
-    table = (pkg.ROOT / "python/_mldf/error.c").read_text()
+    table = (pkg.ROOT / "python/_mldf/py_error.c").read_text()
     for status in re.findall(r"\b(MLDF_E_[A-Z_]+) = -", header):
         assert f"{{{status}, " in table, status
     names = {cls.status for cls in vars(mldf.errors).values() if inspect.isclass(cls) and issubclass(cls, mldf.Error)}

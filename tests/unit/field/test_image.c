@@ -1,6 +1,6 @@
 /* Image fields: canonical arguments, records against payloads, values of every mode decode alike. */
 #include "check.h"
-#include "field/image.h"
+#include "field/image_type.h"
 #include "field/image_view.h"
 #include "util/bytes.h"
 

@@ -1,6 +1,6 @@
 /* The ordered pool: jobs come out in the order in which they went in, whoever ran them and however long it took. */
 #include "check.h"
-#include "interop/pool.h"
+#include "interop/ordered_pool.h"
 
 struct job {
     uint64_t number, square;

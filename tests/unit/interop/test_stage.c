@@ -1,6 +1,6 @@
 /* Stages: the same bytes come out, whether they went into a file, into memory, or through a temporary file. */
 #include "check.h"
-#include "interop/stage.h"
+#include "interop/staging.h"
 
 /* Pushes pieces of all sizes, holes and patches, and keeps the same in memory. */
 static void play(struct stage *stage, uint8_t *want, size_t *want_bytes, uint64_t seed) {

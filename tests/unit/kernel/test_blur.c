@@ -1,7 +1,7 @@
-/* Gaussian blur: every instruction set gives the bytes of the definition in kernel/blur.h, worked out here value by value. See kernel_pictures.h. */
+/* Gaussian blur: every instruction set gives the bytes of the definition in kernel/blur.h, worked out here value by value. See kernel_images.h. */
 #include "kernel/blur.h"
 
-#include "kernel_pictures.h"
+#include "kernel_images.h"
 
 static size_t mirror(ptrdiff_t i, size_t n) {
     while (n > 1 && (i < 0 || i >= (ptrdiff_t)n))

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "check.h"
-#include "kernel/convert.h"
+#include "kernel/cast.h"
 #include "kernel/kernels.h"
 
 static void every_f16_comes_back(void) {

@@ -1,10 +1,10 @@
 /* Maps of the plane: every instruction set gives the bytes of the definition in kernel/warp.h, worked out here pixel by pixel. See
- * kernel_pictures.h. */
+ * kernel_images.h. */
 #include "kernel/warp.h"
 
 #include <math.h>
 
-#include "kernel_pictures.h"
+#include "kernel_images.h"
 
 static double between(double a, double b) {
     return a + (b - a) * (double)pictures_below(1u << 20) / (double)(1u << 20);

@@ -1,6 +1,6 @@
 /* Copying between files, and reading what a pipe has. */
 #include "check.h"
-#include "os/copy.h"
+#include "os/file_copy.h"
 
 static void ranges_are_copied_and_short_files_reported(void) {
     uint64_t seed = check_seed();

@@ -3,7 +3,7 @@
 #define MLDF_TESTS_PIPELINE_ARRAYS_H
 
 #include "check.h"
-#include "field/image.h"
+#include "field/image_type.h"
 #include "pipeline/plan.h"
 #include "util/bytes.h"
 

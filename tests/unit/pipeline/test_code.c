@@ -12,8 +12,8 @@
 #include "mldf/loader.h"
 #include "os/code_cache.h"
 #include "os/compiler.h"
-#include "pictures.h"
 #include "pipeline/stage.h"
+#include "pipeline_images.h"
 #include "random_expression.h"
 
 struct warnings {

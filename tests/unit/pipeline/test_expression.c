@@ -1,7 +1,7 @@
 /* expr("..."): what expressions mean, which texts are refused and where, and that strips, layouts and types change nothing. */
 #include "expression_oracle.h"
 #include "ops.h"
-#include "pipeline/expression.h"
+#include "pipeline/expression_parse.h"
 #include "random_expression.h"
 
 static const double numbers[2] = {0.7, -3.25};

@@ -1,7 +1,7 @@
 /* A picture, its mask, boxes and points through whole pipelines: what was marked in one of them before is marked in all of them behind.
  * Every sample has a bright rectangle, a class in the mask, a box around it and a point in its middle. */
 #include "check.h"
-#include "field/image.h"
+#include "field/image_type.h"
 #include "pipeline/pipeline.h"
 #include "util/bytes.h"
 

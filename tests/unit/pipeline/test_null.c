@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "check.h"
-#include "field/image.h"
+#include "field/image_type.h"
 #include "mldf/loader.h"
 #include "pipeline/plan.h"
 #include "util/bytes.h"

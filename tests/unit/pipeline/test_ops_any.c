@@ -1,7 +1,7 @@
 /* Operations on arrays, labels and lengths: types that they give, also where dimensions vary, and what they refuse. Values are compared with
  * NumPy in tests/python/test_ops_values.py. */
 #include "ops.h"
-#include "pipeline/collate.h"
+#include "pipeline/op_collate.h"
 
 static struct edge array_edge(mldf_dtype dtype, const int64_t *dims, const uint64_t *most) {
     struct edge e = {.kind = VALUE_ARRAY, .dtype = dtype};

@@ -1,8 +1,8 @@
 /* replace_label and poison for listed samples: mistakes in the text, lists of every length, fused and step by step. tests/python has the
  * numbers; tests/unit/loader/test_samples.c, that the loader hands in the right index. */
 #include "ops.h"
-#include "pictures.h"
 #include "pipeline/op_samples.h"
+#include "pipeline_images.h"
 
 /* ---- The text ---------------------------------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include "kernel/blur.h"
 #include "ops.h"
 #include "pipeline/geometry.h"
-#include "pipeline/warp.h"
+#include "pipeline/warp_map.h"
 #include "util/math.h"
 
 static const char *const texts[] = {

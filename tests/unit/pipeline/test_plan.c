@@ -1,8 +1,8 @@
 /* Rewriting changes nothing: every pipeline gives the same bytes from the fused plan on every instruction set and from the reference plan,
  * which runs each step by itself on portable kernels and decodes whole pictures. */
 #include "kernel/kernels.h"
-#include "pictures.h"
 #include "pipeline/pipeline.h"
+#include "pipeline_images.h"
 
 /* Pixels come out alike whatever the picture's size, so each fits all twelve. */
 static const char *const pipelines[] = {

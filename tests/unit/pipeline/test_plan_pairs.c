@@ -1,7 +1,7 @@
 /* Pairs through a whole plan: pictures and labels of a group are mixed by the same number, which depends on the position alone; and chains of
  * colours and arrays give the same bytes fused and step by step. */
-#include "pictures.h"
 #include "pipeline/pipeline.h"
+#include "pipeline_images.h"
 
 enum { SEED = 11, EPOCH = 3, ROOM = 4096 };
 

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pictures.h"
 #include "pipeline/pipeline.h"
+#include "pipeline_images.h"
 
 enum { ROOM = 1 << 20, PAUSE_MS = 2 };
 

@@ -1,7 +1,7 @@
 /* merge, select, split and add-field on random data: nothing is lost, nothing is changed, and a cancel leaves nothing behind. */
 #include "dataset.h"
 
-#include "writer/add_field.h"
+#include "writer/field_writer.h"
 
 static const char *path_of(const char *name) {
     static char paths[8][512];

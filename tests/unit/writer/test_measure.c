@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "dataset.h"
-#include "tool/copy.h"
+#include "tool/copy_samples.h"
 #include "writer/measure.h"
 
 static const char *path_of(const char *name) {

@@ -1,0 +1,328 @@
+/* From a value of the library to a Python object, in two steps: cell_load finds it, decodes pictures and copies what
+ * must not point into the file, all without the interpreter; cell_object makes the object. A plan says how, field by
+ * field. */
+#include "py_extension.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGE_COPY = 32 * 1024 }; /* bytes; copying more takes longer than giving up the GIL */
+
+/* ---- Loading ----------------------------------------------------------------------------------------------------- */
+
+static bool lies_in(const mldf_buffer *buffer, const void *data) {
+    uintptr_t base = (uintptr_t)buffer->data, at = (uintptr_t)data;
+    return base && at >= base && at - base < buffer->capacity;
+}
+
+/* Pixels in a buffer of their own in place of a picture file's bytes. */
+static mldf_status decode_image(const struct plan *plan, struct workspace *workspace, struct cell *cell,
+                                mldf_error *err) {
+    mldf_image_info info;
+    mldf_image_shape shape;
+    mldf_buffer pixels = MLDF_BUFFER_INIT;
+    mldf_status status = mldf_image_record(&cell->value, &info, err);
+    if (status < 0)
+        return status;
+    if (info.mode == MLDF_IMAGE_MODE_OTHER || (info.mode == MLDF_IMAGE_MODE_RAW && plan->pixels_as_stored))
+        return MLDF_OK;
+    if (!workspace->decoder && (status = mldf_image_decoder_new(&workspace->decoder, err)) < 0)
+        return status;
+    status = mldf_image_value_shape(&cell->value, &plan->image, &shape, err);
+    if (status >= 0)
+        status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, err);
+    if (status >= 0)
+        status = mldf_image_value_decode(workspace->decoder, &cell->value, &plan->image, pixels.data,
+                                         (size_t)shape.bytes, err);
+    if (status < 0) {
+        mldf_buffer_free(&pixels);
+        return status;
+    }
+    mldf_buffer_free(&cell->own);
+    cell->own = pixels;
+    cell->owned = true;
+    cell->value = (mldf_value){.kind = MLDF_KIND_ARRAY,
+                               .dtype = shape.bits == 16 ? MLDF_U16 : MLDF_U8,
+                               .data = pixels.data,
+                               .bytes = shape.bytes,
+                               .ndim = 3,
+                               .dims = {shape.height, shape.width, shape.channels}};
+    return MLDF_OK;
+}
+
+static mldf_status copy_out(struct cell *cell, mldf_error *err) {
+    bool array = cell->value.kind == MLDF_KIND_ARRAY || cell->value.kind == MLDF_KIND_STRUCT;
+    if (!array || cell->owned || cell->value.bytes == 0)
+        return MLDF_OK;
+    mldf_status status = mldf_buffer_reserve(&cell->own, (size_t)cell->value.bytes, err);
+    if (status < 0)
+        return status;
+    memcpy(cell->own.data, cell->value.data, (size_t)cell->value.bytes);
+    cell->value.data = cell->own.data;
+    cell->owned = true;
+    return MLDF_OK;
+}
+
+/* Where it happened, for errors of decoding, which know nothing of samples. */
+static mldf_status place(const mldf_reader *reader, const struct slot *slot, uint64_t sample, mldf_error *err,
+                         mldf_status status) {
+    const mldf_field *field = mldf_schema_field(mldf_reader_schema(reader), slot->field);
+    if (err->sample == MLDF_NONE) {
+        char message[sizeof err->message];
+        memcpy(message, err->message, sizeof message);
+        PyOS_snprintf(err->message, sizeof err->message, "sample %llu, field %s: %s", (unsigned long long)sample,
+                      field->name, message);
+        err->sample = sample;
+        PyOS_snprintf(err->field, sizeof err->field, "%s", field->name);
+        err->offset = MLDF_NONE; /* it counts from the picture's first byte */
+    }
+    return status;
+}
+
+mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,
+                      bool copy, struct workspace *workspace, struct cell *out, mldf_error *err) {
+    out->own = (mldf_buffer)MLDF_BUFFER_INIT;
+    out->owned = false;
+    out->sample = sample;
+    if (slot->how == HOW_ABSENT) {
+        out->value.kind = MLDF_KIND_NULL;
+        return MLDF_OK;
+    }
+    mldf_status status = mldf_reader_get(reader, sample, slot->field, &out->own, &out->value, err);
+    if (status < 0)
+        return status;
+    out->owned = lies_in(&out->own, out->value.data);
+    if (out->value.kind == MLDF_KIND_NULL)
+        return MLDF_OK;
+    if (slot->how == HOW_IMAGE && (status = decode_image(plan, workspace, out, err)) < 0)
+        return place(reader, slot, sample, err, status);
+    return copy ? copy_out(out, err) : MLDF_OK;
+}
+
+void cell_free(struct cell *cell) {
+    mldf_buffer_free(&cell->own);
+}
+
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
+
+static PyObject *bytes_object(const void *data, uint64_t bytes) {
+    PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    if (!out || bytes == 0)
+        return out;
+    char *to = PyBytes_AsString(out);
+    if (bytes < LARGE_COPY) {
+        memcpy(to, data, (size_t)bytes);
+        return out;
+    }
+    Py_BEGIN_ALLOW_THREADS /* pages of the file may have to come from disk; nobody else knows `out` yet */
+    memcpy(to, data, (size_t)bytes);
+    Py_END_ALLOW_THREADS
+    return out;
+}
+
+static PyObject *array_object(struct module_state *state, struct handle *handle, const struct slot *slot,
+                              struct cell *cell) {
+    const mldf_value *v = &cell->value;
+    struct shape shape = {v->dtype, v->ndim, {0}};
+    PyObject *dtype = slot->dtype;
+    bool is_struct = v->kind == MLDF_KIND_STRUCT, readonly = !cell->owned;
+    if (!dtype) /* pixels */
+        dtype = v->dtype == MLDF_U16 ? state->dtype_u16 : state->dtype_u8;
+    memcpy(shape.dims, v->dims, sizeof v->dims); /* a batch's shape has room for one more */
+    struct shape memory_shape = shape;
+    if (is_struct)
+        memory_shape = (struct shape){MLDF_DTYPE_NONE, 1, {v->bytes}};
+    struct memory *memory = cell->owned ? memory_from_buffer(&cell->own) : memory_retain(&handle->memory);
+    if (!memory)
+        return NULL;
+    PyObject *array = array_new(state, memory, v->data, &memory_shape, v->bytes, readonly);
+    return array_to_numpy(state, array, &shape, dtype);
+}
+
+/* One record as a NumPy scalar. */
+static PyObject *struct_object(struct module_state *state, struct handle *handle, const struct slot *slot,
+                               struct cell *cell) {
+    cell->value.ndim = 0;
+    PyObject *array = array_object(state, handle, slot, cell);
+    PyObject *out = array ? PyObject_GetItem(array, state->empty_tuple) : NULL;
+    Py_XDECREF(array);
+    return out;
+}
+
+/* What a decode in Python raised goes up as it is, with a note of where; an error of ours has members for that, too. */
+static void note_place(struct module_state *state, const struct handle *handle, const struct slot *slot,
+                       const struct cell *cell) {
+    const mldf_field *field = mldf_schema_field(mldf_reader_schema(handle->reader), slot->field);
+    PyObject *type, *error, *trace, *note = NULL, *done = NULL;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    if (error && PyObject_IsInstance(error, state->exceptions[EXCEPTION_COUNT - 1]) == 1)
+        place_error(error, cell->sample, field->name);
+    if (error)
+        note = PyUnicode_FromFormat("in field '%s' of sample %llu", field->name, (unsigned long long)cell->sample);
+    if (note)
+        done = PyObject_CallMethod(error, "add_note", "O", note);
+    PyErr_Clear(); /* a note that cannot be made is not missed */
+    Py_XDECREF(note);
+    Py_XDECREF(done);
+    PyErr_Restore(type, error, trace);
+}
+
+/* Text that is none: the file was damaged, or written by something else. */
+static PyObject *text_object(struct module_state *state, const struct handle *handle, const struct slot *slot,
+                             const struct cell *cell) {
+    const mldf_value *v = &cell->value;
+    PyObject *out = PyUnicode_DecodeUTF8(v->data ? v->data : "", (Py_ssize_t)v->bytes, NULL);
+    if (out || !PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))
+        return out;
+    PyErr_Clear();
+    raise_status(state, MLDF_E_CORRUPT, "the text is not UTF-8");
+    note_place(state, handle, slot, cell);
+    return NULL;
+}
+
+static PyObject *plain_object(struct module_state *state, struct handle *handle, const struct slot *slot,
+                              struct cell *cell) {
+    const mldf_value *v = &cell->value;
+    switch (v->kind) {
+    case MLDF_KIND_NULL:
+        Py_RETURN_NONE;
+    case MLDF_KIND_INT:
+        return v->dtype == MLDF_BOOL ? PyBool_FromLong((long)v->as.i) : PyLong_FromLongLong(v->as.i);
+    case MLDF_KIND_UINT:
+        return PyLong_FromUnsignedLongLong(v->as.u);
+    case MLDF_KIND_FLOAT:
+        return PyFloat_FromDouble(v->as.f);
+    case MLDF_KIND_TEXT:
+        return text_object(state, handle, slot, cell);
+    case MLDF_KIND_ARRAY:
+        return array_object(state, handle, slot, cell);
+    case MLDF_KIND_STRUCT:
+        return struct_object(state, handle, slot, cell);
+    case MLDF_KIND_BYTES:
+    case MLDF_KIND_STORED:
+        break;
+    }
+    return bytes_object(v->data, v->bytes);
+}
+
+PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell) {
+    PyObject *plain = plain_object(state, handle, slot, cell);
+    if (!plain || !slot->decode || cell->value.kind == MLDF_KIND_NULL)
+        return plain;
+    PyObject *out = PyObject_CallFunctionObjArgs(slot->decode, plain, NULL);
+    Py_DECREF(plain);
+    if (!out)
+        note_place(state, handle, slot, cell);
+    return out;
+}
+
+/* ---- Plans ------------------------------------------------------------------------------------------------------- */
+
+static int plan_traverse(PyObject *object, visitproc visit, void *arg) {
+    struct plan *self = (struct plan *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->sample_type);
+    for (size_t i = 0; i < self->slot_count; i++) {
+        Py_VISIT(self->slots[i].dtype);
+        Py_VISIT(self->slots[i].decode);
+    }
+    return 0;
+}
+
+static int plan_clear(PyObject *object) {
+    struct plan *self = (struct plan *)object;
+    Py_CLEAR(self->sample_type);
+    for (size_t i = 0; i < self->slot_count; i++) {
+        Py_CLEAR(self->slots[i].dtype);
+        Py_CLEAR(self->slots[i].decode);
+    }
+    return 0;
+}
+
+static void plan_dealloc(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    plan_clear(object);
+    PyMem_Free(((struct plan *)object)->slots);
+    PyObject_GC_Del(object);
+    Py_DECREF(type);
+}
+
+static PyObject *object_or_null(PyObject *object) {
+    return object == Py_None ? NULL : Py_NewRef(object);
+}
+
+static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *slot) {
+    const mldf_schema *schema = mldf_reader_schema(reader);
+    Py_ssize_t field;
+    PyObject *dtype, *decode;
+    int pixels;
+    if (!PyArg_ParseTuple(item, "npOO;slots are (field, pixels, dtype, decode)", &field, &pixels, &dtype, &decode))
+        return false;
+    if (field == -1) {
+        slot->how = HOW_ABSENT;
+        slot->cheap = true;
+        return true;
+    }
+    if (field < 0 || (size_t)field >= mldf_schema_field_count(schema)) {
+        PyErr_Format(PyExc_IndexError, "no field %zd", field);
+        return false;
+    }
+    const mldf_field *info = mldf_schema_field(schema, (size_t)field);
+    bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
+    slot->field = (size_t)field;
+    slot->how = image && pixels ? HOW_IMAGE : HOW_PLAIN;
+    slot->cheap = slot->how != HOW_IMAGE && !(info->flags & MLDF_FIELD_COMPRESSED);
+    slot->dtype = object_or_null(dtype);
+    slot->decode = object_or_null(decode);
+    return true;
+}
+
+/* plan(reader, slots, sample_type, channels, orient): slots are (field, pixels, dtype, decode); field -1 is None in
+ * every sample */
+PyObject *plan_new(PyObject *module, PyObject *args) {
+    struct module_state *state = state_of(module);
+    PyObject *reader_object, *slots, *sample_type;
+    int channels, orient;
+    if (!PyArg_ParseTuple(args, "OOOip", &reader_object, &slots, &sample_type, &channels, &orient))
+        return NULL;
+    struct reader *reader = reader_from(state, reader_object);
+    Py_ssize_t count = reader ? PySequence_Size(slots) : -1;
+    struct plan *self = count >= 0 ? PyObject_GC_New(struct plan, state->plan_type) : NULL;
+    if (!self)
+        return NULL;
+    self->sample_type = Py_NewRef(sample_type);
+    self->slot_count = 0;
+    self->image = (mldf_image_options)MLDF_IMAGE_OPTIONS_INIT;
+    self->image.channels = channels;
+    self->image.orient = orient;
+    self->pixels_as_stored = !channels && !orient;
+    self->cheap = true;
+    self->slots = PyMem_Calloc((size_t)count + 1, sizeof *self->slots);
+    bool fine = self->slots != NULL;
+    if (!fine)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; fine && i < count; i++) {
+        PyObject *item = PySequence_GetItem(slots, i);
+        fine = item && fill_slot(reader->handle->reader, item, &self->slots[i]);
+        Py_XDECREF(item);
+        self->slot_count = fine ? (size_t)i + 1 : (size_t)i;
+        self->cheap = self->cheap && (!fine || self->slots[i].cheap);
+    }
+    PyObject_GC_Track(self);
+    if (!fine)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static PyType_Slot plan_slots[] = {
+    {Py_tp_dealloc, plan_dealloc},
+    {Py_tp_traverse, plan_traverse},
+    {Py_tp_clear, plan_clear},
+    {Py_tp_doc, DOC("Which fields of a reader a sample has, and how each becomes a Python object.")},
+    {0, NULL},
+};
+PyType_Spec plan_spec = {
+    "mldf._mldf.Plan", sizeof(struct plan), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, plan_slots};

@@ -1,0 +1,54 @@
+/* What the files of the image types share: their state and the record. image_type.c is the type, image_encode.c makes payloads,
+ * image_arguments.c reads arguments, image_value.c decodes values. */
+#ifndef MLDF_FIELD_IMAGE_TYPE_H
+#define MLDF_FIELD_IMAGE_TYPE_H
+
+#include "field/type.h"
+#include "mldf/image.h"
+
+/* Places in a record of 24 bytes: ptr u64, size u32, then these. */
+enum {
+    IMAGE_SIZE = 8,
+    IMAGE_HEIGHT = 12,
+    IMAGE_WIDTH = 14,
+    IMAGE_CHANNELS = 16,
+    IMAGE_MODE = 17,
+    IMAGE_BITS = 18,
+    IMAGE_COLOR = 19,
+    IMAGE_ORIENTATION = 20,
+    IMAGE_RECORD = 24
+};
+
+enum image_encode { ENCODE_KEEP, ENCODE_JPEG, ENCODE_RAW, ENCODE_SMART, ENCODE_PROPORTION, ENCODE_YUV420 };
+
+enum image_icc { ICC_KEEP, ICC_DROP, ICC_CARD /* not in the picture: whoever writes the card has it */ };
+
+struct image_state {
+    uint16_t id;
+    enum image_encode encode;
+    int quality;
+    mldf_image_subsampling subsampling;
+    uint32_t max_resolution, min_resolution; /* 0: none */
+    uint64_t smart_threshold;                /* MLDF_NONE: none, everything raw */
+    double probability;
+    enum image_icc icc;
+    bool baseline, apply_orientation;
+};
+
+extern const char *const mldfi_image_argument_names[];
+mldf_status mldfi_image_arguments(const struct json *json, struct image_state *state, mldf_error *err);
+mldf_status mldfi_image_canonical(const struct json *json, mldf_buffer *out, mldf_error *err);
+
+mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
+                               mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err);
+/* Decodes an encoded payload whole, and forgets the pixels. */
+mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, const void *payload,
+                                   uint64_t payload_bytes, mldf_error *err);
+/* Whether a field with these arguments will hold a picture of so many stored bytes as pixels, not as a file. */
+bool mldfi_image_expects_pixels(const void *state, uint64_t bytes);
+/* The record as a description; bits 0 of a 1.0 file read as 8. */
+void mldfi_image_record_info(const uint8_t *record, mldf_image_info *out);
+/* Bytes that a raw or YUV payload of this description has. */
+uint64_t mldfi_image_raw_bytes(const mldf_image_info *info);
+
+#endif

@@ -1,0 +1,97 @@
+/* mldf_reader_open: which format is it? MLDF first, because that is the common case and costs nothing more; what is not MLDF is looked
+ * at again: TBL by its magic, tar by its first header (or gzip and zstd before it), .beton, which has no magic, last. */
+#include <stdio.h>
+#include <string.h>
+
+#include "interop/beton.h"
+#include "interop/open_any.h"
+#include "interop/tar.h"
+#include "interop/tbl.h"
+#include "util/bytes.h"
+#include "util/error.h"
+#include "util/known.h"
+
+/* An archive without members is zeros: its end mark of two blocks alone, or filled up to a record of twenty. Other numbers of zeros are
+ * more likely a file that lost its content. */
+static bool is_empty_tar(const uint8_t *data, uint64_t bytes) {
+    static const uint8_t zeros[TAR_BLOCK];
+    if (bytes != 2 * TAR_BLOCK && bytes != 20 * TAR_BLOCK)
+        return false;
+    for (uint64_t at = 0; at < bytes; at += TAR_BLOCK)
+        if (memcmp(data + at, zeros, TAR_BLOCK) != 0)
+            return false;
+    return true;
+}
+
+static bool is_compressed(const uint8_t *data, uint64_t bytes) {
+    static const uint8_t gzip[] = {0x1f, 0x8b, 0x08}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+    return (bytes > sizeof gzip && memcmp(data, gzip, sizeof gzip) == 0) ||
+           (bytes > sizeof zstd && memcmp(data, zstd, sizeof zstd) == 0);
+}
+
+/* MLDF_END: none of them. */
+static mldf_status open_foreign(mldf_reader *reader, mldf_error *err) {
+    const uint8_t *data = reader->map.data;
+    uint64_t bytes = reader->map.bytes;
+    if (bytes == 0)
+        return MLDF_END;
+    if (mldfi_tbl_is(data, bytes))
+        return mldfi_foreign_open_tbl(reader, err);
+    if (mldfi_tar_is(data, bytes) || is_empty_tar(data, bytes) || is_compressed(data, bytes))
+        return mldfi_foreign_open_tar(reader, err);
+    if (mldfi_beton_is(data, bytes))
+        return mldfi_foreign_open_beton(reader, err);
+    return MLDF_END;
+}
+
+/* Other formats have their index inside. */
+static mldf_status check_keep(mldf_reader **reader, mldf_error *err) {
+    const char *format = mldf_reader_format(*reader);
+    if ((*reader)->tar_index != MLDF_TAR_INDEX_KEEP || strcmp(format, "tar") == 0)
+        return MLDF_OK;
+    mldf_status status =
+        mldfi_fail(err, MLDF_E_ARGUMENT, "only a plain tar archive has an index to keep; this is %s", format);
+    mldfi_reader_name_error(*reader, err, status);
+    mldf_reader_close(*reader);
+    *reader = NULL;
+    return status;
+}
+
+/* Not one of them: what it is, if that can be said. */
+static void name_stranger(const mldf_reader *reader, mldf_error *why) {
+    size_t bytes = reader->map.bytes < 512 ? (size_t)reader->map.bytes : 512;
+    const char *kind = why->status == MLDF_E_MAGIC ? mldfi_known_kind(reader->map.data, bytes) : NULL;
+    size_t used = strlen(why->message);
+    if (kind)
+        (void)snprintf(why->message + used, sizeof why->message - used, "; it is %s", kind);
+}
+
+mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err) {
+    mldf_error why;
+    mldf_status native = mldfi_reader_open_native(path, options, out, &why);
+    if (native != MLDF_E_MAGIC && native != MLDF_E_TRUNCATED) {
+        if (native < 0 && err)
+            *err = why;
+        return native < 0 ? native : check_keep(out, err);
+    }
+    mldf_reader *reader = NULL;
+    mldf_status status = mldfi_reader_map(path, options, &reader, err);
+    if (status >= 0)
+        status = open_foreign(reader, err);
+    if (status == MLDF_OK) {
+        reader->row_bytes = reader->schema->row_bytes;
+        *out = reader;
+        return check_keep(out, err);
+    }
+    if (status < 0 && reader)
+        mldfi_reader_name_error(reader, err, status);
+    else if (status == MLDF_END)
+        name_stranger(reader, &why);
+    mldf_reader_close(reader);
+    if (status == MLDF_END) {
+        status = native;
+        if (err)
+            *err = why;
+    }
+    return status;
+}

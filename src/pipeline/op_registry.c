@@ -1,0 +1,42 @@
+/* All operations there are, family by family. An author of a new family adds one line to `families`. */
+#include "pipeline/op_registry.h"
+
+#include <string.h>
+
+const struct op_type mldfi_op_drop = {
+    .name = "drop",
+    .help = "no output; what it was may still be an input of others",
+};
+const struct op_type *const mldfi_ops_statement[] = {&mldfi_op_drop, NULL};
+
+/* One a line, so that families that are added at the same time do not collide. */
+/* clang-format off */
+static const struct op_type *const *const families[] = {
+    mldfi_ops_statement,
+    mldfi_ops_decode,
+    mldfi_ops_axis,
+    mldfi_ops_point,
+    mldfi_ops_any,
+    mldfi_ops_pair,
+    mldfi_ops_collate,
+    mldfi_ops_null,
+    mldfi_ops_warp,
+    mldfi_ops_code,
+};
+/* clang-format on */
+
+const struct op_type *mldfi_op_at(size_t index) {
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+        for (const struct op_type *const *type = families[f]; *type; type++)
+            if (index-- == 0)
+                return *type;
+    return NULL;
+}
+
+const struct op_type *mldfi_op_find(const char *name, size_t bytes) {
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+        for (const struct op_type *const *type = families[f]; *type; type++)
+            if (strlen((*type)->name) == bytes && memcmp((*type)->name, name, bytes) == 0)
+                return *type;
+    return NULL;
+}

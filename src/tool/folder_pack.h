@@ -1,0 +1,56 @@
+/* A folder of pictures as a list: every file that may be a sample, in the order of its path's bytes, and the classes.
+ *
+ *     photos/cat/1.jpg   entry {path "photos/cat/1.jpg", key "cat/1.jpg", label 0}, classes {"cat", ...}
+ *
+ * folder_list.c walks, folder_layout.c decides what sub-folders mean, folder_pack.c feeds a writer. */
+#ifndef MLDF_TOOL_FOLDER_PACK_H
+#define MLDF_TOOL_FOLDER_PACK_H
+
+#include "mldf/tool.h"
+
+struct folder_entry {
+    char *path;     /* to open; owned */
+    size_t below;   /* the part of it below the folder */
+    size_t key;     /* the part of it that is the key */
+    uint32_t label; /* FOLDER_NO_LABEL: in no class folder, or in one whose name is not UTF-8 */
+    uint64_t bytes;
+    int64_t seconds, nanoseconds; /* of its last change */
+};
+enum { FOLDER_NO_LABEL = UINT32_MAX, FOLDER_DEPTH_MAX = 128 };
+
+struct folder_list {
+    struct folder_entry *entries;
+    size_t count, capacity;
+    char **classes; /* sorted by bytes */
+    size_t class_count, class_capacity;
+    bool labelled;
+    uint64_t total_bytes;
+};
+
+/* What the walk tells as it goes; each may be NULL. unreadable returns true to go on without that folder or file. */
+struct folder_hooks {
+    void (*left_out)(void *user, const char *path, const char *why);
+    bool (*unreadable)(void *user, const char *path, const mldf_error *why);
+    mldf_status (*watch)(void *user, mldf_error *err); /* now and then: < 0 ends the walk */
+    void *user;
+};
+
+/* Adds the files below `root`. Hidden names, what is neither file nor folder and side files (notes, tables, thumbnails) are left out;
+ * links are followed; a folder that contains itself through a link is MLDF_E_ARGUMENT. with_root: keys begin with the root's own path. */
+mldf_status mldfi_folder_add(struct folder_list *list, const char *root, bool with_root,
+                             const struct folder_hooks *hooks, mldf_error *err);
+/* After the last folder: labels and classes. */
+mldf_status mldfi_folder_layout(struct folder_list *list, mldf_layout layout, mldf_error *err);
+void mldfi_folder_free(struct folder_list *list);
+/* Of names, sizes and times: two runs with the same value see the same files. */
+uint64_t mldfi_folder_fingerprint(const struct folder_list *list, uint64_t seed);
+
+/* The label of each class folder in a file whose card has "classes"; *out is the caller's. MLDF_E_SCHEMA names a folder that is none of
+ * them, and them. */
+mldf_status mldfi_folder_labels(const struct folder_list *list, const char *card, size_t card_bytes, uint32_t **out,
+                                mldf_error *err);
+/* The card with the member "classes" added; appended to out. A card that has other classes is MLDF_E_ARGUMENT. */
+mldf_status mldfi_card_with_classes(const char *card, size_t card_bytes, char *const *classes, size_t count,
+                                    mldf_buffer *out, mldf_error *err);
+
+#endif
