@@ -67,7 +67,7 @@ torch: setup $(VENV)/stamp ## PyTorch, torchvision, JAX and Numba into .venv, so
 # ---- Showing and testing -------------------------------------------------------------------------------------------
 
 .PHONY: demo test check
-demo: setup ## build, then pack, verify and load a small dataset of pictures, texts and arrays
+demo: setup ## build, then pack, verify and load a small dataset of images, texts and arrays
 	@cmake --preset release >/dev/null || cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target mldf_cli
 	@tools/demo.sh build/release/bin/mldf

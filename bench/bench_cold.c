@@ -3,7 +3,7 @@
  *
  *     bench_cold FILE [THREADS [FIELDS-PIPELINE]]     a table: order, back end, seconds, MB from the disk, times the file's size
  *
- * By default every field is fetched and nothing is decoded (pipeline: each picture's bytes would need decode, so sizes are read by a
+ * By default every field is fetched and nothing is decoded (pipeline: each image's bytes would need decode, so sizes are read by a
  * resize to 8 x 8). */
 #define _GNU_SOURCE
 #include <fcntl.h>

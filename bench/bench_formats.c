@@ -1,7 +1,7 @@
-/* The formats beside each other, through the public interface: a tar of pictures converted to TBL and to MLDF against a plain durable
+/* The formats beside each other, through the public interface: a tar of images converted to TBL and to MLDF against a plain durable
  * write of the same bytes, 10,000 random reads from each format, and sizes against the tar.
  *
- *     bench_formats [DIR [MIB]]     DIR: where the files go (default /tmp); MIB: of pictures at each size (default 400)
+ *     bench_formats [DIR [MIB]]     DIR: where the files go (default /tmp); MIB: of images at each size (default 400)
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static uint64_t file_bytes(const char *path) {
     return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
 }
 
-/* Pictures that do not compress: a JPEG of a few pixels followed by noise after its end mark, which every reader keeps. */
+/* Images that do not compress: a JPEG of a few pixels followed by noise after its end mark, which every reader keeps. */
 static void write_source(const char *path, size_t count, size_t each) {
     mldf_error err;
     mldf_schema *schema;
@@ -161,7 +161,7 @@ static void one_size(const char *dir, size_t each, size_t mib) {
             seconds[0][r] = dd, seconds[1][r] = tbl, seconds[2][r] = own;
     }
     double dd = median(seconds[0], ROUNDS), tbl = median(seconds[1], ROUNDS), own = median(seconds[2], ROUNDS);
-    printf("%zu pictures of %zu kB\n", count, each / 1000);
+    printf("%zu images of %zu kB\n", count, each / 1000);
     printf("  write + fsync of the tar   %8.0f MB/s\n", mb / dd);
     printf("  tar -> tbl                 %8.0f MB/s  %8.0f samples/s  %.2f x\n", mb / tbl, (double)count / tbl,
            dd / tbl);

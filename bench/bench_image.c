@@ -1,4 +1,4 @@
-/* Decoding and resizing pictures: milliseconds of this thread for one picture, median of rounds. Without arguments a picture of
+/* Decoding and resizing images: milliseconds of this thread for one image, median of rounds. Without arguments an image of
  * 500 x 375 is painted; arguments are JPEG files to use instead.
  *
  *     build/release/bench/bench_image [FILE.jpg ...]
@@ -57,7 +57,7 @@ static void decode(struct work *w, const mldf_buffer *file, const mldf_image_opt
     w->decoded += shape.bytes;
 }
 
-/* side 0: the whole picture; else a centred square of that side, at the scale. */
+/* side 0: the whole image; else a centred square of that side, at the scale. */
 static void measure(struct work *w, const char *name, int scale, uint32_t side, bool fast) {
     double ms[ROUNDS];
     int repeat = w->count < 8 ? 64 : 8;

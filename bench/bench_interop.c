@@ -14,7 +14,7 @@
 #include "interop/tbl.h"
 #include "os/file.h"
 
-enum { SAMPLE = 40000, ROUNDS_MAX = 20 }; /* bytes of a small picture */
+enum { SAMPLE = 40000, ROUNDS_MAX = 20 }; /* bytes of a small image */
 
 static uint8_t *source;
 static uint64_t source_bytes, samples;
@@ -223,7 +223,7 @@ static void verified_read(void) {
 
 /* ---- Opening a tar ---------------------------------------------------------------------------------------------------------- */
 
-enum { OPEN_SAMPLES = 50000, OPEN_BYTES = 3000 }; /* a picture and a label each: 100,000 members */
+enum { OPEN_SAMPLES = 50000, OPEN_BYTES = 3000 }; /* an image and a label each: 100,000 members */
 
 static void write_many(const char *path) {
     struct tar_writer *w;

@@ -1,5 +1,5 @@
 /* Regions of JPEG files as the pipeline decodes them, beside a bare loop of libjpeg-turbo over the same regions at the same scales that
- * does nothing else. Microseconds of this thread for one region, the best of many rounds. Without files a picture of 500 x 375 is
+ * does nothing else. Microseconds of this thread for one region, the best of many rounds. Without files an image of 500 x 375 is
  * painted. To count instructions instead: valgrind --tool=callgrind bench_jpeg --rounds 1 --ours, and --bare (which has two loops).
  *
  *     build/release/bench/bench_jpeg [--bare | --ours] [--rounds N] [FILE.jpg ...]
@@ -150,7 +150,7 @@ int main(int argc, char **argv) {
     w.forget = true;
     double row = bare ? best_of(&w, decode_bare) : 0, view = ours ? best_of(&w, decode_ours) : 0;
     if (bare)
-        printf("bare libjpeg-turbo, into a picture    %9.1f us for a region\n"
+        printf("bare libjpeg-turbo, into an image    %9.1f us for a region\n"
                "bare libjpeg-turbo, one row for all   %9.1f us\n",
                rows, row);
     if (ours)

@@ -18,7 +18,7 @@ enum { ROUNDS = 60, REPEAT = 20, POOL = 8 };
 
 struct bench {
     const struct kernels *k;
-    struct picture in;
+    struct raster in;
     struct resize_spec spec;
     struct finish finish;
     struct resize_work *work;
@@ -159,9 +159,9 @@ static void resize_part(const struct choice *choice) {
     }
 }
 
-/* ---- Changes of whole pictures -------------------------------------------------------------------------------------------- */
+/* ---- Changes of whole images -------------------------------------------------------------------------------------------- */
 
-/* The result in its turn as the picture to be changed where it lies; what it holds is not looked at. */
+/* The result in its turn as the image to be changed where it lies; what it holds is not looked at. */
 static struct pixels pixels_of(const struct bench *b, unsigned turn) {
     return (struct pixels){b->out + turn % POOL * b->out_bytes,
                            MLDF_U8,
@@ -244,7 +244,7 @@ static struct warp_map turned(bool tilted) {
     return (struct warp_map){{c, -s, x, s, c, y, tilted ? 1e-3 : 0, tilted ? 5e-4 : 0, 1}, tilted};
 }
 
-static void picture_part(const struct choice *choice) {
+static void image_part(const struct choice *choice) {
     static const struct {
         void (*run)(struct bench *, unsigned);
         uint32_t radius;
@@ -290,6 +290,6 @@ int main(int argc, char **argv) {
     }
     finish_part(&choice);
     resize_part(&choice);
-    picture_part(&choice);
+    image_part(&choice);
     return 0;
 }

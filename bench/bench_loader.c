@@ -92,7 +92,7 @@ struct floor {
     atomic_uint_fast64_t next;
 };
 
-/* One picture's region as the loader would ask for it, decoded by nothing but libjpeg-turbo. */
+/* One image's region as the loader would ask for it, decoded by nothing but libjpeg-turbo. */
 static void decode(struct jpeg_decompress_struct *c, const struct floor *f, uint64_t position, uint8_t **row,
                    size_t *room) {
     mldf_error err = {0};
@@ -152,7 +152,7 @@ static void *floor_thread(void *argument) {
 }
 
 static void run_floor(const mldf_reader *reader, const char *pipeline, int threads, uint64_t epochs) {
-    struct edge in = {.kind = VALUE_PICTURE,
+    struct edge in = {.kind = VALUE_IMAGE,
                       .role = ROLE_IMAGE,
                       .dtype = MLDF_U8,
                       .ndim = 3,

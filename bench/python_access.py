@@ -16,10 +16,10 @@ SAMPLES = 1000
 
 def make(path):
     fields = {"a": "int", "b": "float", "x": mldf.NDArray("float32", (16,)), "t": "text", "image": mldf.Image(encode="jpeg")}
-    picture = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
+    image = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
     with mldf.Writer(path, fields) as w:
         for i in range(SAMPLES):
-            w.append((i, i / 2, np.zeros(16, np.float32), "some text", picture))
+            w.append((i, i / 2, np.zeros(16, np.float32), "some text", image))
 
 
 def measure(name, statement, scope, number):

@@ -211,7 +211,7 @@ bool same_file(const char *a, const char *b);
  * to those. */
 int check_out_is_no_option(const struct invocation *invocation, const char *out);
 /* --encode and its like as the arguments of an image field; empty when none is given (image_options.c). */
-int picture_arguments(const struct invocation *invocation, mldf_buffer *out);
+int image_arguments(const struct invocation *invocation, mldf_buffer *out);
 /* pack, append, repack: {written, skipped[], warnings[], bytes, seconds}, or a line of text. */
 struct pack_report {
     const struct invocation *invocation;

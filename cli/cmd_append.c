@@ -8,7 +8,7 @@ static const struct option_spec options[] = {
     {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column of tables that holds the sample keys"},
     {0, "number-keys", NULL, "samples of files without keys get NAME/NUMBER as their keys, if FILE has keys"},
-    {0, "on-error", "stop|skip", "a row or picture that does not fit: stop (default), or leave it out and list it"},
+    {0, "on-error", "stop|skip", "a row or image that does not fit: stop (default), or leave it out and list it"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
     {0, NULL, NULL, NULL},
 };
@@ -59,7 +59,7 @@ const struct command command_append = {
     "Adds the samples of the sources to FILE, in place, under its lock, one source after the other:\n"
     "\n"
     "  tables    CSV, TSV, JSON lines: columns by the fields' names\n"
-    "  folders   of pictures, for the field image; class folders by their names in the card's \"classes\", for the field label\n"
+    "  folders   of images, for the field image; class folders by their names in the card's \"classes\", for the field label\n"
     "  tar       a part for each field, by name: KEY.jpg for the field jpg; data-{000..009}.tar is ten archives\n"
     "  files     MLDF, TBL, .beton: the same fields; those that are nullable may be missing\n"
     "\n"

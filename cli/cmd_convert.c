@@ -13,7 +13,7 @@ static const struct option_spec options[] = {
     {'f', NULL, NULL, "replace an existing OUT"},
     {0, "to", "FORMAT", "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz or tar.zst (default: by OUT's ending)"},
     {0, "fields", "a,b", "these fields alone, in this order"},
-    {0, "drop-fields", NULL, "leave out fields that the format has no place for, and samples without a picture in tbl"},
+    {0, "drop-fields", NULL, "leave out fields that the format has no place for, and samples without an image in tbl"},
     {0, "on-error", "stop|skip",
      "a sample that cannot be read or written: stop (default), or leave it out and list it"},
     {0, "lz4", NULL, "tbl2: compress the samples that get smaller"},
@@ -142,9 +142,9 @@ const struct command command_convert = {
     "All must have the same fields; tar archives may lack some.\n"
     "\n"
     "  mldf   fields, keys and card as they are\n"
-    "  tbl    one picture for each sample: the field image, or the only one there is; the field format, else the picture's own;\n"
+    "  tbl    one image for each sample: the field image, or the only one there is; the field format, else the image's own;\n"
     "         the field metadata, a single JSON field, or numbers, text and JSON together as {\"label\":7,...} (version 2)\n"
-    "  beton  integers, floats, pictures (JPEG and raw RGB stay, others are decoded), bytes, text as bytes, JSON, arrays of one\n"
+    "  beton  integers, floats, images (JPEG and raw RGB stay, others are decoded), bytes, text as bytes, JSON, arrays of one\n"
     "         shape; no nulls, no keys\n"
     "  tar    a member KEY.FIELD for each value; without keys, the sample's number. tar.gz and tar.zst: the same, compressed\n"
     "\n"

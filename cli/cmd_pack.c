@@ -1,4 +1,4 @@
-/* mldf pack: folders of pictures, tables and tar archives into a new file. image_options.c reads what concerns pictures. */
+/* mldf pack: folders of images, tables and tar archives into a new file. image_options.c reads what concerns images. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,21 +15,21 @@ static const struct option_spec options[] = {
     {0, "format", "FORMAT", "csv, tsv, jsonl or tar (default: by the name's ending, else by the first bytes)"},
     {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column that holds the sample keys; it becomes no field"},
-    {0, "files", "COLUMN", "the cells of this column name picture files; may be repeated"},
+    {0, "files", "COLUMN", "the cells of this column name image files; may be repeated"},
     {0, "root", "DIR", "where the paths in a table begin (default: the table's own folder)"},
     {0, "allow-outside", NULL, "paths in a table may lead out of that folder"},
-    {0, "on-error", "stop|skip", "a row or picture that does not fit: stop (default), or leave it out and list it"},
-    {0, "encode", "HOW", "pictures: keep (default), jpeg, raw, smart, proportion or yuv420"},
+    {0, "on-error", "stop|skip", "a row or image that does not fit: stop (default), or leave it out and list it"},
+    {0, "encode", "HOW", "images: keep (default), jpeg, raw, smart, proportion or yuv420"},
     {0, "quality", "N", "of the JPEG that --encode makes, 1 to 100 (default 90)"},
-    {0, "max-resolution", "N", "shrink pictures whose longer side has more pixels"},
-    {0, "min-resolution", "N", "shrink pictures whose shorter side has more pixels"},
+    {0, "max-resolution", "N", "shrink images whose longer side has more pixels"},
+    {0, "min-resolution", "N", "shrink images whose shorter side has more pixels"},
     {0, "smart-threshold", "BYTES",
      "--encode smart: JPEG where the raw pixels take more than this; K, M and G may follow"},
     {0, "compress-probability", "P", "--encode proportion: the share that becomes JPEG, 0 to 1 (default 0.5)"},
     {0, "baseline", NULL, "turn progressive JPEG into baseline, without loss: it decodes faster"},
-    {0, "icc", "keep|card|drop", "colour profiles: in the pictures (default), in the card, or nowhere"},
+    {0, "icc", "keep|card|drop", "colour profiles: in the images (default), in the card, or nowhere"},
     {0, "orientation", "record|apply", "the EXIF orientation: keep it in the record (default), or turn the pixels"},
-    {0, "check", NULL, "decode every picture while packing: one that is damaged is an error"},
+    {0, "check", NULL, "decode every image while packing: one that is damaged is an error"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields: for many small values"},
     {0, "encrypt", "KEYFILE", "encrypt with this key; --passphrase-file encrypts under a passphrase"},
@@ -45,7 +45,7 @@ static const struct option_spec options[] = {
 struct pack_texts {
     struct writer_extras extras;
     mldf_schema *schema;
-    mldf_buffer pictures;
+    mldf_buffer images;
     const char **compress, **files;
 };
 
@@ -90,12 +90,12 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
     if (code == EXIT_FINE)
         code = choose_pack_secret(v, &packing->writer);
     if (code == EXIT_FINE)
-        code = picture_arguments(v, &texts->pictures);
+        code = image_arguments(v, &texts->images);
     if (code == EXIT_FINE && schema)
         code = load_schema(v, schema, &texts->schema);
     if (code != EXIT_FINE)
         return code;
-    packing->image_arguments = texts->pictures.size ? (const char *)texts->pictures.data : NULL;
+    packing->image_arguments = texts->images.size ? (const char *)texts->images.data : NULL;
     packing->compress_fields = texts->compress = collect(v, "compress", &packing->compress_count);
     packing->file_columns = texts->files = collect(v, "files", &packing->file_column_count);
     packing->file_root = option_value(v, "root");
@@ -121,7 +121,7 @@ static int run(struct invocation *v) {
         code = pack(v, out, &packing);
     free(texts.compress);
     free(texts.files);
-    mldf_buffer_free(&texts.pictures);
+    mldf_buffer_free(&texts.images);
     mldf_schema_free(texts.schema);
     free_writer_extras(&texts.extras);
     return code;
@@ -130,12 +130,12 @@ static int run(struct invocation *v) {
 const struct command command_pack = {
     "pack",
     "SRC... -o OUT",
-    "make a file from a folder of pictures, tables or tar archives",
+    "make a file from a folder of images, tables or tar archives",
     "Makes one new file of sources that are all of one kind.\n"
     "\n"
-    "Folders: every picture below becomes a sample with the field image; its key is its path. When pictures lie only in\n"
+    "Folders: every image below becomes a sample with the field image; its key is its path. When images lie only in\n"
     "sub-folders, the first of these names the class: the field label is its number, the card's \"classes\" has the names.\n"
-    "Hidden files, notes and tables (.txt, .csv, .json ...) are left out; -v names them. What a picture is, its bytes say.\n"
+    "Hidden files, notes and tables (.txt, .csv, .json ...) are left out; -v names them. What an image is, its bytes say.\n"
     "\n"
     "CSV, TSV and JSON lines: a sample for each row; all sources must have the same columns. A source named - is standard\n"
     "input. Without a schema the type of each column comes from the first 10,000 rows: integers, floats, booleans, text;\n"

@@ -1,4 +1,4 @@
-/* The options that say how pictures are stored, as the JSON arguments of an image field. The library judges their values; here only what
+/* The options that say how images are stored, as the JSON arguments of an image field. The library judges their values; here only what
  * would not be JSON is refused. */
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static int append_share(const struct invocation *v, mldf_buffer *out) {
     return append(v, out, "compress_probability", text, false);
 }
 
-int picture_arguments(const struct invocation *v, mldf_buffer *out) {
+int image_arguments(const struct invocation *v, mldf_buffer *out) {
     static const char *const encodings[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", NULL};
     static const char *const profiles[] = {"keep", "card", "drop", NULL};
     static const char *const orientations[] = {"record", "apply", NULL};

@@ -170,8 +170,8 @@ static void render_payload(const mldf_value *v, bool with_record, bool full) {
     json_end('}');
 }
 
-/* A picture: its bytes and what its record says. */
-static bool render_picture(const mldf_field *field, const mldf_value *v, bool full) {
+/* An image: its bytes and what its record says. */
+static bool render_image(const mldf_field *field, const mldf_value *v, bool full) {
     static const char *const colors[] = {NULL, "cmyk", "ycck", "palette"}, *const by_channels[] = {NULL, "gray",
                                                                                                    "gray_alpha", "rgb",
                                                                                                    "rgba"};
@@ -209,7 +209,7 @@ static bool render_picture(const mldf_field *field, const mldf_value *v, bool fu
 }
 
 void render_value(const mldf_field *field, const mldf_value *v, bool full) {
-    if (render_picture(field, v, full))
+    if (render_image(field, v, full))
         return;
     switch (v->kind) {
     case MLDF_KIND_NULL:

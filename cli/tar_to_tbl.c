@@ -6,7 +6,7 @@
 #include "cli.h"
 
 static const struct option_spec options[] = {
-    {0, "v1", NULL, "write version 1: pictures alone, what else the archive holds is left out"},
+    {0, "v1", NULL, "write version 1: images alone, what else the archive holds is left out"},
     {0, "v2", NULL, "write version 2 (default)"},
     {0, "lz4", NULL, "version 2: compress the samples that get smaller"},
     {0, "dataset-version", "N", "version 1: the dataset's version"},
@@ -86,8 +86,8 @@ const struct command command_tar_to_tbl = {
     "tar_to_tbl",
     "IN.tar OUT.tbl",
     "a tar archive into a TBL file",
-    "Writes the pictures of a tar archive into a TBL file, in the archive's order. Files are grouped into samples by their names up\n"
-    "to the first dot; numbers, text and JSON beside a picture (0001.jpg, 0001.cls, 0001.json) become its metadata. IN may be\n"
+    "Writes the images of a tar archive into a TBL file, in the archive's order. Files are grouped into samples by their names up\n"
+    "to the first dot; numbers, text and JSON beside an image (0001.jpg, 0001.cls, 0001.json) become its metadata. IN may be\n"
     "compressed with gzip or zstd, a pattern such as data-{000..009}.tar, or - for standard input.\n"
     "\n"
     "Version 2 is written unless --v1 is given: TurboLoader reads version 1 up to 1.4 and version 2 from 1.5 on, so that today's\n"

@@ -1,4 +1,4 @@
-/* fuzz_image_jpeg: a jpeg picture of any bytes decodes or fails, whole and in part; its metadata
+/* fuzz_image_jpeg: a jpeg image of any bytes decodes or fails, whole and in part; its metadata
  * can be dropped, and it becomes baseline. */
 #include "image_common.h"
 

@@ -1,4 +1,4 @@
-/* fuzz_image_webp: a webp picture of any bytes decodes or fails, whole and in part. */
+/* fuzz_image_webp: a webp image of any bytes decodes or fails, whole and in part. */
 #include "image_common.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

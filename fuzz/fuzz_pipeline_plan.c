@@ -37,7 +37,7 @@ static struct {
     unsigned operations; /* counting them took nine tenths of a run */
 } all;
 
-static void add_picture(int which, int i, uint32_t width, uint32_t height, uint32_t channels, bool jpeg) {
+static void add_image(int which, int i, uint32_t width, uint32_t height, uint32_t channels, bool jpeg) {
     mldf_buffer raw = MLDF_BUFFER_INIT;
     size_t bytes = (size_t)width * height * channels;
     if (mldf_buffer_reserve(&raw, bytes, NULL) < 0)
@@ -67,8 +67,8 @@ static void make_samples(void) {
     if (mldf_schema_parse(NULL, schema_text, sizeof schema_text - 1, &all.schema, NULL) < 0)
         abort();
     for (int i = 0; i < SAMPLES; i++) {
-        add_picture(0, i, sizes[i][0], sizes[i][1], 3, i % 2 == 1);
-        add_picture(1, i, sizes[i][0], sizes[i][1], 1, false);
+        add_image(0, i, sizes[i][0], sizes[i][1], 3, i % 2 == 1);
+        add_image(1, i, sizes[i][0], sizes[i][1], 1, false);
         all.tokens[i] = (uint16_t)(i * 11);
     }
     for (int i = 0; i < 16; i++)
@@ -299,7 +299,7 @@ static void run_sample(const struct plan *plan, struct plan_worker *worker, uint
 }
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-/* Large pictures take the fuzzer's time and show nothing that small ones do not: one pipeline in three had some, and they took nearly all of
+/* Large images take the fuzzer's time and show nothing that small ones do not: one pipeline in three had some, and they took nearly all of
  * it. Inputs that are replayed run whatever they cost. */
 enum { SIDE_MOST = 96, ELEMENTS_MOST = 1 << 14 };
 
@@ -310,7 +310,7 @@ static bool is_costly(const struct op *op) {
         varies = varies || op->out.dims[i] < 0;
         elements *= op->out.dims[i] > 0 && elements <= ELEMENTS_MOST ? (uint64_t)op->out.dims[i] : 1;
     }
-    /* A size that follows from the picture's own: what the text asks for is all that is known. */
+    /* A size that follows from the image's own: what the text asks for is all that is known. */
     for (size_t i = 0; op->type->params && op->type->params[i].name && (varies || op->type->flags & OP_AXIS); i++) {
         const struct arg *arg = &op->args[i];
         if (op->type->params[i].kind == PARAM_INT && arg->f > SIDE_MOST)

@@ -1,4 +1,4 @@
-/* What the image targets share. The input's last byte, when there is one, chooses options; the rest is the picture. */
+/* What the image targets share. The input's last byte, when there is one, chooses options; the rest is the image. */
 #ifndef MLDF_FUZZ_IMAGE_COMMON_H
 #define MLDF_FUZZ_IMAGE_COMMON_H
 
@@ -23,7 +23,7 @@ static inline void fuzz_decode(const uint8_t *data, size_t size, const mldf_imag
     free(pixels);
 }
 
-/* Whole, and a region, with what `choice` asks for. Only pictures of this mode, so that a target stays with its codec. */
+/* Whole, and a region, with what `choice` asks for. Only images of this mode, so that a target stays with its codec. */
 static inline void fuzz_image(const uint8_t *data, size_t size, mldf_image_mode mode) {
     mldf_image_info info;
     mldf_error err;

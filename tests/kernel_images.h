@@ -1,4 +1,4 @@
-/* tests/kernel_images.h: random pictures for tests of kernels, and what each instruction set makes of them beside what is right. Pictures stand in
+/* tests/kernel_images.h: random images for tests of kernels, and what each instruction set makes of them beside what is right. Images stand in
  * memory of their own size, so that the sanitizers see what is read or written beside them. */
 #ifndef MLDF_TESTS_KERNEL_IMAGES_H
 #define MLDF_TESTS_KERNEL_IMAGES_H
@@ -8,16 +8,16 @@
 #include "check.h"
 #include "kernel/kernels.h"
 
-static uint64_t pictures_seed; /* to be set from check_seed() */
+static uint64_t images_seed; /* to be set from check_seed() */
 
-CHECK_UNUSED static uint32_t pictures_below(uint32_t limit) {
-    return (uint32_t)check_rand_below(&pictures_seed, limit);
+CHECK_UNUSED static uint32_t images_below(uint32_t limit) {
+    return (uint32_t)check_rand_below(&images_seed, limit);
 }
 
 /* Elements of 1 or 2 bytes, floats (4) or anything of 8 bytes; one in eight is the largest. */
-CHECK_UNUSED static void pictures_fill(void *data, size_t count, size_t element) {
+CHECK_UNUSED static void images_fill(void *data, size_t count, size_t element) {
     for (size_t i = 0; i < count; i++) {
-        uint32_t v = pictures_below(8) == 0 ? 65535 : pictures_below(65536);
+        uint32_t v = images_below(8) == 0 ? 65535 : images_below(65536);
         if (element == 1)
             ((uint8_t *)data)[i] = (uint8_t)v;
         else if (element == 2)
@@ -29,26 +29,26 @@ CHECK_UNUSED static void pictures_fill(void *data, size_t count, size_t element)
     }
 }
 
-struct pictures {
+struct images {
     void *want, *got;
     size_t bytes;
 };
 
-CHECK_UNUSED static bool pictures_begin(struct pictures *p, size_t bytes) {
-    *p = (struct pictures){malloc(bytes), malloc(bytes), bytes};
+CHECK_UNUSED static bool images_begin(struct images *p, size_t bytes) {
+    *p = (struct images){malloc(bytes), malloc(bytes), bytes};
     return p->want && p->got;
 }
 
-CHECK_UNUSED static void pictures_end(struct pictures *p) {
+CHECK_UNUSED static void images_end(struct images *p) {
     free(p->want);
     free(p->got);
 }
 
 /* Writes p->got. */
-typedef void pictures_run(const struct kernels *kernels, void *user);
+typedef void images_run(const struct kernels *kernels, void *user);
 
 /* Every instruction set that this machine has makes p->got equal to p->want. */
-CHECK_UNUSED static void pictures_compare(const struct pictures *p, pictures_run *run, void *user, const char *what) {
+CHECK_UNUSED static void images_compare(const struct images *p, images_run *run, void *user, const char *what) {
     for (int isa = 0; isa < ISA_COUNT; isa++) {
         const struct kernels *k = mldfi_kernels((enum isa)isa);
         if (!k)

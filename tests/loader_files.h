@@ -1,4 +1,4 @@
-/* tests/loader_files.h: small files with pictures, labels and token lists for tests of the loader, and ways to run through an epoch. */
+/* tests/loader_files.h: small files with images, labels and token lists for tests of the loader, and ways to run through an epoch. */
 #ifndef MLDF_TESTS_LOADER_FILES_H
 #define MLDF_TESTS_LOADER_FILES_H
 
@@ -55,13 +55,13 @@ CHECK_UNUSED static mldf_value files_pixels(const uint8_t *pixels, uint32_t widt
 struct files_shape {
     uint64_t samples;
     bool jpeg;          /* else raw pixels */
-    uint32_t width;     /* 0: each picture has its own */
+    uint32_t width;     /* 0: each image has its own */
     bool tokens;        /* a field `tokens`, u16, of 1 to 40 elements */
-    uint64_t bad_every; /* > 0: every so many-th picture is damaged JPEG, beginning with sample bad_every / 2 */
+    uint64_t bad_every; /* > 0: every so many-th image is damaged JPEG, beginning with sample bad_every / 2 */
 };
 
 /* Pixels that follow from the sample's number. */
-CHECK_UNUSED static void files_picture(uint64_t sample, uint32_t width, uint32_t height, uint8_t *pixels) {
+CHECK_UNUSED static void files_image(uint64_t sample, uint32_t width, uint32_t height, uint8_t *pixels) {
     for (uint32_t y = 0; y < height; y++)
         for (uint32_t x = 0; x < width; x++)
             for (uint32_t c = 0; c < 3; c++)
@@ -79,7 +79,7 @@ CHECK_UNUSED static void files_sample(const void *user, uint64_t i, mldf_value *
     uint32_t width = shape->width ? shape->width : 20 + (uint32_t)(i * 13 % 40);
     uint32_t height = shape->width ? shape->width : 18 + (uint32_t)(i * 29 % 42);
     uint64_t count = files_tokens(i);
-    files_picture(i, width, height, pixels);
+    files_image(i, width, height, pixels);
     values[0] = files_pixels(pixels, width, height);
     if (shape->jpeg) {
         mldf_image_pixels p = {pixels, width, height, 3, 8};

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tools/demo.sh MLDF: a tour of the command with data that every Debian machine has: licence and copyright texts with pictures of
+# tools/demo.sh MLDF: a tour of the command with data that every Debian machine has: licence and copyright texts with images of
 # their first pages, and the table of installed packages. Packs, verifies, loads batches for training, prints a table. Works in a
 # temporary folder, asks nothing of the network, checks what it shows.
 set -euo pipefail
@@ -26,7 +26,7 @@ bytes() { stat -c %s "$1"; }
 
 say "The source: $(python3 "$here/demo_data.py" .)"
 
-say "JSON lines and pictures in, one self-describing file out; texts are compressed"
+say "JSON lines and images in, one self-describing file out; texts are compressed"
 run pack first.jsonl -o docs.mldf --schema schema.json --card card.json --compress text=9
 run info docs.mldf
 
@@ -68,7 +68,7 @@ run pack packages.csv -o packages.mldf
 run head -n 3 packages.mldf
 run verify packages.mldf
 
-say "Batches for training: pictures cropped, flipped and normalized; counts as logarithms; texts padded to 512 bytes"
+say "Batches for training: images cropped, flipped and normalized; counts as logarithms; texts padded to 512 bytes"
 cat >train.pipeline <<'END'
 page: random_resized_crop(64) | hflip | normalize(imagenet) | chw(f16)
 letters: cast(f32) | expr("log(x + 1)")

@@ -112,7 +112,7 @@ def make(folder):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             json.dump(value, file, indent=2)
     packages = write_packages(os.path.join(folder, "packages.csv"))
-    print(f"{len(samples)} texts, each with a picture of its first page and letter counts, and a table of {packages} packages")
+    print(f"{len(samples)} texts, each with an image of its first page and letter counts, and a table of {packages} packages")
 
 
 def flip(path):

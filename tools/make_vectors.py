@@ -216,7 +216,7 @@ def image(name, type_id=13, arguments=None, flags=0):
     return Field(name, type_id, arguments, flags | SIZE32, 24)
 
 
-def picture(height, width, channels, mode, data, bits=8, color=0, orientation=1):
+def image(height, width, channels, mode, data, bits=8, color=0, orientation=1):
     """A value of an image field: what its record has behind ptr and size, and the payload."""
     return Raw(struct.pack("<HHBBBBB", height, width, channels, mode, bits, color, orientation) + bytes(3), data)
 
@@ -720,12 +720,12 @@ def valid_files():
 
     fields = [image("any", 13, {"encode": "smart", "icc": "card", "max_resolution": 512, "smart_threshold": 4096}, NULLABLE),
               image("pixels", 10), image("png", 12, None, NULLABLE)]
-    rows = [{"any": picture(2, 3, 3, 0, bytes(range(18))), "pixels": picture(20, 30, 2, 0, constant_bytes("deep", 2400), 16),
-             "png": picture(1, 1, 3, 2, PIXEL, 8, 0, 0)},
-            {"any": picture(1, 1, 3, 2, PIXEL), "pixels": picture(3, 5, 3, 6, constant_bytes("yuv", 15 + 2 * 6)), "png": None},
-            {"any": picture(0, 0, 0, 255, b"GIF89a and more", 8, 0, 0), "pixels": picture(1, 1, 1, 0, b"x", 0, 0, 8), "png": None},
-            {"any": picture(40, 10, 3, 0, constant_bytes("rgb", 1200)), "pixels": picture(0, 0, 0, 0, b"", 0, 0, 0), "png": None},
-            {"any": None, "pixels": picture(32, 32, 1, 0, bytes(1024)), "png": None}]
+    rows = [{"any": image(2, 3, 3, 0, bytes(range(18))), "pixels": image(20, 30, 2, 0, constant_bytes("deep", 2400), 16),
+             "png": image(1, 1, 3, 2, PIXEL, 8, 0, 0)},
+            {"any": image(1, 1, 3, 2, PIXEL), "pixels": image(3, 5, 3, 6, constant_bytes("yuv", 15 + 2 * 6)), "png": None},
+            {"any": image(0, 0, 0, 255, b"GIF89a and more", 8, 0, 0), "pixels": image(1, 1, 1, 0, b"x", 0, 0, 8), "png": None},
+            {"any": image(40, 10, 3, 0, constant_bytes("rgb", 1200)), "pixels": image(0, 0, 0, 0, b"", 0, 0, 0), "png": None},
+            {"any": None, "pixels": image(32, 32, 1, 0, bytes(1024)), "png": None}]
     yield "images", Writer(fields, [rows]), None, {}
 
     fields = [blob("b", PREFIX), ndarray("a", "<f4", [512], PREFIX), text("t", PREFIX | NULLABLE), blob("raw")]

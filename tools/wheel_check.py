@@ -32,7 +32,7 @@ def import_seconds():
 
 
 def tiff(pixels, compression, data, photometric=2):
-    """A TIFF file of one strip; pictures of 8 bits and three channels."""
+    """A TIFF file of one strip; images of 8 bits and three channels."""
     height, width, _ = pixels.shape
     tags = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, 3, 8), (259, 3, 1, compression), (262, 3, 1, photometric),
             (273, 4, 1, 8), (277, 3, 1, 3), (278, 3, 1, height), (279, 4, 1, len(data))]
@@ -43,22 +43,22 @@ def tiff(pixels, compression, data, photometric=2):
             struct.pack("<I", 0) + struct.pack("<3H", 8, 8, 8))
 
 
-def read_pictures(features):
+def read_images(features):
     """WebP and TIFF are read, and a compression that the wheel leaves out is refused in words."""
     if "webp" in features:
         want = [[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [9, 99, 199]]]
         assert mldf.images.decode(base64.b64decode(WEBP)).tolist() == want
     if "tiff" not in features:
         return
-    picture = (np.arange(16 * 16 * 3) * 5 % 251).astype(np.uint8).reshape(16, 16, 3)
-    for compression, data in ((1, picture.tobytes()), (8, zlib.compress(picture.tobytes()))):
-        got = mldf.images.decode(tiff(picture, compression, data))
-        assert np.array_equal(got, picture), f"TIFF compression {compression}"
+    image = (np.arange(16 * 16 * 3) * 5 % 251).astype(np.uint8).reshape(16, 16, 3)
+    for compression, data in ((1, image.tobytes()), (8, zlib.compress(image.tobytes()))):
+        got = mldf.images.decode(tiff(image, compression, data))
+        assert np.array_equal(got, image), f"TIFF compression {compression}"
     flat = np.full((16, 16, 3), 90, np.uint8)
     got = mldf.images.decode(tiff(flat, 7, mldf.images.encode(flat, "jpeg", subsampling=444), photometric=6))
     assert abs(got.astype(int) - 90).max() <= 2, "JPEG in TIFF"
     try:
-        mldf.images.decode(tiff(picture, 34661, picture.tobytes()))
+        mldf.images.decode(tiff(image, 34661, image.tobytes()))
     except mldf.Error:
         return
     raise AssertionError("JBIG was read: GPL code is inside")
@@ -79,14 +79,14 @@ def look_at(extension):
 
 def use(folder):
     """Every codec once, and the loader."""
-    picture = (np.arange(48 * 64 * 3) % 251).astype(np.uint8).reshape(48, 64, 3)
+    image = (np.arange(48 * 64 * 3) % 251).astype(np.uint8).reshape(48, 64, 3)
     fields = {"image": mldf.Image(), "text": mldf.Text(compress=3), "x": mldf.NDArray("float32", (None, 2)), "label": mldf.Int()}
     path = folder / "a.mldf"
     with mldf.Writer(path, fields, passphrase="secret" if "sodium" in mldf.features else None) as w:
         for i, form in enumerate(("jpeg", "png")):
-            w.append({"image": mldf.images.encode(picture, form), "text": "word " * 100, "x": [[1, 2]], "label": i}, key=f"k{i}")
+            w.append({"image": mldf.images.encode(image, form), "text": "word " * 100, "x": [[1, 2]], "label": i}, key=f"k{i}")
     ds = mldf.open(path, passphrase="secret" if "sodium" in mldf.features else None)
-    assert np.array_equal(ds[1].image, picture) and ds[0].image.shape == picture.shape
+    assert np.array_equal(ds[1].image, image) and ds[0].image.shape == image.shape
     assert ds[1].text == "word " * 100 and ds[0].x.tolist() == [[1, 2]] and ds.keys.index("k1") == 1
     assert ds.column("label").tolist() == [0, 1]
     mldf.write(folder / "plain.mldf", ds, decrypt=True)
@@ -118,7 +118,7 @@ def main(wanted_features):
     assert not missing, f"the wheel lacks {missing}; it has {mldf.features}"
     look_at(extension)
     before = foreign_libraries()
-    read_pictures(mldf.features)
+    read_images(mldf.features)
     with tempfile.TemporaryDirectory() as folder:
         use(pathlib.Path(folder))
     wanted = subprocess.run(["ldd", str(extension)], capture_output=True, text=True, check=True).stdout

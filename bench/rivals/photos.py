@@ -18,8 +18,8 @@ def sources():
         found += [p for p in sorted(pathlib.Path(folder).rglob("*.jpg")) if p.is_file() and not p.is_symlink()]
     large = []
     for path in found:
-        with Image.open(path) as picture:
-            if min(picture.size) >= 1000 and picture.mode == "RGB":
+        with Image.open(path) as image:
+            if min(image.size) >= 1000 and image.mode == "RGB":
                 large.append(path)
     if len(large) < 5:
         sys.exit("photos.py: too few wallpapers; apt-get install plasma-workspace-wallpapers gnome-backgrounds")
@@ -33,17 +33,17 @@ def main(folder, count):
     per_source = -(-count // len(paths))
     number = 0
     for path in paths:
-        with Image.open(path) as picture:
-            picture.load()
+        with Image.open(path) as image:
+            image.load()
             for _ in range(per_source):
                 if number == count:
                     return
                 width, height = (500, 375) if chance.random() < 0.7 else (375, 500)
                 # The wallpapers are sharper than what people photograph: half the crops are taken at a reduced size.
-                reduce = chance.choice((1, 2)) if min(picture.size) >= 2 * 520 else 1
-                x = chance.randrange(picture.width - width * reduce + 1)
-                y = chance.randrange(picture.height - height * reduce + 1)
-                crop = picture.crop((x, y, x + width * reduce, y + height * reduce))
+                reduce = chance.choice((1, 2)) if min(image.size) >= 2 * 520 else 1
+                x = chance.randrange(image.width - width * reduce + 1)
+                y = chance.randrange(image.height - height * reduce + 1)
+                crop = image.crop((x, y, x + width * reduce, y + height * reduce))
                 if reduce > 1:
                     crop = crop.resize((width, height), Image.Resampling.LANCZOS)
                 target = folder / f"class{number % CLASSES}" / f"{number:06d}.jpg"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""make_photos.py SOURCE OUT [COUNT]: a small dataset of pictures in two classes, cut from those of SOURCE.
+"""make_photos.py SOURCE OUT [COUNT]: a small dataset of images in two classes, cut from those of SOURCE.
 
-SOURCE is a folder of photos, or any file that mldf opens (.mldf, .beton, .tbl, .tar). Each picture gives crops with a shade from
+SOURCE is a folder of photos, or any file that mldf opens (.mldf, .beton, .tbl, .tar). Each image gives crops with a shade from
 top to bottom; class 1 is upside down. So there is something to learn, and nothing to download.
 """
 
@@ -13,8 +13,8 @@ import mldf
 import numpy as np
 
 
-def pictures(source):
-    """All pictures of the source, as arrays (height, width, 3)."""
+def images(source):
+    """All images of the source, as arrays (height, width, 3)."""
     if os.path.isdir(source):
         for path in sorted(pathlib.Path(source).rglob("*")):
             if path.suffix.lower() in (".jpg", ".jpeg", ".png"):
@@ -27,18 +27,18 @@ def pictures(source):
 
 
 def crops(source, count, size=40):
-    """(picture, label), `count` of them."""
+    """(image, label), `count` of them."""
     rng = np.random.default_rng(0)
-    photos = [p for p in pictures(source) if min(p.shape[:2]) > size]
+    photos = [p for p in images(source) if min(p.shape[:2]) > size]
     if not photos:
-        sys.exit(f"{source}: no pictures of more than {size} x {size} pixels")
+        sys.exit(f"{source}: no images of more than {size} x {size} pixels")
     shade = np.linspace(60, -60, size, dtype=np.int16)[:, None, None]  # as the sky gives
     for i in range(count):
         photo = photos[i % len(photos)]
         y, x = (int(rng.integers(0, n - size)) for n in photo.shape[:2])
-        picture = np.clip(photo[y : y + size, x : x + size].astype(np.int16) + shade, 0, 255).astype(np.uint8)
+        image = np.clip(photo[y : y + size, x : x + size].astype(np.int16) + shade, 0, 255).astype(np.uint8)
         label = int(rng.integers(0, 2))
-        yield (picture[::-1].copy() if label else picture), label
+        yield (image[::-1].copy() if label else image), label
 
 
 if __name__ == "__main__":

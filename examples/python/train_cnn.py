@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""train_cnn.py FILE: a small CNN on the pictures of FILE, end to end: loading, augmenting, training, testing.
+"""train_cnn.py FILE: a small CNN on the images of FILE, end to end: loading, augmenting, training, testing.
 
     python make_photos.py photos/ small.mldf && python train_cnn.py small.mldf
 """
@@ -12,7 +12,7 @@ from torch import nn
 
 
 def network():
-    """Four layers for pictures of 32 x 32."""
+    """Four layers for images of 32 x 32."""
     return nn.Sequential(
         nn.Conv2d(3, 16, 3, 2, 1),
         nn.ReLU(),
@@ -24,7 +24,7 @@ def network():
 
 
 def accuracy(model, loader):
-    """Share of the pictures that the network gets right."""
+    """Share of the images that the network gets right."""
     model.eval()
     right = total = 0
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-/* mldf/image.h: pictures: what a file's bytes say they are, decoding into the caller's memory, encoding, resizing.
+/* mldf/image.h: images: what a file's bytes say they are, decoding into the caller's memory, encoding, resizing.
  *
  * Decoding has three steps, so that nothing is allocated on the way: ask for the shape, provide the memory, decode.
  *
@@ -11,8 +11,8 @@
  *         mldf_status st = mldf_image_decode(NULL, data, bytes, &o, pixels, shape.bytes, &err);
  *     }
  *
- * Bytes are never trusted: sizes meet the limits of the options before memory is touched, and a truncated or damaged picture is an
- * error unless the options tolerate it. Errors count their offset from the picture's first byte.
+ * Bytes are never trusted: sizes meet the limits of the options before memory is touched, and a truncated or damaged image is an
+ * error unless the options tolerate it. Errors count their offset from the image's first byte.
  *
  * Formats: JPEG (8 bit; baseline, progressive), PNG, WebP, BMP, TIFF. Of an animated or multi-page file the first frame is
  * taken; mldf_image_info.frames says so. WebP and TIFF may be missing from a build: MLDF_E_UNSUPPORTED.
@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* How a picture's bytes are stored: the `mode` of an image record in a file. */
+/* How an image's bytes are stored: the `mode` of an image record in a file. */
 typedef enum mldf_image_mode {
     MLDF_IMAGE_MODE_RAW = 0, /* height x width x channels, u8 or u16 */
     MLDF_IMAGE_MODE_JPEG = 1,
@@ -67,7 +67,7 @@ typedef struct mldf_image_info {
  * it recognises: GIF, HEIC ...). MLDF_E_TRUNCATED, MLDF_E_CORRUPT: with the place. */
 MLDF_API mldf_status mldf_image_probe(const void *data, size_t bytes, mldf_image_info *out, mldf_error *err);
 
-/* The colour profile (ICC) of a picture file, joined and inflated, appended to out. MLDF_END: there is none, or a damaged one. */
+/* The colour profile (ICC) of an image file, joined and inflated, appended to out. MLDF_END: there is none, or a damaged one. */
 MLDF_API mldf_status mldf_image_icc(const void *data, size_t bytes, mldf_buffer *out, mldf_error *err);
 
 /* ---- Decoding ---------------------------------------------------------------------------------------------------- */
@@ -77,13 +77,13 @@ typedef struct mldf_image_options {
     int channels; /* 0: as stored, CMYK as RGB; 1: gray; 3: RGB, alpha dropped; 4: RGB + alpha, opaque where there was none */
     int bits;    /* 0: as stored; 8: the upper byte of 16; 16: v * 257 of 8 */
     int scale;   /* 1; JPEG also 2, 4, 8: sides of 1/scale, rounded up, by the DCT */
-    bool region; /* decode only [x, x + width) x [y, y + height), in pixels of the scaled and oriented picture */
+    bool region; /* decode only [x, x + width) x [y, y + height), in pixels of the scaled and oriented image */
     uint32_t x, y, width, height;
     bool orient;         /* turn and mirror as the EXIF orientation says */
     uint8_t orientation; /* with orient: 1 to 8 to use this one; 0: the file's own */
     bool fast_dct;       /* JPEG: the fast integer DCT, a level or two off */
     bool tolerant;       /* damaged or truncated entropy-coded data gives what can be had instead of an error */
-    uint64_t max_pixels; /* of the whole picture: MLDF_E_LIMIT above. 0: 2^28 */
+    uint64_t max_pixels; /* of the whole image: MLDF_E_LIMIT above. 0: 2^28 */
     uint64_t max_bytes;  /* decoded, and of any memory a codec asks for. 0: 2^31 */
     uint64_t max_chunk;  /* of one PNG chunk besides the pixels. 0: 2^26 */
     uint32_t max_scans;  /* of a progressive JPEG. 0: 100 */

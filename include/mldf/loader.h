@@ -192,7 +192,7 @@ typedef struct mldf_step_time {
 } mldf_step_time;
 typedef struct mldf_loader_stats {
     uint64_t samples, batches, bad_samples;
-    uint64_t bytes_read;               /* of values as they come from the file: pictures not decoded, zstd undone */
+    uint64_t bytes_read;               /* of values as they come from the file: images not decoded, zstd undone */
     double seconds;                    /* since the first next, without the time between epochs */
     double wait_consumer, wait_loader; /* threads waiting for the user to take batches; the user waiting in next */
     int threads;

@@ -1,5 +1,5 @@
 /* mldf/mldf.h: all of libmldf's public interface. Read base.h for the conventions, then schema.h, writer.h and reader.h,
- * then tool.h for operations on whole files; image.h has the pictures. */
+ * then tool.h for operations on whole files; image.h has the images. */
 #ifndef MLDF_MLDF_H
 #define MLDF_MLDF_H
 

@@ -100,9 +100,9 @@ typedef enum mldf_source_format {
     MLDF_SOURCE_FOLDER /* never needs to be said */
 } mldf_source_format;
 
-/* What the sub-folders of a folder of pictures mean. */
+/* What the sub-folders of a folder of images mean. */
 typedef enum mldf_layout {
-    MLDF_LAYOUT_AUTO = 0, /* pictures directly in the folder: flat; only in sub-folders: classes */
+    MLDF_LAYOUT_AUTO = 0, /* images directly in the folder: flat; only in sub-folders: classes */
     MLDF_LAYOUT_FLAT,     /* nothing */
     MLDF_LAYOUT_CLASSES   /* the first part of a path names the class */
 } mldf_layout;
@@ -127,7 +127,7 @@ typedef struct mldf_pack_options {
     size_t file_column_count;
     const char *file_root; /* where the paths in tables begin; NULL: each table's own folder */
     bool allow_outside;    /* paths in tables may leave that root */
-    mldf_skip_fn warn;     /* a picture that is packed, though something about it is odd */
+    mldf_skip_fn warn;     /* an image that is packed, though something about it is odd */
     void *warn_user;
     mldf_skip_fn left_out; /* a file of a folder that is no sample by its name or kind */
     void *left_out_user;
@@ -144,7 +144,7 @@ typedef struct mldf_pack_result {
 } mldf_pack_result;
 /* Into one new file; "-" as out streams to standard output. The sources are all of one kind:
  *   - CSV, TSV and JSON-lines files, "-" for standard input: a sample for each row;
- *   - folders of pictures: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
+ *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
  *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere;
  *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
  * A file of another kind among the sources is MLDF_E_ARGUMENT. */
@@ -174,7 +174,7 @@ typedef struct mldf_convert_options {
     bool lz4;                 /* TBL version 2: compress the samples that get smaller */
     uint64_t dataset_version; /* TBL version 1; MLDF_NONE: as the source's card says, else 0 */
     uint64_t created;         /* the same: seconds since 1970 */
-    mldf_skip_fn skip;        /* with drop_fields: a sample without a picture has no place in a TBL file */
+    mldf_skip_fn skip;        /* with drop_fields: a sample without an image has no place in a TBL file */
     void *skip_user;
     bool
         skip_bad_samples; /* leave out samples that cannot be read or that the format cannot hold, and report them through skip */
@@ -189,7 +189,7 @@ typedef struct mldf_convert_options {
 
 /* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar
  * archives may lack some. A source may be a pattern ("data-{000..009}.tar") or "-", standard input; out may be "-" for MLDF and tar.
- * What the format cannot hold is refused: nulls in .beton, a second picture in TBL ... docs/guides/interop.md has the rules; so are options
+ * What the format cannot hold is refused: nulls in .beton, a second image in TBL ... docs/guides/interop.md has the rules; so are options
  * that it has no place for: a secret, a card, compressed fields in other files than MLDF's. The bytes that
  * are written, the list of skipped samples and the error, which is that of the first bad sample, are the same for any number of threads. */
 MLDF_API mldf_status mldf_convert(const char *const *sources, size_t source_count, const char *out,
@@ -386,7 +386,7 @@ typedef struct mldf_extract_options {
 } mldf_extract_options;
 #define MLDF_EXTRACT_OPTIONS_INIT \
     { sizeof(mldf_extract_options), false, 0, 0, 0, 0 }
-/* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; pictures
+/* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; images
  * .jpg, .png, .webp, .bmp, .tif, where the key does not end so already (raw pixels and YUV become PNG); and
  * manifest.jsonl with one line for each sample: key, numbers, structs, and the names of its files; bytes in a struct that are not UTF-8
  * are {"hex":"ff80"}, as pack reads them too, and a key that is not UTF-8 is refused. Two fields with the same ending are

@@ -10,7 +10,7 @@
  *     py_reader.c   files, their description     py_access.c  samples      py_value.c  a value -> a Python object
  *     py_writer.c   writing                      py_feed.c    a Python object -> a value
  *     loader*.c  batches                      py_batch.c   a batch -> arrays    py_order.c  orders   py_operation.c, py_own.c  operations
- *     py_options.c  dicts -> option structs      tool*.c   whole-file operations     py_image.c  pictures
+ *     py_options.c  dicts -> option structs      tool*.c   whole-file operations     py_image.c  images
  *
  * The limited API of Python 3.11 (buffers came in then), so one binary serves every later version. NumPy is called,
  * never compiled against: its arrays look at our memory through the buffer protocol. */

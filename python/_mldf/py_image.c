@@ -1,4 +1,4 @@
-/* Pictures without a file: what bytes say they are, decoding, encoding, resizing. The work runs without the GIL. */
+/* Images without a file: what bytes say they are, decoding, encoding, resizing. The work runs without the GIL. */
 #include "py_extension.h"
 
 /* probe_image(data): a dict */

@@ -1,4 +1,4 @@
-/* From a value of the library to a Python object, in two steps: cell_load finds it, decodes pictures and copies what
+/* From a value of the library to a Python object, in two steps: cell_load finds it, decodes images and copies what
  * must not point into the file, all without the interpreter; cell_object makes the object. A plan says how, field by
  * field. */
 #include "py_extension.h"
@@ -15,7 +15,7 @@ static bool lies_in(const mldf_buffer *buffer, const void *data) {
     return base && at >= base && at - base < buffer->capacity;
 }
 
-/* Pixels in a buffer of their own in place of a picture file's bytes. */
+/* Pixels in a buffer of their own in place of an image file's bytes. */
 static mldf_status decode_image(const struct plan *plan, struct workspace *workspace, struct cell *cell,
                                 mldf_error *err) {
     mldf_image_info info;
@@ -74,7 +74,7 @@ static mldf_status place(const mldf_reader *reader, const struct slot *slot, uin
                       field->name, message);
         err->sample = sample;
         PyOS_snprintf(err->field, sizeof err->field, "%s", field->name);
-        err->offset = MLDF_NONE; /* it counts from the picture's first byte */
+        err->offset = MLDF_NONE; /* it counts from the image's first byte */
     }
     return status;
 }

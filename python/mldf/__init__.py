@@ -15,7 +15,7 @@ Reading: :func:`open` and :class:`Dataset`. Writing: :class:`Writer` and :func:`
 :class:`Int`, :class:`Float`, :class:`Bytes`, :class:`Text`, :class:`Json`, :class:`NDArray`, :class:`Struct`,
 :class:`Image` and your own (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`, :func:`merge`,
 :func:`split` and the rest of what the command
-``mldf`` does. What can go wrong: :mod:`mldf.errors`. Pictures alone: :mod:`mldf.images`. NumPy is all that is needed;
+``mldf`` does. What can go wrong: :mod:`mldf.errors`. Images alone: :mod:`mldf.images`. NumPy is all that is needed;
 PyTorch and Pillow are used when their objects are given.
 """
 

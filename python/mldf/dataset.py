@@ -78,9 +78,9 @@ def open(
     ``{000..009}``.
 
     fields      these alone, in this order; of several files only these need to be alike
-    decode      pictures as NumPy arrays (height, width, channels); False: as the bytes of their files
-    channels    of decoded pictures: 1 gray, 3 RGB, 4 RGB + alpha; None: as stored
-    orient      turn pictures as their EXIF orientation says
+    decode      images as NumPy arrays (height, width, channels); False: as the bytes of their files
+    channels    of decoded images: 1 gray, 3 RGB, 4 RGB + alpha; None: as stored
+    orient      turn images as their EXIF orientation says
     verify      check the checksums of all that is read
     backend     "map": views of the mapped file; "read": copies by positional reads, for files that others may cut short
     key, passphrase   of encrypted files
@@ -104,7 +104,7 @@ def open(
     for name in names:
         if os.path.isdir(name):
             raise IoError(
-                f"{name} is a folder, not a file: mldf.pack makes a dataset of pictures; a glob opens files in it"
+                f"{name} is a folder, not a file: mldf.pack makes a dataset of images; a glob opens files in it"
             )
     files = Files([os.path.abspath(p) for p in names], options, fields)
     return Dataset(View(files, fields, decode, channels, orient), None)
@@ -123,7 +123,7 @@ class Dataset(Subsets, Sequence[Sample]):
     ``ds["label"]``       the same as ``ds.column("label")``
 
     Numbers, texts and JSON come as Python objects, bytes as bytes, arrays as NumPy arrays, structs as NumPy records,
-    pictures as arrays (height, width, channels), nulls as None. An array that is stored raw is a read-only view of
+    images as arrays (height, width, channels), nulls as None. An array that is stored raw is a read-only view of
     the mapped file: no copy, valid for as long as it is kept, also after ``close``. ``__getitems__``, which torch's
     DataLoader calls, gives copies that may be written, since torch has no read-only tensors.
     """

@@ -206,14 +206,14 @@ class Struct(Field):
 
 @dataclass(frozen=True)
 class Image(Field):
-    """A picture. By default a file's bytes are kept as they are, and arrays are stored raw.
+    """An image. By default a file's bytes are kept as they are, and arrays are stored raw.
 
     encode                "keep", "jpeg", "raw", "yuv420", "smart" or "proportion"
     quality               of JPEG, 1 to 100
     subsampling           of JPEG: "420", "422" or "444"
-    smart_threshold       of "smart": pictures of at most so many bytes of pixels are stored raw, others as JPEG
-    compress_probability  of "proportion": the share of pictures that become JPEG
-    max_resolution        the longer side is at most this; larger pictures are made smaller
+    smart_threshold       of "smart": images of at most so many bytes of pixels are stored raw, others as JPEG
+    compress_probability  of "proportion": the share of images that become JPEG
+    max_resolution        the longer side is at most this; larger images are made smaller
     min_resolution        the shorter side is at most this; with both, the smaller result counts
     orientation           "record" EXIF's, or "apply" it to the pixels
     icc                   "keep", "card" or "drop": what becomes of colour profiles
@@ -248,7 +248,7 @@ class Image(Field):
 
 
 IMAGE_ARGUMENTS = tuple(name for name in Image.__annotations__ if name not in ("type_name", "stored"))
-"""How pictures are stored: what :class:`Image` takes, and pack's image=."""
+"""How images are stored: what :class:`Image` takes, and pack's image=."""
 
 
 # ---- user-defined fields ----

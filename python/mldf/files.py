@@ -45,7 +45,7 @@ class Files:
 
 
 def _family(field: FieldInfo) -> tuple[Any, ...]:
-    """What must be equal for two files to be one dataset: how pictures were encoded does not matter."""
+    """What must be equal for two files to be one dataset: how images were encoded does not matter."""
     return ("image",) if field.is_image else (field.type_id, json.dumps(field.arguments, sort_keys=True))
 
 

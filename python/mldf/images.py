@@ -1,4 +1,4 @@
-"""Pictures without a dataset: what a file's bytes say, decoding, encoding, resizing. All of it runs without the GIL.
+"""Images without a dataset: what a file's bytes say, decoding, encoding, resizing. All of it runs without the GIL.
 
 >>> import numpy as np
 >>> png = encode(np.zeros((2, 3, 3), np.uint8), "png")
@@ -7,9 +7,9 @@
 >>> resize(decode(png), 6, 4).shape
 (4, 6, 3)
 
-data           the bytes of a picture file: JPEG, PNG, WebP, BMP, TIFF as far as this build has them
+data           the bytes of an image file: JPEG, PNG, WebP, BMP, TIFF as far as this build has them
 pixels         an array (height, width, channels) of uint8; PNG: also uint16
-orient         turn the picture as its EXIF orientation says
+orient         turn the image as its EXIF orientation says
 format         "jpeg" or "png"
 quality        of JPEG, 1 to 100
 subsampling    of JPEG: 420, 422 or 444
@@ -41,7 +41,7 @@ def _bytes(data: Any) -> Any:
     try:
         view = memoryview(data)
     except TypeError:
-        raise WrongTypeError(f"a picture file's bytes are needed, not a {type(data).__name__}") from None
+        raise WrongTypeError(f"an image file's bytes are needed, not a {type(data).__name__}") from None
     return view if view.c_contiguous else view.tobytes()
 
 
@@ -57,7 +57,7 @@ def _pixels(pixels: Any) -> npt.NDArray[Any]:
 
 
 def probe(data: Any) -> dict[str, Any]:
-    """What the bytes of a picture file say of it, nothing decoded: format, width, height, channels, bits,
+    """What the bytes of an image file say of it, nothing decoded: format, width, height, channels, bits,
     orientation, frames ...
     """
     return _mldf.probe_image(_bytes(data))
@@ -75,11 +75,11 @@ def decode(
     fast_dct: bool = False,
     max_pixels: int | None = None,
 ) -> npt.NDArray[Any]:
-    """The pixels of a picture file's bytes: (height, width, channels), uint8 or uint16.
+    """The pixels of an image file's bytes: (height, width, channels), uint8 or uint16.
 
     channels: 1 gray, 3 RGB, 4 RGB + alpha, None as stored. bits: 8 or 16, None as stored. scale: 2, 4 or 8 makes a
     JPEG's half, quarter or eighth. region: (x, y, width, height) of the result. tolerant: damaged files give what can
-    be had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger pictures are refused (2**28).
+    be had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger images are refused (2**28).
     """
     if region is not None:
         numbers = tuple(region) if hasattr(region, "__iter__") else ()
@@ -131,7 +131,7 @@ def encode(
 
 
 def icc(data: Any) -> bytes | None:
-    """The colour profile in a picture file's bytes, or None.
+    """The colour profile in an image file's bytes, or None.
 
     >>> import mldf, numpy as np
     >>> mldf.images.icc(mldf.images.encode(np.zeros((2, 2, 3), np.uint8))) is None

@@ -156,7 +156,7 @@ class Outputs:
             if name in LOADERS_OWN:
                 if not self._wants[LOADERS_OWN.index(name)]:
                     self._complain(name, [])
-            elif name in schema and schema[name].is_image:  # pictures of one size need no more; of others, C complains
+            elif name in schema and schema[name].is_image:  # images of one size need no more; of others, C complains
                 self._check_decode(name)
                 found.statements.append(f"{quoted(name)}: decode")
             elif name in schema and schema[name].custom is not None:
@@ -211,7 +211,7 @@ class Outputs:
     def _check_decode(self, name: str) -> None:
         if not self._dataset._view.decode:
             raise ArgumentError(
-                f"field {name!r}: the dataset was opened with decode=False, and files of pictures make no batch; "
+                f"field {name!r}: the dataset was opened with decode=False, and files of images make no batch; "
                 f"say what is to be done with them: {{{name!r}: [mldf.Decode(), ...]}}"
             )
 

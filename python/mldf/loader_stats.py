@@ -29,7 +29,7 @@ class LoaderStats:
     bad_samples: int
     """That could not be decoded."""
     bytes_read: int
-    """Of the samples' values before pictures are decoded; of compressed fields, after decompression."""
+    """Of the samples' values before images are decoded; of compressed fields, after decompression."""
     seconds: float
     """Since the first batch was asked for, without the time between epochs."""
     wait_loader: float

@@ -35,7 +35,7 @@ def table(head: list[str], body: list[list[str]]) -> str:
 
 
 def dataset_html(dataset: Dataset, title: str, closed: bool) -> str:
-    """The fields, and the first samples with small pictures."""
+    """The fields, and the first samples with small images."""
     schema = list(dataset.schema.items())
     shown = schema[:FIELDS]
     more = ["…"] * (len(schema) > FIELDS)
@@ -48,17 +48,17 @@ def dataset_html(dataset: Dataset, title: str, closed: bool) -> str:
 
 
 def value_html(dataset: Dataset, i: int, name: str) -> str:
-    """One value: a thumbnail of a picture, else a few characters."""
+    """One value: a thumbnail of an image, else a few characters."""
     try:
         if dataset.schema[name].is_image:
-            return picture_html(dataset, i, name)
+            return image_html(dataset, i, name)
         return f"<code>{escape(brief(dataset[i, name]))}</code>"
     except Exception as error:  # of a user's own field, too
         return f"<i>{escape(type(error).__name__)}: {escape(str(error)[:80])}</i>"
 
 
-def picture_html(dataset: Dataset, i: int, name: str) -> str:
-    """A thumbnail and the picture's size."""
+def image_html(dataset: Dataset, i: int, name: str) -> str:
+    """A thumbnail and the image's size."""
     data = dataset.raw(i, name)
     if data is None:
         return "<code>None</code>"

@@ -76,7 +76,7 @@ __all__ = [
 
 
 class Affine(Operation):
-    """Turns, moves, scales and shears the picture at random.
+    """Turns, moves, scales and shears the image at random.
 
     degrees    with the clock: x: from -x to x; [a, b]: from a to b
     translate  greatest shift, as a share of [width, height]; whole pixels
@@ -84,7 +84,7 @@ class Affine(Operation):
     shear      degrees: x: along x from -x to x; [a, b]: along x from a to b; [a, b, c, d]: and along y from c to d
     filter     between pixels; masks always take the nearest (nearest, bilinear)
     center     what stays in its place: [x, y] in pixels, or (middle)
-    fill       what lies outside the picture: a number, or one for each channel
+    fill       what lies outside the image: a number, or one for each channel
     mask_fill  the same for masks: their class of what was not there
     """
 
@@ -130,7 +130,7 @@ class AutoContrast(Operation):
 class Brightness(Operation):
     """Every colour times a factor.
 
-    factor  0 is black, 1 the picture itself, 2 twice as bright
+    factor  0 is black, 1 the image itself, 2 twice as bright
     """
 
     name: ClassVar[str] = "brightness"
@@ -141,7 +141,7 @@ class Brightness(Operation):
 
 
 class CHW(Operation):
-    """A picture as channels x height x width.
+    """An image as channels x height x width.
 
     dtype  also cast to this type; same: keep it
     """
@@ -168,9 +168,9 @@ class Cast(Operation):
 
 
 class CenterCrop(Operation):
-    """The middle of the picture.
+    """The middle of the image.
 
-    size       n x n, or [h, w]; a smaller picture is padded with `fill`
+    size       n x n, or [h, w]; a smaller image is padded with `fill`
     fill       of the padding: a number, or one for each channel
     mask_fill  the same for masks: their class of what was not there
     """
@@ -247,9 +247,9 @@ class Concat(Operation):
 
 
 class Contrast(Operation):
-    """Blends with the picture's mean gray.
+    """Blends with the image's mean gray.
 
-    factor  0 is the picture's mean gray, 1 the picture itself
+    factor  0 is the image's mean gray, 1 the image itself
     """
 
     name: ClassVar[str] = "contrast"
@@ -260,7 +260,7 @@ class Contrast(Operation):
 
 
 class CutMix(Operation):
-    """A box of the partner's picture (and mask) in the sample's; labels are mixed by what the box leaves.
+    """A box of the partner's image (and mask) in the sample's; labels are mixed by what the box leaves.
 
     alpha   lambda is drawn from Beta(alpha, alpha); above 0
     labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
@@ -282,7 +282,7 @@ class CutMix(Operation):
 class Cutout(Operation):
     """Paints a square at a random place.
 
-    size  side of the square, pixels; at most the picture's
+    size  side of the square, pixels; at most the image's
     fill  its colour: a number, or one for each channel
     """
 
@@ -294,7 +294,7 @@ class Cutout(Operation):
 
 
 class Decode(Operation):
-    """A stored picture becomes pixels.
+    """A stored image becomes pixels.
 
     exact     never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize
     channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3; None: as the dataset was opened
@@ -342,7 +342,7 @@ class Erasing(Operation):
     """Paints a rectangle of random size at a random place, with a probability.
 
     p      probability
-    scale  share of the picture's area, between these
+    scale  share of the image's area, between these
     ratio  height / width, between these
     value  a number, or one for each channel; random: noise, normal for f32, all values alike for integers (random)
     """
@@ -364,7 +364,7 @@ class Erasing(Operation):
 class Expr(Operation):
     """An arithmetic expression over each element, in f32: expr("clamp(x * 2 - 1, 0, 1)").
 
-    text  over x, the element, and c, a picture's channel: + - * / < <= == && || ! ?: if min max clamp abs sqrt
+    text  over x, the element, and c, an image's channel: + - * / < <= == && || ! ?: if min max clamp abs sqrt
           floor ceil round exp log log2 log10 sin cos tan tanh pow atan2 pi
     p     numbers that the text calls p0, p1 ...
     """
@@ -380,7 +380,7 @@ class Fill(Operation):
     """A constant for nulls; steps in front of it are left out for them, those behind it see the constant.
 
     value  every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel
-           of a picture, or a word (nan)
+           of an image, or a word (nan)
     valid  one more output NAME_valid: false where the value was null
     """
 
@@ -459,7 +459,7 @@ class Grayscale(Operation):
 
 
 class HWC(Operation):
-    """A picture as height x width x channels, which it is unless chw stands before.
+    """An image as height x width x channels, which it is unless chw stands before.
 
     dtype  also cast to this type; same: keep it
     """
@@ -535,7 +535,7 @@ class LabelSmoothing(Operation):
 
 
 class MixUp(Operation):
-    """Lambda of a sample and 1 - lambda of its partner, pictures and labels alike.
+    """Lambda of a sample and 1 - lambda of its partner, images and labels alike.
 
     alpha   lambda is drawn from Beta(alpha, alpha); above 0
     labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
@@ -589,14 +589,14 @@ class OneHot(Operation):
 
 
 class Pad(Operation):
-    """A batch of values of different lengths as one array, filled up at their ends (pictures of different sizes: at
+    """A batch of values of different lengths as one array, filled up at their ends (images of different sizes: at
     the right and below, so that boxes and points stay right); last step of an output.
 
     length    what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the
-              batch. Pictures: n for both sides, or [h, w]
+              batch. Images: n for both sides, or [h, w]
     value     what is filled in
     mask      one more output NAME_mask: true where there is data
-    multiple  the longest of the batch is rounded up to a multiple of this; of pictures, both sides
+    multiple  the longest of the batch is rounded up to a multiple of this; of images, both sides
     """
 
     name: ClassVar[str] = "pad"
@@ -612,12 +612,12 @@ class Pad(Operation):
 
 
 class Perspective(Operation):
-    """Looks at the picture from a random side, with a probability.
+    """Looks at the image from a random side, with a probability.
 
     distortion_scale  how far corners move inwards, as a share of half the sides
     p                 probability
     filter            between pixels; masks always take the nearest (nearest, bilinear)
-    fill              what lies outside the picture: a number, or one for each channel
+    fill              what lies outside the image: a number, or one for each channel
     mask_fill         the same for masks: their class of what was not there
     """
 
@@ -642,14 +642,14 @@ class Perspective(Operation):
 
 
 class Poison(Operation):
-    """Blends a rectangle of one colour into the pictures of certain samples.
+    """Blends a rectangle of one colour into the images of certain samples.
 
     indices  the samples that are marked, by their index in the dataset
     size     of the rectangle: n x n, or [h, w]; cut at the sides
     color    a number, or one for each channel
     x        pixels from the left to the rectangle
     y        pixels from the top to the rectangle
-    alpha    picture * (1 - alpha) + color * alpha; integers to the nearest
+    alpha    image * (1 - alpha) + color * alpha; integers to the nearest
     clamp    the result is held between these two; otherwise integers in their type's range, floats not at all
     """
 
@@ -700,7 +700,7 @@ class RandAugment(Operation):
     magnitude      how strong they are: 0 to bins - 1
     bins           how many magnitudes there are
     interpolation  for the moves: nearest or bilinear (nearest, bilinear)
-    fill           what lies outside the picture: a number, or one for each channel
+    fill           what lies outside the image: a number, or one for each channel
     """
 
     name: ClassVar[str] = "randaugment"
@@ -719,11 +719,11 @@ class RandAugment(Operation):
 
 
 class RandomCrop(Operation):
-    """A window at a random place, optionally of the padded picture.
+    """A window at a random place, optionally of the padded image.
 
     size           n x n, or [h, w]
     padding        on all sides, [x, y], or [left, top, right, bottom]
-    pad_if_needed  pad pictures that are smaller than the crop
+    pad_if_needed  pad images that are smaller than the crop
     fill           of the padding: a number, or one for each channel
     mask_fill      the same for masks: their class of what was not there
     """
@@ -773,7 +773,7 @@ class RandomResizedCrop(Operation):
     """A random window of random size and ratio, resized.
 
     size       the result: n x n, or [h, w]
-    scale      share of the picture's area, between these
+    scale      share of the image's area, between these
     ratio      width / height of the crop, between these
     filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
                lanczos)
@@ -801,7 +801,7 @@ class RandomResizedCrop(Operation):
 
 
 class RandomTranslate(Operation):
-    """Moves the picture by up to `padding` pixels each way; its size stays.
+    """Moves the image by up to `padding` pixels each way; its size stays.
 
     padding    pixels: the greatest shift in each direction
     fill       what comes in at the sides: a number, or one for each channel
@@ -876,13 +876,13 @@ class Resize(Operation):
 
 
 class Rotate(Operation):
-    """Turns the picture by a random angle.
+    """Turns the image by a random angle.
 
     degrees    against the clock: x: from -x to x; [a, b]: from a to b
     filter     between pixels; masks always take the nearest (nearest, bilinear)
-    expand     the result is as large as the turned picture
+    expand     the result is as large as the turned image
     center     what stays in its place: [x, y] in pixels, or (middle)
-    fill       what lies outside the picture: a number, or one for each channel
+    fill       what lies outside the image: a number, or one for each channel
     mask_fill  the same for masks: their class of what was not there
     """
 
@@ -909,9 +909,9 @@ class Rotate(Operation):
 
 
 class Saturation(Operation):
-    """Blends with the gray picture.
+    """Blends with the gray image.
 
-    factor  0 is the gray picture, 1 the picture itself
+    factor  0 is the gray image, 1 the image itself
     """
 
     name: ClassVar[str] = "saturation"
@@ -922,7 +922,7 @@ class Saturation(Operation):
 
 
 class Scale(Operation):
-    """X * factor + offset in f32, for pictures and any array of numbers.
+    """X * factor + offset in f32, for images and any array of numbers.
 
     factor  what each element is multiplied by
     offset  what is added then
@@ -936,9 +936,9 @@ class Scale(Operation):
 
 
 class Sharpness(Operation):
-    """Blends with the smoothed picture, with a probability.
+    """Blends with the smoothed image, with a probability.
 
-    factor  0 is smooth, 1 the picture itself, 2 sharper
+    factor  0 is smooth, 1 the image itself, 2 sharper
     p       probability
     """
 
@@ -999,7 +999,7 @@ class TrivialAugment(Operation):
 
     bins           how many magnitudes there are
     interpolation  for the moves: nearest or bilinear (nearest, bilinear)
-    fill           what lies outside the picture: a number, or one for each channel
+    fill           what lies outside the image: a number, or one for each channel
     """
 
     name: ClassVar[str] = "trivialaugment"

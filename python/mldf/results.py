@@ -9,7 +9,7 @@ __all__ = ["DiffResult", "Difference", "Part", "Problem", "Result", "Skip", "Ver
 
 @dataclass(frozen=True)
 class Skip:
-    """A row, picture or file that was left out or is odd, and why."""
+    """A row, image or file that was left out or is odd, and why."""
 
     source: str
     """The file, and the row in it."""

@@ -35,9 +35,9 @@ class FieldInfo:
     known: bool
     """False: a type that nobody registered; its bytes can be had with ``raw``."""
     arguments: dict[str, Any]
-    """What the type was given: shape, dtype, how pictures are stored ..."""
+    """What the type was given: shape, dtype, how images are stored ..."""
     dtype: np.dtype[Any] | None
-    """Of the array that a value is, or of the number; None for text, bytes, pictures and the like."""
+    """Of the array that a value is, or of the number; None for text, bytes, images and the like."""
     shape: tuple[int | None, ...] | None
     """Of an array; None in it where it varies."""
     record_bytes: int
@@ -49,7 +49,7 @@ class FieldInfo:
 
     @property
     def is_image(self) -> bool:
-        """A picture?"""
+        """An image?"""
         return self.type_id in IMAGE_TYPES
 
     @property

@@ -78,11 +78,11 @@ class Subsets(Columns):
     def with_options(
         self, *, decode: bool | None = None, channels: int | None = None, orient: bool | None = None
     ) -> Dataset:
-        """The same samples, pictures decoded otherwise; what is not given stays.
+        """The same samples, images decoded otherwise; what is not given stays.
 
-        decode    False: the bytes of the pictures' files
+        decode    False: the bytes of the images' files
         channels  1 gray, 3 RGB, 4 RGB + alpha, 0 as stored
-        orient    turn pictures as their EXIF orientation says
+        orient    turn images as their EXIF orientation says
         """
         v = self._view
         view = View(

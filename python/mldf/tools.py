@@ -131,14 +131,14 @@ def pack(
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
-    """Packs folders of pictures, tables (CSV, TSV, JSON lines) or tar archives into a new file.
+    """Packs folders of images, tables (CSV, TSV, JSON lines) or tar archives into a new file.
 
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
-    image       how pictures are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
+    image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
-    check       decode every picture while packing
+    check       decode every image while packing
     compress    ``["text"]`` or ``{"text": 9}``
     resume      keep OUT.partial when interrupted, and go on from it
     output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase
@@ -171,7 +171,7 @@ def append(
     passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
-    """Adds tables, folders of pictures, tar archives or MLDF files of the same fields to an existing file. Until it
+    """Adds tables, folders of images, tar archives or MLDF files of the same fields to an existing file. Until it
     succeeds the file is what it was.
 
     number_keys: samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys. Samples from Python:

@@ -197,7 +197,7 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-# ---- pictures ----
+# ---- images ----
 
 
 def _image(field: FieldInfo) -> Converter:
@@ -227,7 +227,7 @@ def _image(field: FieldInfo) -> Converter:
         raise wrong(
             field,
             value,
-            "a picture (a file's bytes or path, a PIL image, a uint8 or uint16 array (height, width, channels), or a "
+            "an image (a file's bytes or path, a PIL image, a uint8 or uint16 array (height, width, channels), or a "
             "torch tensor (channels, height, width))",
         )
 
@@ -237,7 +237,7 @@ def _image(field: FieldInfo) -> Converter:
 def _from_open_file(field: FieldInfo, file: Any) -> bytes:
     data = file.read()
     if not isinstance(data, bytes):
-        raise wrong(field, data, "a picture", " from a file; open it in binary mode")
+        raise wrong(field, data, "an image", " from a file; open it in binary mode")
     return data
 
 
@@ -250,7 +250,7 @@ def _pixels(field: FieldInfo, value: Any) -> Any:
         return value.tobytes()
     if value.ndim not in (2, 3) or (value.ndim == 3 and not 1 <= value.shape[2] <= 4) or 0 in value.shape:
         hint = "; move the channels last" if value.ndim == 3 and 1 <= value.shape[0] <= 4 else ""
-        raise wrong(field, value, "pictures as (height, width) or (height, width, 1 to 4 channels)", hint)
+        raise wrong(field, value, "images as (height, width) or (height, width, 1 to 4 channels)", hint)
     return np.ascontiguousarray(value, value.dtype.newbyteorder("="))
 
 

@@ -107,11 +107,11 @@ class Writer:
     progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
     key, passphrase   encrypt with them
     on_error    "raise", or "skip": leave out samples that cannot be encoded
-    check       decode every picture after it was encoded
+    check       decode every image after it was encoded
     resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
 
     Used in a ``with`` block: an exception inside it leaves nothing behind. A value that its field cannot hold is
-    refused at once, and the writer may go on; what only shows when a picture is encoded may be raised by a later
+    refused at once, and the writer may go on; what only shows when an image is encoded may be raised by a later
     append or at the end, because threads encode, and ends the writer. Both name sample and field. Several threads may
     append; their samples come in the order in which they do.
     """
@@ -215,8 +215,8 @@ class Writer:
     def append(self, sample: Mapping[str, Any] | Sequence[Any], key: str | bytes | None = None) -> None:
         """One sample: a dict of name to value, or a sequence of values in the fields' order.
 
-        Values may be numbers, str, bytes, NumPy arrays, lists, PIL images, torch tensors (pictures: channels first),
-        and paths of files for pictures and bytes. What a dict lacks is a null. key: the sample's name; all samples
+        Values may be numbers, str, bytes, NumPy arrays, lists, PIL images, torch tensors (images: channels first),
+        and paths of files for images and bytes. What a dict lacks is a null. key: the sample's name; all samples
         have one or none.
         """
         try:
@@ -429,7 +429,7 @@ def write(
     progress  True: a bar on stderr; or a function that is told
     options   those of :class:`Writer`
 
-    fields may be left out for an mldf dataset: pictures are then kept as they are stored, and keys go along.
+    fields may be left out for an mldf dataset: images are then kept as they are stored, and keys go along.
     resume=True saves a checkpoint every now and then; the same call after an interruption goes on from there, if the
     samples come in the same order.
 

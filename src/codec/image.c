@@ -1,5 +1,5 @@
-/* Decoding a picture whatever its format: options become a job, the codec of the format does it. The one idea: everything that a
- * picture claims is checked here, against the limits, before any memory or codec is touched. image_sink.c is next. */
+/* Decoding an image whatever its format: options become a job, the codec of the format does it. The one idea: everything that an
+ * image claims is checked here, against the limits, before any memory or codec is touched. image_sink.c is next. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_opti
 
 /* ---- Planning -------------------------------------------------------------------------------------------------------- */
 
-/* The region is given in the oriented picture; codecs work in the stored one. */
+/* The region is given in the oriented image; codecs work in the stored one. */
 static void unorient_region(struct image_job *job, const mldf_image_options *o, unsigned orientation) {
     uint32_t W = job->full_width, H = job->full_height;
     bool swapped = orientation >= 5;
@@ -78,11 +78,11 @@ static void unorient_region(struct image_job *job, const mldf_image_options *o, 
 
 static mldf_status check_limits(const mldf_image_info *info, const mldf_image_options *o, mldf_error *err) {
     if (info->width == 0 || info->height == 0)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "a picture of %" PRIu32 " x %" PRIu32 " pixels", info->width,
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "an image of %" PRIu32 " x %" PRIu32 " pixels", info->width,
                              info->height);
     if ((uint64_t)info->width * info->height > o->max_pixels)
         return mldfi_fail(err, MLDF_E_LIMIT,
-                          "a picture of %" PRIu32 " x %" PRIu32 " pixels, more than the limit of %" PRIu64 " pixels",
+                          "an image of %" PRIu32 " x %" PRIu32 " pixels, more than the limit of %" PRIu64 " pixels",
                           info->width, info->height, o->max_pixels);
     return MLDF_OK;
 }
@@ -100,7 +100,7 @@ static mldf_status plan_region(struct image_job *job, const mldf_image_options *
                !mldfi_range_inside(o->y, o->height, H)) {
         return mldfi_fail(err, MLDF_E_RANGE,
                           "the region %" PRIu32 " x %" PRIu32 " at (%" PRIu32 ", %" PRIu32
-                          ") is not inside the picture of %" PRIu32 " x %" PRIu32 " pixels",
+                          ") is not inside the image of %" PRIu32 " x %" PRIu32 " pixels",
                           o->width, o->height, o->x, o->y, W, H);
     }
     unorient_region(job, &whole, orientation);
@@ -118,7 +118,7 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
     if (status < 0)
         return status;
     if (scale != 1 && info->mode != MLDF_IMAGE_MODE_JPEG)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "scale 1/%" PRIu32 " of a %s picture; only JPEG decodes at a scale",
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "scale 1/%" PRIu32 " of a %s image; only JPEG decodes at a scale",
                           scale, mldf_image_mode_name(info->mode));
     job->info = info;
     job->options = *options;

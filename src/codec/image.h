@@ -1,4 +1,4 @@
-/* Pictures from the inside. image_probe.c finds the format, image.c turns options into a job, a codec (one file each) delivers
+/* Images from the inside. image_probe.c finds the format, image.c turns options into a job, a codec (one file each) delivers
  * the rows of the job's region in the stored orientation, and image_sink.c converts them and puts them where they belong.
  *
  *     bytes → probe → job {region, native pixel} → codec → rows → sink → caller's memory
@@ -74,7 +74,7 @@ mldf_status mldfi_sink_begin(struct image_job *job, void *pixels, mldf_error *er
 /* Room for the codec, within max_bytes; kept by the decoder. */
 mldf_status mldfi_image_work(struct image_job *job, uint64_t bytes, uint8_t **out, mldf_error *err);
 
-/* Pixels in the decoder's memory or in the picture's own bytes, rows apart by a stride; valid until the decoder's next use. */
+/* Pixels in the decoder's memory or in the image's own bytes, rows apart by a stride; valid until the decoder's next use. */
 struct image_view {
     const uint8_t *pixels;
     size_t stride;

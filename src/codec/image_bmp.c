@@ -212,7 +212,7 @@ static void put(struct rle *r, uint32_t count, const uint8_t *from, bool run) {
     }
 }
 
-/* Escape 0 n: 0 end of row, 1 end of picture, 2 move, else n literal indices. False: the data ends. */
+/* Escape 0 n: 0 end of row, 1 end of image, 2 move, else n literal indices. False: the data ends. */
 static bool escape(struct rle *r, uint8_t code, bool *done) {
     if (code == 0) {
         r->x = 0;

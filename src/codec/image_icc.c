@@ -1,4 +1,4 @@
-/* The colour profile of a picture file, whole: JPEG has it in numbered parts of 64 KiB, PNG deflated, WebP and TIFF as it is. Source:
+/* The colour profile of an image file, whole: JPEG has it in numbered parts of 64 KiB, PNG deflated, WebP and TIFF as it is. Source:
  * ICC.1:2010 annex B, PNG third edition 11.3.2.3. What is damaged counts as no profile, as Pillow and browsers have it. */
 #include <string.h>
 

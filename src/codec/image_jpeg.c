@@ -2,7 +2,7 @@
  *
  * A region skips rows above it, stops after its last row, and decodes only the blocks that its columns touch. At the edge of such a
  * strip the upsampling of the chroma planes lacks its neighbours, so two pixels more on each side are asked for and discarded:
- * then every pixel equals that of the whole picture (tests/unit/codec/test_image_jpeg.c tries every region). */
+ * then every pixel equals that of the whole image (tests/unit/codec/test_image_jpeg.c tries every region). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static mldf_status get_reader(mldf_image_decoder *decoder, struct jpeg_reader **
     return MLDF_OK;
 }
 
-/* A progressive file may repeat scans for ever; each costs a pass over the picture. */
+/* A progressive file may repeat scans for ever; each costs a pass over the image. */
 static void watch_scans(j_common_ptr common) {
     j_decompress_ptr cinfo = (j_decompress_ptr)common;
     const struct jpeg_reader *reader =

@@ -1,4 +1,4 @@
-/* JPEG as a list of segments: probing, and dropping metadata without touching the picture. image_jpeg.c decodes.
+/* JPEG as a list of segments: probing, and dropping metadata without touching the image. image_jpeg.c decodes.
  *
  *     FF D8 · { FF marker · length u16 be · body }* · FF DA scan … · FF D9
  *

@@ -22,7 +22,7 @@ static void sink_grow(j_compress_ptr cinfo) {
     uint8_t *where;
     size_t room = sink->out->size / 2 + CHUNK;
     if (mldfi_buffer_extend(sink->out, room, &where, NULL) < 0)
-        mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_MEMORY, "no memory for the compressed picture");
+        mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_MEMORY, "no memory for the compressed image");
     sink->manager.next_output_byte = where;
     sink->manager.free_in_buffer = room;
 }
@@ -106,7 +106,7 @@ static mldf_status encode_begin(struct jpeg_writer *w, const mldf_image_pixels *
     if (setjmp(w->trap.back)) {
         jpeg_destroy_compress(&w->cinfo);
         out->size = before;
-        return mldfi_fail(err, w->trap.status, "the picture does not encode as JPEG: %s", w->trap.text);
+        return mldfi_fail(err, w->trap.status, "the image does not encode as JPEG: %s", w->trap.text);
     }
     jpeg_create_compress(&w->cinfo);
     sink_begin(&w->cinfo, &w->sink, out);
@@ -221,10 +221,10 @@ mldf_status mldf_image_to_baseline(const void *data, size_t bytes, unsigned drop
     if (status < 0)
         return status;
     if (info.mode != MLDF_IMAGE_MODE_JPEG)
-        return mldfi_fail(err, MLDF_E_TYPE, "a %s picture; only a JPEG can become a baseline JPEG",
+        return mldfi_fail(err, MLDF_E_TYPE, "a %s image; only a JPEG can become a baseline JPEG",
                           mldf_image_mode_name(info.mode));
     if ((uint64_t)info.width * info.height > limits.max_pixels)
-        return mldfi_fail(err, MLDF_E_LIMIT, "a picture of %" PRIu32 " x %" PRIu32 " pixels is too large", info.width,
+        return mldfi_fail(err, MLDF_E_LIMIT, "an image of %" PRIu32 " x %" PRIu32 " pixels is too large", info.width,
                           info.height);
     struct jpeg_copy *c = mldfi_alloc_zero(1, sizeof *c, err);
     if (!c)

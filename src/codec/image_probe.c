@@ -60,13 +60,13 @@ static const struct stranger {
 static mldf_status not_ours(const uint8_t *data, size_t bytes, mldf_error *err) {
     static const char known[] = "JPEG, PNG, WebP, BMP and TIFF are read here";
     if (bytes == 0)
-        return mldfi_fail_at(err, MLDF_E_TYPE, 0, "no bytes at all, and so no picture");
+        return mldfi_fail_at(err, MLDF_E_TYPE, 0, "no bytes at all, and so no image");
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
         const struct stranger *s = &strangers[i];
         if (bytes >= s->at + s->bytes && memcmp(data + s->at, s->magic, s->bytes) == 0)
-            return mldfi_fail_at(err, MLDF_E_TYPE, 0, "%s is not a picture that can be read; %s", s->name, known);
+            return mldfi_fail_at(err, MLDF_E_TYPE, 0, "%s is not an image that can be read; %s", s->name, known);
     }
-    return mldfi_fail_at(err, MLDF_E_TYPE, 0, "not a picture: its %zu bytes begin with %02x %02x %02x %02x; %s", bytes,
+    return mldfi_fail_at(err, MLDF_E_TYPE, 0, "not an image: its %zu bytes begin with %02x %02x %02x %02x; %s", bytes,
                          data[0], bytes > 1 ? data[1] : 0, bytes > 2 ? data[2] : 0, bytes > 3 ? data[3] : 0, known);
 }
 
@@ -85,7 +85,7 @@ mldf_status mldf_image_probe(const void *data, size_t bytes, mldf_image_info *ou
     out->mode = codec->mode;
     mldf_status status = codec->probe(data, bytes, out, err);
     if (status == MLDF_OK && (out->width == 0 || out->height == 0))
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "a %s picture of %u x %u pixels", codec->name, out->width,
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "a %s image of %u x %u pixels", codec->name, out->width,
                              out->height);
     return status;
 }

@@ -296,7 +296,7 @@ static mldf_status decode_blocks(struct tiff_reader *r, mldf_error *err) {
     return status < 0 ? status : deliver(r, err);
 }
 
-/* YCbCr that no JPEG inside turns into RGB: libtiff's own conversion, whole picture, red in the low byte. */
+/* YCbCr that no JPEG inside turns into RGB: libtiff's own conversion, whole image, red in the low byte. */
 static mldf_status decode_rgba(struct tiff_reader *r, mldf_error *err) {
     struct image_job *job = r->job;
     uint8_t *work;
@@ -318,7 +318,7 @@ static mldf_status decode_rgba(struct tiff_reader *r, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* libtiff and our probe must see the same picture. */
+/* libtiff and our probe must see the same image. */
 static bool agrees(const struct tiff_reader *r) {
     uint32_t width = 0, height = 0;
     uint16_t bits = 0, samples = 0, photometric = 0;

@@ -149,7 +149,7 @@ static mldf_status tiff_probe(const uint8_t *data, size_t bytes, mldf_image_info
 #ifndef MLDF_HAVE_TIFF
 mldf_status mldfi_tiff_decode(struct image_job *job, mldf_error *err) {
     (void)job;
-    return mldfi_fail(err, MLDF_E_UNSUPPORTED, "this build has no libtiff: a TIFF picture cannot be decoded");
+    return mldfi_fail(err, MLDF_E_UNSUPPORTED, "this build has no libtiff: a TIFF image cannot be decoded");
 }
 #endif
 

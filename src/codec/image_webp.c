@@ -129,7 +129,7 @@ static mldf_status walk(const uint8_t *data, size_t bytes, struct webp_layout *l
             }
             if (width != out->width || height != out->height)
                 return mldfi_fail_at(err, MLDF_E_CORRUPT, (uint64_t)(chunk.body - data),
-                                     "a WebP whose canvas is %" PRIu32 " x %" PRIu32 " and whose picture %" PRIu32
+                                     "a WebP whose canvas is %" PRIu32 " x %" PRIu32 " and whose image %" PRIu32
                                      " x %" PRIu32,
                                      out->width, out->height, width, height);
         } else {
@@ -222,7 +222,7 @@ static mldf_status webp_decode(struct image_job *job, mldf_error *err) {
 
 static mldf_status webp_decode(struct image_job *job, mldf_error *err) {
     (void)job;
-    return mldfi_fail(err, MLDF_E_UNSUPPORTED, "this build has no libwebp: a WebP picture cannot be decoded");
+    return mldfi_fail(err, MLDF_E_UNSUPPORTED, "this build has no libwebp: a WebP image cannot be decoded");
 }
 
 #endif

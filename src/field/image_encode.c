@@ -1,4 +1,4 @@
-/* From a caller's picture to a payload and its record. Bytes stay as they are unless the arguments ask for more; then the picture
+/* From a caller's image to a payload and its record. Bytes stay as they are unless the arguments ask for more; then the image
  * is decoded, turned, resized and encoded:
  *
  *     file's bytes ─┬─ keep ─────────── [baseline, without ICC] ─────────────┬─ payload
@@ -18,7 +18,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-struct picture {
+struct image_input {
     const struct image_state *s;
     const uint8_t *data; /* as given */
     uint64_t bytes;
@@ -30,18 +30,18 @@ struct picture {
 
 /* ---- What is given ---------------------------------------------------------------------------------------------------- */
 
-static mldf_status take_array(struct picture *p, const mldf_value *v, mldf_error *err) {
+static mldf_status take_array(struct image_input *p, const mldf_value *v, mldf_error *err) {
     uint64_t channels = v->ndim == 3 ? v->dims[2] : 1;
     if (v->dtype != MLDF_U8 && v->dtype != MLDF_U16)
-        return mldfi_fail(err, MLDF_E_TYPE, "an array of %s; a picture is of |u1 or <u2",
+        return mldfi_fail(err, MLDF_E_TYPE, "an array of %s; an image is of |u1 or <u2",
                           v->dtype == MLDF_DTYPE_NONE ? "no dtype" : mldf_dtype_name(v->dtype));
     if ((v->ndim != 2 && v->ndim != 3) || channels < 1 || channels > 4)
         return mldfi_fail(err, MLDF_E_TYPE,
-                          "an array of %" PRIu32 " dimensions%s; a picture has [height, width] or "
+                          "an array of %" PRIu32 " dimensions%s; an image has [height, width] or "
                           "[height, width, 1 to 4]",
                           v->ndim, v->ndim == 3 ? " and another number of channels" : "");
     if (v->dims[0] == 0 || v->dims[1] == 0 || v->dims[0] > UINT32_MAX || v->dims[1] > UINT32_MAX)
-        return mldfi_fail(err, MLDF_E_RANGE, "a picture of %" PRIu64 " x %" PRIu64 " pixels", v->dims[1], v->dims[0]);
+        return mldfi_fail(err, MLDF_E_RANGE, "an image of %" PRIu64 " x %" PRIu64 " pixels", v->dims[1], v->dims[0]);
     p->info.mode = MLDF_IMAGE_MODE_RAW;
     p->info.height = (uint32_t)v->dims[0];
     p->info.width = (uint32_t)v->dims[1];
@@ -49,13 +49,13 @@ static mldf_status take_array(struct picture *p, const mldf_value *v, mldf_error
     p->info.bits = v->dtype == MLDF_U16 ? 16 : 8;
     p->info.frames = 1;
     if (v->bytes != mldfi_image_raw_bytes(&p->info))
-        return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes, and the picture's shape needs %" PRIu64, v->bytes,
+        return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes, and the image's shape needs %" PRIu64, v->bytes,
                           mldfi_image_raw_bytes(&p->info));
     p->is_array = true;
     return MLDF_OK;
 }
 
-static mldf_status take(struct picture *p, const mldf_value *v, mldf_error *err) {
+static mldf_status take(struct image_input *p, const mldf_value *v, mldf_error *err) {
     mldf_status status = mldfi_check_data(v, err);
     p->data = v->data;
     p->bytes = v->bytes;
@@ -64,12 +64,12 @@ static mldf_status take(struct picture *p, const mldf_value *v, mldf_error *err)
     if (v->kind == MLDF_KIND_ARRAY)
         return take_array(p, v, err);
     if (v->kind != MLDF_KIND_BYTES)
-        return mldfi_wrong_kind(v, "a picture file's bytes or an array", err);
+        return mldfi_wrong_kind(v, "an image file's bytes or an array", err);
     if (v->bytes > SIZE_MAX)
-        return mldfi_fail(err, MLDF_E_RANGE, "a picture file of %" PRIu64 " bytes", v->bytes);
+        return mldfi_fail(err, MLDF_E_RANGE, "an image file of %" PRIu64 " bytes", v->bytes);
     status = mldf_image_probe(v->data, (size_t)v->bytes, &p->info, err);
     if (status < 0 && err)
-        err->offset = MLDF_NONE; /* of the picture, not of a file of ours; the message has it */
+        err->offset = MLDF_NONE; /* of the image, not of a file of ours; the message has it */
     return status;
 }
 
@@ -94,22 +94,22 @@ static void target_size(const struct image_state *s, uint32_t width, uint32_t he
     *out_height = h ? (uint32_t)h : 1;
 }
 
-static bool turned(const struct picture *p) {
+static bool turned(const struct image_input *p) {
     return p->s->apply_orientation && p->info.orientation > 1;
 }
 
-static bool resized(const struct picture *p) {
+static bool resized(const struct image_input *p) {
     uint32_t width, height;
     target_size(p->s, p->info.width, p->info.height, &width, &height);
     return width != p->info.width || height != p->info.height;
 }
 
-static bool drawn(const struct picture *p) {
+static bool drawn(const struct image_input *p) {
     return (double)(p->hash >> 11) * (1.0 / 9007199254740992.0) < p->s->probability;
 }
 
 /* How the result is stored when it is made from pixels. */
-static mldf_image_mode choose(const struct picture *p, uint64_t raw_bytes) {
+static mldf_image_mode choose(const struct image_input *p, uint64_t raw_bytes) {
     static const mldf_image_mode by_type[] = {MLDF_IMAGE_MODE_RAW, MLDF_IMAGE_MODE_JPEG, MLDF_IMAGE_MODE_PNG};
     switch (p->s->encode) {
     case ENCODE_JPEG:
@@ -133,13 +133,13 @@ static mldf_image_mode choose(const struct picture *p, uint64_t raw_bytes) {
 }
 
 /* May the given bytes be the payload? smart and proportion keep a JPEG that they would have made a JPEG. */
-static bool kept(const struct picture *p, uint64_t raw_bytes) {
+static bool kept(const struct image_input *p, uint64_t raw_bytes) {
     bool chosen_jpeg = (p->s->encode == ENCODE_SMART || p->s->encode == ENCODE_PROPORTION) &&
                        p->info.mode == MLDF_IMAGE_MODE_JPEG && choose(p, raw_bytes) == MLDF_IMAGE_MODE_JPEG;
     return !p->is_array && (p->s->encode == ENCODE_KEEP || chosen_jpeg) && !turned(p) && !resized(p);
 }
 
-static mldf_status check_type(const struct picture *p, mldf_error *err) {
+static mldf_status check_type(const struct image_input *p, mldf_error *err) {
     static const char *const wants[] = {"raw pixels", "JPEG files", "PNG files"};
     static const mldf_image_mode modes[] = {MLDF_IMAGE_MODE_RAW, MLDF_IMAGE_MODE_JPEG, MLDF_IMAGE_MODE_PNG};
     if (p->s->id == MLDF_IMAGE || p->is_array || p->s->encode != ENCODE_KEEP)
@@ -156,7 +156,7 @@ static mldf_status check_type(const struct picture *p, mldf_error *err) {
 
 /* ---- Doing it ---------------------------------------------------------------------------------------------------------- */
 
-static mldf_status keep(struct picture *p, mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+static mldf_status keep(struct image_input *p, mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
                         mldf_error *err) {
     bool jpeg = p->info.mode == MLDF_IMAGE_MODE_JPEG, png = p->info.mode == MLDF_IMAGE_MODE_PNG;
     unsigned drop = p->s->icc != ICC_KEEP && p->info.icc_bytes ? MLDF_JPEG_DROP_ICC : 0;
@@ -176,7 +176,7 @@ static mldf_status keep(struct picture *p, mldf_buffer *scratch, const void **pa
 }
 
 /* The pixels that will be encoded, from the array or decoded. */
-static mldf_status get_pixels(struct picture *p, mldf_image_pixels *out, mldf_error *err) {
+static mldf_status get_pixels(struct image_input *p, mldf_image_pixels *out, mldf_error *err) {
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
     mldf_image_shape shape;
     *out = (mldf_image_pixels){p->data, p->info.width, p->info.height, p->info.channels, p->info.bits};
@@ -198,7 +198,7 @@ static mldf_status get_pixels(struct picture *p, mldf_image_pixels *out, mldf_er
     return status;
 }
 
-static mldf_status resize(struct picture *p, mldf_image_pixels *pixels, mldf_error *err) {
+static mldf_status resize(struct image_input *p, mldf_image_pixels *pixels, mldf_error *err) {
     uint32_t width, height;
     target_size(p->s, pixels->width, pixels->height, &width, &height);
     if (width == pixels->width && height == pixels->height)
@@ -212,7 +212,7 @@ static mldf_status resize(struct picture *p, mldf_image_pixels *pixels, mldf_err
 }
 
 /* The profile of the file, where it is one for these pixels. A damaged one is left out. */
-static mldf_status get_profile(struct picture *p, uint32_t channels, mldf_error *err) {
+static mldf_status get_profile(struct image_input *p, uint32_t channels, mldf_error *err) {
     if (p->is_array || p->s->icc != ICC_KEEP || p->info.icc_bytes == 0)
         return MLDF_OK;
     mldf_status status = mldf_image_icc(p->data, (size_t)p->bytes, &p->icc, err);
@@ -221,8 +221,8 @@ static mldf_status get_profile(struct picture *p, uint32_t channels, mldf_error 
     return status < 0 ? status : MLDF_OK;
 }
 
-static mldf_status store(struct picture *p, const mldf_image_pixels *pixels, mldf_buffer *scratch, const void **payload,
-                         uint64_t *payload_bytes, mldf_error *err) {
+static mldf_status store(struct image_input *p, const mldf_image_pixels *pixels, mldf_buffer *scratch,
+                         const void **payload, uint64_t *payload_bytes, mldf_error *err) {
     uint64_t raw = (uint64_t)pixels->width * pixels->height * pixels->channels * (pixels->bits / 8);
     mldf_jpeg_options jpeg = MLDF_JPEG_OPTIONS_INIT;
     mldf_image_mode mode = choose(p, raw);
@@ -261,15 +261,15 @@ static mldf_status store(struct picture *p, const mldf_image_pixels *pixels, mld
     return status;
 }
 
-static mldf_status fill_record(const struct picture *p, uint64_t payload_bytes, uint8_t *record, mldf_error *err) {
+static mldf_status fill_record(const struct image_input *p, uint64_t payload_bytes, uint8_t *record, mldf_error *err) {
     const mldf_image_info *i = &p->info;
     if (i->width > UINT16_MAX || i->height > UINT16_MAX)
         return mldfi_fail(err, MLDF_E_RANGE,
-                          "a picture of %" PRIu32 " x %" PRIu32 " pixels; a side of more than 65535 does not "
+                          "an image of %" PRIu32 " x %" PRIu32 " pixels; a side of more than 65535 does not "
                           "fit an image field (\"max_resolution\" makes it smaller)",
                           i->width, i->height);
     if (payload_bytes > UINT32_MAX)
-        return mldfi_fail(err, MLDF_E_RANGE, "a picture of %" PRIu64 " bytes; an image field holds less than 4 GiB",
+        return mldfi_fail(err, MLDF_E_RANGE, "an image of %" PRIu64 " bytes; an image field holds less than 4 GiB",
                           payload_bytes);
     mldfi_store_u16(record + IMAGE_HEIGHT, (uint16_t)i->height);
     mldfi_store_u16(record + IMAGE_WIDTH, (uint16_t)i->width);
@@ -281,7 +281,7 @@ static mldf_status fill_record(const struct picture *p, uint64_t payload_bytes, 
     return MLDF_OK;
 }
 
-static mldf_status make(struct picture *p, mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+static mldf_status make(struct image_input *p, mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
                         mldf_error *err) {
     mldf_image_pixels pixels;
     mldf_image_info raw = p->info;
@@ -303,7 +303,7 @@ static mldf_status make(struct picture *p, mldf_buffer *scratch, const void **pa
 
 mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
-    struct picture p;
+    struct image_input p;
     (void)user;
     memset(&p, 0, sizeof p);
     p.s = state;

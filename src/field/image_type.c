@@ -85,9 +85,9 @@ static mldf_status check_record(const mldf_image_info *info, uint64_t payload_by
     if ((!raw && !yuv) || (payload_bytes == 0 && mldfi_image_raw_bytes(info) == 0))
         return MLDF_OK;
     if (raw && (info->channels < 1 || info->channels > 4))
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_CHANNELS, "a raw picture of %u channels", info->channels);
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_CHANNELS, "a raw image of %u channels", info->channels);
     if (info->bits != 8 && (info->bits != 16 || yuv))
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_BITS, "a raw picture of %u bits", info->bits);
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_BITS, "a raw image of %u bits", info->bits);
     if (mldfi_image_raw_bytes(info) != payload_bytes)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_SIZE,
                              "%" PRIu64 " bytes, and %s of %" PRIu32 " x %" PRIu32
@@ -161,7 +161,7 @@ bool mldfi_image_expects_pixels(const void *state, uint64_t bytes) {
     return s->encode == ENCODE_RAW || smart || (s->id == MLDF_IMAGE_RAW && s->encode == ENCODE_KEEP);
 }
 
-/* A raw picture is an array; a file is read from its first byte to its last. */
+/* A raw image is an array; a file is read from its first byte to its last. */
 static bool image_is_viewable(const uint8_t *record) {
     return record[IMAGE_MODE] == MLDF_IMAGE_MODE_RAW;
 }

@@ -21,7 +21,7 @@ enum {
 
 enum image_encode { ENCODE_KEEP, ENCODE_JPEG, ENCODE_RAW, ENCODE_SMART, ENCODE_PROPORTION, ENCODE_YUV420 };
 
-enum image_icc { ICC_KEEP, ICC_DROP, ICC_CARD /* not in the picture: whoever writes the card has it */ };
+enum image_icc { ICC_KEEP, ICC_DROP, ICC_CARD /* not in the image: whoever writes the card has it */ };
 
 struct image_state {
     uint16_t id;
@@ -44,7 +44,7 @@ mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *
 /* Decodes an encoded payload whole, and forgets the pixels. */
 mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, const void *payload,
                                    uint64_t payload_bytes, mldf_error *err);
-/* Whether a field with these arguments will hold a picture of so many stored bytes as pixels, not as a file. */
+/* Whether a field with these arguments will hold an image of so many stored bytes as pixels, not as a file. */
 bool mldfi_image_expects_pixels(const void *state, uint64_t bytes);
 /* The record as a description; bits 0 of a 1.0 file read as 8. */
 void mldfi_image_record_info(const uint8_t *record, mldf_image_info *out);

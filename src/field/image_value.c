@@ -19,7 +19,7 @@ mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mld
     return MLDF_OK;
 }
 
-/* The record's orientation is the one that counts: pixels of a re-encoded picture have none of their own. */
+/* The record's orientation is the one that counts: pixels of a re-encoded image have none of their own. */
 static mldf_status begin(const mldf_value *value, const mldf_image_options *given, mldf_image_info *info,
                          mldf_image_options *options, bool *encoded, mldf_error *err) {
     mldf_status status = mldf_image_record(value, info, err);
@@ -140,7 +140,7 @@ static mldf_status view_raw(mldf_image_decoder *decoder, const mldf_value *value
 }
 
 mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value *value,
-                                   const mldf_image_options *options, struct picture *out, mldf_error *err) {
+                                   const mldf_image_options *options, struct raster *out, mldf_error *err) {
     mldf_image_info info;
     mldf_image_options o;
     struct image_view view = {0};
@@ -175,7 +175,7 @@ mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, con
     if (status == MLDF_OK)
         status = mldf_image_decode(NULL, payload, (size_t)payload_bytes, NULL, pixels.data, pixels.size, err);
     if (status < 0 && err)
-        err->offset = MLDF_NONE; /* of the picture; the message has it */
+        err->offset = MLDF_NONE; /* of the image; the message has it */
     mldf_buffer_free(&pixels);
     return status;
 }

@@ -8,6 +8,6 @@
 /* mldf_image_value_decode without copies: `out` points into the value's own bytes (raw pixels that need no conversion) or into the
  * decoder's memory, and is valid until the next use of either. It is for reading only. For 16 bits it may stand at an odd address. */
 mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value *value,
-                                   const mldf_image_options *options, struct picture *out, mldf_error *err);
+                                   const mldf_image_options *options, struct raster *out, mldf_error *err);
 
 #endif

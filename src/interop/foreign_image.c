@@ -1,4 +1,4 @@
-/* Image records for formats that do not have them: what the picture's own bytes say. See open_any.h. */
+/* Image records for formats that do not have them: what the image's own bytes say. See open_any.h. */
 #include <string.h>
 
 #include "interop/open_any.h"

@@ -1,7 +1,7 @@
 /* Where converted samples go: one small interface over the writers of MLDF, TBL, .beton and tar.
  *
- *     sink.c        chooses by format            sink_image.c  pictures in the form that a format has
- *     sink_mldf.c   fields as they are           sink_tbl.c    one picture, the rest as metadata
+ *     sink.c        chooses by format            sink_image.c  images in the form that a format has
+ *     sink_mldf.c   fields as they are           sink_tbl.c    one image, the rest as metadata
  *     sink_beton.c  FFCV's field types           sink_tar.c    one member for each field
  *
  * Values come in the order of the schema, as mldf_reader_get gives them, or mldf_reader_get_stored where `stored` is set. What a
@@ -18,14 +18,14 @@ struct sink_result {
     uint64_t samples, bytes;
 };
 
-struct picture_maker;
-struct picture;
+struct image_maker;
+struct sink_image;
 
 /* Room for what becomes of one sample on its way: one kit for each sample under way, one entry for each field of the schema. */
 struct sink_kit {
     size_t count;
-    struct picture_maker *makers;
-    struct picture *pictures; /* of the fields that are pictures, as the format holds them */
+    struct image_maker *makers;
+    struct sink_image *images; /* of the fields that are images, as the format holds them */
 };
 mldf_status mldfi_sink_kit_begin(struct sink_kit *kit, size_t count, mldf_error *err);
 /* Gives back buffers that one large sample needed. */
@@ -33,7 +33,7 @@ void mldfi_sink_kit_trim(struct sink_kit *kit);
 void mldfi_sink_kit_end(struct sink_kit *kit);
 
 struct sink_ops {
-    /* The costly part of a sample, on any thread and in any order: pictures in the form that the format has. The result depends on the
+    /* The costly part of a sample, on any thread and in any order: images in the form that the format has. The result depends on the
      * values alone and is in the kit until the sample was appended. The decoder is the thread's. NULL: there is nothing. */
     mldf_status (*prepare)(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
                            const mldf_value *values, mldf_error *err);
@@ -82,19 +82,19 @@ mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_opti
 
 bool mldfi_is_image_type(uint16_t type_id);
 
-/* The pictures that a format can hold; others are decoded, or encoded as PNG, which loses nothing. */
-enum picture_form {
-    PICTURE_FILE,  /* files only: tar, TBL version 1 */
-    PICTURE_TBL2,  /* files, and raw RGB of 8 bits */
-    PICTURE_BETON, /* JPEG, and raw RGB of 8 bits; everything else becomes raw RGB */
+/* The images that a format can hold; others are decoded, or encoded as PNG, which loses nothing. */
+enum image_form {
+    IMAGE_FILE,  /* files only: tar, TBL version 1 */
+    IMAGE_TBL2,  /* files, and raw RGB of 8 bits */
+    IMAGE_BETON, /* JPEG, and raw RGB of 8 bits; everything else becomes raw RGB */
 };
 
-struct picture_maker {
+struct image_maker {
     mldf_buffer pixels, file;
 };
-void mldfi_picture_maker_free(struct picture_maker *maker);
+void mldfi_image_maker_free(struct image_maker *maker);
 
-struct picture {
+struct sink_image {
     const void *data;
     uint64_t bytes;
     mldf_image_info info; /* mode, width, height of what `data` is */
@@ -102,11 +102,11 @@ struct picture {
 };
 /* value: of an image field, or bytes, which are looked at. The result is valid until the maker's next call, and as long as the value. A
  * decoder is made when it is needed first; the caller frees it. */
-mldf_status mldfi_picture_make(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
-                               const mldf_value *value, enum picture_form form, struct picture *out, mldf_error *err);
+mldf_status mldfi_image_make(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
+                             const mldf_value *value, enum image_form form, struct sink_image *out, mldf_error *err);
 
 /* How a file of it is called: jpg, png, webp, bmp, tif; bin for what is no file of a known kind. */
-const char *mldfi_picture_ending(const struct picture *picture);
+const char *mldfi_image_ending(const struct sink_image *image);
 
 /* A number, text or JSON as JSON, appended: what cannot be a number of JSON (an infinity) is a string. */
 mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err);

@@ -53,8 +53,8 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
         const mldf_field *field = mldf_schema_field(s->schema, from);
         if (s->fields[i].type != BETON_IMAGE || values[from].kind == MLDF_KIND_NULL)
             continue;
-        mldf_status status = mldfi_picture_make(&kit->makers[from], decoder, field, &values[from], PICTURE_BETON,
-                                                &kit->pictures[from], err);
+        mldf_status status =
+            mldfi_image_make(&kit->makers[from], decoder, field, &values[from], IMAGE_BETON, &kit->images[from], err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;
@@ -63,12 +63,12 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
     return MLDF_OK;
 }
 
-static void put_picture(struct beton_input *input, const struct picture *picture) {
-    input->mode = picture->info.mode == MLDF_IMAGE_MODE_JPEG ? BETON_IMAGE_JPEG : BETON_IMAGE_RAW;
-    input->width = picture->info.width;
-    input->height = picture->info.height;
-    input->data = picture->data;
-    input->bytes = picture->bytes;
+static void put_image(struct beton_input *input, const struct sink_image *image) {
+    input->mode = image->info.mode == MLDF_IMAGE_MODE_JPEG ? BETON_IMAGE_JPEG : BETON_IMAGE_RAW;
+    input->width = image->info.width;
+    input->height = image->info.height;
+    input->data = image->data;
+    input->bytes = image->bytes;
 }
 
 /* The record but for its ptr, which the writer knows. */
@@ -86,7 +86,7 @@ static mldf_status put_custom(struct beton_sink *s, size_t i, const mldf_value *
     return MLDF_OK;
 }
 
-static mldf_status put(struct beton_sink *s, size_t i, const struct picture *picture, const mldf_value *values,
+static mldf_status put(struct beton_sink *s, size_t i, const struct sink_image *image, const mldf_value *values,
                        mldf_error *err) {
     const mldf_value *value = &values[s->from[i]];
     struct beton_input *input = &s->inputs[i];
@@ -103,7 +103,7 @@ static mldf_status put(struct beton_sink *s, size_t i, const struct picture *pic
         input->real = value->as.f;
         return MLDF_OK;
     case BETON_IMAGE:
-        put_picture(input, picture);
+        put_image(input, image);
         return MLDF_OK;
     case BETON_CUSTOM:
         input->data = value->data;
@@ -122,7 +122,7 @@ static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, 
     (void)key, (void)key_bytes;
     for (size_t i = 0; i < s->count; i++) {
         const mldf_field *field = mldf_schema_field(s->schema, s->from[i]);
-        mldf_status status = put(s, i, &kit->pictures[s->from[i]], values, err);
+        mldf_status status = put(s, i, &kit->images[s->from[i]], values, err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;

@@ -1,4 +1,4 @@
-/* Pictures in the form that a format can hold (see sink.h). Files stay what they are wherever the format takes files; pixels that have no place
+/* Images in the form that a format can hold (see sink.h). Files stay what they are wherever the format takes files; pixels that have no place
  * become a PNG file, and for .beton, which knows JPEG and raw RGB alone, what is neither is decoded. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-void mldfi_picture_maker_free(struct picture_maker *maker) {
+void mldfi_image_maker_free(struct image_maker *maker) {
     mldf_buffer_free(&maker->pixels);
     mldf_buffer_free(&maker->file);
     memset(maker, 0, sizeof *maker);
@@ -19,7 +19,7 @@ static bool is_rgb8(const mldf_image_info *info) {
 }
 
 /* Decodes into maker->pixels; channels and bits 0: as stored. */
-static mldf_status decode(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+static mldf_status decode(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
                           int channels, int bits, mldf_image_pixels *out, mldf_error *err) {
     mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
     mldf_image_shape shape;
@@ -37,8 +37,8 @@ static mldf_status decode(struct picture_maker *maker, mldf_image_decoder **deco
     return status;
 }
 
-static mldf_status make_rgb(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
-                            struct picture *out, mldf_error *err) {
+static mldf_status make_rgb(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+                            struct sink_image *out, mldf_error *err) {
     mldf_image_pixels pixels;
     mldf_status status = decode(maker, decoder, value, 3, 8, &pixels, err);
     if (status < 0)
@@ -54,8 +54,8 @@ static mldf_status make_rgb(struct picture_maker *maker, mldf_image_decoder **de
     return MLDF_OK;
 }
 
-static mldf_status make_png(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
-                            struct picture *out, mldf_error *err) {
+static mldf_status make_png(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+                            struct sink_image *out, mldf_error *err) {
     mldf_image_pixels pixels;
     mldf_status status = decode(maker, decoder, value, 0, 0, &pixels, err);
     maker->file.size = 0;
@@ -84,8 +84,8 @@ static bool beton_takes(const mldf_image_info *info) {
     return is_rgb8(info) || (info->mode == MLDF_IMAGE_MODE_JPEG && info->color == MLDF_IMAGE_BY_CHANNELS);
 }
 
-mldf_status mldfi_picture_make(struct picture_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
-                               const mldf_value *value, enum picture_form form, struct picture *out, mldf_error *err) {
+mldf_status mldfi_image_make(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
+                             const mldf_value *value, enum image_form form, struct sink_image *out, mldf_error *err) {
     mldf_status status = describe(field, value, &out->info, err);
     if (status < 0)
         return status;
@@ -93,20 +93,20 @@ mldf_status mldfi_picture_make(struct picture_maker *maker, mldf_image_decoder *
     out->bytes = value->bytes;
     out->made = false;
     bool raw = out->info.mode == MLDF_IMAGE_MODE_RAW, yuv = out->info.mode == MLDF_IMAGE_MODE_YUV420;
-    if (form == PICTURE_BETON && !beton_takes(&out->info)) {
+    if (form == IMAGE_BETON && !beton_takes(&out->info)) {
         if (out->info.mode == MLDF_IMAGE_MODE_OTHER)
             return mldfi_fail(err, MLDF_E_TYPE,
-                              "%" PRIu64 " bytes that are no picture known here; .beton holds JPEG "
+                              "%" PRIu64 " bytes that are no image known here; .beton holds JPEG "
                               "and raw RGB",
                               value->bytes);
         return make_rgb(maker, decoder, value, out, err);
     }
-    if (form == PICTURE_BETON || (!raw && !yuv) || value->bytes == 0)
+    if (form == IMAGE_BETON || (!raw && !yuv) || value->bytes == 0)
         return MLDF_OK;
-    if (form == PICTURE_TBL2 && is_rgb8(&out->info))
+    if (form == IMAGE_TBL2 && is_rgb8(&out->info))
         return MLDF_OK;
-    return form == PICTURE_TBL2 && yuv ? make_rgb(maker, decoder, value, out, err)
-                                       : make_png(maker, decoder, value, out, err);
+    return form == IMAGE_TBL2 && yuv ? make_rgb(maker, decoder, value, out, err)
+                                     : make_png(maker, decoder, value, out, err);
 }
 
 /* ---- Kits --------------------------------------------------------------------------------------------------------------- */
@@ -116,8 +116,8 @@ enum { KIT_KEEP = 4 << 20 }; /* a larger buffer goes back after use */
 mldf_status mldfi_sink_kit_begin(struct sink_kit *kit, size_t count, mldf_error *err) {
     kit->count = count;
     kit->makers = mldfi_alloc_zero(count + 1, sizeof *kit->makers, err);
-    kit->pictures = mldfi_alloc_zero(count + 1, sizeof *kit->pictures, err);
-    return kit->makers && kit->pictures ? MLDF_OK : MLDF_E_MEMORY;
+    kit->images = mldfi_alloc_zero(count + 1, sizeof *kit->images, err);
+    return kit->makers && kit->images ? MLDF_OK : MLDF_E_MEMORY;
 }
 
 static void trim(mldf_buffer *buffer) {
@@ -134,14 +134,14 @@ void mldfi_sink_kit_trim(struct sink_kit *kit) {
 
 void mldfi_sink_kit_end(struct sink_kit *kit) {
     for (size_t i = 0; kit->makers && i < kit->count; i++)
-        mldfi_picture_maker_free(&kit->makers[i]);
+        mldfi_image_maker_free(&kit->makers[i]);
     free(kit->makers);
-    free(kit->pictures);
+    free(kit->images);
     memset(kit, 0, sizeof *kit);
 }
 
-const char *mldfi_picture_ending(const struct picture *picture) {
+const char *mldfi_image_ending(const struct sink_image *image) {
     static const char *const endings[] = {"bin", "jpg", "png", "webp", "bmp", "tif"}; /* by mode */
-    unsigned mode = picture->info.mode;
+    unsigned mode = image->info.mode;
     return mode < sizeof endings / sizeof endings[0] ? endings[mode] : "bin";
 }

@@ -73,8 +73,8 @@ static mldf_status make_npy(struct tar_sink *s, const mldf_value *value, struct 
     return status;
 }
 
-static struct part picture_part(const struct picture *picture) {
-    return (struct part){picture->data, picture->bytes, mldfi_picture_ending(picture), picture->made};
+static struct part image_part(const struct sink_image *image) {
+    return (struct part){image->data, image->bytes, mldfi_image_ending(image), image->made};
 }
 
 static mldf_status make_number(struct tar_sink *s, const mldf_value *value, struct part *out, mldf_error *err) {
@@ -96,11 +96,11 @@ static mldf_status make_number(struct tar_sink *s, const mldf_value *value, stru
     return status;
 }
 
-static mldf_status make_part(struct tar_sink *s, const struct picture *picture, const mldf_field *field,
+static mldf_status make_part(struct tar_sink *s, const struct sink_image *image, const mldf_field *field,
                              const mldf_value *value, struct part *out, mldf_error *err) {
     s->text.size = 0;
     if (mldfi_is_image_type(field->type_id)) {
-        *out = picture_part(picture);
+        *out = image_part(image);
         return MLDF_OK;
     }
     switch (value->kind) {
@@ -136,7 +136,7 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
         if (!has_part(field, &values[i]) || !mldfi_is_image_type(field->type_id))
             continue;
         mldf_status status =
-            mldfi_picture_make(&kit->makers[i], decoder, field, &values[i], PICTURE_FILE, &kit->pictures[i], err);
+            mldfi_image_make(&kit->makers[i], decoder, field, &values[i], IMAGE_FILE, &kit->images[i], err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;
@@ -145,7 +145,7 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
     return MLDF_OK;
 }
 
-/* Keys of packed folders are names of files, and a key in a tar has no dot: of a/0001.jpg the picture's ending goes. Two keys that become
+/* Keys of packed folders are names of files, and a key in a tar has no dot: of a/0001.jpg the image's ending goes. Two keys that become
  * one are refused by claim_key. */
 static size_t key_without_ending(struct tar_sink *s, const char *key, size_t bytes) {
     char ending[8] = "";
@@ -161,7 +161,7 @@ static size_t key_without_ending(struct tar_sink *s, const char *key, size_t byt
     if (mldfi_tar_type(ending) != MLDF_IMAGE)
         return bytes;
     if (!s->warned)
-        mldfi_warn(s->context, "keys lose the ending of a picture's file, such as %.*s: a key in a tar has no dot",
+        mldfi_warn(s->context, "keys lose the ending of an image's file, such as %.*s: a key in a tar has no dot",
                    (int)(bytes < 200 ? bytes : 200), key);
     s->warned = true;
     return bytes - n - 1;
@@ -206,10 +206,10 @@ static mldf_status claim_extension(struct tar_sink *s, mldf_error *err) {
 }
 
 /* One value: with `really` false only its name is looked at. */
-static mldf_status put(struct tar_sink *s, const struct picture *picture, const mldf_field *field,
+static mldf_status put(struct tar_sink *s, const struct sink_image *image, const mldf_field *field,
                        const mldf_value *value, bool really, mldf_error *err) {
     struct part part;
-    mldf_status status = make_part(s, picture, field, value, &part, err);
+    mldf_status status = make_part(s, image, field, value, &part, err);
     if (status < 0)
         return status;
     bool named = !part.made && field->type_id != MLDF_FLOAT && field->type_id != MLDF_INLINE &&
@@ -239,7 +239,7 @@ static mldf_status put_all(struct tar_sink *s, const struct sink_kit *kit, const
         if (!has_part(field, &values[i]))
             continue;
         any = true;
-        mldf_status status = put(s, &kit->pictures[i], field, &values[i], really, err);
+        mldf_status status = put(s, &kit->images[i], field, &values[i], really, err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;

@@ -1,7 +1,7 @@
-/* Samples into a TBL file: one picture each, and what else there is as metadata (version 2).
+/* Samples into a TBL file: one image each, and what else there is as metadata (version 2).
  *
- *     picture    the field `image`; else the image fields, of which a sample has one (jpg and png in a tar); else the only bytes
- *     format     the field `format`, else what the picture is
+ *     image    the field `image`; else the image fields, of which a sample has one (jpg and png in a tar); else the only bytes
+ *     format     the field `format`, else what the image is
  *     metadata   the field `metadata`; else a single JSON field as it is; else {"label":7,...} of numbers, text and JSON */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "util/error.h"
 #include "util/json.h"
 
-enum role { ROLE_DROPPED, ROLE_PICTURE, ROLE_FORMAT, ROLE_METADATA, ROLE_OTHER };
+enum role { ROLE_DROPPED, ROLE_IMAGE, ROLE_FORMAT, ROLE_METADATA, ROLE_OTHER };
 
 struct tbl_sink {
     struct sample_sink base;
@@ -24,7 +24,7 @@ struct tbl_sink {
     const mldf_schema *schema;
     uint32_t version;
     size_t count;
-    bool may_skip;  /* samples without a picture are left out */
+    bool may_skip;  /* samples without an image are left out */
     uint8_t *roles; /* of each field */
     mldf_buffer metadata;
 };
@@ -38,25 +38,24 @@ static void free_sink(struct tbl_sink *s) {
 
 /* ---- One sample --------------------------------------------------------------------------------------------------------- */
 
-static mldf_status find_picture(const struct tbl_sink *s, const mldf_value *values, size_t *out, mldf_error *err) {
+static mldf_status find_image(const struct tbl_sink *s, const mldf_value *values, size_t *out, mldf_error *err) {
     *out = SIZE_MAX;
     for (size_t i = 0; i < s->count; i++) {
-        if (s->roles[i] != ROLE_PICTURE || values[i].kind == MLDF_KIND_NULL)
+        if (s->roles[i] != ROLE_IMAGE || values[i].kind == MLDF_KIND_NULL)
             continue;
         if (*out != SIZE_MAX)
-            return mldfi_fail(err, MLDF_E_TYPE, "both %s and %s are there; a sample of a TBL file is one picture",
+            return mldfi_fail(err, MLDF_E_TYPE, "both %s and %s are there; a sample of a TBL file is one image",
                               mldf_schema_field(s->schema, *out)->name, mldf_schema_field(s->schema, i)->name);
         *out = i;
     }
-    return *out != SIZE_MAX ? MLDF_OK
-                            : mldfi_fail(err, MLDF_E_NULL, "there is no picture, and a TBL file has no nulls");
+    return *out != SIZE_MAX ? MLDF_OK : mldfi_fail(err, MLDF_E_NULL, "there is no image, and a TBL file has no nulls");
 }
 
 static mldf_status format_of(const struct tbl_sink *s, const mldf_value *values, size_t field,
-                             const struct picture *picture, uint8_t *out, mldf_error *err) {
+                             const struct sink_image *image, uint8_t *out, mldf_error *err) {
     const char *name = mldf_schema_field(s->schema, field)->name, *dot = strrchr(name, '.');
     const char *extension = dot ? dot + 1 : name;
-    switch (picture->info.mode) {
+    switch (image->info.mode) {
     case MLDF_IMAGE_MODE_RAW:
         *out = TBL_RAW_U8;
         break;
@@ -64,11 +63,11 @@ static mldf_status format_of(const struct tbl_sink *s, const mldf_value *values,
         *out = strcmp(extension, "mp4") == 0 ? TBL_MP4 : strcmp(extension, "avi") == 0 ? TBL_AVI : TBL_UNKNOWN;
         break;
     default:
-        *out = (uint8_t)picture->info.mode; /* the numbers of JPEG to TIFF are the same */
+        *out = (uint8_t)image->info.mode; /* the numbers of JPEG to TIFF are the same */
     }
     if (*out > TBL_TIFF && s->version == 1)
         *out = TBL_UNKNOWN;
-    for (size_t i = 0; i < s->count && !picture->made; i++) {
+    for (size_t i = 0; i < s->count && !image->made; i++) {
         if (s->roles[i] != ROLE_FORMAT || values[i].kind == MLDF_KIND_NULL)
             continue;
         if (values[i].as.u > TBL_RAW_U8)
@@ -117,11 +116,11 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
                            const mldf_value *values, mldf_error *err) {
     const struct tbl_sink *s = (const struct tbl_sink *)sink;
     size_t field;
-    if (find_picture(s, values, &field, NULL) < 0)
+    if (find_image(s, values, &field, NULL) < 0)
         return MLDF_OK; /* append says what is wrong */
     const mldf_field *info = mldf_schema_field(s->schema, field);
-    mldf_status status = mldfi_picture_make(&kit->makers[field], decoder, info, &values[field],
-                                            s->version == 1 ? PICTURE_FILE : PICTURE_TBL2, &kit->pictures[field], err);
+    mldf_status status = mldfi_image_make(&kit->makers[field], decoder, info, &values[field],
+                                          s->version == 1 ? IMAGE_FILE : IMAGE_TBL2, &kit->images[field], err);
     if (status < 0)
         mldfi_error_place(err, MLDF_NONE, info->name);
     return status;
@@ -134,20 +133,20 @@ static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, 
     struct tbl_metadata metadata;
     size_t field;
     (void)key, (void)key_bytes;
-    mldf_status status = find_picture(s, values, &field, err);
+    mldf_status status = find_image(s, values, &field, err);
     if (status == MLDF_E_NULL && s->may_skip)
         return MLDF_END;
     if (status < 0)
         return status;
-    const struct picture *picture = &kit->pictures[field];
-    status = format_of(s, values, field, picture, &sample.format, err);
+    const struct sink_image *image = &kit->images[field];
+    status = format_of(s, values, field, image, &sample.format, err);
     mldf_status found = status < 0 ? status : make_metadata(s, values, &metadata, err);
     if (found < 0)
         return found;
-    sample.data = picture->data;
-    sample.bytes = picture->bytes;
-    sample.width = picture->info.width;
-    sample.height = picture->info.height;
+    sample.data = image->data;
+    sample.bytes = image->bytes;
+    sample.width = image->info.width;
+    sample.height = image->info.height;
     sample.metadata = found == MLDF_OK ? &metadata : NULL;
     return mldfi_tbl_writer_add(s->writer, &sample, err);
 }
@@ -178,7 +177,7 @@ static void list_names(const struct tbl_sink *s, bool (*test)(const struct tbl_s
             at += (size_t)snprintf(out + at, 200 - at, "%s%s", at ? ", " : "", mldf_schema_field(s->schema, i)->name);
 }
 
-static bool is_picture(const struct tbl_sink *s, size_t i) {
+static bool is_image(const struct tbl_sink *s, size_t i) {
     return mldfi_is_image_type(mldf_schema_field(s->schema, i)->type_id);
 }
 
@@ -202,34 +201,34 @@ static size_t count_of(const struct tbl_sink *s, bool (*test)(const struct tbl_s
     return n;
 }
 
-static mldf_status choose_pictures(struct tbl_sink *s, mldf_error *err) {
+static mldf_status choose_images(struct tbl_sink *s, mldf_error *err) {
     size_t named;
     bool nullable, nullable_bytes;
     char names[200];
-    if (mldf_schema_find(s->schema, "image", &named, NULL) == MLDF_OK && (is_picture(s, named) || is_bytes(s, named))) {
-        s->roles[named] = ROLE_PICTURE;
+    if (mldf_schema_find(s->schema, "image", &named, NULL) == MLDF_OK && (is_image(s, named) || is_bytes(s, named))) {
+        s->roles[named] = ROLE_IMAGE;
         return MLDF_OK;
     }
-    size_t pictures = count_of(s, is_picture, &nullable), blobs = count_of(s, is_bytes, &nullable_bytes);
-    bool (*test)(const struct tbl_sink *, size_t) = pictures ? is_picture : is_bytes;
+    size_t images = count_of(s, is_image, &nullable), blobs = count_of(s, is_bytes, &nullable_bytes);
+    bool (*test)(const struct tbl_sink *, size_t) = images ? is_image : is_bytes;
     list_names(s, test, names);
-    if (pictures == 0 && blobs == 0)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "no field holds pictures or bytes, and a TBL file is made of them");
-    if ((pictures > 1 && !nullable) || (pictures == 0 && blobs > 1))
+    if (images == 0 && blobs == 0)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "no field holds images or bytes, and a TBL file is made of them");
+    if ((images > 1 && !nullable) || (images == 0 && blobs > 1))
         return mldfi_fail(err, MLDF_E_SCHEMA,
-                          "a TBL file has one picture for each sample, and these fields could be it: %s; choose one "
+                          "a TBL file has one image for each sample, and these fields could be it: %s; choose one "
                           "(--fields)",
                           names);
     for (size_t i = 0; i < s->count; i++)
         if (test(s, i))
-            s->roles[i] = ROLE_PICTURE;
+            s->roles[i] = ROLE_IMAGE;
     return MLDF_OK;
 }
 
-static bool pictures_are_nullable(const struct tbl_sink *s) {
+static bool images_are_nullable(const struct tbl_sink *s) {
     bool nullable = true;
     for (size_t i = 0; i < s->count; i++)
-        if (s->roles[i] == ROLE_PICTURE)
+        if (s->roles[i] == ROLE_IMAGE)
             nullable = nullable && (mldf_schema_field(s->schema, i)->flags & MLDF_FIELD_NULLABLE);
     return nullable;
 }
@@ -248,7 +247,7 @@ static mldf_status choose_rest(struct tbl_sink *s, const struct sink_options *op
         const mldf_field *field = mldf_schema_field(s->schema, i);
         bool named = strcmp(field->name, "metadata") == 0 &&
                      (field->type_id == MLDF_JSON || field->type_id == MLDF_BYTES || field->type_id == MLDF_TEXT);
-        if (s->roles[i] == ROLE_PICTURE) {
+        if (s->roles[i] == ROLE_IMAGE) {
             continue;
         } else if (strcmp(field->name, "format") == 0 && field->type_id == MLDF_INT) {
             s->roles[i] = ROLE_FORMAT;
@@ -263,7 +262,7 @@ static mldf_status choose_rest(struct tbl_sink *s, const struct sink_options *op
                               "field %s (%s) has no place in a TBL file of version %u%s; choose "
                               "others (--fields) or leave out what does not fit (--drop-fields)",
                               field->name, field->type_name, s->version,
-                              s->version == 1 ? ", which holds pictures alone" : "");
+                              s->version == 1 ? ", which holds images alone" : "");
         } else {
             mldfi_warn(context, "field %s (%s) is left out: TBL version %u has no place for it", field->name,
                        field->type_name, s->version);
@@ -323,11 +322,11 @@ mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_opti
     s->version = strcmp(options->format, "tbl1") == 0 ? 1 : 2;
     s->count = mldf_schema_field_count(options->schema);
     s->roles = mldfi_alloc_zero(s->count + 1, sizeof *s->roles, err);
-    mldf_status status = s->roles ? choose_pictures(s, err) : MLDF_E_MEMORY;
+    mldf_status status = s->roles ? choose_images(s, err) : MLDF_E_MEMORY;
     if (status >= 0)
         status = choose_rest(s, options, err);
     if (status >= 0)
-        s->may_skip = options->drop_fields && pictures_are_nullable(s);
+        s->may_skip = options->drop_fields && images_are_nullable(s);
     if (status >= 0)
         status = open_writer(s, options, err);
     if (status >= 0 && options->keys)

@@ -75,7 +75,7 @@ mldf_status mldfi_tar_read(struct tar_reader *reader, void *dst, size_t room, si
  * part of a sample (no dot, nothing before or behind it, or one of WebDataset's own, "__name__"). */
 bool mldfi_tar_split(const char *name, size_t bytes, size_t *key_bytes, size_t *extension_at);
 
-/* The type of the field that an extension stands for, by what is behind its last dot: "seg.png" is a picture too. */
+/* The type of the field that an extension stands for, by what is behind its last dot: "seg.png" is an image too. */
 uint16_t mldfi_tar_type(const char *extension);
 /* The number in a ".cls"; white space around it does not count. */
 mldf_status mldfi_tar_integer(const uint8_t *data, uint64_t bytes, int64_t *out, mldf_error *err);

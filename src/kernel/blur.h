@@ -1,4 +1,4 @@
-/* Gaussian blur, across and then down; the picture is mirrored at its sides (d c b | a b c d | c b a).
+/* Gaussian blur, across and then down; the image is mirrored at its sides (d c b | a b c d | c b a).
  *
  * The weight of distance k is exp(-k^2 / (2 sigma^2)) divided by the sum over all taps. What is computed, on every machine:
  *   integers   weights in 2^-16: those of k > 0 rounded to the nearest even, that of 0 what is missing to 65536.

@@ -1,5 +1,5 @@
 /* The rows of blur.h, as text: a file for each instruction set includes it. All sums stay in registers over all taps; a row is read and written
- * in whole blocks, for which its scratch has room, except that the last block of a picture's row goes through a small array. Before the include:
+ * in whole blocks, for which its scratch has room, except that the last block of an image's row goes through a small array. Before the include:
  *     BLUR_NAME(x)    the name of x for this set
  *     BLUR_VECTOR     bytes of its vectors
  *     blur_x86.h      the rows of u8 by products of pairs; or not, then they are here */

@@ -1,7 +1,7 @@
-/* Changes of colour, in place. Pictures of u8, u16 or f32 (0..1), interleaved or planar, gray or RGB; alpha is left alone.
+/* Changes of colour, in place. Images of u8, u16 or f32 (0..1), interleaved or planar, gray or RGB; alpha is left alone.
  *
  * The definitions are torchvision's for tensors: computed in f32, held in 0..white, and integers cut off (not rounded) unless said
- * otherwise. Sums over a picture are exact integers, or doubles in the order of the pixels. */
+ * otherwise. Sums over an image are exact integers, or doubles in the order of the pixels. */
 #ifndef MLDF_KERNEL_COLOR_H
 #define MLDF_KERNEL_COLOR_H
 
@@ -49,7 +49,7 @@ void mldfi_equalize(const struct pixels *p);
 
 /* ---- Pixels' colours together (color.c; color_loops.h) --------------------------------------------------------------------------------- */
 
-/* One channel's values into a channel of another picture of the same type and size. */
+/* One channel's values into a channel of another image of the same type and size. */
 void mldfi_copy_channel(const struct pixels *from, size_t channel, const struct pixels *to, size_t to_channel);
 /* gray, gray_mean, blend, saturate, turn_hue and sharpen are in struct kernels: they have loops for each instruction set. */
 

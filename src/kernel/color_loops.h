@@ -3,7 +3,7 @@
  *     COLOR_NAME(x)    the name of x for this set
  *     split, join      16 pixels of RGB, 8 bits, into three runs and back; or neither (COLOR_SPLIT says so)
  *     COLOR_WIDE       vectors are long enough that arithmetic beats a table of 256
- * Pictures of 8-bit RGB, pixel by pixel, are what most of them are: only the way in and out is written for them. */
+ * Images of 8-bit RGB, pixel by pixel, are what most of them are: only the way in and out is written for them. */
 #include <string.h>
 
 #include "kernel/color_block.h"

@@ -114,10 +114,10 @@ void mldfi_tone(const struct pixels *p, const struct tone *tones, bool each) {
         }
 }
 
-/* ---- Whole pictures ---------------------------------------------------------------------------------------------------------- */
+/* ---- Whole images ---------------------------------------------------------------------------------------------------------- */
 
 /* Of gray and RGB in 8 bits: the ends of 48 values in turn are found beside each other, which are those of a colour when it comes back every
- * third time. False for other pictures. */
+ * third time. False for other images. */
 static bool ends_u8(const struct pixels *p, float least[3], float most[3]) {
     enum { TURN = 48 };
     const uint8_t *d = p->data;

@@ -1,4 +1,4 @@
-/* The last pass over a picture: cuts it into runs of pixels for the kernels. A picture without gaps between its rows and without
+/* The last pass over an image: cuts it into runs of pixels for the kernels. An image without gaps between its rows and without
  * mirroring is one run. finish_portable.c and its neighbours do the runs. */
 #include "kernel/finish.h"
 
@@ -70,7 +70,7 @@ void mldfi_finish_row(const struct kernels *k, const struct finish_row *row, con
     }
 }
 
-void mldfi_finish(const struct kernels *k, const struct picture *in, bool mirror_x, bool mirror_y,
+void mldfi_finish(const struct kernels *k, const struct raster *in, bool mirror_x, bool mirror_y,
                   const struct finish *finish, void *dst) {
     struct finish_row row;
     size_t width = in->width, height = in->height, all = width * height;

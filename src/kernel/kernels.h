@@ -73,10 +73,10 @@ struct kernels {
                       size_t samples);
     /* dst: the first pixel's element in the first plane. scale and shift are finite. */
     void (*finish)(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst);
-    /* Colours (color.h). 0.2989 r + 0.587 g + 0.114 b into a picture of the same type: into each of its colours; its own alpha is not touched.
+    /* Colours (color.h). 0.2989 r + 0.587 g + 0.114 b into an image of the same type: into each of its colours; its own alpha is not touched.
      * Gray is copied. to may be p. */
     void (*gray)(const struct pixels *p, const struct pixels *to);
-    /* Mean of that gray, cut off before for integers. 0 for an empty picture. */
+    /* Mean of that gray, cut off before for integers. 0 for an empty image. */
     float (*gray_mean)(const struct pixels *p);
     /* v * a + b, held. a and b are finite. */
     void (*blend)(const struct pixels *p, float a, float b);
@@ -85,7 +85,7 @@ struct kernels {
     /* Turns the hue by a part of the circle, -0.5..0.5. Back to integers as floor(v * (white + 0.999)). */
     void (*turn_hue)(const struct pixels *p, double turn);
     /* Sharpness: v + (1 - factor) * (smooth - v), smooth being the 3 x 3 mean with weight 5 in the middle, rounded for integers; the
-     * outermost pixels stay. rows: memory for two rows of the picture, aligned to its elements. */
+     * outermost pixels stay. rows: memory for two rows of the image, aligned to its elements. */
     void (*sharpen)(const struct pixels *p, size_t width, double factor, void *rows);
     /* One row of each pass of blur.h. element: 1 (u8), 2 (u16), 4 (f32) bytes. */
     void (*blur_across)(const struct blur_line *l, size_t element);

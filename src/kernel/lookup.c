@@ -2,7 +2,7 @@
 #include "kernel/lookup.h"
 
 #define LOOKUP(NAME, TYPE) \
-    static void NAME(const struct picture *in, bool mirror_x, bool mirror_y, const TYPE *table, bool planar, \
+    static void NAME(const struct raster *in, bool mirror_x, bool mirror_y, const TYPE *table, bool planar, \
                      TYPE *dst) { \
         size_t width = in->width, height = in->height, channels = in->channels; \
         for (size_t y = 0; y < height; y++) { \
@@ -23,7 +23,7 @@ LOOKUP(lookup_2, uint16_t)
 LOOKUP(lookup_4, uint32_t)
 LOOKUP(lookup_8, uint64_t)
 
-void mldfi_lookup(const struct picture *in, bool mirror_x, bool mirror_y, const void *table, size_t size, bool planar,
+void mldfi_lookup(const struct raster *in, bool mirror_x, bool mirror_y, const void *table, size_t size, bool planar,
                   void *dst) {
     if (size == 1)
         lookup_1(in, mirror_x, mirror_y, table, planar, dst);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* table: [channels][256] elements of `size` (1, 2, 4, 8) bytes; dst: dense, planar or interleaved. */
-void mldfi_lookup(const struct picture *in, bool mirror_x, bool mirror_y, const void *table, size_t size, bool planar,
+void mldfi_lookup(const struct raster *in, bool mirror_x, bool mirror_y, const void *table, size_t size, bool planar,
                   void *dst);
 
 #endif

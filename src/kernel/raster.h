@@ -7,7 +7,7 @@
 
 /* Interleaved channels. Nothing behind the last pixel of the last row is ever read. 16-bit values are of this machine and may stand
  * at odd addresses. */
-struct picture {
+struct raster {
     uint8_t *data;
     uint32_t width, height;
     uint32_t channels; /* 1 to 4 */

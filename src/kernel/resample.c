@@ -1,4 +1,4 @@
-/* Resizing in two passes of integer sums: along the rows into an intermediate picture of the same depth, then along the columns.
+/* Resizing in two passes of integer sums: along the rows into an intermediate image of the same depth, then along the columns.
  * Only the rows that the second pass uses are made. resample_table.c has the weights. */
 #include <inttypes.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 /* One axis of a resize: a box of `size` pixels becomes `target` pixels, of which a part is made. */
 struct axis {
-    uint32_t size;               /* pixels of the picture; taps stay among them */
+    uint32_t size;               /* pixels of the image; taps stay among them */
     uint64_t box_from, box_size; /* in eighths of a pixel */
     uint32_t target;             /* what the box becomes */
     uint32_t from, count;        /* the part of that */

@@ -1,4 +1,4 @@
-/* Resizing a window: for each output row the rows that it needs, then `finish` into its place; no picture in between. Tables of the
+/* Resizing a window: for each output row the rows that it needs, then `finish` into its place; no image in between. Tables of the
  * last geometries are kept by the worker, because validation and fixed crops ask for the same one again and again.
  *
  *     bilinear, 8 bits   down (int16 row) → across (8-bit row) → finish
@@ -40,7 +40,7 @@ void mldfi_resize_work_free(struct resize_work *work) {
 /* What the three ways share. */
 struct run {
     const struct kernels *k;
-    const struct picture *in;
+    const struct raster *in;
     const struct resize_spec *spec;
     const uint8_t (*table)[256];
     struct finish_row finish;
@@ -56,7 +56,7 @@ static void put(const struct run *r, const uint8_t *row, uint32_t y) {
 
 static mldf_status run_bilinear(struct run *r, struct resize_work *work, const struct column_taps *y, mldf_error *err) {
     const struct row_taps *x;
-    const struct picture *in = r->in;
+    const struct raster *in = r->in;
     mldf_status status = mldfi_row_taps(&work->tables, &r->x, in->channels, &x, err);
     if (status < 0)
         return status;
@@ -78,10 +78,10 @@ static mldf_status run_bilinear(struct run *r, struct resize_work *work, const s
     return MLDF_OK;
 }
 
-/* The same with the channels apart from the first pass on, each finished as a picture of one channel. */
+/* The same with the channels apart from the first pass on, each finished as an image of one channel. */
 static mldf_status run_planes(struct run *r, struct resize_work *work, const struct row_taps *x,
                               const struct column_taps *y, mldf_error *err) {
-    const struct picture *in = r->in;
+    const struct raster *in = r->in;
     const uint32_t planes = in->channels, width = r->spec->out_width;
     size_t plane = (size_t)mldfi_align_up(x->pixels, 32), bytes = planes * plane * sizeof(int16_t);
     struct finish_row finish[3];
@@ -156,7 +156,7 @@ static void pick(const uint8_t *in, const uint32_t *at, uint32_t count, size_t p
 }
 
 static mldf_status run_nearest(struct run *r, struct resize_work *work, mldf_error *err) {
-    const struct picture *in = r->in;
+    const struct raster *in = r->in;
     size_t pixel = (size_t)in->channels * (in->bits / 8);
     uint32_t width = r->spec->out_width, last = UINT32_MAX;
     mldf_status status = mldfi_buffer_resize(&work->sums, (size_t)width * sizeof(uint32_t), err);
@@ -181,7 +181,7 @@ static mldf_status run_nearest(struct run *r, struct resize_work *work, mldf_err
 
 /* One source row into the ring. 8-bit rows go through memory with slack behind it; 16-bit loops read no byte too far. */
 static void filter_row(const struct run *r, const struct resample_table *x, uint32_t row, uint8_t *copy, uint8_t *out) {
-    const struct picture *in = r->in;
+    const struct raster *in = r->in;
     const uint8_t *from = in->data + row * in->stride;
     if (in->bits == 16) {
         mldfi_resample_across(x, in->channels, 16, from, out);
@@ -211,7 +211,7 @@ static mldf_status wide_memory(struct run *r, struct resize_work *work, const st
 /* Rows come in the order of the source, so the ring needs as many as one output row has taps. */
 static mldf_status run_wide(struct run *r, struct resize_work *work, mldf_error *err) {
     const struct resample_table *x, *y;
-    const struct picture *in = r->in;
+    const struct raster *in = r->in;
     bool mirror_y = r->y.mirror;
     uint8_t *copy = NULL;
     r->y.mirror = false;
@@ -250,7 +250,7 @@ static bool axis_makes_sense(const struct axis *a) {
 }
 
 static mldf_status check(const struct run *r, const struct finish *finish, mldf_error *err) {
-    const struct picture *in = r->in;
+    const struct raster *in = r->in;
     const struct resize_spec *s = r->spec;
     if (!axis_makes_sense(&r->x) || !axis_makes_sense(&r->y) || (unsigned)s->filter > RESIZE_NEAREST)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
@@ -269,7 +269,7 @@ static mldf_status check(const struct run *r, const struct finish *finish, mldf_
     return MLDF_OK;
 }
 
-mldf_status mldfi_resize(const struct kernels *k, const struct picture *in, const struct resize_spec *s,
+mldf_status mldfi_resize(const struct kernels *k, const struct raster *in, const struct resize_spec *s,
                          const struct finish *finish, struct resize_work *work, void *dst, mldf_error *err) {
     struct run r = {.in = in, .spec = s, .table = finish->table, .dst = dst};
     mldf_image_filter filter = s->filter == RESIZE_NEAREST ? MLDF_IMAGE_BOX : (mldf_image_filter)s->filter;

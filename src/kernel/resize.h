@@ -1,14 +1,14 @@
-/* Resampling of a window of a picture, with everything that follows in the same pass: a part of the result, mirroring, and `finish`.
+/* Resampling of a window of an image, with everything that follows in the same pass: a part of the result, mirroring, and `finish`.
  *
  * The definition, the same on every machine (tests/python states it in NumPy):
  *
  * - bilinear, 8 bits: vertical first, in integers. An axis of `size` pixels gets from `box` (in eighths) to n pixels; in units of
  *   1/(16 n) of a pixel the centre of output i is 2 * box_from * n + (2 i + 1) * box_size, that of input p is 8 n (2 p + 1), and
  *   wide = max(16 n, 2 box_size), or 16 n without antialias. Tap p weighs max(0, wide - |difference of the centres|), for p inside the
- *   picture. Weights become 2^-14 by rounding their running sums: R(c) = floor(c * (16384 / sum) + 0.5), weight k = R(c after k) -
+ *   image. Weights become 2^-14 by rounding their running sums: R(c) = floor(c * (16384 / sum) + 0.5), weight k = R(c after k) -
  *   R(c before k); so they are never negative and sum to 16384. Down: (sum + 64) >> 7 into int16; across: (sum + 2^20) >> 21.
  * - nearest: the pixel at floor(centre).
- * - the other filters, and bilinear of 16 bits: across, then down, both rounded to the picture's own depth, weights in 2^-22
+ * - the other filters, and bilinear of 16 bits: across, then down, both rounded to the image's own depth, weights in 2^-22
  *   (resample_table.c), as mldf_image_resize does it.
  *
  * Then `finish`, on the rounded pixels. */
@@ -28,18 +28,17 @@ enum resize_filter {
 };
 
 struct resize_spec {
-    uint32_t box_x, box_y, box_width,
-        box_height;                       /* in eighths of a pixel of the picture; taps stay inside the picture */
-    uint32_t width, height;               /* what the box becomes */
-    uint32_t x, y, out_width, out_height; /* the part of that which is made */
-    bool mirror_x, mirror_y;              /* of that part */
+    uint32_t box_x, box_y, box_width, box_height; /* in eighths of a pixel of the image; taps stay inside the image */
+    uint32_t width, height;                       /* what the box becomes */
+    uint32_t x, y, out_width, out_height;         /* the part of that which is made */
+    bool mirror_x, mirror_y;                      /* of that part */
     enum resize_filter filter;
     bool antialias; /* true: the filter is stretched when shrinking; false: plain interpolation at any scale */
 };
-enum { RESIZE_MAX_SIDE = 1 << 24 }; /* pixels, of pictures and results */
+enum { RESIZE_MAX_SIDE = 1 << 24 }; /* pixels, of images and results */
 
-/* The whole picture to width x height: the usual beginning of a spec. */
-static inline struct resize_spec mldfi_resize_whole(const struct picture *in, uint32_t width, uint32_t height,
+/* The whole image to width x height: the usual beginning of a spec. */
+static inline struct resize_spec mldfi_resize_whole(const struct raster *in, uint32_t width, uint32_t height,
                                                     enum resize_filter filter) {
     struct resize_spec spec = {0, 0,     in->width * 8, in->height * 8, width, height, 0,
                                0, width, height,        false,          false, filter, true};
@@ -52,7 +51,7 @@ mldf_status mldfi_resize_work_new(struct resize_work **out, mldf_error *err);
 void mldfi_resize_work_free(struct resize_work *work);
 
 /* dst: as for mldfi_finish, out_width x out_height pixels. MLDF_E_ARGUMENT for a spec that makes no sense, MLDF_E_LIMIT, MLDF_E_MEMORY. */
-mldf_status mldfi_resize(const struct kernels *k, const struct picture *in, const struct resize_spec *spec,
+mldf_status mldfi_resize(const struct kernels *k, const struct raster *in, const struct resize_spec *spec,
                          const struct finish *finish, struct resize_work *work, void *dst, mldf_error *err);
 
 #endif

@@ -30,7 +30,7 @@ static inline double weight_at(double wide, double at) {
     return weight > 0.0 ? weight : 0.0;
 }
 
-/* The same number of steps for every output, and no branches in them: random crops ask for hundreds of these per picture. */
+/* The same number of steps for every output, and no branches in them: random crops ask for hundreds of these per image. */
 uint32_t mldfi_axis_bilinear(const struct axis *a, const struct axis_plan *plan, uint32_t i, uint32_t *first,
                              int16_t *weights) {
     const double pixel = plan->pixel, wide = plan->wide, centre = centre_of(a, i);

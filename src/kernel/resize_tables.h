@@ -7,7 +7,7 @@
 
 struct row_taps {
     struct tap_table table;
-    uint32_t first, pixels; /* columns of the picture that have weight; offsets count from `first` */
+    uint32_t first, pixels; /* columns of the image that have weight; offsets count from `first` */
 };
 
 struct column_taps {

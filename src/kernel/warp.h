@@ -1,4 +1,4 @@
-/* Pictures seen through a map of the plane: each output pixel looks up where it comes from. The loops are in struct kernels. */
+/* Images seen through a map of the plane: each output pixel looks up where it comes from. The loops are in struct kernels. */
 #ifndef MLDF_KERNEL_WARP_H
 #define MLDF_KERNEL_WARP_H
 

@@ -50,7 +50,7 @@ static void find_places(struct block *b, const struct warp_map *map, size_t x, s
 }
 
 /* Offsets of the pixels that lie in 0 .. width, 0 .. height (not included) and not behind `last`; fx, fy: how far behind the pixel's place.
- * Places that are `margin` away from there are outside. Pictures too large for offsets of 31 bits have none. */
+ * Places that are `margin` away from there are outside. Images too large for offsets of 31 bits have none. */
 __attribute__((always_inline)) static inline void find_offsets(struct block *b, double width, double height,
                                                                double margin, size_t last) {
     size_t row = b->in->width * b->in->step;
@@ -204,7 +204,7 @@ static inline float between(float a, float b, float d, float e, float fx, float 
 struct spot {
     ptrdiff_t x, y;
     float fx, fy;
-    bool near; /* some of the four pixels around it are in the picture */
+    bool near; /* some of the four pixels around it are in the image */
 };
 
 /* floor, of what is above -2^62; libm's is a call on old processors. */

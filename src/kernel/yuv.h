@@ -1,10 +1,10 @@
-/* Raw YUV 4:2:0 pictures: full-range BT.601 as in JFIF, three planes. */
+/* Raw YUV 4:2:0 images: full-range BT.601 as in JFIF, three planes. */
 #ifndef MLDF_KERNEL_YUV_H
 #define MLDF_KERNEL_YUV_H
 
 #include "mldf/image.h"
 
-/* Bytes of a picture: Y of width x height, then Cb and Cr of half the sides, rounded up. Sides are at most 2^20. */
+/* Bytes of an image: Y of width x height, then Cb and Cr of half the sides, rounded up. Sides are at most 2^20. */
 static inline uint64_t mldfi_yuv420_bytes(uint32_t width, uint32_t height) {
     return (uint64_t)width * height + 2 * (((uint64_t)width + 1) / 2) * (((uint64_t)height + 1) / 2);
 }

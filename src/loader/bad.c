@@ -9,7 +9,7 @@
 
 bool mldfi_is_bad(mldf_status status) {
     switch (status) {
-    case MLDF_E_LIMIT:       /* a picture beyond the limits of decoding */
+    case MLDF_E_LIMIT:       /* an image beyond the limits of decoding */
     case MLDF_E_UNSUPPORTED: /* a codec or a form of it that is not here */
     case MLDF_E_TRUNCATED:
     case MLDF_E_CORRUPT:

@@ -1,6 +1,6 @@
-/* What is known of the values of a field before any is decoded: the largest and smallest sides of pictures, the lengths of arrays. Statistics
- * say the largest; whether all pictures are of one size, one kind and one number of channels takes a pass over the rows (24 bytes each, read
- * in large pieces), or over the pictures' headers where a format has no such rows. The pass ends as soon as the rest cannot change the plan: in a
+/* What is known of the values of a field before any is decoded: the largest and smallest sides of images, the lengths of arrays. Statistics
+ * say the largest; whether all images are of one size, one kind and one number of channels takes a pass over the rows (24 bytes each, read
+ * in large pieces), or over the images' headers where a format has no such rows. The pass ends as soon as the rest cannot change the plan: in a
  * file of photographs after a few rows. Only fields that the pipeline names are looked at. */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void see_dim(struct plan_bounds *bounds, uint32_t i, uint64_t size, bool 
         bounds->most[i] = size;
 }
 
-static void see_picture(struct gathering *g, const mldf_image_info *info) {
+static void see_image(struct gathering *g, const mldf_image_info *info) {
     struct plan_bounds *b = g->bounds;
     bool first = g->seen++ == 0, ink = info->color == MLDF_IMAGE_CMYK || info->color == MLDF_IMAGE_YCCK;
     uint64_t channels = ink ? 3 : info->channels; /* as decoded */
@@ -46,9 +46,9 @@ static void see_picture(struct gathering *g, const mldf_image_info *info) {
     b->known = true;
 }
 
-/* A value that is read: pictures that no row describes, and arrays without statistics. Bad samples are met later. */
-static mldf_status see_value(struct gathering *g, const mldf_reader *reader, uint64_t sample, size_t field,
-                             bool picture, mldf_buffer *scratch, mldf_error *err) {
+/* A value that is read: images that no row describes, and arrays without statistics. Bad samples are met later. */
+static mldf_status see_value(struct gathering *g, const mldf_reader *reader, uint64_t sample, size_t field, bool image,
+                             mldf_buffer *scratch, mldf_error *err) {
     mldf_value value;
     mldf_image_info info;
     mldf_status status = mldf_reader_get(reader, sample, field, scratch, &value, err);
@@ -56,12 +56,12 @@ static mldf_status see_value(struct gathering *g, const mldf_reader *reader, uin
         return mldfi_is_bad(status) ? MLDF_OK : status;
     if (value.kind == MLDF_KIND_NULL)
         return MLDF_OK;
-    if (picture) {
+    if (image) {
         if (mldf_image_record(&value, &info, NULL) < 0)
             return MLDF_OK;
         if ((info.width == 0 || info.height == 0) && mldf_image_probe(value.data, (size_t)value.bytes, &info, NULL) < 0)
             return MLDF_OK;
-        see_picture(g, &info);
+        see_image(g, &info);
         return MLDF_OK;
     }
     bool first = g->seen++ == 0;
@@ -72,17 +72,17 @@ static mldf_status see_value(struct gathering *g, const mldf_reader *reader, uin
     return MLDF_OK;
 }
 
-static mldf_status scan_values(struct gathering *g, const mldf_reader *reader, size_t field, bool picture,
+static mldf_status scan_values(struct gathering *g, const mldf_reader *reader, size_t field, bool image,
                                mldf_error *err) {
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     mldf_status status = MLDF_OK;
     for (uint64_t i = 0; i < mldf_reader_sample_count(reader) && status >= 0; i++)
-        status = see_value(g, reader, i, field, picture, &scratch, err);
+        status = see_value(g, reader, i, field, image, &scratch, err);
     mldf_buffer_free(&scratch);
     return status;
 }
 
-/* Neither the sides, nor the channels, nor the bits can turn out alike any more, or it does not matter: pictures of different channels become
+/* Neither the sides, nor the channels, nor the bits can turn out alike any more, or it does not matter: images of different channels become
  * RGB, so one that is RGB decides; and only if all have 16 bits are they decoded as such. */
 static bool is_settled(const struct gathering *g) {
     const struct plan_bounds *b = g->bounds;
@@ -102,7 +102,7 @@ static mldf_status scan_row(struct gathering *g, const mldf_reader *reader, size
     mldfi_image_record_info(record, &info);
     if (!info.width || !info.height)
         return see_value(g, reader, sample, field, true, scratch, err);
-    see_picture(g, &info);
+    see_image(g, &info);
     g->last = mldfi_load_u64(record + IMAGE_HEIGHT);
     g->last_orientation = record[IMAGE_ORIENTATION];
     return MLDF_OK;
@@ -134,7 +134,7 @@ static uint64_t piece_rows(uint64_t at, uint64_t row_bytes) {
     return row_bytes < bytes ? bytes / row_bytes : 1;
 }
 
-static mldf_status scan_pictures(struct gathering *g, const mldf_reader *reader, size_t field, mldf_error *err) {
+static mldf_status scan_images(struct gathering *g, const mldf_reader *reader, size_t field, mldf_error *err) {
     uint64_t samples = mldf_reader_sample_count(reader), row_bytes = reader->row_bytes;
     mldf_buffer piece = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
     mldf_field_stats stats;
@@ -143,7 +143,7 @@ static mldf_status scan_pictures(struct gathering *g, const mldf_reader *reader,
     mldf_status status = mldf_reader_stats(reader, field, &stats, err);
     if (status < 0)
         return status;
-    bool largest = status == MLDF_OK && stats.ndim == 3; /* the file says how large its pictures are */
+    bool largest = status == MLDF_OK && stats.ndim == 3; /* the file says how large its images are */
     status = MLDF_OK;
     for (uint64_t at = 0, end; at < samples && status == MLDF_OK; at = end) {
         uint64_t rows_now = piece_rows(at, row_bytes);
@@ -219,16 +219,16 @@ mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeli
     mldf_status status = MLDF_OK;
     for (size_t f = 0; f < mldf_schema_field_count(schema) && status >= 0; f++) {
         const mldf_field *field = mldf_schema_field(schema, f);
-        bool picture = field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
+        bool image = field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
         struct gathering g = {.bounds = &out[f]};
-        if ((!picture && !varies(field)) || !is_named(pipeline, field->name))
+        if ((!image && !varies(field)) || !is_named(pipeline, field->name))
             continue;
         for (size_t r = 0; r < dataset->count && status >= 0; r++) {
             const mldf_reader *reader = dataset->readers[r];
             size_t its = mldfi_schema_lookup(reader->schema, field->name);
             if (its == SIZE_MAX)
                 continue; /* null there, or told when fields are bound */
-            status = picture ? scan_pictures(&g, reader, its, err) : take_statistics(&g, reader, its, err);
+            status = image ? scan_images(&g, reader, its, err) : take_statistics(&g, reader, its, err);
         }
     }
     return status;

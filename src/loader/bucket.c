@@ -66,7 +66,7 @@ static bool over_budget(const struct bucket *bucket, uint64_t samples, uint64_t 
 /* Cuts the sorted samples; cuts[0 .. batch_count], of which those below `full` are whole. */
 static mldf_status cut(struct bucket *bucket, const struct entry *entries, size_t count, mldf_error *err) {
     const struct bucket_span *span = &bucket->span;
-    uint64_t longest = 0; /* of the batch; lists are sorted by it, pictures by their height alone */
+    uint64_t longest = 0; /* of the batch; lists are sorted by it, images by their height alone */
     size_t begin = 0;
     mldf_status status = MLDF_OK;
     bucket->batch_count = 0;

@@ -72,13 +72,13 @@ void mldfi_dataset_free(struct dataset *dataset) {
 
 /* ---- Fields ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_picture(uint16_t type) {
+static bool is_image(uint16_t type) {
     return type >= MLDF_IMAGE_RAW && type <= MLDF_IMAGE;
 }
 
 static bool same_type(const mldf_field *a, const mldf_field *b) {
-    if (is_picture(a->type_id) && is_picture(b->type_id))
-        return true; /* the record says what a picture is */
+    if (is_image(a->type_id) && is_image(b->type_id))
+        return true; /* the record says what an image is */
     if (a->type_id != b->type_id || a->dtype != b->dtype || a->ndim != b->ndim)
         return false;
     for (uint32_t i = 0; i < a->ndim; i++)

@@ -5,7 +5,7 @@
  *     "keys":"5f0c…","values":{"label":"i33a1…","text":"b90e…","image":"p71d4…"}
  *
  * Keys say it best: where both sides have them, nothing else is looked at. Values are compared field by field, as far as both sides have the
- * field as the same kind of thing; a picture, which may have been made smaller, counts only where there is nothing else. */
+ * field as the same kind of thing; an image, which may have been made smaller, counts only where there is nothing else. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -212,12 +212,12 @@ static mldf_status gather(const struct dataset *dataset, bool (*want)(char), siz
     return MLDF_OK;
 }
 
-static bool is_picture(char letter) {
+static bool is_image(char letter) {
     return letter == 'p';
 }
 
 static bool is_payload(char letter) {
-    return !is_in_row(letter) && !is_picture(letter);
+    return !is_in_row(letter) && !is_image(letter);
 }
 
 static mldf_status gather_all(const struct dataset *dataset, struct hashes *out, mldf_error *err) {
@@ -227,7 +227,7 @@ static mldf_status gather_all(const struct dataset *dataset, struct hashes *out,
     if (status >= 0)
         status = gather(dataset, is_payload, IDENTITY_FIELDS - 1, out, err);
     if (status >= 0)
-        status = gather(dataset, is_picture, out->count + 1, out, err);
+        status = gather(dataset, is_image, out->count + 1, out, err);
     return status;
 }
 
@@ -299,11 +299,11 @@ static mldf_status find_own(const mldf_loader *loader, const struct hashes *hash
 }
 
 static mldf_status check_values(const mldf_loader *loader, const struct hashes *hashes, const struct json *json,
-                                uint32_t at, bool pictures, size_t *compared, mldf_error *err) {
+                                uint32_t at, bool images, size_t *compared, mldf_error *err) {
     for (uint32_t i = mldfi_json_first(json, at); i < json->nodes[at].next; i = json->nodes[i].next) {
         const struct json_node *node = &json->nodes[i];
         struct identity_field own;
-        if (node->kind == MLDFI_JSON_STRING && node->text_bytes > 0 && is_picture(node->text[0]) != pictures)
+        if (node->kind == MLDFI_JSON_STRING && node->text_bytes > 0 && is_image(node->text[0]) != images)
             continue;
         mldf_status status = find_own(loader, hashes, node, &own, err);
         if (status < 0)

@@ -100,7 +100,7 @@ mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *j
 enum array_kind {
     ARRAY_FIXED,
     ARRAY_PAD,
-    ARRAY_SIDES, /* pictures, padded */
+    ARRAY_SIDES, /* images, padded */
     ARRAY_RAGGED,
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,

@@ -111,10 +111,9 @@ static mldf_status check_rest(const mldf_loader *loader, const struct json *json
     mldfi_codec_versions(codecs, sizeof codecs);
     at = mldfi_json_find(json, 0, "codecs");
     if (at != UINT32_MAX && json->nodes[at].kind == MLDFI_JSON_STRING && !mldfi_json_is_text(json, at, codecs))
-        mldfi_warn(loader->options.context,
-                   "the state was taken with %.*s, this is %s: pictures may differ in their last bits",
-                   (int)(json->nodes[at].text_bytes < 128 ? json->nodes[at].text_bytes : 128), json->nodes[at].text,
-                   codecs);
+        mldfi_warn(
+            loader->options.context, "the state was taken with %.*s, this is %s: images may differ in their last bits",
+            (int)(json->nodes[at].text_bytes < 128 ? json->nodes[at].text_bytes : 128), json->nodes[at].text, codecs);
     return MLDF_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Large blocks: mapped, on huge pages where the system offers them. A batch of pictures is 150 MB; with pages of 4 KiB its first use costs
+/* Large blocks: mapped, on huge pages where the system offers them. A batch of images is 150 MB; with pages of 4 KiB its first use costs
  * forty thousand faults, with huge pages seventy-five. Whoever writes a page first takes its fault, so that the threads share that cost
  * instead of waiting for one of them. */
 #include "os/memory.h"

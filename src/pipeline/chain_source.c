@@ -8,7 +8,7 @@
 
 /* ---- Types of stored values ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_picture(const mldf_field *field) {
+static bool is_image(const mldf_field *field) {
     return field->type_id == MLDF_IMAGE_RAW || field->type_id == MLDF_IMAGE_JPEG || field->type_id == MLDF_IMAGE_PNG ||
            field->type_id == MLDF_IMAGE;
 }
@@ -29,7 +29,7 @@ static void fixed_dim(uint32_t i, int64_t size, struct edge *out) {
     out->most[i] = (uint64_t)size;
 }
 
-static void picture_edge(const struct plan_bounds *bounds, struct edge *out) {
+static void image_edge(const struct plan_bounds *bounds, struct edge *out) {
     out->kind = VALUE_ENCODED;
     out->role = ROLE_IMAGE;
     out->dtype = bounds && bounds->known && bounds->bits == 16 ? MLDF_U16 : MLDF_U8;
@@ -64,8 +64,8 @@ static void bytes_edge(const struct plan_bounds *bounds, struct edge *out) {
 mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out,
                              mldf_error *err) {
     memset(out, 0, sizeof *out);
-    if (is_picture(field)) {
-        picture_edge(bounds, out);
+    if (is_image(field)) {
+        image_edge(bounds, out);
         return MLDF_OK;
     }
     switch (field->type_id) {
@@ -218,27 +218,27 @@ mldf_status mldfi_source_unknown(const struct builder *b, const char *name, size
 
 /* ---- Roles ------------------------------------------------------------------------------------------------------------------------------------- */
 
-/* An array of H x W or H x W x C is a picture where the text says so. */
-static mldf_status become_picture(value_role role, struct edge *edge, mldf_error *err) {
+/* An array of H x W or H x W x C is an image where the text says so. */
+static mldf_status become_image(value_role role, struct edge *edge, mldf_error *err) {
     bool dtype = edge->dtype == MLDF_U8 || edge->dtype == MLDF_U16 || edge->dtype == MLDF_F16 ||
                  edge->dtype == MLDF_BF16 || edge->dtype == MLDF_F32;
-    if (edge->kind == VALUE_ENCODED || edge->kind == VALUE_PICTURE) {
+    if (edge->kind == VALUE_ENCODED || edge->kind == VALUE_IMAGE) {
         edge->role = role;
         return MLDF_OK;
     }
     if (edge->kind == VALUE_ARRAY && !dtype && (edge->ndim == 2 || edge->ndim == 3))
         return mldfi_edge_refuse(
-            NULL, edge, "u8, u16, f16, bf16 or f32 in pictures and masks (x = y: cast(u16), then m = x as mask)", err);
+            NULL, edge, "u8, u16, f16, bf16 or f32 in images and masks (x = y: cast(u16), then m = x as mask)", err);
     if (edge->kind != VALUE_ARRAY || !dtype || (edge->ndim != 2 && edge->ndim != 3) ||
         (edge->ndim == 3 && (edge->dims[2] < 1 || edge->dims[2] > 4)))
         return mldfi_edge_refuse(NULL, edge,
                                  role == ROLE_MASK
-                                     ? "a picture, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as a mask"
-                                     : "a picture, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as an image",
+                                     ? "an image, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as a mask"
+                                     : "an image, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as an image",
                                  err);
     if (edge->ndim == 2)
         fixed_dim(edge->ndim++, 1, edge);
-    edge->kind = VALUE_PICTURE;
+    edge->kind = VALUE_IMAGE;
     edge->role = role;
     return MLDF_OK;
 }
@@ -247,7 +247,7 @@ mldf_status mldfi_role_apply(value_role role, struct edge *edge, mldf_error *err
     if (role == ROLE_NONE)
         return MLDF_OK;
     if (role == ROLE_IMAGE || role == ROLE_MASK)
-        return become_picture(role, edge, err);
+        return become_image(role, edge, err);
     int64_t last = edge->kind == VALUE_ARRAY && edge->ndim > 0 ? edge->dims[edge->ndim - 1] : DIM_VARIES;
     bool numbers = edge->dtype != MLDF_BOOL && edge->dtype != MLDF_C64 && edge->dtype != MLDF_C128;
     if (role == ROLE_BOXES && (last != 4 || !numbers))

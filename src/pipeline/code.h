@@ -18,7 +18,7 @@ struct code_writer {
     mldf_buffer *tables; /* constants, in front of the function */
     unsigned function, step;
     bool
-        uses_channel; /* set by emit: statements use the variable c, the index in the last dimension (of a picture: the channel) */
+        uses_channel; /* set by emit: statements use the variable c, the index in the last dimension (of an image: the channel) */
 };
 
 const char *mldfi_code_type(mldf_dtype dtype);

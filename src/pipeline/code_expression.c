@@ -76,7 +76,7 @@ static mldf_status write_step(const struct expression *e, struct names *names, u
 mldf_status mldfi_code_expression(const struct op *op, const struct expression *e, struct code_writer *w,
                                   mldf_error *err) {
     struct names names = {.step = w->step};
-    bool channel = e->uses_channel && op->in.kind == VALUE_PICTURE;
+    bool channel = e->uses_channel && op->in.kind == VALUE_IMAGE;
     mldf_status status = mldfi_buffer_printf(w->out, err, "const f32 x%u = ", w->step);
     if (status == MLDF_OK)
         status = mldfi_code_convert(op->in.dtype, MLDF_F32, w->step, w->out, err);

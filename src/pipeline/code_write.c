@@ -178,7 +178,7 @@ mldf_status mldfi_code_affine(const struct op *op, const float *scale, const flo
 
 /* How often c takes turns; 0: only the call says it. */
 static uint64_t known_period(const struct edge *in) {
-    int64_t n = in->ndim == 0 ? 1 : in->kind == VALUE_PICTURE ? mldfi_edge_channels(in) : in->dims[in->ndim - 1];
+    int64_t n = in->ndim == 0 ? 1 : in->kind == VALUE_IMAGE ? mldfi_edge_channels(in) : in->dims[in->ndim - 1];
     return n > 0 ? (uint64_t)n : 0;
 }
 
@@ -220,10 +220,10 @@ static mldf_status write_function(const struct op *ops, size_t count, const stru
     return status == MLDF_OK ? write_loop(ops, count, w, out, err) : status;
 }
 
-/* Only what leaves the picture's place in the world alone: no draws, and a layout or the element itself. */
+/* Only what leaves the image's place in the world alone: no draws, and a layout or the element itself. */
 static bool can_emit(const struct op *op) {
     return op->type->emit && !(op->type->flags & OP_DRAWS) && mldfi_code_type(op->in.dtype) &&
-           mldfi_code_type(op->out.dtype) && (op->in.kind == VALUE_ARRAY || op->in.kind == VALUE_PICTURE) &&
+           mldfi_code_type(op->out.dtype) && (op->in.kind == VALUE_ARRAY || op->in.kind == VALUE_IMAGE) &&
            op->out.kind == op->in.kind;
 }
 

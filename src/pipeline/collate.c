@@ -1,6 +1,6 @@
-/* How results of different lengths lie in a batch. A length is what pad, ragged and the loader reckon with: dim 0 of a list, both sides of a
- * picture in one number (plan.h). The loader asks for the batch's longest and lays its arrays out; here a sample's result comes to its place
- * and is filled up: a list at its end, a picture at the right and below. A picture's pixels keep their coordinates, so boxes, points and masks
+/* How results of different lengths lie in a batch. A length is what pad, ragged and the loader reckon with: dim 0 of a list, both sides of an
+ * image in one number (plan.h). The loader asks for the batch's longest and lays its arrays out; here a sample's result comes to its place
+ * and is filled up: a list at its end, an image at the right and below. An image's pixels keep their coordinates, so boxes, points and masks
  * that moved with it are right as they are.
  *
  * op_collate.c is where the text's `pad` and `ragged` are understood; run.c measures. */
@@ -106,12 +106,12 @@ static mldf_status refuse(const struct plan_output *output, const struct tensor 
         return mldfi_fail(err, MLDF_E_RANGE, "a result of %s is longer than pad's %" PRIu64 "; truncate it first", text,
                           length);
     if (output->collate == COLLATE_SIDES && !mldfi_length_open(output))
-        return mldfi_fail(err, MLDF_E_RANGE, "a picture of %s is larger than pad's %" PRIu64 " x %" PRIu64, text,
+        return mldfi_fail(err, MLDF_E_RANGE, "an image of %s is larger than pad's %" PRIu64 " x %" PRIu64, text,
                           mldfi_sides_height(length), mldfi_sides_width(length));
     return mldfi_fail(err, MLDF_E_RANGE, "a result of %s does not fit its place in the batch", text);
 }
 
-/* Rows of a dense picture to their places, from the last to the first: it may lie at the beginning of the place itself. */
+/* Rows of a dense image to their places, from the last to the first: it may lie at the beginning of the place itself. */
 static void spread(const struct plan_output *output, const struct tensor *t, const struct plan_target *target) {
     size_t height = (size_t)mldfi_tensor_height(t), width = (size_t)mldfi_tensor_width(t);
     size_t planes = t->planar ? (size_t)mldfi_tensor_channels(t) : 1;

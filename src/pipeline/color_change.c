@@ -7,15 +7,11 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-struct pixels mldfi_pixels(const struct tensor *picture) {
-    struct pixels p = {picture->data,
-                       picture->dtype,
-                       (size_t)mldfi_tensor_pixels(picture),
-                       (size_t)mldfi_tensor_channels(picture),
-                       0,
-                       0};
-    p.step = picture->planar ? 1 : p.channels;
-    p.plane = picture->planar ? p.count : 1;
+struct pixels mldfi_pixels(const struct tensor *image) {
+    struct pixels p = {
+        image->data, image->dtype, (size_t)mldfi_tensor_pixels(image), (size_t)mldfi_tensor_channels(image), 0, 0};
+    p.step = image->planar ? 1 : p.channels;
+    p.plane = image->planar ? p.count : 1;
     return p;
 }
 
@@ -26,15 +22,15 @@ static mldf_status sharpen(const struct pixels *p, size_t width, double factor, 
     return s;
 }
 
-mldf_status mldfi_color_change(color_change change, double value, const struct tensor *picture, struct op_work *work,
+mldf_status mldfi_color_change(color_change change, double value, const struct tensor *image, struct op_work *work,
                                mldf_error *err) {
-    struct pixels p = mldfi_pixels(picture);
+    struct pixels p = mldfi_pixels(image);
     struct tone tone = {TONE_SOLARIZE, (float)value, 0};
     switch (change) {
     case CHANGE_BRIGHTNESS:
         work->kernels->blend(&p, (float)value, 0);
         break;
-    case CHANGE_CONTRAST: /* with one value for the whole picture */
+    case CHANGE_CONTRAST: /* with one value for the whole image */
         work->kernels->blend(&p, (float)value, work->kernels->gray_mean(&p) * (float)(1.0 - value));
         break;
     case CHANGE_SATURATION:
@@ -44,7 +40,7 @@ mldf_status mldfi_color_change(color_change change, double value, const struct t
         work->kernels->turn_hue(&p, value);
         break;
     case CHANGE_SHARPNESS:
-        return sharpen(&p, (size_t)mldfi_tensor_width(picture), value, work, err);
+        return sharpen(&p, (size_t)mldfi_tensor_width(image), value, work, err);
     case CHANGE_INVERT:
         tone.a = -INFINITY;
         mldfi_tone(&p, &tone, false);
@@ -83,10 +79,10 @@ mldf_status mldfi_color_infer(const struct op *op, const struct edge *in, struct
     *out = *in;
     if (mldfi_edge_carried(in))
         return MLDF_OK;
-    if (!mldfi_edge_is_picture(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16 && in->dtype != MLDF_F32))
-        return mldfi_edge_refuse(op, in, "a picture of u8, u16 or f32", err);
+    if (!mldfi_edge_is_image(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16 && in->dtype != MLDF_F32))
+        return mldfi_edge_refuse(op, in, "an image of u8, u16 or f32", err);
     if (mldfi_edge_channels(in) > 4)
-        return mldfi_edge_refuse(op, in, "a picture of gray or RGB, with or without alpha", err);
+        return mldfi_edge_refuse(op, in, "an image of gray or RGB, with or without alpha", err);
     return MLDF_OK;
 }
 
@@ -125,7 +121,7 @@ mldf_status mldfi_color_run(const struct op *op, const void *draw, const struct 
     if (mldfi_edge_carried(&op->in) || (op->type->draw && !d->on))
         return MLDF_OK;
     if (mldfi_tensor_channels(out) > 4)
-        return mldfi_fail(err, MLDF_E_TYPE, "a picture of %llu channels",
+        return mldfi_fail(err, MLDF_E_TYPE, "an image of %llu channels",
                           (unsigned long long)mldfi_tensor_channels(out));
     return mldfi_color_change(state->change, state->value, out, work, err);
 }

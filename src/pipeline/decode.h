@@ -6,7 +6,7 @@
 
 struct decode_state {
     bool exact, orient;
-    int channels; /* as mldf_image_options: 0 only when all pictures have two */
+    int channels; /* as mldf_image_options: 0 only when all images have two */
     int bits;
 };
 

@@ -1,4 +1,4 @@
-/* Types of values in words: "u8 375x500x3 picture"; element types by their short names, and what they hold; sizes. */
+/* Types of values in words: "u8 375x500x3 image"; element types by their short names, and what they hold; sizes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,9 +96,9 @@ static const char *noun_of(const struct edge *edge) {
     bool mask = edge->role == ROLE_MASK;
     switch (edge->kind) {
     case VALUE_ENCODED:
-        return mask ? "stored mask" : "stored picture";
-    case VALUE_PICTURE:
-        return edge->planar ? (mask ? "planar mask" : "planar picture") : (mask ? "mask" : "picture");
+        return mask ? "stored mask" : "stored image";
+    case VALUE_IMAGE:
+        return edge->planar ? (mask ? "planar mask" : "planar image") : (mask ? "mask" : "image");
     case VALUE_BYTES:
         return "bytes";
     case VALUE_ARRAY:

@@ -110,15 +110,15 @@ mldf_status mldfi_moved_infer(const struct op *op, const struct edge *in, struct
         out->dtype = MLDF_F32;
         return MLDF_OK;
     }
-    if (in->kind != VALUE_PICTURE || in->ndim != 3)
-        return mldfi_edge_refuse(op, in, "a picture", err);
+    if (in->kind != VALUE_IMAGE || in->ndim != 3)
+        return mldfi_edge_refuse(op, in, "an image", err);
     if (in->dims[in->planar ? 0 : 2] > 4)
-        return mldfi_edge_refuse(op, in, "a picture of at most four channels", err);
+        return mldfi_edge_refuse(op, in, "an image of at most four channels", err);
     return MLDF_OK;
 }
 
 void mldfi_moved_sides(struct edge *out, int64_t height, int64_t width) {
-    if (out->kind != VALUE_PICTURE)
+    if (out->kind != VALUE_IMAGE)
         return;
     uint32_t y = out->planar ? 1 : 0;
     out->dims[y] = height;
@@ -130,9 +130,9 @@ void mldfi_moved_sides(struct edge *out, int64_t height, int64_t width) {
 }
 
 mldf_status mldfi_moved_check(const struct op *op, const struct frame *from, const struct tensor *in, mldf_error *err) {
-    if (op->in.kind == VALUE_PICTURE &&
+    if (op->in.kind == VALUE_IMAGE &&
         (mldfi_tensor_width(in) != from->width || mldfi_tensor_height(in) != from->height))
-        return mldfi_fail(err, MLDF_E_RANGE, "%s: %llu x %llu pixels, and the picture that it moves with has %u x %u",
+        return mldfi_fail(err, MLDF_E_RANGE, "%s: %llu x %llu pixels, and the image that it moves with has %u x %u",
                           op->type->name, (unsigned long long)mldfi_tensor_width(in),
                           (unsigned long long)mldfi_tensor_height(in), from->width, from->height);
     return MLDF_OK;
@@ -140,7 +140,7 @@ mldf_status mldfi_moved_check(const struct op *op, const struct frame *from, con
 
 bool mldfi_moved_begin(const struct op *op, const struct tensor *in, struct tensor *out, uint64_t *count) {
     uint64_t elements = mldfi_tensor_count(in), last = in->ndim ? in->dims[in->ndim - 1] : 0;
-    if (op->in.kind == VALUE_PICTURE)
+    if (op->in.kind == VALUE_IMAGE)
         return false;
     mldfi_convert_elements(in->dtype, in->data, MLDF_F32, out->data, (size_t)elements);
     *count = last ? elements / last : 0;

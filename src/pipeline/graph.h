@@ -86,7 +86,7 @@ struct target {
     size_t view;
 };
 mldf_status mldfi_step_append(struct builder *b, const struct target *target, const struct step *step, mldf_error *err);
-/* Appends decode where the value is a stored picture. */
+/* Appends decode where the value is a stored image. */
 mldf_status mldfi_chain_decode(struct builder *b, size_t chain, uint32_t offset, mldf_error *err);
 
 /* ---- graph_order.c --------------------------------------------------------------------------------------------------------------------------------- */

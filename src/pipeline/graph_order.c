@@ -23,11 +23,11 @@ void mldfi_chain_free(struct chain *chain) {
 
 /* ---- Batches --------------------------------------------------------------------------------------------------------------------------------------- */
 
-/* " (up to 375x500x3)", or nothing when a bound is not known; a picture's sides have always one, which says nothing. */
+/* " (up to 375x500x3)", or nothing when a bound is not known; an image's sides have always one, which says nothing. */
 static mldf_status write_most(const struct edge *edge, mldf_buffer *out, mldf_error *err) {
     mldf_status status = mldfi_buffer_append_text(out, "", err);
     for (uint32_t i = 0; i < edge->ndim; i++)
-        if (edge->most[i] == MLDF_NONE || (edge->kind == VALUE_PICTURE && edge->most[i] >= UINT16_MAX))
+        if (edge->most[i] == MLDF_NONE || (edge->kind == VALUE_IMAGE && edge->most[i] >= UINT16_MAX))
             return mldf_buffer_append(out, "", 1, err);
     for (uint32_t i = 0; i < edge->ndim && status == MLDF_OK; i++)
         status = mldfi_buffer_printf(out, err, "%s%llu", i ? "x" : " (up to ", (unsigned long long)edge->most[i]);
@@ -41,7 +41,7 @@ static mldf_status refuse_varying(const struct builder *b, size_t chain, mldf_er
     for (uint32_t i = 1; i < edge->ndim; i++)
         inner = inner || edge->dims[i] == DIM_VARIES;
     mldf_status status = write_most(edge, &most, err);
-    if (status == MLDF_OK && edge->kind == VALUE_PICTURE)
+    if (status == MLDF_OK && edge->kind == VALUE_IMAGE)
         status = mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
                                   "its size differs from sample to sample%s; add resize([h, w]), random_resized_crop, "
                                   "center_crop or pad",

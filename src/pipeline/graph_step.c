@@ -36,10 +36,10 @@ static mldf_status name_step(const struct builder *b, size_t chain, const struct
 
 static bool has_pixels(const struct builder *b, size_t chain) {
     value_kind kind = b->drafts[chain].edge.kind;
-    return kind == VALUE_PICTURE || kind == VALUE_ENCODED;
+    return kind == VALUE_IMAGE || kind == VALUE_ENCODED;
 }
 
-/* The picture made first; without pictures the chain made first. */
+/* The image made first; without images the chain made first. */
 static size_t find_leader(const struct builder *b, const struct target *t) {
     size_t best = SIZE_MAX;
     bool pixels = false;
@@ -91,7 +91,7 @@ static mldf_status check_group(const struct builder *b, const struct target *t, 
         value_role role = b->drafts[t->chains[i]].edge.role;
         if (role != ROLE_BOXES && role != ROLE_POINTS)
             continue;
-        (void)mldfi_fail(err, MLDF_E_ARGUMENT, "%s move with a picture: name it in the same statement",
+        (void)mldfi_fail(err, MLDF_E_ARGUMENT, "%s move with an image: name it in the same statement",
                          role == ROLE_BOXES ? "boxes" : "points");
         return name_step(b, t->chains[i], step, MLDF_E_ARGUMENT, err);
     }
@@ -241,7 +241,7 @@ static mldf_status append_all(struct builder *b, const struct target *t, const s
 
 static mldf_status decode_step(uint32_t offset, struct step *out, mldf_error *err) {
     *out = (struct step){.type = mldfi_op_find("decode", 6), .offset = offset};
-    return out->type ? MLDF_OK : mldfi_fail(err, MLDF_E_UNSUPPORTED, "this build cannot decode pictures in a pipeline");
+    return out->type ? MLDF_OK : mldfi_fail(err, MLDF_E_UNSUPPORTED, "this build cannot decode images in a pipeline");
 }
 
 mldf_status mldfi_chain_decode(struct builder *b, size_t chain, uint32_t offset, mldf_error *err) {
@@ -253,7 +253,7 @@ mldf_status mldfi_chain_decode(struct builder *b, size_t chain, uint32_t offset,
     return status == MLDF_OK ? append_all(b, &one, &step, err) : status;
 }
 
-/* Decoding of all members that are still stored pictures: in one step, for one draw. */
+/* Decoding of all members that are still stored images: in one step, for one draw. */
 static mldf_status decode_members(struct builder *b, const struct target *t, uint32_t offset, mldf_error *err) {
     struct step step;
     size_t count = 0;

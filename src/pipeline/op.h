@@ -4,8 +4,8 @@
  * The life of a step:
  *   bind   parameters from the text, checked against `params`: names, kinds, ranges, choices         (parameters.c)
  *   infer  type of the input → type of the output; constants are computed into op->state                (graph.c calls)
- *   draw   for each sample: everything that depends on random numbers or on the picture's size, into a small struct that is the same for
- *          all members of a group (picture, mask, boxes, points)                                        (run.c calls)
+ *   draw   for each sample: everything that depends on random numbers or on the image's size, into a small struct that is the same for
+ *          all members of a group (image, mask, boxes, points)                                        (run.c calls)
  *   shape  dims of this sample's output
  *   run    the work; the plain definition of the operation. Rewriting (plan.c) may replace it by something that gives the same bits.
  *
@@ -23,8 +23,8 @@
 
 typedef enum value_kind {
     VALUE_ARRAY,   /* dense, C order; a number is an array of no dimensions */
-    VALUE_PICTURE, /* an array of pixels: H x W x C, or C x H x W when planar; dtype U8, U16, F16, BF16, F32 */
-    VALUE_ENCODED, /* a stored picture before decode: JPEG, PNG, raw ... */
+    VALUE_IMAGE,   /* an array of pixels: H x W x C, or C x H x W when planar; dtype U8, U16, F16, BF16, F32 */
+    VALUE_ENCODED, /* a stored image before decode: JPEG, PNG, raw ... */
     VALUE_BYTES    /* text, JSON, bytes: u8, one dimension that varies */
 } value_kind;
 
@@ -32,7 +32,7 @@ typedef enum value_kind {
 typedef enum value_role {
     ROLE_NONE,
     ROLE_IMAGE,
-    ROLE_MASK,  /* a picture of class numbers: moved by nearest neighbour, never changed in colour */
+    ROLE_MASK,  /* an image of class numbers: moved by nearest neighbour, never changed in colour */
     ROLE_BOXES, /* array [..., 4]: x0, y0, x1, y1 in pixels, any float or integer dtype; computed in f32, kept as f32 */
     ROLE_POINTS /* array [..., 2 or more]: x, y in pixels, the rest is carried along */
 } value_role;
@@ -44,8 +44,8 @@ struct edge {
     value_kind kind;
     value_role role;
     mldf_dtype dtype;
-    bool planar;  /* PICTURE: C x H x W */
-    bool upright; /* ENCODED: no picture's orientation makes its width its height */
+    bool planar;  /* IMAGE: C x H x W */
+    bool upright; /* ENCODED: no image's orientation makes its width its height */
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
     uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
@@ -63,7 +63,7 @@ uint64_t mldfi_tensor_count(const struct tensor *t); /* elements */
 static inline size_t mldfi_tensor_bytes(const struct tensor *t) {
     return (size_t)mldfi_tensor_count(t) * mldf_dtype_bytes(t->dtype);
 }
-/* A PICTURE tensor's sides, whatever its layout. */
+/* A IMAGE tensor's sides, whatever its layout. */
 static inline uint64_t mldfi_tensor_height(const struct tensor *t) {
     return t->dims[t->planar ? 1 : 0];
 }
@@ -119,7 +119,7 @@ enum {
         4, /* geometry that `geometry` can state: crops, one resize, flips: goes into the decoder and the resampler */
     OP_POINT =
         8, /* each output element depends on the input element at the same place (and its channel) alone: for 8-bit inputs it can
-                         become a table of 256 entries. run must accept a picture of any size */
+                         become a table of 256 entries. run must accept an image of any size */
     OP_IN_PLACE = 16, /* run may have out->data == in->data */
     OP_PAIR = 32,     /* works on a sample and its partner: run_pair */
     OP_COLLATE = 64,  /* says how samples of different lengths become a batch: no run; last of its chain */
@@ -130,13 +130,13 @@ enum {
 
 /* What a draw may depend on besides random numbers. */
 struct frame {
-    uint32_t width, height; /* the picture's, as the group's leader has it, in front of the step */
+    uint32_t width, height; /* the image's, as the group's leader has it, in front of the step */
     uint64_t sample;        /* its index in the whole dataset; a substitute's own */
 };
 
-/* What a run of OP_AXIS steps amounts to:   part(resize(crop(picture)))   and then mirrored. */
+/* What a run of OP_AXIS steps amounts to:   part(resize(crop(image)))   and then mirrored. */
 struct geometry {
-    uint32_t x, y, width, height; /* crop of the whole picture */
+    uint32_t x, y, width, height; /* crop of the whole image */
     bool resized;
     uint32_t to_width, to_height;                     /* the crop becomes this; = width, height unless resized */
     uint32_t part_x, part_y, part_width, part_height; /* and of that this part remains */
@@ -219,7 +219,7 @@ const struct op_type *mldfi_op_at(size_t index);
 bool mldfi_dtype_holds(mldf_dtype dtype, double value);
 /* A number as an element of the type; complex ones have no imaginary part. */
 void mldfi_dtype_element(mldf_dtype dtype, double value, uint64_t element[2]);
-/* "u8 375x500x3 picture" and the like, appended. */
+/* "u8 375x500x3 image" and the like, appended. */
 mldf_status mldfi_edge_write(const struct edge *edge, mldf_buffer *out, mldf_error *err);
 /* MLDF_E_TYPE "step: wants ..., gets a ...". */
 mldf_status mldfi_edge_refuse(const struct op *op, const struct edge *in, const char *wanted, mldf_error *err);

@@ -1,6 +1,6 @@
 /* normalize, to_float, scale: y = x * a + b with constants of the channel, from any real type to f32. The constants are computed in
  * double and rounded once; the map itself is a product and a sum in f32, each rounded. kernel/finish.h does the same at the end of a
- * chain of pictures (mldfi_op_affine). */
+ * chain of images (mldfi_op_affine). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ static bool is_real(mldf_dtype dtype) {
 }
 
 static bool takes_numbers(const struct edge *in) {
-    return (in->kind == VALUE_ARRAY || in->kind == VALUE_PICTURE) && is_real(in->dtype);
+    return (in->kind == VALUE_ARRAY || in->kind == VALUE_IMAGE) && is_real(in->dtype);
 }
 
 /* A number that f32 cannot hold would make every output infinite. */
@@ -95,14 +95,14 @@ static const struct op_param normalize_params[] = {
     OP_END_OF_PARAMS,
 };
 
-/* The largest value of a type that pictures come in; 1 for those that have no such thing. */
+/* The largest value of a type that images come in; 1 for those that have no such thing. */
 static double white_of(mldf_dtype dtype) {
     return dtype == MLDF_U8 ? 255.0 : dtype == MLDF_U16 ? 65535.0 : 1.0;
 }
 
 /* How many constants the input's channels can take; 0: any number of elements, so one constant alone. */
 static uint32_t channels_of(const struct edge *in) {
-    int64_t channels = in->ndim == 0 ? 0 : in->kind == VALUE_PICTURE ? mldfi_edge_channels(in) : in->dims[in->ndim - 1];
+    int64_t channels = in->ndim == 0 ? 0 : in->kind == VALUE_IMAGE ? mldfi_edge_channels(in) : in->dims[in->ndim - 1];
     return channels > 0 && channels <= OP_MAX_LIST ? (uint32_t)channels : 0;
 }
 
@@ -117,7 +117,7 @@ static mldf_status normalize_infer(struct op *op, const struct edge *in, struct 
     if (mldfi_edge_carried(in))
         return MLDF_OK;
     if (!takes_numbers(in))
-        return mldfi_edge_refuse(op, in, "a picture or an array of numbers", err);
+        return mldfi_edge_refuse(op, in, "an image or an array of numbers", err);
     if (mean->i >= 0) {
         means = presets[mean->i].mean;
         mean_count = presets[mean->i].count;
@@ -138,7 +138,7 @@ static mldf_status normalize_infer(struct op *op, const struct edge *in, struct 
     if (count > 1 && count != channels) {
         if (channels)
             return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input has %u%s", count, channels,
-                              count == 3 && mldfi_edge_is_picture(in) ? "; decode(channels=3) makes 3" : "");
+                              count == 3 && mldfi_edge_is_image(in) ? "; decode(channels=3) makes 3" : "");
         return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input's channels vary", count);
     }
     s = affine_new(count, op, &a, err);
@@ -196,7 +196,7 @@ static mldf_status to_float_infer(struct op *op, const struct edge *in, struct e
         return mldfi_edge_refuse(op, in, "numbers of at most 16 bits, or floats (cast or scale the others)", err);
     }
     if (!takes_numbers(in))
-        return mldfi_edge_refuse(op, in, "a picture or an array of numbers", err);
+        return mldfi_edge_refuse(op, in, "an image or an array of numbers", err);
     s = affine_new(1, op, &a, err);
     if (s)
         return s;
@@ -229,7 +229,7 @@ static mldf_status scale_infer(struct op *op, const struct edge *in, struct edge
     mldf_status s;
     *out = *in;
     if (!takes_numbers(in))
-        return mldfi_edge_refuse(op, in, "a picture or an array of numbers", err);
+        return mldfi_edge_refuse(op, in, "an image or an array of numbers", err);
     out->dtype = MLDF_F32;
     s = affine_new(1, op, &a, err);
     if (!s)
@@ -251,7 +251,7 @@ static mldf_status scale_run(const struct op *op, const void *draw, const struct
 
 const struct op_type mldfi_op_scale = {
     .name = "scale",
-    .help = "x * factor + offset in f32, for pictures and any array of numbers",
+    .help = "x * factor + offset in f32, for images and any array of numbers",
     .flags = OP_POINT | OP_GROUP,
     .params = scale_params,
     .infer = scale_infer,
@@ -264,7 +264,7 @@ const struct op_type mldfi_op_scale = {
 bool mldfi_op_affine(const struct op *op, float scale[4], float shift[4]) {
     const struct edge *in = &op->in;
     const struct affine *a = op->state;
-    if (!mldfi_edge_is_picture(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16) || op->out.dtype != MLDF_F32)
+    if (!mldfi_edge_is_image(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16) || op->out.dtype != MLDF_F32)
         return false;
     if (mldfi_edge_channels(in) > 4)
         return false;

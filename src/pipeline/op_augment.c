@@ -95,7 +95,7 @@ static void draw_item(const struct augment_space *space, uint32_t kind, double p
 /* ---- One change ----------------------------------------------------------------------------------------------------------------- */
 
 /* Where the output's pixels come from; see kernel/warp.h. */
-static void matrix_of(const struct augment_item *item, const struct tensor *picture, double m[6]) {
+static void matrix_of(const struct augment_item *item, const struct tensor *image, double m[6]) {
     static const double identity[6] = {1, 0, 0, 0, 1, 0};
     memcpy(m, identity, sizeof identity);
     switch (item->kind) {
@@ -112,8 +112,8 @@ static void matrix_of(const struct augment_item *item, const struct tensor *pict
         m[5] = -(item->value < 0 ? ceil(item->value) : floor(item->value));
         break;
     default:
-        mldfi_warp_rotation(item->value, (double)mldfi_tensor_width(picture) / 2,
-                            (double)mldfi_tensor_height(picture) / 2, m);
+        mldfi_warp_rotation(item->value, (double)mldfi_tensor_width(image) / 2, (double)mldfi_tensor_height(image) / 2,
+                            m);
         break;
     }
 }
@@ -123,44 +123,44 @@ struct augment {
     double fill[4];
 };
 
-static mldf_status move(const struct augment *a, const struct augment_item *item, struct tensor *picture,
+static mldf_status move(const struct augment *a, const struct augment_item *item, struct tensor *image,
                         struct op_work *work, mldf_error *err) {
-    size_t bytes = mldfi_tensor_bytes(picture);
-    struct tensor from = *picture;
+    size_t bytes = mldfi_tensor_bytes(image);
+    struct tensor from = *image;
     double m[6];
     mldf_status s = mldf_buffer_reserve(&work->scratch[1], bytes, err);
     if (s || bytes == 0)
         return s;
-    memcpy(work->scratch[1].data, picture->data, bytes);
+    memcpy(work->scratch[1].data, image->data, bytes);
     from.data = work->scratch[1].data;
-    matrix_of(item, picture, m);
-    return mldfi_warp_affine(&from, picture, m, a->interpolation, a->fill, work, err);
+    matrix_of(item, image, m);
+    return mldfi_warp_affine(&from, image, m, a->interpolation, a->fill, work, err);
 }
 
-static mldf_status apply(const struct augment *a, const struct augment_item *item, struct tensor *picture,
+static mldf_status apply(const struct augment *a, const struct augment_item *item, struct tensor *image,
                          struct op_work *work, mldf_error *err) {
     double v = item->value;
     switch (item->kind) {
     case AUGMENT_IDENTITY:
         return MLDF_OK;
     case AUGMENT_BRIGHTNESS:
-        return mldfi_color_change(CHANGE_BRIGHTNESS, 1 + v, picture, work, err);
+        return mldfi_color_change(CHANGE_BRIGHTNESS, 1 + v, image, work, err);
     case AUGMENT_COLOR:
-        return mldfi_color_change(CHANGE_SATURATION, 1 + v, picture, work, err);
+        return mldfi_color_change(CHANGE_SATURATION, 1 + v, image, work, err);
     case AUGMENT_CONTRAST:
-        return mldfi_color_change(CHANGE_CONTRAST, 1 + v, picture, work, err);
+        return mldfi_color_change(CHANGE_CONTRAST, 1 + v, image, work, err);
     case AUGMENT_SHARPNESS:
-        return mldfi_color_change(CHANGE_SHARPNESS, 1 + v, picture, work, err);
+        return mldfi_color_change(CHANGE_SHARPNESS, 1 + v, image, work, err);
     case AUGMENT_POSTERIZE:
-        return mldfi_color_change(CHANGE_POSTERIZE, v, picture, work, err);
+        return mldfi_color_change(CHANGE_POSTERIZE, v, image, work, err);
     case AUGMENT_SOLARIZE:
-        return mldfi_color_change(CHANGE_SOLARIZE, v * (double)mldfi_white(picture->dtype), picture, work, err);
+        return mldfi_color_change(CHANGE_SOLARIZE, v * (double)mldfi_white(image->dtype), image, work, err);
     case AUGMENT_AUTOCONTRAST:
-        return mldfi_color_change(CHANGE_AUTOCONTRAST, 0, picture, work, err);
+        return mldfi_color_change(CHANGE_AUTOCONTRAST, 0, image, work, err);
     case AUGMENT_EQUALIZE:
-        return mldfi_color_change(CHANGE_EQUALIZE, 0, picture, work, err);
+        return mldfi_color_change(CHANGE_EQUALIZE, 0, image, work, err);
     default:
-        return move(a, item, picture, work, err);
+        return move(a, item, image, work, err);
     }
 }
 
@@ -181,7 +181,7 @@ static const char *const interpolations[] = {"nearest", "bilinear", NULL};
 #define FILL_PARAM \
     { \
         "fill", PARAM_FLOATS, "0", 0, 65535, NULL, 1, 4, \
-            "what lies outside the picture: a number, or one for each channel" \
+            "what lies outside the image: a number, or one for each channel" \
     }
 
 static mldf_status augment_infer(struct op *op, const struct edge *in, struct edge *out, uint32_t interpolation,
@@ -190,12 +190,12 @@ static mldf_status augment_infer(struct op *op, const struct edge *in, struct ed
     struct augment *a;
     mldf_status s;
     if (mldfi_edge_carried(in))
-        return mldfi_edge_refuse(op, in, "a picture (its moves are not done to masks, boxes and points)", err);
+        return mldfi_edge_refuse(op, in, "an image (its moves are not done to masks, boxes and points)", err);
     s = mldfi_color_infer(op, in, out, err);
     if (s)
         return s;
     if (numbers->count > 1 && (int64_t)numbers->count != mldfi_edge_channels(in))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "fill has %u numbers, the picture %lld channels", numbers->count,
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "fill has %u numbers, the image %lld channels", numbers->count,
                           (long long)mldfi_edge_channels(in));
     a = mldfi_alloc_zero(1, sizeof *a, err);
     if (!a)

@@ -1,6 +1,6 @@
 /* Geometry along the axes: resize, random_resized_crop, center_resized_crop, center_crop, random_crop, hflip, vflip.
  *
- * Each only decides, in its draw, on padding, a window, a size and mirrors (struct axis_draw); what is then done with a picture, a mask,
+ * Each only decides, in its draw, on padding, a window, a size and mirrors (struct axis_draw); what is then done with an image, a mask,
  * boxes or points is one function for all of them, here; op_axis_resize.c and op_axis_crop.c decide. plan.c takes runs of them into the decoder and the resampler. */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resample
     if (status < 0)
         return status;
     bool weighable = in->dtype == MLDF_U8 || in->dtype == MLDF_U16 || in->role == ROLE_MASK;
-    if (resamples && in->kind == VALUE_PICTURE && (in->planar || !weighable))
-        return mldfi_edge_refuse(op, in, "a picture of 8 or 16 bits, before normalize, to_float and chw", err);
+    if (resamples && in->kind == VALUE_IMAGE && (in->planar || !weighable))
+        return mldfi_edge_refuse(op, in, "an image of 8 or 16 bits, before normalize, to_float and chw", err);
     *state = op->state = mldfi_alloc_zero(1, sizeof **state, err);
     return *state ? MLDF_OK : MLDF_E_MEMORY;
 }
@@ -45,7 +45,7 @@ mldf_status mldfi_axis_shape(const struct op *op, const void *draw, const struct
                              mldf_error *err) {
     const struct axis_draw *d = draw;
     mldf_status status = mldfi_moved_check(op, &d->from, in, err);
-    if (status < 0 || op->in.kind != VALUE_PICTURE)
+    if (status < 0 || op->in.kind != VALUE_IMAGE)
         return status;
     uint32_t y = in->planar ? 1 : 0;
     out->dims[y] = d->resized ? d->to_height : d->height;
@@ -63,9 +63,9 @@ static void repeat(uint8_t *to, const uint8_t *value, size_t size, size_t count)
         memcpy(to + i * size, value, size);
 }
 
-/* One plane of elements of `size` bytes: the window of the padded picture. */
+/* One plane of elements of `size` bytes: the window of the padded image. */
 static void crop_plane(const struct axis_draw *d, const uint8_t *in, uint8_t *out, size_t size, const uint8_t *fill) {
-    /* Columns of the window that the picture has. */
+    /* Columns of the window that the image has. */
     uint64_t first = d->x > d->pad_left ? d->x : d->pad_left, edge = (uint64_t)d->pad_left + d->from.width;
     uint64_t end = (uint64_t)d->x + d->width < edge ? (uint64_t)d->x + d->width : edge;
     if (first >= end)
@@ -107,12 +107,12 @@ static void move_pixels(const struct op *op, const struct axis_draw *d, const st
     if (mirror && !in->planar && (in->dtype == MLDF_U8 || in->dtype == MLDF_U16)) {
         struct finish plain = {.dtype = in->dtype};
         size_t row = (size_t)d->from.width * size;
-        struct picture window = {(uint8_t *)in->data + d->y * row + d->x * size,
-                                 d->width,
-                                 d->height,
-                                 (uint32_t)channels,
-                                 in->dtype == MLDF_U8 ? 8 : 16,
-                                 row};
+        struct raster window = {(uint8_t *)in->data + d->y * row + d->x * size,
+                                d->width,
+                                d->height,
+                                (uint32_t)channels,
+                                in->dtype == MLDF_U8 ? 8 : 16,
+                                row};
         mldfi_finish(work->kernels, &window, d->mirror_x, d->mirror_y, &plain, out);
         return;
     }
@@ -142,7 +142,7 @@ static mldf_status resample(const struct op *op, const struct axis_draw *d, cons
     const struct axis_state *s = op->state;
     struct finish plain = {.dtype = in->dtype};
     struct tensor cropped = *in;
-    struct picture picture;
+    struct raster image;
     bool whole = !d->padded && d->width == d->from.width && d->height == d->from.height;
     size_t pixel = mldf_dtype_bytes(in->dtype) * (size_t)mldfi_tensor_channels(in);
     if (!whole) {
@@ -156,15 +156,15 @@ static mldf_status resample(const struct op *op, const struct axis_draw *d, cons
         pick_nearest(d, cropped.data, pixel, out->data);
         return MLDF_OK;
     }
-    picture = (struct picture){
+    image = (struct raster){
         cropped.data, d->width, d->height, (uint32_t)mldfi_tensor_channels(in), in->dtype == MLDF_U8 ? 8 : 16, 0};
-    picture.stride = (size_t)d->width * picture.channels * (picture.bits / 8);
+    image.stride = (size_t)d->width * image.channels * (image.bits / 8);
     int filter = op->in.role == ROLE_MASK ? RESIZE_NEAREST : s->filter;
-    struct resize_spec spec = mldfi_resize_whole(&picture, d->to_width, d->to_height, (enum resize_filter)filter);
+    struct resize_spec spec = mldfi_resize_whole(&image, d->to_width, d->to_height, (enum resize_filter)filter);
     spec.antialias = s->antialias;
     spec.mirror_x = d->mirror_x;
     spec.mirror_y = d->mirror_y;
-    return mldfi_resize(work->kernels, &picture, &spec, &plain, work->resize, out->data, err);
+    return mldfi_resize(work->kernels, &image, &spec, &plain, work->resize, out->data, err);
 }
 
 mldf_status mldfi_axis_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
@@ -192,7 +192,7 @@ struct axis_draw *mldfi_axis_draw_begin(void *draw, const struct frame *frame) {
 
 mldf_status mldfi_axis_check(const struct op *op, const struct frame *frame, mldf_error *err) {
     if (frame->width == 0 || frame->height == 0)
-        return mldfi_fail(err, MLDF_E_RANGE, "%s: a picture of %u x %u pixels", op->type->name, frame->width,
+        return mldfi_fail(err, MLDF_E_RANGE, "%s: an image of %u x %u pixels", op->type->name, frame->width,
                           frame->height);
     return MLDF_OK;
 }

@@ -1,5 +1,5 @@
 /* What the operations along the axes share: their state, and the parts that are the same for all of them.
- *   op_axis.c          what is done with a picture, a mask, boxes and points; the list
+ *   op_axis.c          what is done with an image, a mask, boxes and points; the list
  *   op_axis_resize.c   resize, random_resized_crop, center_resized_crop
  *   op_axis_crop.c     center_crop, random_crop, hflip, vflip */
 #ifndef MLDF_PIPELINE_OP_AXIS_H
@@ -22,14 +22,14 @@ struct axis_state {
     double p;
 };
 
-/* The operation's state, and what comes out. Pictures of any layout for what only moves pixels; `resamples`: integer pixels, interleaved. */
+/* The operation's state, and what comes out. Images of any layout for what only moves pixels; `resamples`: integer pixels, interleaved. */
 mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resamples, struct edge *out,
                              struct axis_state **state, mldf_error *err);
 /* A draw that changes nothing. */
 struct axis_draw *mldfi_axis_draw_begin(void *draw, const struct frame *frame);
-/* An array that serves as a picture may have no pixels; then there is nothing to make larger. */
+/* An array that serves as an image may have no pixels; then there is nothing to make larger. */
 mldf_status mldfi_axis_check(const struct op *op, const struct frame *frame, mldf_error *err);
-/* The picture's size behind the step. */
+/* The image's size behind the step. */
 mldf_status mldfi_axis_draw_end(const struct axis_draw *d, struct frame *next);
 /* size n: a square; [h, w]. */
 void mldfi_axis_size(const struct op *op, struct axis_state *s);

@@ -1,4 +1,4 @@
-/* center_crop, random_crop, hflip, vflip: windows of a picture, padded where it is too small, and mirrors. See op_axis.h. */
+/* center_crop, random_crop, hflip, vflip: windows of an image, padded where it is too small, and mirrors. See op_axis.h. */
 #include <math.h>
 #include <string.h>
 
@@ -7,13 +7,13 @@
 
 /* ---- center_crop, random_crop -------------------------------------------------------------------------------------------------------- */
 
-static const struct op_param center_params[] = {SIZE_PARAM("n x n, or [h, w]; a smaller picture is padded with `fill`"),
+static const struct op_param center_params[] = {SIZE_PARAM("n x n, or [h, w]; a smaller image is padded with `fill`"),
                                                 OP_FILL_PARAM("of the padding: a number, or one for each channel"),
                                                 OP_MASK_FILL_PARAM, END_PARAM};
 static const struct op_param random_crop_params[] = {
     SIZE_PARAM("n x n, or [h, w]"),
     {"padding", PARAM_INTS, "0", 0, SIDE_MAX, NULL, 1, 4, "on all sides, [x, y], or [left, top, right, bottom]"},
-    {"pad_if_needed", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "pad pictures that are smaller than the crop"},
+    {"pad_if_needed", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "pad images that are smaller than the crop"},
     OP_FILL_PARAM("of the padding: a number, or one for each channel"),
     OP_MASK_FILL_PARAM,
     END_PARAM};
@@ -49,7 +49,7 @@ static mldf_status draw_crop(const struct op *op, struct rng *rng, const struct 
     d->pad_left = s->pad[0], d->pad_top = s->pad[1], d->pad_right = s->pad[2], d->pad_bottom = s->pad[3];
     if ((width < s->width || height < s->height) && !s->pad_if_needed)
         return mldfi_fail(err, MLDF_E_RANGE,
-                          "%s: a picture of %u x %u is smaller than the crop of %u x %u; pad_if_needed", op->type->name,
+                          "%s: an image of %u x %u is smaller than the crop of %u x %u; pad_if_needed", op->type->name,
                           frame->width, frame->height, s->width, s->height);
     /* torchvision pads both sides for random_crop; for center_crop the smaller half is left and above. */
     if (width < s->width) {
@@ -100,8 +100,8 @@ static mldf_status draw_flip(const struct op *op, struct rng *rng, const struct 
     return mldfi_axis_draw_end(d, next);
 }
 
-AXIS_OP(mldfi_op_center_crop, "center_crop", "the middle of the picture", 0, center_params, infer_crop, draw_crop);
-AXIS_OP(mldfi_op_random_crop, "random_crop", "a window at a random place, optionally of the padded picture", OP_RANDOM,
+AXIS_OP(mldfi_op_center_crop, "center_crop", "the middle of the image", 0, center_params, infer_crop, draw_crop);
+AXIS_OP(mldfi_op_random_crop, "random_crop", "a window at a random place, optionally of the padded image", OP_RANDOM,
         random_crop_params, infer_crop, draw_crop);
 AXIS_OP(mldfi_op_hflip, "hflip", "mirrors left and right with probability p", OP_RANDOM, flip_params, infer_flip,
         draw_flip);

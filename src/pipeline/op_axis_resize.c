@@ -1,4 +1,4 @@
-/* resize, random_resized_crop, center_resized_crop: which window of a picture becomes which size. See op_axis.h. */
+/* resize, random_resized_crop, center_resized_crop: which window of an image becomes which size. See op_axis.h. */
 #include <math.h>
 #include <string.h>
 
@@ -47,9 +47,9 @@ static mldf_status infer_resize(struct op *op, const struct edge *in, struct edg
     if (s->max_size && s->max_size < s->width)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "resize: max_size %u is below size %u", s->max_size, s->width);
     s->height = 0;
-    if (in->kind == VALUE_PICTURE && in->dims[0] >= 0 && in->dims[0] == in->dims[1]) {
+    if (in->kind == VALUE_IMAGE && in->dims[0] >= 0 && in->dims[0] == in->dims[1]) {
         mldfi_moved_sides(out, s->width, s->width);
-    } else if (in->kind == VALUE_PICTURE) {
+    } else if (in->kind == VALUE_IMAGE) {
         mldfi_moved_sides(out, DIM_VARIES, DIM_VARIES);
         out->most[0] = out->most[1] = s->max_size ? s->max_size : SIDE_MAX;
     }
@@ -90,7 +90,7 @@ static mldf_status draw_resize(const struct op *op, struct rng *rng, const struc
 
 static const struct op_param rrc_params[] = {
     SIZE_PARAM("the result: n x n, or [h, w]"),
-    {"scale", PARAM_FLOATS, "[0.08, 1.0]", 1e-6, 1, NULL, 2, 2, "share of the picture's area, between these"},
+    {"scale", PARAM_FLOATS, "[0.08, 1.0]", 1e-6, 1, NULL, 2, 2, "share of the image's area, between these"},
     {"ratio", PARAM_FLOATS, "[0.75, 1.3333333333333333]", 1e-3, 1e3, NULL, 2, 2,
      "width / height of the crop, between these"},
     FILTER_PARAM,

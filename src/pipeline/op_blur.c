@@ -80,7 +80,7 @@ static mldf_status blur_run(const struct op *op, const void *draw, const struct 
     mldfi_blur_weights(s->radius[1], d->sigma, &down);
     size_t plane = b.width * b.height * b.channels * b.element, scratch = mldfi_blur_scratch(&b);
     if (scratch == SIZE_MAX)
-        return mldfi_fail(err, MLDF_E_LIMIT, "gaussian_blur: a picture of %zu x %zu", b.width, b.height);
+        return mldfi_fail(err, MLDF_E_LIMIT, "gaussian_blur: an image of %zu x %zu", b.width, b.height);
     mldf_status status = mldfi_buffer_resize(&work->scratch[0], scratch, err);
     for (size_t k = 0; k < planes && status == MLDF_OK; k++) {
         b.in = (const uint8_t *)in->data + k * plane;

@@ -1,4 +1,4 @@
-/* pad and ragged say how values of different lengths, and pictures of different sizes, become a batch (collate.c does it); truncate cuts a
+/* pad and ragged say how values of different lengths, and images of different sizes, become a batch (collate.c does it); truncate cuts a
  * value's first dimension. */
 #include <stdlib.h>
 
@@ -36,11 +36,11 @@ enum { PAD_MULTIPLE_MAX = 65536 };
 static const struct op_param pad_params[] = {
     {"length", PARAM_INTS, "0", 0, 0x1p40, NULL, 1, 2,
      "what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the batch. "
-     "Pictures: n for both sides, or [h, w]"},
+     "Images: n for both sides, or [h, w]"},
     {"value", PARAM_FLOAT, "0", 0, 0, NULL, 0, 0, "what is filled in"},
     {"mask", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one more output NAME_mask: true where there is data"},
     {"multiple", PARAM_INT, "1", 1, PAD_MULTIPLE_MAX, NULL, 0, 0,
-     "the longest of the batch is rounded up to a multiple of this; of pictures, both sides"},
+     "the longest of the batch is rounded up to a multiple of this; of images, both sides"},
     OP_END_OF_PARAMS,
 };
 
@@ -65,26 +65,26 @@ static mldf_status pad_dim(const struct op *op, const struct edge *in, uint32_t 
 static mldf_status pad_lengths(const struct op *op, const struct edge *in, uint64_t *out, mldf_error *err) {
     const struct arg *asked = &op->args[PAD_LENGTH];
     uint64_t height, width;
-    if (!mldfi_edge_is_picture(in) && asked->count != 1)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "two lengths are for pictures; a list has one");
-    if (!mldfi_edge_is_picture(in))
+    if (!mldfi_edge_is_image(in) && asked->count != 1)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "two lengths are for images; a list has one");
+    if (!mldfi_edge_is_image(in))
         return pad_dim(op, in, 0, asked->list[0], out, err);
     uint32_t y = in->planar ? 1 : 0;
     mldf_status status = pad_dim(op, in, y, asked->list[0], &height, err);
     if (status == MLDF_OK)
         status = pad_dim(op, in, y + 1, asked->list[asked->count - 1], &width, err);
     if (status == MLDF_OK && (height > PLAN_SIDE_MAX || width > PLAN_SIDE_MAX))
-        status = mldfi_edge_refuse(op, in, "pictures of fewer pixels", err);
+        status = mldfi_edge_refuse(op, in, "images of fewer pixels", err);
     if (status == MLDF_OK)
         *out = mldfi_sides(height, width);
     return status;
 }
 
 static mldf_status pad_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    bool picture = mldfi_edge_is_picture(in);
+    bool image = mldfi_edge_is_image(in);
     struct collate_state *state;
     uint64_t length = 0;
-    mldf_status s = picture ? MLDF_OK : check_list(op, in, err);
+    mldf_status s = image ? MLDF_OK : check_list(op, in, err);
     *out = *in;
     if (!s && !mldfi_dtype_holds(in->dtype, op->args[PAD_VALUE].f))
         s = mldfi_fail(err, MLDF_E_ARGUMENT, "value %g does not fit the element type %s", op->args[PAD_VALUE].f,
@@ -92,7 +92,7 @@ static mldf_status pad_infer(struct op *op, const struct edge *in, struct edge *
     if (!s)
         s = pad_lengths(op, in, &length, err);
     if (!s)
-        s = collate_new(op, picture ? COLLATE_SIDES : COLLATE_PAD, &state, err);
+        s = collate_new(op, image ? COLLATE_SIDES : COLLATE_PAD, &state, err);
     if (s)
         return s;
     state->length = length;
@@ -105,7 +105,7 @@ static mldf_status pad_infer(struct op *op, const struct edge *in, struct edge *
 static const struct op_type mldfi_op_pad = {
     .name = "pad",
     .help =
-        "a batch of values of different lengths as one array, filled up at their ends (pictures of different sizes: at "
+        "a batch of values of different lengths as one array, filled up at their ends (images of different sizes: at "
         "the right and below, so that boxes and points stay right); last step of an output",
     .flags = OP_COLLATE,
     .params = pad_params,

@@ -1,4 +1,4 @@
-/* Operations on a picture's colours: contrast, saturation, hue, sharpness, autocontrast, equalize, gray, and color_jitter, which does four
+/* Operations on an image's colours: contrast, saturation, hue, sharpness, autocontrast, equalize, gray, and color_jitter, which does four
  * of them in random order. color_change.c has what they share. */
 #include "pipeline/op_color.h"
 
@@ -12,11 +12,11 @@
 /* ---- Fixed factors --------------------------------------------------------------------------------------------------------------- */
 
 static const struct op_param contrast_params[] = {
-    {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is the picture's mean gray, 1 the picture itself"},
+    {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is the image's mean gray, 1 the image itself"},
     OP_END_OF_PARAMS,
 };
 static const struct op_param saturation_params[] = {
-    {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is the gray picture, 1 the picture itself"},
+    {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is the gray image, 1 the image itself"},
     OP_END_OF_PARAMS,
 };
 static const struct op_param hue_params[] = {
@@ -38,7 +38,7 @@ static mldf_status hue_infer(struct op *op, const struct edge *in, struct edge *
 
 const struct op_type mldfi_op_contrast = {
     .name = "contrast",
-    .help = "blends with the picture's mean gray",
+    .help = "blends with the image's mean gray",
     .flags = OP_IN_PLACE | OP_GROUP,
     .params = contrast_params,
     .infer = contrast_infer,
@@ -46,7 +46,7 @@ const struct op_type mldfi_op_contrast = {
 };
 const struct op_type mldfi_op_saturation = {
     .name = "saturation",
-    .help = "blends with the gray picture",
+    .help = "blends with the gray image",
     .flags = OP_IN_PLACE | OP_GROUP,
     .params = saturation_params,
     .infer = saturation_infer,
@@ -64,7 +64,7 @@ const struct op_type mldfi_op_hue = {
 /* ---- With a probability ------------------------------------------------------------------------------------------------------------ */
 
 static const struct op_param sharpness_params[] = {
-    {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is smooth, 1 the picture itself, 2 sharper"},
+    {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is smooth, 1 the image itself, 2 sharper"},
     OP_CHANCE_PARAM("0.5"),
     OP_END_OF_PARAMS,
 };
@@ -89,7 +89,7 @@ static mldf_status random_grayscale_infer(struct op *op, const struct edge *in, 
 
 const struct op_type mldfi_op_sharpness = {
     .name = "sharpness",
-    .help = "blends with the smoothed picture, with a probability",
+    .help = "blends with the smoothed image, with a probability",
     .flags = OP_DRAWS | OP_RANDOM | OP_IN_PLACE | OP_GROUP,
     .params = sharpness_params,
     .draw_bytes = sizeof(struct color_draw),

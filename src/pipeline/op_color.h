@@ -1,4 +1,4 @@
-/* Changes of a picture's colours by one number, for the operations that do one of them and for those that choose among them. */
+/* Changes of an image's colours by one number, for the operations that do one of them and for those that choose among them. */
 #ifndef MLDF_PIPELINE_OP_COLOR_H
 #define MLDF_PIPELINE_OP_COLOR_H
 
@@ -21,12 +21,12 @@ typedef enum color_change {
     CHANGE_EQUALIZE      /* no number */
 } color_change;
 
-struct pixels mldfi_pixels(const struct tensor *picture);
-/* In place. The picture is one that mldfi_color_infer lets pass. Uses work->scratch[0]. */
-mldf_status mldfi_color_change(color_change change, double value, const struct tensor *picture, struct op_work *work,
+struct pixels mldfi_pixels(const struct tensor *image);
+/* In place. The image is one that mldfi_color_infer lets pass. Uses work->scratch[0]. */
+mldf_status mldfi_color_change(color_change change, double value, const struct tensor *image, struct op_work *work,
                                mldf_error *err);
 
-/* The type stays. Pictures of u8, u16 and f32 with up to four channels; masks, boxes and points of a group. */
+/* The type stays. Images of u8, u16 and f32 with up to four channels; masks, boxes and points of a group. */
 mldf_status mldfi_color_infer(const struct op *op, const struct edge *in, struct edge *out, mldf_error *err);
 
 /* What an operation that makes one change keeps, and draws. */

@@ -1,4 +1,4 @@
-/* decode: a stored picture becomes pixels. It stands first in the chain of every picture, written or not; how it is done, together with the
+/* decode: a stored image becomes pixels. It stands first in the chain of every image, written or not; how it is done, together with the
  * crops and the resize behind it, is in run_source.c. */
 #include "pipeline/decode.h"
 #include "pipeline/op_registry.h"
@@ -26,7 +26,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     int64_t channels = op->args[CHANNELS].i, bits = op->args[BITS].i;
     struct decode_state *s;
     if (in->kind != VALUE_ENCODED)
-        return mldfi_edge_refuse(op, in, "a stored picture", err);
+        return mldfi_edge_refuse(op, in, "a stored image", err);
     if (channels == 2)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "decode: channels 2; 0, 1, 3 and 4 can be asked for");
     if (bits != 0 && bits != 8 && bits != 16)
@@ -35,7 +35,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     if (!s)
         return MLDF_E_MEMORY;
     *out = *in;
-    out->kind = VALUE_PICTURE;
+    out->kind = VALUE_IMAGE;
     if (channels == 0)
         channels = in->dims[2] == DIM_VARIES ? 3 : in->dims[2];
     if (bits == 0)
@@ -56,6 +56,6 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
 }
 
 static const struct op_type op_decode = {
-    .name = "decode", .help = "a stored picture becomes pixels", .flags = 0, .params = params, .infer = infer};
+    .name = "decode", .help = "a stored image becomes pixels", .flags = 0, .params = params, .infer = infer};
 
 const struct op_type *const mldfi_ops_decode[] = {&op_decode, NULL};

@@ -21,7 +21,7 @@ struct translate_state {
 };
 struct translate_draw {
     struct frame from;
-    int32_t x, y; /* where the picture's corner goes */
+    int32_t x, y; /* where the image's corner goes */
 };
 
 enum { TRANSLATE_PADDING, TRANSLATE_FILL };
@@ -72,8 +72,8 @@ static struct span shifted(uint64_t n, int32_t shift) {
     return s;
 }
 
-static void translate_picture(const struct translate_state *s, const struct translate_draw *d, const struct tensor *in,
-                              const struct tensor *out) {
+static void translate_image(const struct translate_state *s, const struct translate_draw *d, const struct tensor *in,
+                            const struct tensor *out) {
     struct fill_pixel fill = mldfi_fill_pixel(in->dtype, s->fill);
     uint64_t width = d->from.width, height = d->from.height;
     struct span x = shifted(width, d->x), y = shifted(height, d->y);
@@ -100,10 +100,10 @@ static mldf_status translate_run(const struct op *op, const void *draw, const st
     (void)work;
     (void)err;
     if (!mldfi_moved_begin(op, in, out, &count)) {
-        translate_picture(op->state, d, in, out);
+        translate_image(op->state, d, in, out);
         return MLDF_OK;
     }
-    /* As a window of the picture padded at the sides that it leaves. */
+    /* As a window of the image padded at the sides that it leaves. */
     move.pad_left = d->x > 0 ? (uint32_t)d->x : 0;
     move.pad_top = d->y > 0 ? (uint32_t)d->y : 0;
     move.x = d->x < 0 ? (uint32_t)-d->x : 0;
@@ -117,7 +117,7 @@ static mldf_status translate_run(const struct op *op, const void *draw, const st
 
 const struct op_type mldfi_op_random_translate = {
     .name = "random_translate",
-    .help = "moves the picture by up to `padding` pixels each way; its size stays",
+    .help = "moves the image by up to `padding` pixels each way; its size stays",
     .flags = OP_DRAWS | OP_RANDOM | OP_GROUP,
     .params = translate_params,
     .draw_bytes = sizeof(struct translate_draw),
@@ -141,12 +141,12 @@ struct erase_state {
     bool random;
 };
 
-/* Pictures of every type; masks, boxes and points stay. */
+/* Images of every type; masks, boxes and points stay. */
 static mldf_status erase_begin(struct op *op, const struct edge *in, struct edge *out, struct erase_state **state,
                                mldf_error *err) {
     *out = *in;
-    if (!mldfi_edge_carried(in) && (!mldfi_edge_is_picture(in) || mldfi_edge_channels(in) > FILL_CHANNELS))
-        return mldfi_edge_refuse(op, in, "a picture of at most four channels", err);
+    if (!mldfi_edge_carried(in) && (!mldfi_edge_is_image(in) || mldfi_edge_channels(in) > FILL_CHANNELS))
+        return mldfi_edge_refuse(op, in, "an image of at most four channels", err);
     free(op->state);
     *state = op->state = mldfi_alloc_zero(1, sizeof **state, err);
     return *state ? MLDF_OK : MLDF_E_MEMORY;
@@ -154,7 +154,7 @@ static mldf_status erase_begin(struct op *op, const struct edge *in, struct edge
 
 enum { CUTOUT_SIZE, CUTOUT_FILL };
 static const struct op_param cutout_params[] = {
-    {"size", PARAM_INT, NULL, 1, ERASE_SIDE_MAX, NULL, 0, 0, "side of the square, pixels; at most the picture's"},
+    {"size", PARAM_INT, NULL, 1, ERASE_SIDE_MAX, NULL, 0, 0, "side of the square, pixels; at most the image's"},
     OP_FILL_PARAM("its colour: a number, or one for each channel"),
     OP_END_OF_PARAMS,
 };
@@ -179,22 +179,22 @@ static mldf_status cutout_draw(const struct op *op, struct rng *rng, const struc
     return MLDF_OK;
 }
 
-/* Numbers of the picture's whole range for integers, normal ones for floats: channel by channel, row by row, as torchvision's tensors are. */
-static void paint_noise(const struct erase_draw *d, const struct tensor *picture) {
+/* Numbers of the image's whole range for integers, normal ones for floats: channel by channel, row by row, as torchvision's tensors are. */
+static void paint_noise(const struct erase_draw *d, const struct tensor *image) {
     struct rng rng = d->noise;
-    size_t width = (size_t)mldfi_tensor_width(picture), channels = (size_t)mldfi_tensor_channels(picture);
-    size_t step = picture->planar ? 1 : channels;
-    size_t plane = picture->planar ? width * (size_t)mldfi_tensor_height(picture) : 1;
+    size_t width = (size_t)mldfi_tensor_width(image), channels = (size_t)mldfi_tensor_channels(image);
+    size_t step = image->planar ? 1 : channels;
+    size_t plane = image->planar ? width * (size_t)mldfi_tensor_height(image) : 1;
     for (size_t c = 0; c < channels; c++)
         for (size_t y = d->y; y < (size_t)d->y + d->height; y++)
             for (size_t x = d->x; x < (size_t)d->x + d->width; x++) {
                 size_t at = c * plane + (y * width + x) * step;
-                if (picture->dtype == MLDF_U8)
-                    ((uint8_t *)picture->data)[at] = (uint8_t)mldfi_rng_u32(&rng);
-                else if (picture->dtype == MLDF_U16)
-                    ((uint16_t *)picture->data)[at] = (uint16_t)mldfi_rng_u32(&rng);
+                if (image->dtype == MLDF_U8)
+                    ((uint8_t *)image->data)[at] = (uint8_t)mldfi_rng_u32(&rng);
+                else if (image->dtype == MLDF_U16)
+                    ((uint16_t *)image->data)[at] = (uint16_t)mldfi_rng_u32(&rng);
                 else
-                    ((float *)picture->data)[at] = (float)mldfi_rng_normal(&rng);
+                    ((float *)image->data)[at] = (float)mldfi_rng_normal(&rng);
             }
 }
 
@@ -208,7 +208,7 @@ static mldf_status erase_run(const struct op *op, const void *draw, const struct
         return status;
     if (mldfi_tensor_channels(out) > FILL_CHANNELS || (uint64_t)d->x + d->width > mldfi_tensor_width(out) ||
         (uint64_t)d->y + d->height > mldfi_tensor_height(out))
-        return mldfi_fail(err, MLDF_E_RANGE, "%s: %u x %u pixels at %u, %u leave the picture", op->type->name, d->width,
+        return mldfi_fail(err, MLDF_E_RANGE, "%s: %u x %u pixels at %u, %u leave the image", op->type->name, d->width,
                           d->height, d->x, d->y);
     if (s->random) {
         paint_noise(d, out);
@@ -236,7 +236,7 @@ enum { ERASING_P, ERASING_SCALE, ERASING_RATIO, ERASING_VALUE };
 static const char *const erasing_values[] = {"random", NULL};
 static const struct op_param erasing_params[] = {
     {"p", PARAM_FLOAT, "0.5", 0, 1, NULL, 0, 0, "probability"},
-    {"scale", PARAM_FLOATS, "[0.02, 0.33]", 1e-6, 1, NULL, 2, 2, "share of the picture's area, between these"},
+    {"scale", PARAM_FLOATS, "[0.02, 0.33]", 1e-6, 1, NULL, 2, 2, "share of the image's area, between these"},
     {"ratio", PARAM_FLOATS, "[0.3, 3.3]", 1e-3, 1e3, NULL, 2, 2, "height / width, between these"},
     {"value", PARAM_FLOATS, "0", -1e9, 1e9, erasing_values, 1, FILL_CHANNELS,
      "a number, or one for each channel; random: noise, normal for f32, all values alike for integers"},
@@ -261,11 +261,11 @@ static mldf_status erasing_infer(struct op *op, const struct edge *in, struct ed
     if (mldfi_edge_carried(in))
         return MLDF_OK;
     if (s->random && in->dtype != MLDF_U8 && in->dtype != MLDF_U16 && in->dtype != MLDF_F32)
-        return mldfi_edge_refuse(op, in, "a picture of u8, u16 or f32 for value=random", err);
+        return mldfi_edge_refuse(op, in, "an image of u8, u16 or f32 for value=random", err);
     return s->random ? MLDF_OK : mldfi_fill_take(op, ERASING_VALUE, s->fill, err);
 }
 
-/* Ten tries at a rectangle that is smaller than the picture both ways; without luck nothing is erased. */
+/* Ten tries at a rectangle that is smaller than the image both ways; without luck nothing is erased. */
 static mldf_status erasing_draw(const struct op *op, struct rng *rng, const struct frame *frame, void *draw,
                                 struct frame *next, mldf_error *err) {
     const struct erase_state *s = op->state;

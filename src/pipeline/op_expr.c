@@ -14,7 +14,7 @@ enum { TEXT, NUMBERS };
 
 static const struct op_param expr_params[] = {
     {"text", PARAM_TEXT, NULL, 0, 0, NULL, 0, 0,
-     "over x, the element, and c, a picture's channel: + - * / < <= == && || ! ?: if min max clamp abs sqrt floor ceil round exp log "
+     "over x, the element, and c, an image's channel: + - * / < <= == && || ! ?: if min max clamp abs sqrt floor ceil round exp log "
      "log2 log10 sin cos tan tanh pow atan2 pi"},
     {"p", PARAM_FLOATS, "", 0, 0, NULL, 1, EXPRESSION_MAX_NUMBERS, "numbers that the text calls p0, p1 ..."},
     OP_END_OF_PARAMS,
@@ -44,8 +44,8 @@ static mldf_status expr_check(const struct op *op, size_t *at, mldf_error *err) 
 static mldf_status expr_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     bool number = in->dtype != MLDF_DTYPE_NONE && in->dtype != MLDF_C64 && in->dtype != MLDF_C128;
     *out = *in;
-    if ((in->kind != VALUE_ARRAY && in->kind != VALUE_PICTURE) || !number)
-        return mldfi_edge_refuse(op, in, "a picture or an array of numbers", err);
+    if ((in->kind != VALUE_ARRAY && in->kind != VALUE_IMAGE) || !number)
+        return mldfi_edge_refuse(op, in, "an image or an array of numbers", err);
     struct expression *e = mldfi_alloc(sizeof *e, err);
     if (!e)
         return MLDF_E_MEMORY;
@@ -84,7 +84,7 @@ static mldf_status expr_run(const struct op *op, const void *draw, const struct 
         return status;
     float *room = (float *)(void *)work->scratch[0].data;
     mldfi_expression_begin(e, room);
-    if (e->uses_channel && op->in.kind == VALUE_PICTURE)
+    if (e->uses_channel && op->in.kind == VALUE_IMAGE)
         channels = (size_t)mldfi_tensor_channels(in);
     if (!in->planar) {
         run_part(e, in, 0, count, 0, channels, room, out->data);

@@ -20,10 +20,10 @@ mldf_status mldfi_fill_take(const struct op *op, uint32_t param, double fill[FIL
     const struct arg *numbers = &op->args[param];
     mldf_status status = MLDF_OK;
     memset(fill, 0, FILL_CHANNELS * sizeof *fill);
-    if (op->in.kind != VALUE_PICTURE)
+    if (op->in.kind != VALUE_IMAGE)
         return MLDF_OK;
     if (numbers->count > 1 && (int64_t)numbers->count != mldfi_edge_channels(&op->in))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %s has %u numbers, the picture %lld channels", op->type->name,
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %s has %u numbers, the image %lld channels", op->type->name,
                           op->type->params[param].name, numbers->count, (long long)mldfi_edge_channels(&op->in));
     for (uint32_t c = 0; c < FILL_CHANNELS && status == MLDF_OK; c++) {
         fill[c] = numbers->list[c < numbers->count ? c : 0];
@@ -65,13 +65,13 @@ static void paint(uint8_t *to, const uint8_t *value, size_t size, size_t count, 
         memcpy(to + j * stride, to, bytes);
 }
 
-void mldfi_fill_paint(const struct tensor *picture, const struct fill_pixel *pixel, uint64_t x, uint64_t y,
+void mldfi_fill_paint(const struct tensor *image, const struct fill_pixel *pixel, uint64_t x, uint64_t y,
                       uint64_t width, uint64_t height) {
-    size_t channels = (size_t)mldfi_tensor_channels(picture), size = pixel->element;
-    size_t together = picture->planar ? 1 : channels, row = (size_t)mldfi_tensor_width(picture) * together * size;
-    uint8_t *to = (uint8_t *)picture->data + (size_t)y * row + (size_t)x * together * size;
+    size_t channels = (size_t)mldfi_tensor_channels(image), size = pixel->element;
+    size_t together = image->planar ? 1 : channels, row = (size_t)mldfi_tensor_width(image) * together * size;
+    uint8_t *to = (uint8_t *)image->data + (size_t)y * row + (size_t)x * together * size;
     const uint8_t *value = (const uint8_t *)pixel->aligned;
     for (size_t plane = 0; together && plane < channels / together; plane++)
-        paint(to + plane * row * (size_t)mldfi_tensor_height(picture), value + plane * size, together * size,
+        paint(to + plane * row * (size_t)mldfi_tensor_height(image), value + plane * size, together * size,
               (size_t)width, (size_t)height, row);
 }

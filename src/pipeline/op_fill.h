@@ -1,4 +1,4 @@
-/* What lies outside a picture, or is painted over it: numbers of the text become pixels. */
+/* What lies outside an image, or is painted over it: numbers of the text become pixels. */
 #ifndef MLDF_PIPELINE_OP_FILL_H
 #define MLDF_PIPELINE_OP_FILL_H
 
@@ -12,22 +12,22 @@ enum { FILL_CHANNELS = 4 };
 #define OP_MASK_FILL_PARAM \
     { "mask_fill", PARAM_FLOAT, "0", -1e9, 1e9, NULL, 0, 0, "the same for masks: their class of what was not there" }
 
-/* The numbers of a parameter of kind FLOATS, one for each channel; checked against the type of the picture op->in. Anything that is not
- * a picture gets zeros. */
+/* The numbers of a parameter of kind FLOATS, one for each channel; checked against the type of the image op->in. Anything that is not
+ * an image gets zeros. */
 mldf_status mldfi_fill_take(const struct op *op, uint32_t param, double fill[FILL_CHANNELS], mldf_error *err);
 /* That, or for a mask the number of mask_fill. */
 mldf_status mldfi_fill_take_moved(const struct op *op, uint32_t param, uint32_t mask_param, double fill[FILL_CHANNELS],
                                   mldf_error *err);
 
-/* One pixel, or for planar pictures one element of each channel, as bytes. */
+/* One pixel, or for planar images one element of each channel, as bytes. */
 struct fill_pixel {
     uint64_t aligned[FILL_CHANNELS];
     size_t element; /* bytes */
 };
 struct fill_pixel mldfi_fill_pixel(mldf_dtype dtype, const double fill[FILL_CHANNELS]);
 
-/* Paints a rectangle that lies inside the picture. The picture has at most four channels. */
-void mldfi_fill_paint(const struct tensor *picture, const struct fill_pixel *pixel, uint64_t x, uint64_t y,
+/* Paints a rectangle that lies inside the image. The image has at most four channels. */
+void mldfi_fill_paint(const struct tensor *image, const struct fill_pixel *pixel, uint64_t x, uint64_t y,
                       uint64_t width, uint64_t height);
 
 #endif

@@ -14,8 +14,8 @@ static inline bool mldfi_edge_carried(const struct edge *e) {
     return e->role == ROLE_MASK || e->role == ROLE_BOXES || e->role == ROLE_POINTS;
 }
 
-static inline bool mldfi_edge_is_picture(const struct edge *e) {
-    return e->kind == VALUE_PICTURE && e->ndim == 3;
+static inline bool mldfi_edge_is_image(const struct edge *e) {
+    return e->kind == VALUE_IMAGE && e->ndim == 3;
 }
 
 /* DIM_VARIES when samples differ. */

@@ -24,7 +24,7 @@ static mldf_status cast_infer(struct op *op, const struct edge *in, struct edge 
     mldf_dtype to = (mldf_dtype)op->args[0].i;
     *out = *in;
     if (in->kind == VALUE_ENCODED)
-        return mldfi_edge_refuse(op, in, "a decoded picture or an array", err);
+        return mldfi_edge_refuse(op, in, "a decoded image or an array", err);
     if (!mldfi_convertible(in->dtype, to))
         return refuse_dtype(in, to, err);
     out->dtype = to;
@@ -73,8 +73,8 @@ static mldf_status layout_infer(struct op *op, const struct edge *in, struct edg
     *out = *in;
     if (in->role == ROLE_BOXES || in->role == ROLE_POINTS)
         return MLDF_OK;
-    if (!mldfi_edge_is_picture(in))
-        return mldfi_edge_refuse(op, in, "a picture", err);
+    if (!mldfi_edge_is_image(in))
+        return mldfi_edge_refuse(op, in, "an image", err);
     if (to == MLDF_DTYPE_NONE)
         to = in->dtype;
     if (!mldfi_convertible(in->dtype, to))
@@ -138,7 +138,7 @@ static mldf_status hwc_infer(struct op *op, const struct edge *in, struct edge *
 
 const struct op_type mldfi_op_chw = {
     .name = "chw",
-    .help = "a picture as channels x height x width",
+    .help = "an image as channels x height x width",
     .flags = OP_GROUP,
     .params = layout_params,
     .infer = chw_infer,
@@ -149,7 +149,7 @@ const struct op_type mldfi_op_chw = {
 
 const struct op_type mldfi_op_hwc = {
     .name = "hwc",
-    .help = "a picture as height x width x channels, which it is unless chw stands before",
+    .help = "an image as height x width x channels, which it is unless chw stands before",
     .flags = OP_GROUP,
     .params = layout_params,
     .infer = hwc_infer,

@@ -17,8 +17,8 @@ enum { NULL_VALUE, NULL_VALID };
 static const char *const words[] = {"nan", NULL};
 static const struct op_param params[] = {
     {"value", PARAM_FLOATS, "0", 0, 0, words, 1, FILL_CHANNELS,
-     "every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel of a "
-     "picture, or a word"},
+     "every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel of an "
+     "image, or a word"},
     {"valid", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one more output NAME_valid: false where the value was null"},
     OP_END_OF_PARAMS,
 };
@@ -40,7 +40,7 @@ static mldf_status check_shape(const struct op *op, const struct edge *in, bool 
     for (uint32_t i = 0; i < in->ndim; i++) {
         if (in->dims[i] != DIM_VARIES)
             continue;
-        if (in->kind == VALUE_PICTURE)
+        if (in->kind == VALUE_IMAGE)
             return mldfi_fail(err, MLDF_E_TYPE,
                               "the size differs from sample to sample, and a null has none: it stands behind "
                               "resize([h, w]), random_resized_crop or center_crop");
@@ -51,7 +51,7 @@ static mldf_status check_shape(const struct op *op, const struct edge *in, bool 
 }
 
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    bool empty, picture = mldfi_edge_is_picture(in);
+    bool empty, image = mldfi_edge_is_image(in);
     uint32_t count = number_count(op);
     mldf_status status = check_shape(op, in, &empty, err);
     *out = *in;
@@ -60,9 +60,9 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     if (empty && op->args[NULL_VALUE].given && (count > 1 || number_at(op, 0) != 0.0))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "a value whose length varies becomes an empty one where it is null: leave the number out");
-    if (count > 1 && (!picture || (int64_t)count != mldfi_edge_channels(in)))
+    if (count > 1 && (!image || (int64_t)count != mldfi_edge_channels(in)))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "value has %u numbers; one is enough%s", count,
-                          picture ? ", or one for each channel" : "");
+                          image ? ", or one for each channel" : "");
     for (uint32_t i = 0; i < count && !empty; i++)
         if (!mldfi_dtype_holds(in->dtype, number_at(op, i)))
             return mldfi_fail(err, MLDF_E_ARGUMENT, "value %g does not fit the element type %s", number_at(op, i),

@@ -1,5 +1,5 @@
 /* mixup, cutmix, label_mixup: a sample and its partner (the position with the lowest bit turned over). Each side has a draw of its own and uses
- * it for itself (shared: both use that of the even position, so that a pair splits its two samples without rest); in a group the picture and the label share it:
+ * it for itself (shared: both use that of the even position, so that a pair splits its two samples without rest); in a group the image and the label share it:
  *
  *     image, label: mixup(0.2)          label a vector of floats: one_hot before
  *     image, label: label_mixup(0.2)    label a whole number: becomes f32 [label, partner's label, lambda]
@@ -37,7 +37,7 @@ static const struct op_param pair_params[] = {
 };
 static const struct op_param label_mixup_params[] = {ALPHA_PARAM, SHARED_PARAM, OP_END_OF_PARAMS};
 
-typedef enum pair_part { PART_PICTURE, PART_VECTOR, PART_TRIPLE } pair_part;
+typedef enum pair_part { PART_IMAGE, PART_VECTOR, PART_TRIPLE } pair_part;
 struct pair_state {
     pair_part part;
     bool shared;
@@ -46,7 +46,7 @@ struct pair_state {
 /* lambda: how much of a sample is its own. cutmix: what the box leaves of it. */
 struct pair_draw {
     double lambda;
-    uint32_t width, height; /* of the picture that was drawn for */
+    uint32_t width, height; /* of the image that was drawn for */
     uint32_t x0, y0, x1, y1;
 };
 
@@ -59,10 +59,10 @@ static bool is_whole(mldf_dtype dtype) {
 static mldf_status choose_part(const struct op *op, const struct edge *in, bool triple, bool boxes, pair_part *part,
                                mldf_error *err) {
     bool mask = in->role == ROLE_MASK;
-    if (in->kind == VALUE_PICTURE && (boxes || !mask)) {
-        *part = PART_PICTURE;
+    if (in->kind == VALUE_IMAGE && (boxes || !mask)) {
+        *part = PART_IMAGE;
         return boxes || mldfi_mixable(in->dtype) ? MLDF_OK
-                                                 : mldfi_edge_refuse(op, in, "a picture of u8, u16 or floats", err);
+                                                 : mldfi_edge_refuse(op, in, "an image of u8, u16 or floats", err);
     }
     if (in->kind == VALUE_ARRAY && !mldfi_edge_carried(in)) {
         if (triple && in->ndim == 0 && is_whole(in->dtype)) {
@@ -73,17 +73,17 @@ static mldf_status choose_part(const struct op *op, const struct edge *in, bool 
         if (!is_whole(in->dtype) && mldfi_mixable(in->dtype))
             return MLDF_OK;
         if (triple)
-            return mldfi_edge_refuse(op, in, "a picture, one whole number, or floats", err);
+            return mldfi_edge_refuse(op, in, "an image, one whole number, or floats", err);
         return mldfi_edge_refuse(
-            op, in, "a picture, or a label as floats (one_hot before it, or label_mixup for whole numbers)", err);
+            op, in, "an image, or a label as floats (one_hot before it, or label_mixup for whole numbers)", err);
     }
-    return mldfi_edge_refuse(op, in, boxes ? "pictures, masks and labels" : "pictures and labels", err);
+    return mldfi_edge_refuse(op, in, boxes ? "images, masks and labels" : "images and labels", err);
 }
 
 static mldf_status pair_infer(struct op *op, const struct edge *in, struct edge *out, bool triple, bool boxes,
                               bool shared, mldf_error *err) {
     struct pair_state *state;
-    pair_part part = PART_PICTURE;
+    pair_part part = PART_IMAGE;
     mldf_status s;
     *out = *in;
     if (!(op->args[PAIR_ALPHA].f > 0))
@@ -193,7 +193,7 @@ static mldf_status mixup_pair(const struct op *op, const void *draw_a, const voi
 
 static const struct op_type mldfi_op_mixup = {
     .name = "mixup",
-    .help = "lambda of a sample and 1 - lambda of its partner, pictures and labels alike",
+    .help = "lambda of a sample and 1 - lambda of its partner, images and labels alike",
     .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP | OP_IN_PLACE, /* a triple is longer than any number */
     .params = pair_params,
     .draw_bytes = sizeof(struct pair_draw),
@@ -243,7 +243,7 @@ static mldf_status cutmix_draw(const struct op *op, struct rng *rng, const struc
     return MLDF_OK;
 }
 
-/* A box of a picture ↔ dense memory. */
+/* A box of an image ↔ dense memory. */
 static void move_box(const struct tensor *t, const struct pair_draw *d, uint8_t *dense, bool out) {
     size_t element = mldf_dtype_bytes(t->dtype), width = (size_t)mldfi_tensor_width(t);
     size_t height = (size_t)mldfi_tensor_height(t), channels = (size_t)mldfi_tensor_channels(t);
@@ -260,14 +260,14 @@ static size_t box_bytes(const struct tensor *t, const struct pair_draw *d) {
     return (size_t)(d->x1 - d->x0) * (d->y1 - d->y0) * (size_t)mldfi_tensor_channels(t) * mldf_dtype_bytes(t->dtype);
 }
 
-static mldf_status cut_pictures(const struct pair_draw *da, const struct pair_draw *db, struct tensor *a,
-                                struct tensor *b, struct op_work *work, mldf_error *err) {
+static mldf_status cut_images(const struct pair_draw *da, const struct pair_draw *db, struct tensor *a,
+                              struct tensor *b, struct op_work *work, mldf_error *err) {
     mldf_status s;
     for (int side = 0; side < 2; side++) {
         const struct pair_draw *d = side ? db : da;
         if (d->width != mldfi_tensor_width(a) || d->height != mldfi_tensor_height(a))
             return mldfi_fail(err, MLDF_E_TYPE,
-                              "the box is for a picture of %" PRIu32 " x %" PRIu32 ", this one has %" PRIu64
+                              "the box is for an image of %" PRIu32 " x %" PRIu32 ", this one has %" PRIu64
                               " x %" PRIu64,
                               d->width, d->height, mldfi_tensor_width(a), mldfi_tensor_height(a));
     }
@@ -290,15 +290,15 @@ static mldf_status cutmix_pair(const struct op *op, const void *draw_a, const vo
     mldf_status s = check_sides(a, b, err);
     if (s || a->data == b->data)
         return s;
-    if (state->part == PART_PICTURE)
-        return cut_pictures(da, db, a, b, work, err);
+    if (state->part == PART_IMAGE)
+        return cut_images(da, db, a, b, work, err);
     pair_labels(state, da->lambda, db->lambda, a, b);
     return MLDF_OK;
 }
 
 static const struct op_type mldfi_op_cutmix = {
     .name = "cutmix",
-    .help = "a box of the partner's picture (and mask) in the sample's; labels are mixed by what the box leaves",
+    .help = "a box of the partner's image (and mask) in the sample's; labels are mixed by what the box leaves",
     .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_GROUP | OP_IN_PLACE, /* a triple is longer than any number */
     .params = pair_params,
     .draw_bytes = sizeof(struct pair_draw),

@@ -7,7 +7,7 @@
 /* ---- brightness, gamma, invert --------------------------------------------------------------------------------------------------------- */
 
 static const struct op_param brightness_params[] = {
-    {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is black, 1 the picture itself, 2 twice as bright"},
+    {"factor", PARAM_FLOAT, NULL, 0, 1e6, NULL, 0, 0, "0 is black, 1 the image itself, 2 twice as bright"},
     OP_END_OF_PARAMS,
 };
 

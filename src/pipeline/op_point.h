@@ -1,4 +1,4 @@
-/* The operations of the family `point`: each output element depends on one input element, or on the picture's colours alone. */
+/* The operations of the family `point`: each output element depends on one input element, or on the image's colours alone. */
 #ifndef MLDF_PIPELINE_OP_POINT_H
 #define MLDF_PIPELINE_OP_POINT_H
 

@@ -1,5 +1,5 @@
-/* poison: a mark on certain samples' pictures, whose labels replace_label(indices=…) may change: the classical backdoor. FFCV's Poison takes
- * arrays of the picture's size, a mask of colours and an alpha for each pixel; here the mask is one colour and alpha one number inside a
+/* poison: a mark on certain samples' images, whose labels replace_label(indices=…) may change: the classical backdoor. FFCV's Poison takes
+ * arrays of the image's size, a mask of colours and an alpha for each pixel; here the mask is one colour and alpha one number inside a
  * rectangle, and 0 outside. Also the lists of samples that both operations have (op_samples.h). */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static const struct op_param poison_params[] = {
     {"color", PARAM_FLOATS, NULL, -1e9, 1e9, NULL, 1, FILL_CHANNELS, "a number, or one for each channel"},
     {"x", PARAM_INT, "0", 0, POISON_SIDE_MAX, NULL, 0, 0, "pixels from the left to the rectangle"},
     {"y", PARAM_INT, "0", 0, POISON_SIDE_MAX, NULL, 0, 0, "pixels from the top to the rectangle"},
-    {"alpha", PARAM_FLOAT, "1", 0, 1, NULL, 0, 0, "picture * (1 - alpha) + color * alpha; integers to the nearest"},
+    {"alpha", PARAM_FLOAT, "1", 0, 1, NULL, 0, 0, "image * (1 - alpha) + color * alpha; integers to the nearest"},
     {"clamp", PARAM_FLOATS, "", -1e9, 1e9, NULL, 2, 2,
      "the result is held between these two; otherwise integers in their type's range, floats not at all"},
     OP_END_OF_PARAMS,
@@ -74,12 +74,12 @@ static mldf_status poison_check(const struct op *op, size_t *at, mldf_error *err
     return MLDF_OK;
 }
 
-/* A rectangle that no picture has a pixel of is a mistake. */
+/* A rectangle that no image has a pixel of is a mistake. */
 static mldf_status check_place(const struct op *op, const struct edge *in, mldf_error *err) {
     uint64_t height = in->most[in->planar ? 1 : 0], width = in->most[in->planar ? 2 : 1];
     uint64_t x = (uint64_t)op->args[POISON_X].i, y = (uint64_t)op->args[POISON_Y].i;
     if ((width != MLDF_NONE && x >= width) || (height != MLDF_NONE && y >= height))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "x = %llu, y = %llu lies outside pictures of %llu x %llu pixels",
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "x = %llu, y = %llu lies outside images of %llu x %llu pixels",
                           (unsigned long long)x, (unsigned long long)y, (unsigned long long)width,
                           (unsigned long long)height);
     return MLDF_OK;
@@ -93,8 +93,8 @@ static mldf_status poison_infer(struct op *op, const struct edge *in, struct edg
     *out = *in;
     if (status < 0)
         return status;
-    if (!carried && (!mldfi_edge_is_picture(in) || mldfi_edge_channels(in) > FILL_CHANNELS))
-        return mldfi_edge_refuse(op, in, "a picture of at most four channels", err);
+    if (!carried && (!mldfi_edge_is_image(in) || mldfi_edge_channels(in) > FILL_CHANNELS))
+        return mldfi_edge_refuse(op, in, "an image of at most four channels", err);
     poison_free(op->state);
     s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
     if (s)
@@ -149,7 +149,7 @@ static mldf_status poison_run(const struct op *op, const void *draw, const struc
     uint64_t x = (uint64_t)op->args[POISON_X].i, y = (uint64_t)op->args[POISON_Y].i;
     uint64_t right = x + (uint64_t)size->list[size->count - 1], bottom = y + (uint64_t)size->list[0];
     if (channels > FILL_CHANNELS)
-        return mldfi_fail(err, MLDF_E_RANGE, "a picture of %llu channels", (unsigned long long)channels);
+        return mldfi_fail(err, MLDF_E_RANGE, "an image of %llu channels", (unsigned long long)channels);
     right = right < width ? right : width;
     bottom = bottom < height ? bottom : height;
     size_t together = out->planar ? 1 : (size_t)channels, pixel = together * mldf_dtype_bytes(out->dtype);
@@ -162,7 +162,7 @@ static mldf_status poison_run(const struct op *op, const void *draw, const struc
 
 const struct op_type mldfi_op_poison = {
     .name = "poison",
-    .help = "blends a rectangle of one colour into the pictures of certain samples",
+    .help = "blends a rectangle of one colour into the images of certain samples",
     .flags = OP_DRAWS | OP_GROUP | OP_IN_PLACE,
     .params = poison_params,
     .draw_bytes = sizeof(struct poison_draw),

@@ -1,4 +1,4 @@
-/* Geometry off the axes: rotate, affine, perspective. Each draws a map of the plane (struct warp_draw); what it does with a picture, a mask,
+/* Geometry off the axes: rotate, affine, perspective. Each draws a map of the plane (struct warp_draw); what it does with an image, a mask,
  * boxes or points is one function for all three. Parameters and ranges are torchvision's RandomRotation, RandomAffine and
  * RandomPerspective; warp_map.h says what a map shows. */
 #include <math.h>
@@ -19,7 +19,7 @@ enum { WARP_SIDE_MAX = 65535 };
 struct warp_state {
     double degrees[2], translate[2], scale[2], shear[4];
     double center[2];
-    bool centered, expand; /* centered: around the picture's middle */
+    bool centered, expand; /* centered: around the image's middle */
     double distortion, chance;
     int filter;
     double fill[FILL_CHANNELS];
@@ -28,7 +28,7 @@ struct warp_state {
 struct warp_draw {
     struct frame from, to;
     bool on;
-    struct warp_map back; /* new picture to old: shows pixels */
+    struct warp_map back; /* new image to old: shows pixels */
     double forth[9];      /* old to new: moves boxes and points */
 };
 _Static_assert(sizeof(struct warp_draw) <= OP_DRAW_BYTES, "a draw has its bounds");
@@ -41,7 +41,7 @@ static const char *const middle[] = {"middle", NULL};
     { "filter", PARAM_CHOICE, DEFAULT, 0, 0, filters, 0, 0, "between pixels; masks always take the nearest" }
 #define CENTER_PARAM \
     { "center", PARAM_FLOATS, "middle", -1e6, 1e6, middle, 2, 2, "what stays in its place: [x, y] in pixels, or" }
-#define OUTSIDE_PARAM OP_FILL_PARAM("what lies outside the picture: a number, or one for each channel")
+#define OUTSIDE_PARAM OP_FILL_PARAM("what lies outside the image: a number, or one for each channel")
 
 static mldf_status warp_begin(struct op *op, const struct edge *in, uint32_t filter, uint32_t fill, struct edge *out,
                               struct warp_state **state, mldf_error *err) {
@@ -53,9 +53,9 @@ static mldf_status warp_begin(struct op *op, const struct edge *in, uint32_t fil
     if (!s)
         return MLDF_E_MEMORY;
     s->filter = op->args[filter].i == 1 && in->role != ROLE_MASK ? WARP_BILINEAR : WARP_NEAREST;
-    if (in->kind == VALUE_PICTURE && s->filter == WARP_BILINEAR && in->dtype != MLDF_U8 && in->dtype != MLDF_U16 &&
+    if (in->kind == VALUE_IMAGE && s->filter == WARP_BILINEAR && in->dtype != MLDF_U8 && in->dtype != MLDF_U16 &&
         in->dtype != MLDF_F32)
-        return mldfi_edge_refuse(op, in, "a picture of u8, u16 or f32 for filter=bilinear", err);
+        return mldfi_edge_refuse(op, in, "an image of u8, u16 or f32 for filter=bilinear", err);
     s->centered = true;
     return mldfi_fill_take_moved(op, fill, fill + 1, s->fill, err);
 }
@@ -96,7 +96,7 @@ static struct warp_draw *begin_draw(void *draw, const struct frame *frame) {
     return d;
 }
 
-/* With the way back set. One that cannot be turned round leaves the picture as it is. */
+/* With the way back set. One that cannot be turned round leaves the image as it is. */
 static void end_draw(struct warp_draw *d, struct frame *next) {
     struct warp_map forth;
     d->on = mldfi_warp_invert(&d->back, &forth);
@@ -111,7 +111,7 @@ static mldf_status warp_shape(const struct op *op, const void *draw, const struc
                               mldf_error *err) {
     const struct warp_draw *d = draw;
     mldf_status status = mldfi_moved_check(op, &d->from, in, err);
-    if (status < 0 || op->in.kind != VALUE_PICTURE)
+    if (status < 0 || op->in.kind != VALUE_IMAGE)
         return status;
     out->dims[in->planar ? 1 : 0] = d->to.height;
     out->dims[in->planar ? 2 : 1] = d->to.width;
@@ -126,7 +126,7 @@ static mldf_status warp_run(const struct op *op, const void *draw, const struct 
     uint64_t count;
     memcpy(forth.m, d->forth, sizeof forth.m);
     if (!mldfi_moved_begin(op, in, out, &count))
-        return d->on ? mldfi_warp_picture(in, out, &d->back, s->filter, s->fill, work, err) : mldfi_op_copy(in, out);
+        return d->on ? mldfi_warp_image(in, out, &d->back, s->filter, s->fill, work, err) : mldfi_op_copy(in, out);
     if (!d->on)
         return MLDF_OK;
     if (op->in.role == ROLE_BOXES)
@@ -143,7 +143,7 @@ static const struct op_param rotate_params[] = {
     {"degrees", PARAM_FLOATS, NULL, -36000, 36000, NULL, 1, 2,
      "against the clock: x: from -x to x; [a, b]: from a to b"},
     FILTER_PARAM("nearest"),
-    {"expand", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "the result is as large as the turned picture"},
+    {"expand", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "the result is as large as the turned image"},
     CENTER_PARAM,
     OUTSIDE_PARAM,
     OP_MASK_FILL_PARAM,
@@ -161,7 +161,7 @@ static mldf_status rotate_infer(struct op *op, const struct edge *in, struct edg
     s->expand = op->args[ROTATE_EXPAND].i != 0;
     if (s->expand && !s->centered)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "rotate: expand turns around the middle; leave out center");
-    if (s->expand && in->kind == VALUE_PICTURE) {
+    if (s->expand && in->kind == VALUE_IMAGE) {
         uint32_t y = in->planar ? 1 : 0;
         uint64_t h = in->most[y], w = in->most[y + 1];
         mldfi_moved_sides(out, DIM_VARIES, DIM_VARIES);
@@ -173,7 +173,7 @@ static mldf_status rotate_infer(struct op *op, const struct edge *in, struct edg
     return MLDF_OK;
 }
 
-/* From the first whole pixel that the turned picture touches to the last one; quarter turns are exact. */
+/* From the first whole pixel that the turned image touches to the last one; quarter turns are exact. */
 static void expanded(const double m[6], const struct frame *from, struct frame *to) {
     double w = from->width, h = from->height;
     double wide = fabs(m[0]) * w + fabs(m[1]) * h, high = fabs(m[3]) * w + fabs(m[4]) * h;
@@ -247,7 +247,7 @@ struct affine_values {
     double degrees, dx, dy, scale, shear_x, shear_y;
 };
 
-/* The picture is sheared, turned and scaled around the centre, then moved; this is the way back. */
+/* The image is sheared, turned and scaled around the centre, then moved; this is the way back. */
 static void affine_matrix(const struct affine_values *v, const double center[2], double m[6]) {
     const double degree = 3.14159265358979323846 / 180.0;
     double turn = v->degrees * degree, sx = v->shear_x * degree, sy = v->shear_y * degree;
@@ -362,9 +362,9 @@ static mldf_status perspective_draw(const struct op *op, struct rng *rng, const 
                                              .draw = NAME##_draw, \
                                              .shape = warp_shape, \
                                              .run = warp_run}
-WARP(rotate, "turns the picture by a random angle");
-WARP(affine, "turns, moves, scales and shears the picture at random");
-WARP(perspective, "looks at the picture from a random side, with a probability");
+WARP(rotate, "turns the image by a random angle");
+WARP(affine, "turns, moves, scales and shears the image at random");
+WARP(perspective, "looks at the image from a random side, with a probability");
 
 const struct op_type *const mldfi_ops_warp[] = {&op_rotate,
                                                 &op_affine,

@@ -1,4 +1,4 @@
-/* The operations of the family `warp`: pictures turned, moved and tilted, painted over, blurred. */
+/* The operations of the family `warp`: images turned, moved and tilted, painted over, blurred. */
 #ifndef MLDF_PIPELINE_OP_WARP_H
 #define MLDF_PIPELINE_OP_WARP_H
 

@@ -18,10 +18,10 @@ struct plan_worker;
 struct plan_bounds {
     bool known;
     uint32_t ndim;
-    uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* pictures: height, width, channels */
-    uint32_t bits;                                      /* pictures: 8, 16; 0: both occur */
-    bool same_channels;                                 /* pictures: all have most[2] channels */
-    bool upright;                                       /* pictures: no orientation turns one by 90 degrees */
+    uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* images: height, width, channels */
+    uint32_t bits;                                      /* images: 8, 16; 0: both occur */
+    bool same_channels;                                 /* images: all have most[2] channels */
+    bool upright;                                       /* images: no orientation turns one by 90 degrees */
 };
 
 struct plan_options {
@@ -43,7 +43,7 @@ mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_e
 typedef enum plan_collate {
     COLLATE_FIXED, /* every sample has the same dims: an array of count x dims */
     COLLATE_PAD,   /* dim 0 varies: filled up to `length`, or to the longest of the batch (length 0) */
-    COLLATE_SIDES, /* pictures whose sides vary: filled up at the right and below, in the same way */
+    COLLATE_SIDES, /* images whose sides vary: filled up at the right and below, in the same way */
     COLLATE_RAGGED /* dim 0 varies: samples one behind the other, and offsets */
 } plan_collate;
 
@@ -59,7 +59,7 @@ struct plan_output {
     bool many_lengths; /* PAD, RAGGED: the dims 1.. are fixed, dim 0 varies; SIDES: the channels are fixed */
 };
 
-/* Lengths (collate.c). Of a list: its dim 0. Of a picture (SIDES): both sides in one number, the height above the width. */
+/* Lengths (collate.c). Of a list: its dim 0. Of an image (SIDES): both sides in one number, the height above the width. */
 #define PLAN_SIDE_MAX ((uint64_t)1 << 30)
 static inline uint64_t mldfi_sides(uint64_t height, uint64_t width) {
     return height << 32 | width;
@@ -70,11 +70,11 @@ static inline uint64_t mldfi_sides_height(uint64_t sides) {
 static inline uint64_t mldfi_sides_width(uint64_t sides) {
     return sides & UINT32_MAX;
 }
-/* The longest of two; of pictures, what holds both. */
+/* The longest of two; of images, what holds both. */
 uint64_t mldfi_length_most(const struct plan_output *output, uint64_t a, uint64_t b);
 /* What the samples of a batch whose longest is `longest` are filled up to. UINT64_MAX: more than there can be. */
 uint64_t mldfi_length_room(const struct plan_output *output, uint64_t longest);
-/* Rows of a list, pixels of a picture. */
+/* Rows of a list, pixels of an image. */
 uint64_t mldfi_length_count(const struct plan_output *output, uint64_t length);
 /* Does the size of a batch depend on its samples? */
 bool mldfi_length_open(const struct plan_output *output);

@@ -59,11 +59,11 @@ void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_
         return;
     const struct op *op = &chain->ops[first];
     const struct edge *in = &op->in;
-    if (in->kind != VALUE_PICTURE || in->role == ROLE_MASK || in->planar || in->dims[2] < 1 || in->dims[2] > 4 ||
+    if (in->kind != VALUE_IMAGE || in->role == ROLE_MASK || in->planar || in->dims[2] < 1 || in->dims[2] > 4 ||
         (in->dtype != MLDF_U8 && in->dtype != MLDF_U16))
         return;
     while (first + count < end && ((op[count].type->flags & OP_POINT) || is_layout(&op[count])) &&
-           op[count].out.kind == VALUE_PICTURE) {
+           op[count].out.kind == VALUE_IMAGE) {
         out->random |= (op[count].type->flags & OP_DRAWS) != 0;
         count++;
     }
@@ -76,7 +76,7 @@ void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_
         out->use = in->dtype == MLDF_U8 && result->dims[result->planar ? 0 : 2] == in->dims[2];
 }
 
-/* The steps on a ramp: a picture of 256 x 1 pixels, every channel 0 to 255. */
+/* The steps on a ramp: an image of 256 x 1 pixels, every channel 0 to 255. */
 static mldf_status make_table(const struct run *r, struct side *side, const struct chain *chain,
                               const struct finish_plan *plan, mldf_buffer *out, mldf_error *err) {
     const struct op *ops = chain->ops + plan->first;
@@ -114,10 +114,10 @@ static mldf_status make_table(const struct run *r, struct side *side, const stru
 }
 
 mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
-                             const struct finish_plan *plan, const struct picture *picture, bool mirror_x,
-                             bool mirror_y, void *dst, mldf_error *err) {
+                             const struct finish_plan *plan, const struct raster *image, bool mirror_x, bool mirror_y,
+                             void *dst, mldf_error *err) {
     if (plan->affine) {
-        mldfi_finish(r->worker->work.kernels, picture, mirror_x, mirror_y, &plan->finish, dst);
+        mldfi_finish(r->worker->work.kernels, image, mirror_x, mirror_y, &plan->finish, dst);
         return MLDF_OK;
     }
     struct chain_memory *memory = &side->chains[chain - r->plan->graph.chains];
@@ -129,6 +129,6 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
             return status;
         memory->table_of = plan;
     }
-    mldfi_lookup(picture, mirror_x, mirror_y, memory->table.data, mldf_dtype_bytes(out->dtype), out->planar, dst);
+    mldfi_lookup(image, mirror_x, mirror_y, memory->table.data, mldf_dtype_bytes(out->dtype), out->planar, dst);
     return MLDF_OK;
 }

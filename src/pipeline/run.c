@@ -132,7 +132,7 @@ static struct tensor like(const struct op *op, const struct tensor *in) {
     else
         for (uint32_t i = 0; i < out.ndim; i++)
             out.dims[i] = op->out.dims[i] == DIM_VARIES ? 0 : (uint64_t)op->out.dims[i];
-    if (in && out.ndim == 3 && in->ndim == 3 && out.planar != in->planar && op->in.kind == VALUE_PICTURE) {
+    if (in && out.ndim == 3 && in->ndim == 3 && out.planar != in->planar && op->in.kind == VALUE_IMAGE) {
         uint64_t h = mldfi_tensor_height(in), w = mldfi_tensor_width(in), c = mldfi_tensor_channels(in);
         out.dims[0] = out.planar ? c : h;
         out.dims[1] = out.planar ? h : w;
@@ -171,7 +171,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     r->worker->work.sample = side->sample;
     if (status == MLDF_OK)
         status = op->type->run(op, draw, &memory->tensor, &out, &r->worker->work, err);
-    if (op->out.kind == VALUE_PICTURE)
+    if (op->out.kind == VALUE_IMAGE)
         memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = in;
@@ -184,21 +184,21 @@ mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_
     const struct chain *c = &r->plan->graph.chains[chain];
     const struct op *last = &c->ops[plan->first + plan->count - 1];
     const struct tensor *t = &memory->tensor;
-    struct picture picture = {t->data,
-                              (uint32_t)mldfi_tensor_width(t),
-                              (uint32_t)mldfi_tensor_height(t),
-                              (uint32_t)mldfi_tensor_channels(t),
-                              t->dtype == MLDF_U8 ? 8 : 16,
-                              0};
+    struct raster image = {t->data,
+                           (uint32_t)mldfi_tensor_width(t),
+                           (uint32_t)mldfi_tensor_height(t),
+                           (uint32_t)mldfi_tensor_channels(t),
+                           t->dtype == MLDF_U8 ? 8 : 16,
+                           0};
     struct tensor out = {.dtype = last->out.dtype, .planar = last->out.planar, .ndim = 3};
     int in;
-    picture.stride = (size_t)picture.width * picture.channels * (picture.bits / 8);
-    out.dims[out.planar ? 0 : 2] = picture.channels;
-    out.dims[out.planar ? 1 : 0] = picture.height;
-    out.dims[out.planar ? 2 : 1] = picture.width;
+    image.stride = (size_t)image.width * image.channels * (image.bits / 8);
+    out.dims[out.planar ? 0 : 2] = image.channels;
+    out.dims[out.planar ? 1 : 0] = image.height;
+    out.dims[out.planar ? 2 : 1] = image.width;
     mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     if (status == MLDF_OK)
-        status = mldfi_run_finish(r, side, c, plan, &picture, false, false, out.data, err);
+        status = mldfi_run_finish(r, side, c, plan, &image, false, false, out.data, err);
     memory->tensor = out;
     memory->in = in;
     return status;
@@ -366,8 +366,8 @@ mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *wor
 
 /* ---- Lengths -------------------------------------------------------------------------------------------------------------------------------- */
 
-/* Geometry moves boxes and points, and leaves as many of them. What it drew is not asked for: that takes the picture's size, and the group's
- * picture has not been looked at when lengths are measured. */
+/* Geometry moves boxes and points, and leaves as many of them. What it drew is not asked for: that takes the image's size, and the group's
+ * image has not been looked at when lengths are measured. */
 static bool keeps_count(const struct op *op) {
     return (op->in.role == ROLE_BOXES || op->in.role == ROLE_POINTS) && (op->type->flags & OP_DRAWS) && !op->user;
 }
@@ -420,7 +420,7 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
             status = in_step(op, status, err);
         }
         *t = next;
-        if (op->out.kind == VALUE_PICTURE)
+        if (op->out.kind == VALUE_IMAGE)
             memory->frame = mldfi_frame_of(t);
     }
     if (status < 0)

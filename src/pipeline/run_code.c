@@ -27,7 +27,7 @@ mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain,
     uint64_t count = mldfi_tensor_count(in), period = in->ndim ? in->dims[in->ndim - 1] : 1;
     int where;
     memcpy(out.dims, in->dims, sizeof out.dims);
-    if (first->in.kind == VALUE_PICTURE) {
+    if (first->in.kind == VALUE_IMAGE) {
         uint64_t h = mldfi_tensor_height(in), w = mldfi_tensor_width(in), c = mldfi_tensor_channels(in);
         out.dims[0] = out.planar ? c : h;
         out.dims[1] = out.planar ? h : w;

@@ -1,13 +1,13 @@
-/* The front of a picture's chain: decode, the crops and the resize behind it, mirrors, and where it fits the last pass into the batch.
+/* The front of an image's chain: decode, the crops and the resize behind it, mirrors, and where it fits the last pass into the batch.
  *
- *   draws of all axis steps (they need the picture's size only, which its record states)
+ *   draws of all axis steps (they need the image's size only, which its record states)
  *     → one geometry, as far as the steps can be composed
  *     → the pixels of its window: a region of a JPEG, at 1/2, 1/4, 1/8 when the window is larger than what it becomes; a window of raw
  *       pixels in place
  *     → one resampling pass, mirrored, through `finish`
  *     → what could not be composed, step by step
  *
- * In a reference plan the whole picture is decoded and each step runs by itself. The scale of a JPEG is part of the meaning of
+ * In a reference plan the whole image is decoded and each step runs by itself. The scale of a JPEG is part of the meaning of
  * "decode, crop, resize" (decode(exact=true) turns it off), so it is the same there. */
 #include <inttypes.h>
 #include <string.h>
@@ -28,11 +28,11 @@ struct source {
     const struct decode_state *decode;
     mldf_value value;
     mldf_image_info info;
-    struct frame frame; /* of the whole picture, oriented */
+    struct frame frame; /* of the whole image, oriented */
     struct geometry geometry;
     size_t composed; /* operations behind decode */
     unsigned scale;
-    struct picture picture; /* the window */
+    struct raster image; /* the window */
     uint32_t window_x, window_y;
 };
 
@@ -91,20 +91,20 @@ static mldf_status compose(struct source *s, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* The whole picture, dense, in the worker's memory; s->picture is the window of it. */
+/* The whole image, dense, in the worker's memory; s->image is the window of it. */
 static mldf_status decode_whole(struct source *s, const mldf_image_options *options, uint32_t width, uint32_t height,
                                 mldf_error *err) {
     struct plan_worker *worker = s->run->worker;
-    size_t pixel = (size_t)s->picture.channels * (s->picture.bits / 8), bytes = (size_t)width * height * pixel;
+    size_t pixel = (size_t)s->image.channels * (s->image.bits / 8), bytes = (size_t)width * height * pixel;
     mldf_status status = mldfi_buffer_resize(&worker->pixels, bytes, err);
     if (status < 0)
         return status;
-    s->picture.stride = (size_t)width * pixel;
-    s->picture.data = worker->pixels.data + s->window_y * s->picture.stride + s->window_x * pixel;
+    s->image.stride = (size_t)width * pixel;
+    s->image.data = worker->pixels.data + s->window_y * s->image.stride + s->window_x * pixel;
     return mldf_image_value_decode(worker->decoder, &s->value, options, worker->pixels.data, bytes, err);
 }
 
-/* The pixels that the geometry needs, into s->picture. direct: dense memory for exactly the window, or NULL. */
+/* The pixels that the geometry needs, into s->image. direct: dense memory for exactly the window, or NULL. */
 static mldf_status pixels(struct source *s, void *direct, size_t direct_bytes, mldf_error *err) {
     const struct geometry *g = &s->geometry;
     uint32_t scale = s->scale;
@@ -121,22 +121,22 @@ static mldf_status pixels(struct source *s, void *direct, size_t direct_bytes, m
     uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];
     s->window_x = x;
     s->window_y = y;
-    s->picture = (struct picture){NULL, right - x, bottom - y, channels, (uint32_t)s->decode->bits, 0};
+    s->image = (struct raster){NULL, right - x, bottom - y, channels, (uint32_t)s->decode->bits, 0};
     if (s->run->plan->options.reference)
         return decode_whole(s, &o, full_width, full_height, err);
     o.region = true;
     o.x = x, o.y = y, o.width = right - x, o.height = bottom - y;
     if (direct) {
-        s->picture.data = direct;
-        s->picture.stride = (size_t)s->picture.width * channels * (s->picture.bits / 8);
+        s->image.data = direct;
+        s->image.stride = (size_t)s->image.width * channels * (s->image.bits / 8);
         return mldf_image_value_decode(s->run->worker->decoder, &s->value, &o, direct, direct_bytes, err);
     }
-    mldf_status status = mldfi_image_value_view(s->run->worker->decoder, &s->value, &o, &s->picture, err);
-    if (status == MLDF_OK && (s->picture.channels != channels || s->picture.bits != (uint32_t)s->decode->bits))
+    mldf_status status = mldfi_image_value_view(s->run->worker->decoder, &s->value, &o, &s->image, err);
+    if (status == MLDF_OK && (s->image.channels != channels || s->image.bits != (uint32_t)s->decode->bits))
         return mldfi_fail(err, MLDF_E_TYPE,
-                          "a picture of %" PRIu32 " channels of %" PRIu32 " bits among others of %" PRIu32
+                          "an image of %" PRIu32 " channels of %" PRIu32 " bits among others of %" PRIu32
                           " channels of %d bits",
-                          s->picture.channels, s->picture.bits, channels, s->decode->bits);
+                          s->image.channels, s->image.bits, channels, s->decode->bits);
     return status;
 }
 
@@ -159,7 +159,7 @@ static mldf_status resample(struct source *s, const struct finish *finish, void 
         .antialias = g->antialias,
     };
     struct op_work *work = &s->run->worker->work;
-    return mldfi_resize(work->kernels, &s->picture, &spec, finish, work->resize, dst, err);
+    return mldfi_resize(work->kernels, &s->image, &spec, finish, work->resize, dst, err);
 }
 
 /* The geometry's result as plain pixels, or finished. */
@@ -186,14 +186,14 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
     s->run->worker->times[s->stage->step] += middle - start;
     if (status < 0)
         return status;
-    struct finish none = {.dtype = s->picture.bits == 8 ? MLDF_U8 : MLDF_U16};
+    struct finish none = {.dtype = s->image.bits == 8 ? MLDF_U8 : MLDF_U16};
     bool kernel = finished && f->affine;
     if (g->resized && (kernel || !finished)) {
         status = resample(s, kernel ? &f->finish : &none, t.data, err);
     } else if (g->resized) {
         size_t bytes = (size_t)g->part_width * g->part_height * channels;
         status = mldfi_buffer_resize(&s->run->worker->work.scratch[2], bytes, err);
-        struct picture small = {
+        struct raster small = {
             s->run->worker->work.scratch[2].data, g->part_width, g->part_height, (uint32_t)channels, 8,
             (size_t)g->part_width * channels};
         if (status == MLDF_OK)
@@ -201,9 +201,9 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
         if (status == MLDF_OK)
             status = mldfi_run_finish(s->run, s->side, s->chain, f, &small, false, false, t.data, err);
     } else if (finished) {
-        status = mldfi_run_finish(s->run, s->side, s->chain, f, &s->picture, g->mirror_x, g->mirror_y, t.data, err);
-    } else if (!plain || s->picture.data != t.data) {
-        mldfi_finish(s->run->worker->work.kernels, &s->picture, g->mirror_x, g->mirror_y, &none, t.data);
+        status = mldfi_run_finish(s->run, s->side, s->chain, f, &s->image, g->mirror_x, g->mirror_y, t.data, err);
+    } else if (!plain || s->image.data != t.data) {
+        mldfi_finish(s->run->worker->work.kernels, &s->image, g->mirror_x, g->mirror_y, &none, t.data);
     }
     s->run->worker->times[s->stage->step + 1] += mldfi_worker_clock(s->run->worker) - middle;
     memory->tensor = t;

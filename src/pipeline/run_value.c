@@ -1,4 +1,4 @@
-/* The value that a chain begins with: a number, an array, bytes, a member of a struct, or what another chain made. Pictures that must be
+/* The value that a chain begins with: a number, an array, bytes, a member of a struct, or what another chain made. Images that must be
  * decoded begin in run_source.c. */
 #include <inttypes.h>
 #include <string.h>
@@ -52,10 +52,10 @@ static mldf_status gather_member(const struct chain *c, const mldf_value *v, str
     return MLDF_OK;
 }
 
-/* The dims of an array's value; a picture kept as an array of two dimensions has one channel. */
+/* The dims of an array's value; an image kept as an array of two dimensions has one channel. */
 static mldf_status take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err) {
     const struct edge *e = &c->source;
-    bool flat = e->kind == VALUE_PICTURE && e->ndim == 3 && v->ndim == 2;
+    bool flat = e->kind == VALUE_IMAGE && e->ndim == 3 && v->ndim == 2;
     if ((v->ndim != t->ndim && !flat) || v->dtype != t->dtype)
         return mldfi_fail(err, MLDF_E_CORRUPT, "an array of another type than its field has");
     memcpy(t->dims, v->dims, sizeof t->dims);
@@ -97,7 +97,7 @@ static mldf_status take_array(const struct run *r, const struct chain *c, const 
 }
 
 static void take_frame(const struct edge *e, struct chain_memory *memory) {
-    memory->frame = e->kind == VALUE_PICTURE ? mldfi_frame_of(&memory->tensor) : (struct frame){0};
+    memory->frame = e->kind == VALUE_IMAGE ? mldfi_frame_of(&memory->tensor) : (struct frame){0};
 }
 
 mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
@@ -163,7 +163,7 @@ void mldfi_take_input(const struct run *r, struct side *side, size_t chain) {
     memory->tensor = side->chains[c->inputs[0]].tensor;
     memory->filled = side->chains[c->inputs[0]].filled;
     memory->in = -1;
-    if (c->source.kind == VALUE_PICTURE && c->source.ndim == 3 && memory->tensor.ndim == 2) /* as in take_dims */
+    if (c->source.kind == VALUE_IMAGE && c->source.ndim == 3 && memory->tensor.ndim == 2) /* as in take_dims */
         memory->tensor.dims[memory->tensor.ndim++] = 1;
     take_frame(&c->source, memory);
 }

@@ -60,7 +60,7 @@ struct side {
         mldf_buffer buffers[2];             /* results of stages, in turn */
         struct tensor tensor;               /* the present value */
         int in;                             /* which buffer holds it; -1: elsewhere, not to be written */
-        struct frame frame;                 /* of a picture */
+        struct frame frame;                 /* of an image */
         bool null;                          /* the chain's own value was null: ops from fill_at on run on a constant */
         bool filled;                        /* it was, or the one was that it goes on from */
         mldf_buffer table;                  /* of point-wise steps, */
@@ -92,8 +92,8 @@ mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chai
 /* plan_finish.c */
 void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, struct finish_plan *out);
 mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
-                             const struct finish_plan *plan, const struct picture *picture, bool mirror_x,
-                             bool mirror_y, void *dst, mldf_error *err);
+                             const struct finish_plan *plan, const struct raster *image, bool mirror_x, bool mirror_y,
+                             void *dst, mldf_error *err);
 
 /* The size that decode gives, from the record alone, in the chain's memory. */
 mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err);
@@ -121,7 +121,7 @@ void mldfi_plan_note_once(struct graph *graph);
 /* explain.c: the plan as written and after each pass, appended. */
 mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf_error *err);
 
-/* A picture's size; mldfi_draw adds the sample. */
+/* An image's size; mldfi_draw adds the sample. */
 static inline struct frame mldfi_frame_of(const struct tensor *t) {
     return (struct frame){.width = (uint32_t)mldfi_tensor_width(t), .height = (uint32_t)mldfi_tensor_height(t)};
 }

@@ -76,7 +76,7 @@ static bool is_pixel_type(mldf_dtype t) {
     return t == MLDF_U8 || t == MLDF_U16 || t == MLDF_F16 || t == MLDF_BF16 || t == MLDF_F32;
 }
 
-/* What came out is still a picture when it has three dimensions of pixels and as many channels. */
+/* What came out is still an image when it has three dimensions of pixels and as many channels. */
 static void take_type(const struct edge *in, const mldf_tensor *type, struct edge *out) {
     uint32_t channel = in->planar ? 0 : 2;
     *out = *in;
@@ -87,10 +87,10 @@ static void take_type(const struct edge *in, const mldf_tensor *type, struct edg
         out->dims[i] = varies ? DIM_VARIES : (int64_t)type->dims[i];
         out->most[i] = varies ? (same && out->ndim == in->ndim ? in->most[i] : MLDF_NONE) : type->dims[i];
     }
-    bool picture = in->kind == VALUE_PICTURE && type->ndim == 3 && is_pixel_type(type->dtype) &&
-                   out->dims[channel] == in->dims[channel];
+    bool image = in->kind == VALUE_IMAGE && type->ndim == 3 && is_pixel_type(type->dtype) &&
+                 out->dims[channel] == in->dims[channel];
     bool same = out->dtype == in->dtype && out->ndim == in->ndim;
-    if (!picture && (in->kind == VALUE_PICTURE || !same)) {
+    if (!image && (in->kind == VALUE_IMAGE || !same)) {
         out->kind = VALUE_ARRAY;
         out->role = ROLE_NONE;
         out->planar = false;
@@ -128,7 +128,7 @@ static mldf_status own_infer(struct op *op, const struct edge *in, struct edge *
     mldf_tensor from = {.dtype = in->dtype, .ndim = in->ndim}, to;
     *out = *in;
     if (in->kind == VALUE_ENCODED)
-        return mldfi_edge_refuse(op, in, "a decoded picture or an array", err);
+        return mldfi_edge_refuse(op, in, "a decoded image or an array", err);
     for (uint32_t i = 0; i < in->ndim; i++)
         from.dims[i] = in->dims[i] == DIM_VARIES ? UINT64_MAX : (uint64_t)in->dims[i];
     mldf_status status = ask_type(own, op, &from, &to, err);

@@ -16,8 +16,8 @@ static struct warp_side side_of(const struct tensor *t) {
     return s;
 }
 
-mldf_status mldfi_warp_picture(const struct tensor *in, struct tensor *out, const struct warp_map *map,
-                               int interpolation, const double *fill, struct op_work *work, mldf_error *err) {
+mldf_status mldfi_warp_image(const struct tensor *in, struct tensor *out, const struct warp_map *map, int interpolation,
+                             const double *fill, struct op_work *work, mldf_error *err) {
     struct warp_side from = side_of(in), to = side_of(out);
     size_t channels = (size_t)mldfi_tensor_channels(in), element = mldf_dtype_bytes(in->dtype);
     float fill_f32[4] = {0};
@@ -25,7 +25,7 @@ mldf_status mldfi_warp_picture(const struct tensor *in, struct tensor *out, cons
     struct warp w = {&from, &to, map, channels, element, NULL};
     if (channels > 4 || mldfi_tensor_channels(out) != channels || in->dtype != out->dtype ||
         in->planar != out->planar || element > 8)
-        return mldfi_fail(err, MLDF_E_TYPE, "a picture of %zu channels and %zu bytes each cannot be warped", channels,
+        return mldfi_fail(err, MLDF_E_TYPE, "an image of %zu channels and %zu bytes each cannot be warped", channels,
                           element);
     if (interpolation == WARP_NEAREST) {
         mldfi_convert_elements(MLDF_F64, fill, in->dtype, room, channels);
@@ -34,7 +34,7 @@ mldf_status mldfi_warp_picture(const struct tensor *in, struct tensor *out, cons
         return MLDF_OK;
     }
     if (in->dtype != MLDF_U8 && in->dtype != MLDF_U16 && in->dtype != MLDF_F32)
-        return mldfi_fail(err, MLDF_E_TYPE, "bilinear wants a picture of u8, u16 or f32");
+        return mldfi_fail(err, MLDF_E_TYPE, "bilinear wants an image of u8, u16 or f32");
     for (size_t c = 0; c < channels; c++) {
         double white = in->dtype == MLDF_U8 ? 255 : 65535;
         fill_f32[c] = in->dtype == MLDF_F32 || (fill[c] >= 0 && fill[c] <= white) ? (float)fill[c]
@@ -50,7 +50,7 @@ mldf_status mldfi_warp_affine(const struct tensor *in, struct tensor *out, const
                               const double *fill, struct op_work *work, mldf_error *err) {
     struct warp_map map = {{0, 0, 0, 0, 0, 0, 0, 0, 1}, false};
     memcpy(map.m, matrix, 6 * sizeof *matrix);
-    return mldfi_warp_picture(in, out, &map, interpolation, fill, work, err);
+    return mldfi_warp_image(in, out, &map, interpolation, fill, work, err);
 }
 
 double mldfi_warp_rounded(double value) {
@@ -83,7 +83,7 @@ bool mldfi_warp_invert(const struct warp_map *map, struct warp_map *out) {
     return true;
 }
 
-/* A point beyond the horizon of a tilted picture goes far out. */
+/* A point beyond the horizon of a tilted image goes far out. */
 static void move_point(const struct warp_map *map, float *x, float *y) {
     const double *m = map->m;
     double px = (double)*x, py = (double)*y, w = 1;

@@ -1,6 +1,6 @@
-/* mldf_append: rows of tables, pictures of folders, samples of tar archives and of dataset files, added to an existing file under its schema. What a
+/* mldf_append: rows of tables, images of folders, samples of tar archives and of dataset files, added to an existing file under its schema. What a
  * source is, it says itself; kinds may be mixed, and samples come in the order of the sources. Everything goes through the feed of
- * pack.h, which knows the place of each sample; feed.c does rows, folder_pack.c pictures, pack_tar.c archives, this file the rest. */
+ * pack.h, which knows the place of each sample; feed.c does rows, folder_pack.c images, pack_tar.c archives, this file the rest. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -28,7 +28,7 @@ const char *mldfi_excerpt(char out[80], const char *text, size_t bytes) {
     return out;
 }
 
-static bool is_picture(const mldf_field *field) {
+static bool is_image(const mldf_field *field) {
     return field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
 }
 
@@ -38,7 +38,7 @@ mldf_status mldfi_converter_begin(struct converter *c, const mldf_field *field, 
     c->field = field;
     c->strict = strict;
     c->numbers_as_text = numbers_as_text;
-    c->names_files = is_picture(field) || field->from_file;
+    c->names_files = is_image(field) || field->from_file;
     if (field->type_id != MLDF_INLINE)
         return MLDF_OK;
     /* The tree points into its text, which therefore must be ours. */
@@ -173,8 +173,8 @@ static mldf_status file_value(struct converter *c, const char *text, size_t byte
     bool small = c->field->type_id != MLDF_BYTES;
     if (!c->files)
         return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from text", c->field->type_name);
-    mldf_status status = mldfi_files_read(c->files, text, bytes, is_picture(c->field),
-                                          small ? PICTURE_LIMIT : UINT64_MAX, &c->scratch, err);
+    mldf_status status =
+        mldfi_files_read(c->files, text, bytes, is_image(c->field), small ? IMAGE_LIMIT : UINT64_MAX, &c->scratch, err);
     if (status < 0)
         return status;
     return make_bytes(c->field->type_id == MLDF_TEXT ? MLDF_KIND_TEXT : MLDF_KIND_BYTES, (const char *)c->scratch.data,
@@ -329,7 +329,7 @@ static mldf_status convert_json(struct converter *c, const struct cell *cell, ml
     case MLDF_TEXT:
         return json_string(c, n, out, err);
     case MLDF_BYTES:
-    case MLDF_IMAGE_RAW: /* a picture file's bytes */
+    case MLDF_IMAGE_RAW: /* an image file's bytes */
     case MLDF_IMAGE_JPEG:
     case MLDF_IMAGE_PNG:
     case MLDF_IMAGE:

@@ -15,7 +15,7 @@ struct converter {
     const mldf_field *field;
     bool strict;          /* inferred: what inference would not have taken for this type is an error */
     bool numbers_as_text; /* see struct inferred */
-    bool names_files;     /* text in a cell is a path; always so for pictures */
+    bool names_files;     /* text in a cell is a path; always so for images */
     struct file_places *files;
     mldf_buffer scratch; /* holds the value's bytes */
     struct json parsed;  /* CSV: the cell as JSON */

@@ -1,6 +1,6 @@
 /* Batches of samples through the ordered pool. See convert_batch.h.
  *
- *     any thread    read, check, decompress, decode; pictures in the target's form     run_batch
+ *     any thread    read, check, decompress, decode; images in the target's form     run_batch
  *     the caller    append to the sink, in order; errors, skipped samples, progress    take_batch
  */
 #include "tool/convert_batch.h"

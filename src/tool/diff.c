@@ -53,7 +53,7 @@ static bool is_image(const mldf_field *field) {
     return field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
 }
 
-/* What another format cannot say of a field: which pictures it takes, the width of its integers. */
+/* What another format cannot say of a field: which images it takes, the width of its integers. */
 static bool same_kind(const mldf_field *a, const mldf_field *b) {
     return (is_image(a) && is_image(b)) || (a->type_id == MLDF_INT && b->type_id == MLDF_INT);
 }

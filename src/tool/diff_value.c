@@ -125,7 +125,7 @@ static bool is_int(const mldf_value *v) {
     return v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT;
 }
 
-/* The same bytes may be a picture in one file and bytes of no known kind in the other. */
+/* The same bytes may be an image in one file and bytes of no known kind in the other. */
 static bool modes_equal(const mldf_value *x, const mldf_value *y) {
     mldf_image_info a, b;
     return mldf_image_record(x, &a, NULL) < 0 || mldf_image_record(y, &b, NULL) < 0 || a.mode == b.mode;

@@ -27,7 +27,7 @@ enum { MANIFEST_BYTES = 1 << 18, PART_MAX = 150, PART_CUT = 130 };
 struct column {
     size_t field;
     const char *ending; /* NULL: the value stands in the manifest */
-    bool picture;       /* each file has the ending of what it is */
+    bool image;         /* each file has the ending of what it is */
     bool named;         /* KEY.FIELD.EXT: another field has this ending too */
     mldf_buffer scratch;
 };
@@ -43,7 +43,7 @@ struct extraction {
     int manifest;
     mldf_buffer lines, name, place, key_scratch, header;
     uint64_t bytes;
-    struct picture_maker maker;
+    struct image_maker maker;
     mldf_image_decoder *decoder;
 };
 
@@ -84,7 +84,7 @@ static mldf_status choose_columns(struct extraction *x, mldf_error *err) {
         }
         const mldf_field *field = mldf_schema_field(schema, column->field);
         column->ending = ending_of(field);
-        column->picture = field->known && mldfi_is_image_type(field->type_id);
+        column->image = field->known && mldfi_is_image_type(field->type_id);
         for (size_t i = 0; i < x->count; i++) {
             struct column *other = &x->columns[i];
             if (other->field == column->field)
@@ -134,7 +134,7 @@ static mldf_status put_key(mldf_buffer *out, const char *key, size_t bytes, mldf
     return status;
 }
 
-/* Keys of packed folders are names of files: a picture whose key says already what it is needs no second ending. */
+/* Keys of packed folders are names of files: an image whose key says already what it is needs no second ending. */
 static bool ends_with(const mldf_buffer *name, const char *ending) {
     static const char *const same[][2] = {{"jpg", "jpeg"}, {"tif", "tiff"}};
     size_t bytes = strlen(ending);
@@ -158,7 +158,7 @@ static mldf_status make_name(struct extraction *x, const struct column *column, 
         if (status == MLDF_OK)
             status = put_part(&x->name, field, strlen(field), err);
     }
-    if (status == MLDF_OK && !(column->picture && !column->named && key && ends_with(&x->name, ending)))
+    if (status == MLDF_OK && !(column->image && !column->named && key && ends_with(&x->name, ending)))
         status = mldfi_buffer_printf(&x->name, err, ".%s", ending);
     return status < 0 ? status : mldf_buffer_append(&x->name, "", 1, err);
 }
@@ -230,17 +230,17 @@ static mldf_status flush_lines(struct extraction *x, mldf_error *err) {
 
 /* ---- Samples ------------------------------------------------------------------------------------------------------- */
 
-/* A picture as a file that others open: its own bytes; of raw pixels and YUV a PNG. */
+/* An image as a file that others open: its own bytes; of raw pixels and YUV a PNG. */
 static mldf_status as_file(struct extraction *x, const mldf_field *field, mldf_value *value, const char **ending,
                            mldf_error *err) {
-    struct picture picture;
-    mldf_status status = mldfi_picture_make(&x->maker, &x->decoder, field, value, PICTURE_FILE, &picture, err);
+    struct sink_image image;
+    mldf_status status = mldfi_image_make(&x->maker, &x->decoder, field, value, IMAGE_FILE, &image, err);
     if (status < 0)
         return status;
     value->kind = MLDF_KIND_BYTES; /* raw pixels are an array, but their file is none */
-    value->data = picture.data;
-    value->bytes = picture.bytes;
-    *ending = mldfi_picture_ending(&picture);
+    value->data = image.data;
+    value->bytes = image.bytes;
+    *ending = mldfi_image_ending(&image);
     return MLDF_OK;
 }
 
@@ -258,7 +258,7 @@ static mldf_status put_column(struct extraction *x, struct column *column, uint6
     if (status < 0 || !column->ending || value.kind == MLDF_KIND_NULL)
         return status < 0 ? status : mldfi_value_json(field, &value, &x->lines, err);
     const char *ending = column->ending;
-    if (column->picture)
+    if (column->image)
         status = as_file(x, field, &value, &ending, err);
     if (status == MLDF_OK)
         status = make_name(x, column, ending, sample, key, key_bytes, err);
@@ -336,7 +336,7 @@ mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const ml
     for (size_t i = 0; x.columns && i < x.count; i++)
         mldf_buffer_free(&x.columns[i].scratch);
     free(x.columns);
-    mldfi_picture_maker_free(&x.maker);
+    mldfi_image_maker_free(&x.maker);
     mldf_image_decoder_free(x.decoder);
     mldf_buffer_free(&x.lines);
     mldf_buffer_free(&x.name);

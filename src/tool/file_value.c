@@ -91,7 +91,7 @@ static mldf_status resolve_anywhere(struct file_places *places, const char *text
     return status == MLDF_OK ? mldf_buffer_append(path, text, bytes, err) : status;
 }
 
-mldf_status mldfi_files_read(struct file_places *places, const char *text, size_t bytes, bool picture, uint64_t limit,
+mldf_status mldfi_files_read(struct file_places *places, const char *text, size_t bytes, bool image, uint64_t limit,
                              mldf_buffer *out, mldf_error *err) {
     if (bytes == 0 || memchr(text, 0, bytes))
         return mldfi_fail(err, MLDF_E_TYPE, "%s, where the path of a file belongs", bytes ? "a NUL byte" : "nothing");
@@ -108,8 +108,8 @@ mldf_status mldfi_files_read(struct file_places *places, const char *text, size_
         return status;
     }
     status = mldfi_read_file(path, limit, out, err);
-    if (status == MLDF_OK && picture)
-        status = mldfi_picture_look(path, out->data, out->size, places->warn, places->warn_user, err);
+    if (status == MLDF_OK && image)
+        status = mldfi_image_look(path, out->data, out->size, places->warn, places->warn_user, err);
     if (status < 0 && status != MLDF_E_MEMORY)
         mldfi_error_prefix(err, "%s", path);
     if (status == MLDF_E_NOT_FOUND) {

@@ -13,7 +13,7 @@ struct file_places {
     mldf_buffer path;   /* the path in hand, terminated */
     const char *target; /* a file that is going to be replaced and so cannot be read, or NULL */
     bool target_named;  /* and a cell named it */
-    picture_warning_fn warn;
+    image_warning_fn warn;
     void *warn_user;
 };
 
@@ -21,9 +21,9 @@ struct file_places {
 mldf_status mldfi_files_enter(struct file_places *places, const char *table, mldf_error *err);
 void mldfi_files_free(struct file_places *places);
 
-/* The content of the file that the text names. picture: its bytes must be a picture. A path that leaves the root is refused, unless
+/* The content of the file that the text names. image: its bytes must be an image. A path that leaves the root is refused, unless
  * that is allowed; one that names no file is MLDF_E_TYPE: the row is at fault. One that names the target is MLDF_E_ARGUMENT. */
-mldf_status mldfi_files_read(struct file_places *places, const char *text, size_t bytes, bool picture, uint64_t limit,
+mldf_status mldfi_files_read(struct file_places *places, const char *text, size_t bytes, bool image, uint64_t limit,
                              mldf_buffer *out, mldf_error *err);
 
 #endif

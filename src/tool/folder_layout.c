@@ -1,4 +1,4 @@
-/* What the sub-folders of a folder of pictures mean: classes or nothing. See folder_pack.h. */
+/* What the sub-folders of a folder of images mean: classes or nothing. See folder_pack.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +13,12 @@ static const char *below(const struct folder_entry *entry) {
     return entry->path + entry->below;
 }
 
-/* A picture directly in the folder makes it flat; another file there does not, unless there is nothing else. */
+/* An image directly in the folder makes it flat; another file there does not, unless there is nothing else. */
 static bool looks_labelled(const struct folder_list *list) {
     bool deep = false;
     for (size_t i = 0; i < list->count; i++) {
         bool direct = strchr(below(&list->entries[i]), '/') == NULL;
-        if (direct && mldfi_picture_name(below(&list->entries[i])))
+        if (direct && mldfi_image_name(below(&list->entries[i])))
             return false;
         deep = deep || !direct;
     }

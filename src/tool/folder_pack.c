@@ -1,4 +1,4 @@
-/* Folders of pictures into a writer. Files are read and looked at here, on the caller's thread; decoding, resizing and encoding, where the
+/* Folders of images into a writer. Files are read and looked at here, on the caller's thread; decoding, resizing and encoding, where the
  * image arguments ask for them, happen on the writer's threads. See folder_pack.h and pack.h. */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct folder_run {
     struct feed *feed;
     size_t first, count; /* of the feed's sources */
     struct folder_list list;
-    mldf_buffer file;    /* the picture in hand */
+    mldf_buffer file;    /* the image in hand */
     const char *place;   /* its path */
     size_t image, label; /* fields */
     uint32_t *labels;    /* of each class folder; NULL: its number */
@@ -51,7 +51,7 @@ static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_er
     for (size_t i = 0; status == MLDF_OK && feed->target && i < run->list.count; i++)
         status = mldfi_source_is_not_target(run->list.entries[i].path, feed->target, err);
     if (status == MLDF_OK && run->list.count == 0)
-        status = mldfi_fail(err, MLDF_E_TYPE, "%s: there are no pictures in this folder", feed->sources[run->first]);
+        status = mldfi_fail(err, MLDF_E_TYPE, "%s: there are no images in this folder", feed->sources[run->first]);
     if (status == MLDF_OK)
         status = mldfi_folder_layout(&run->list, layout, err);
     feed->list_hash = mldfi_folder_fingerprint(&run->list, UINT64_C(0xcbf29ce484222325)) | 1;
@@ -76,9 +76,9 @@ static mldf_status read_entry(struct folder_run *run, const struct folder_entry 
                                                                   : "lies in no class folder");
     if (!run->without_keys && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
         return mldfi_fail(err, MLDF_E_KEY, "the name is not UTF-8, and it is the sample's key");
-    mldf_status status = mldfi_read_file(entry->path, PICTURE_LIMIT, &run->file, err);
+    mldf_status status = mldfi_read_file(entry->path, IMAGE_LIMIT, &run->file, err);
     if (status == MLDF_OK)
-        status = mldfi_picture_look(key, run->file.data, run->file.size, on_warning, run, err);
+        status = mldfi_image_look(key, run->file.data, run->file.size, on_warning, run, err);
     return status;
 }
 
@@ -172,23 +172,23 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
 
 /* ---- Into a file that is there ------------------------------------------------------------------------------------------------- */
 
-static bool is_picture(const mldf_field *field) {
+static bool is_image(const mldf_field *field) {
     return field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
 }
 
-/* The field `image`, or the only one that holds pictures. */
+/* The field `image`, or the only one that holds images. */
 static mldf_status find_image(const mldf_schema *schema, size_t *out, mldf_error *err) {
-    size_t pictures = 0;
-    if (mldf_schema_find(schema, "image", out, NULL) == MLDF_OK && is_picture(mldf_schema_field(schema, *out)))
+    size_t images = 0;
+    if (mldf_schema_find(schema, "image", out, NULL) == MLDF_OK && is_image(mldf_schema_field(schema, *out)))
         return MLDF_OK;
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
-        if (is_picture(mldf_schema_field(schema, i))) {
-            pictures++;
+        if (is_image(mldf_schema_field(schema, i))) {
+            images++;
             *out = i;
         }
-    if (pictures == 1)
+    if (images == 1)
         return MLDF_OK;
-    return mldfi_fail(err, MLDF_E_SCHEMA, "the file has %zu fields of pictures, and none is named image", pictures);
+    return mldfi_fail(err, MLDF_E_SCHEMA, "the file has %zu fields of images, and none is named image", images);
 }
 
 /* What a folder has no value for must be nullable. */
@@ -198,7 +198,7 @@ static mldf_status check_others(const struct folder_run *run, const mldf_schema 
         if (i == run->image || (run->list.labelled && i == run->label) || (field->flags & MLDF_FIELD_NULLABLE))
             continue;
         return mldfi_fail(err, MLDF_E_SCHEMA, "a folder%s has no value for the field %s, and it is not nullable",
-                          i == run->label ? " without class folders" : " of pictures", field->name);
+                          i == run->label ? " without class folders" : " of images", field->name);
     }
     return MLDF_OK;
 }

@@ -1,4 +1,4 @@
-/* A folder of pictures as a list: every file that may be a sample, in the order of its path's bytes, and the classes.
+/* A folder of images as a list: every file that may be a sample, in the order of its path's bytes, and the classes.
  *
  *     photos/cat/1.jpg   entry {path "photos/cat/1.jpg", key "cat/1.jpg", label 0}, classes {"cat", ...}
  *

@@ -98,7 +98,7 @@ static mldf_status add_profile(struct icc_set *set, const char *name, const char
         return mldfi_fail(
             err, MLDF_E_LIMIT,
             "the card would have more than %d colour profiles or %d MiB of them: \"icc\": \"keep\" leaves "
-            "them in the pictures",
+            "them in the images",
             ICC_PROFILES_MAX, ICC_BASE64_MAX >> 20);
     mldf_status status =
         mldfi_array_reserve(&set->profiles, &set->capacity, set->count + 1, sizeof *set->profiles, err);
@@ -120,15 +120,15 @@ static void hash_name(const mldf_buffer *profile, char out[ICC_NAME + 1]) {
         snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
-/* A picture that cannot be read is the writer's to refuse; here it has no profile. */
+/* An image that cannot be read is the writer's to refuse; here it has no profile. */
 static mldf_status take_one(struct icc_set *set, struct icc_pair *pair, mldf_value *values, mldf_error *err) {
-    const mldf_value *picture = &values[pair->image];
+    const mldf_value *image = &values[pair->image];
     mldf_value *out = &values[pair->name];
     memset(out, 0, sizeof *out);
-    if (picture->kind != MLDF_KIND_BYTES)
+    if (image->kind != MLDF_KIND_BYTES)
         return MLDF_OK;
     set->scratch.size = set->encoded.size = 0;
-    mldf_status status = mldf_image_icc(picture->data, (size_t)picture->bytes, &set->scratch, err);
+    mldf_status status = mldf_image_icc(image->data, (size_t)image->bytes, &set->scratch, err);
     if (status != MLDF_OK)
         return status == MLDF_E_MEMORY ? status : MLDF_OK;
     hash_name(&set->scratch, pair->text);

@@ -1,4 +1,4 @@
-/* Colour profiles in the card ("icc": "card"): the pictures are stored without them, each different profile once in the card, and a text
+/* Colour profiles in the card ("icc": "card"): the images are stored without them, each different profile once in the card, and a text
  * field beside each image field names the profile of its sample by SHA-256. docs/spec/fields.md has the form. */
 #ifndef MLDF_TOOL_ICC_H
 #define MLDF_TOOL_ICC_H
@@ -37,7 +37,7 @@ void mldfi_icc_free(struct icc_set *set);
 mldf_status mldfi_icc_add_fields(struct icc_set *set, mldf_schema *schema, mldf_error *err);
 /* The same for the schema of a file, which cannot change: an image field without its text field is left alone. */
 mldf_status mldfi_icc_find_fields(struct icc_set *set, const mldf_schema *schema, mldf_error *err);
-/* Sets the text fields of a sample from its pictures; the text is valid until the next call. MLDF_E_LIMIT: too many profiles. */
+/* Sets the text fields of a sample from its images; the text is valid until the next call. MLDF_E_LIMIT: too many profiles. */
 mldf_status mldfi_icc_take(struct icc_set *set, mldf_value *values, mldf_error *err);
 /* Takes the profiles of a card (text may be NULL). */
 mldf_status mldfi_icc_take_card(struct icc_set *set, const char *card, size_t card_bytes, mldf_error *err);

@@ -1,4 +1,4 @@
-/* A picture's name and its bytes against each other. Nothing is decoded: `mldf pack --check` does that. See image_name.h. */
+/* An image's name and its bytes against each other. Nothing is decoded: `mldf pack --check` does that. See image_name.h. */
 #include "tool/image_name.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static const struct {
     const char *ending;
-    mldf_image_mode mode; /* OTHER: a picture that image fields do not take */
+    mldf_image_mode mode; /* OTHER: an image that image fields do not take */
 } endings[] = {
     {"jpg", MLDF_IMAGE_MODE_JPEG},   {"jpeg", MLDF_IMAGE_MODE_JPEG},  {"jpe", MLDF_IMAGE_MODE_JPEG},
     {"jfif", MLDF_IMAGE_MODE_JPEG},  {"png", MLDF_IMAGE_MODE_PNG},    {"apng", MLDF_IMAGE_MODE_PNG},
@@ -35,7 +35,7 @@ static size_t find_ending(const char *name) {
     return i;
 }
 
-bool mldfi_picture_name(const char *name) {
+bool mldfi_image_name(const char *name) {
     return find_ending(name) < ENDINGS;
 }
 
@@ -84,8 +84,8 @@ static bool is_whole(mldf_image_mode mode, const uint8_t *data, size_t bytes) {
     return true;
 }
 
-mldf_status mldfi_picture_look(const char *name, const void *data, size_t bytes, picture_warning_fn warn, void *user,
-                               mldf_error *err) {
+mldf_status mldfi_image_look(const char *name, const void *data, size_t bytes, image_warning_fn warn, void *user,
+                             mldf_error *err) {
     mldf_image_info info;
     char message[160];
     if (bytes == 0)
@@ -93,7 +93,7 @@ mldf_status mldfi_picture_look(const char *name, const void *data, size_t bytes,
     mldf_status status = mldf_image_probe(data, bytes, &info, err);
     if (status < 0) {
         if (err)
-            err->offset = MLDF_NONE; /* of the picture, not of a file of ours; the message has it */
+            err->offset = MLDF_NONE; /* of the image, not of a file of ours; the message has it */
         return status;
     }
     const char *format = mldf_image_mode_name(info.mode);

@@ -24,7 +24,7 @@ struct sources {
     bool encrypted; /* one of them is */
     mldf_buffer card;
     bool has_card;      /* of the first */
-    struct icc_set icc; /* the colour profiles of all cards, where pictures have theirs there */
+    struct icc_set icc; /* the colour profiles of all cards, where images have theirs there */
 };
 
 /* Expands patterns and keeps standard input in an unlinked file beside `out`. */

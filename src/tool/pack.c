@@ -1,5 +1,5 @@
 /* mldf_pack: tables, folders or archives into one new file. The steps are in mldf_pack at the end of the file; feed.c does the rows,
- * folder_pack.c the pictures, pack_tar.c the archives. */
+ * folder_pack.c the images, pack_tar.c the archives. */
 #include "tool/pack.h"
 
 #include <inttypes.h>
@@ -96,7 +96,7 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
     bool rows = list->kind == SOURCE_ROWS, folders = list->kind == SOURCE_FOLDERS;
     const char *name = list->paths[0];
     if (folders && options->schema)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a folder of pictures has the fields image and label: no schema",
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a folder of images has the fields image and label: no schema",
                           name);
     if (!rows && options->key_column)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys", name);
@@ -105,10 +105,9 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
     if (!folders && options->layout != MLDF_LAYOUT_AUTO)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a layout is for folders", name);
     if (options->image_arguments && options->schema)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: with a schema, its image fields say how pictures are stored",
-                          name);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: with a schema, its image fields say how images are stored", name);
     if (options->image_arguments && rows && !options->file_column_count)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: there is no image field that the picture options could be for",
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: there is no image field that the image options could be for",
                           name);
     if (options->resume && (strcmp(out, "-") == 0 || (!folders && total_bytes(list->paths, list->count) == MLDF_NONE)))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a run can be resumed only from regular files to a regular file");

@@ -1,4 +1,4 @@
-/* What pack and append share: samples from sources go into a writer. Read pack.c first, then feed.c (rows), folder_pack.c (pictures) and
+/* What pack and append share: samples from sources go into a writer. Read pack.c first, then feed.c (rows), folder_pack.c (images) and
  * pack_tar.c (archives). */
 #ifndef MLDF_TOOL_PACK_H
 #define MLDF_TOOL_PACK_H
@@ -80,7 +80,7 @@ void mldfi_feed_place(const struct feed *feed, mldf_error *err);
 /* ---- Samples that are not rows (sample.c) ---------------------------------------------------------------------------- */
 
 /* feed->values as one sample. place: where it comes from, for messages (copied). The fields that name colour profiles are set from the
- * pictures. */
+ * images. */
 mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *key, size_t key_bytes, mldf_error *err);
 /* The same for values that stood in a file: the names are there already. */
 mldf_status mldfi_feed_submit_as_is(struct feed *feed, const char *place, const char *key, size_t key_bytes,

@@ -20,7 +20,7 @@ struct archive_field {
     char *extension;
     uint64_t seen;
     bool here;                          /* in the sample in hand */
-    uint8_t record[IMAGE_RECORD_BYTES]; /* of a picture that is stored as it is */
+    uint8_t record[IMAGE_RECORD_BYTES]; /* of an image that is stored as it is */
 };
 
 struct tar_run {
@@ -62,14 +62,14 @@ static mldf_status add_extension(struct tar_run *run, const char *extension, mld
 
 /* ---- Values -------------------------------------------------------------------------------------------------------------------- */
 
-static void on_picture_warning(void *user, const char *message) {
+static void on_image_warning(void *user, const char *message) {
     const struct tar_run *run = user;
     mldfi_feed_warn(run->feed, run->place, message);
 }
 
-/* Formats that are pictures to WebDataset and not to us are stored as they are: mode 255, as a tar that is read shows them. */
-static mldf_status picture_value(struct tar_run *run, struct archive_field *field, const struct tar_part *part,
-                                 mldf_value *out, mldf_error *err) {
+/* Formats that are images to WebDataset and not to us are stored as they are: mode 255, as a tar that is read shows them. */
+static mldf_status image_value(struct tar_run *run, struct archive_field *field, const struct tar_part *part,
+                               mldf_value *out, mldf_error *err) {
     static const char *const others[] = {"gif", "ppm", "pgm", NULL};
     const char *dot = strrchr(part->extension, '.'), *last = dot ? dot + 1 : part->extension;
     char name[80];
@@ -85,7 +85,7 @@ static mldf_status picture_value(struct tar_run *run, struct archive_field *fiel
     }
     snprintf(name, sizeof name, "x.%.70s", last);
     out->kind = MLDF_KIND_BYTES;
-    return mldfi_picture_look(name, part->data, (size_t)part->bytes, on_picture_warning, run, err);
+    return mldfi_image_look(name, part->data, (size_t)part->bytes, on_image_warning, run, err);
 }
 
 static mldf_status part_value(struct tar_run *run, size_t index, const struct tar_part *part, mldf_error *err) {
@@ -108,7 +108,7 @@ static mldf_status part_value(struct tar_run *run, size_t index, const struct ta
     case MLDF_IMAGE_RAW:
     case MLDF_IMAGE_JPEG:
     case MLDF_IMAGE_PNG:
-        return picture_value(run, &run->fields[index], part, out, err);
+        return image_value(run, &run->fields[index], part, out, err);
     default:
         return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from members of a tar", field->type_name);
     }
@@ -214,7 +214,7 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
 }
 
 static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *err) {
-    struct tar_group_options options = {PICTURE_LIMIT * 256, false, NULL, NULL};
+    struct tar_group_options options = {IMAGE_LIMIT * 256, false, NULL, NULL};
     struct tar_group *group;
     if (fn == pack_sample) {
         options.warn = on_group_warning;

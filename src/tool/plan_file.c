@@ -40,10 +40,10 @@ static uint64_t stored_bytes(const struct schema_field *field, uint64_t given) {
     return bytes;
 }
 
-/* Of pictures there is no record to ask yet; the arguments say what they will be. */
+/* Of images there is no record to ask yet; the arguments say what they will be. */
 static bool is_array(const struct schema_field *field, uint64_t bytes) {
-    bool picture = field->type && field->type->is_viewable;
-    return field->layout.viewable && (!picture || mldfi_image_expects_pixels(field->state, bytes));
+    bool image = field->type && field->type->is_viewable;
+    return field->layout.viewable && (!image || mldfi_image_expects_pixels(field->state, bytes));
 }
 
 static mldf_status shape_sample(const mldf_schema *schema, const uint64_t *given, struct sample_shape *shape,

@@ -9,6 +9,6 @@
 mldf_status mldfi_read_file(const char *path, uint64_t limit, mldf_buffer *out, mldf_error *err);
 
 /* What an image field can hold. */
-#define PICTURE_LIMIT ((uint64_t)UINT32_MAX)
+#define IMAGE_LIMIT ((uint64_t)UINT32_MAX)
 
 #endif

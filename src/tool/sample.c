@@ -1,4 +1,4 @@
-/* Samples that do not come from rows of text: pictures of folders, parts of archives. What they share: a place for messages, the error
+/* Samples that do not come from rows of text: images of folders, parts of archives. What they share: a place for messages, the error
  * policy, progress and checkpoints. See pack.h. */
 #include <stdlib.h>
 #include <string.h>

@@ -277,7 +277,7 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, const 
     return st;
 }
 
-/* The environment's failures end the file; the sample's own only concern the sample. A picture that this build cannot decode is
+/* The environment's failures end the file; the sample's own only concern the sample. An image that this build cannot decode is
  * the sample's. */
 static bool is_fatal(mldf_status st) {
     return st == MLDF_E_MEMORY || (st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG && st != MLDF_E_UNSUPPORTED);

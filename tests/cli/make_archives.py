@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Archives and pictures for tests/cli/cases, into the present folder: samples.tar, mixed.tar, pairs.tar, notes.tar,
+"""Archives and images for tests/cli/cases, into the present folder: samples.tar, mixed.tar, pairs.tar, notes.tar,
 shard-0.tar, shard-1.tar.
 
-Nothing but the standard library, so that the cases run anywhere. A picture is a small PNG."""
+Nothing but the standard library, so that the cases run anywhere. An image is a small PNG."""
 import io
 import json
 import struct
@@ -36,7 +36,7 @@ def sample(key, i):
 
 
 archive("samples.tar", [part for i in range(5) for part in sample(f"set/{i:04}", i)])
-archive("mixed.tar", [("a.png", png(2, 2, 1)), ("b.jpg", b"no picture"), ("b.cls", b"4")])
+archive("mixed.tar", [("a.png", png(2, 2, 1)), ("b.jpg", b"no image"), ("b.cls", b"4")])
 archive("pairs.tar", [("a.png", png(2, 2, 1)), ("a.seg.png", png(2, 2, 2))])
 archive("shard-0.tar", sample("s0", 0))
 archive("shard-1.tar", sample("s1", 1) + [("s2.jpg", b"another")])

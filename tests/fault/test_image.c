@@ -1,4 +1,4 @@
-/* Every allocation of ours fails once while pictures are decoded, encoded and resized: MLDF_E_MEMORY or success, no leak. The
+/* Every allocation of ours fails once while images are decoded, encoded and resized: MLDF_E_MEMORY or success, no leak. The
  * codecs' own libraries are shared and keep their malloc. */
 #include <errno.h>
 

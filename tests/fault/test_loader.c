@@ -12,7 +12,7 @@ enum { SAMPLES = 64 };
 static const struct files_shape shape = {.samples = SAMPLES, .jpeg = true, .tokens = true};
 static mldf_reader *reader;
 
-#define PICTURES "image: resize([8, 8]) | chw(u8)\ntokens: drop"
+#define IMAGES "image: resize([8, 8]) | chw(u8)\ntokens: drop"
 #define LISTS \
     "whole = image: hflip | pad(multiple=8, mask=true)\nimage: random_resized_crop(8) | chw(u8)\ntokens: pad(mask=true)\n" \
     "ends = tokens: ragged"
@@ -99,7 +99,7 @@ static bool all_seen(size_t count) {
 
 /* While one sample waits, the others go on: all batches behind it that are in flight are read. */
 static void a_slow_sample_idles_nobody(void) {
-    mldf_loader_options o = basic(PICTURES);
+    mldf_loader_options o = basic(IMAGES);
     mldf_batch *batch;
     mldf_error err;
     calm();
@@ -122,7 +122,7 @@ static void a_slow_sample_idles_nobody(void) {
 
 static void a_time_limit_passes_and_nothing_is_lost(void) {
     for (int threads = 0; threads < 3; threads++) {
-        mldf_loader_options o = basic(PICTURES);
+        mldf_loader_options o = basic(IMAGES);
         struct hashes want, got = {0};
         mldf_batch *batch;
         size_t agains = 0;
@@ -158,7 +158,7 @@ static void a_time_limit_passes_and_nothing_is_lost(void) {
 static void a_broken_disk_is_never_a_bad_sample(void) {
     for (int policy = MLDF_BAD_RAISE; policy <= MLDF_BAD_SUBSTITUTE; policy++)
         for (int way = 0; way < 4; way++) {
-            mldf_loader_options o = basic(way & 1 ? LISTS : PICTURES);
+            mldf_loader_options o = basic(way & 1 ? LISTS : IMAGES);
             mldf_batch *batch;
             mldf_error err;
             calm();
@@ -220,7 +220,7 @@ static bool none_seen(void) {
 /* A new loader reads nothing; the first state, taken or loaded, reads a few samples, and no later one does. */
 static void only_a_state_reads_samples_to_know_them(void) {
     for (int loads = 0; loads < 2; loads++) {
-        mldf_loader_options o = basic(PICTURES);
+        mldf_loader_options o = basic(IMAGES);
         mldf_buffer first = MLDF_BUFFER_INIT, second = MLDF_BUFFER_INIT;
         mldf_error err;
         o.threads = 0;
@@ -249,7 +249,7 @@ static void only_a_state_reads_samples_to_know_them(void) {
 
 /* Memory that ran out on the way leaves nothing half known. */
 static void a_state_that_failed_can_be_taken_again(void) {
-    mldf_loader_options o = basic(PICTURES);
+    mldf_loader_options o = basic(IMAGES);
     mldf_buffer want = MLDF_BUFFER_INIT, text = MLDF_BUFFER_INIT;
     mldf_error err;
     calm();
@@ -276,7 +276,7 @@ static void a_state_that_failed_can_be_taken_again(void) {
 /* The n-th allocation fails, for every n: an error or a whole epoch, never a crash or a leak; and the loader goes on afterwards. */
 static void every_allocation_may_fail(void) {
     for (int way = 0; way < 4; way++) {
-        mldf_loader_options o = basic(way & 1 ? LISTS : PICTURES);
+        mldf_loader_options o = basic(way & 1 ? LISTS : IMAGES);
         struct hashes want, got;
         bool reached = true;
         calm();
@@ -333,7 +333,7 @@ static void *cancel_soon(void *argument) {
 /* Nothing is ever done here, so that next waits; with threads it returns while they are still held. */
 static void cancel_from_another_thread_ends_the_wait(void) {
     for (int threads = 0; threads < 3; threads++) {
-        mldf_loader_options o = basic(PICTURES);
+        mldf_loader_options o = basic(IMAGES);
         mldf_batch *batch;
         mldf_error err;
         pthread_t thread;
@@ -398,7 +398,7 @@ static void many_short_epochs_end_anywhere(void) {
     uint64_t dice = check_seed();
     mldf_batch *kept[4] = {NULL};
     for (int round = 0; round < 60; round++) {
-        mldf_loader_options o = basic(check_rand_below(&dice, 2) ? LISTS : PICTURES);
+        mldf_loader_options o = basic(check_rand_below(&dice, 2) ? LISTS : IMAGES);
         mldf_batch *batch;
         mldf_error err;
         calm();
@@ -443,7 +443,7 @@ static void *release_later(void *argument) {
 }
 
 static void batches_are_released_on_other_threads(void) {
-    mldf_loader_options o = basic(PICTURES);
+    mldf_loader_options o = basic(IMAGES);
     calm();
     o.batch_size = 4;
     mldf_loader *loader = files_loader(reader, &o);
@@ -495,7 +495,7 @@ static int child(mldf_loader *loader, mldf_batch *batch, const uint8_t digest[16
  * they do. A sanitizer's malloc, unlike the C library's, may hang in such a child. */
 static void a_child_of_fork_gets_an_error_not_a_hang(void) {
     enum { HELD = 5, FREE = SANITIZED ? 0 : 5 };
-    mldf_loader_options o = basic(PICTURES);
+    mldf_loader_options o = basic(IMAGES);
     struct hashes want, got;
     mldf_batch *batch;
     mldf_error err;

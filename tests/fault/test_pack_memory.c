@@ -23,12 +23,12 @@ static void put(const char *path, const void *data, size_t bytes) {
 
 static void make_sources(void) {
     static const uint8_t pixels[12 * 8 * 3];
-    mldf_image_pixels picture = {pixels, 12, 8, 3, 8};
+    mldf_image_pixels image = {pixels, 12, 8, 3, 8};
     mldf_buffer png = MLDF_BUFFER_INIT;
     struct tar_writer *tar;
     mldf_error err;
     char path[600];
-    REQUIRE_OK(mldf_image_encode_png(&picture, -1, &png, &err), &err);
+    REQUIRE_OK(mldf_image_encode_png(&image, -1, &png, &err), &err);
     snprintf(folder, sizeof folder, "%s", check_tmp("photos"));
     snprintf(archive, sizeof archive, "%s", check_tmp("shard.tar"));
     snprintf(table, sizeof table, "%s", check_tmp("table.csv"));

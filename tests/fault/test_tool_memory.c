@@ -16,17 +16,17 @@
 
 static char folder[512], archive[512], target[512], out[600];
 
-/* Pictures in class folders, packed as pixels; the same pictures in an archive without a label. */
+/* Images in class folders, packed as pixels; the same images in an archive without a label. */
 static void make_sources(void) {
     static const uint8_t pixels[12 * 8 * 3];
-    mldf_image_pixels picture = {pixels, 12, 8, 3, 8};
+    mldf_image_pixels image = {pixels, 12, 8, 3, 8};
     mldf_pack_options options = MLDF_PACK_OPTIONS_INIT;
     mldf_buffer png = MLDF_BUFFER_INIT;
     const char *source = folder;
     struct tar_writer *tar;
     mldf_error err;
     char path[600];
-    REQUIRE_OK(mldf_image_encode_png(&picture, -1, &png, &err), &err);
+    REQUIRE_OK(mldf_image_encode_png(&image, -1, &png, &err), &err);
     snprintf(folder, sizeof folder, "%s", check_tmp("photos"));
     snprintf(archive, sizeof archive, "%s", check_tmp("shard.tar"));
     snprintf(target, sizeof target, "%s", check_tmp("target.mldf"));

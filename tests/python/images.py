@@ -1,4 +1,4 @@
-"""The picture functions of libmldf.so through ctypes."""
+"""The image functions of libmldf.so through ctypes."""
 
 import ctypes
 from ctypes import byref, c_bool, c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p

@@ -35,13 +35,13 @@ FIELDS = {
 }
 
 
-def picture(i, height=12, width=16, channels=3):
+def image(i, height=12, width=16, channels=3):
     return ((np.arange(height * width * channels) * 7 + i * 13) % 256).astype(np.uint8).reshape(height, width, channels)
 
 
 def sample(i):
     return {
-        "image": mldf.images.encode(picture(i), "png") if i % 2 else picture(i),
+        "image": mldf.images.encode(image(i), "png") if i % 2 else image(i),
         "label": i % 256,
         "score": None if i % 4 == 3 else i / 8,
         "text": f"sample {i} ä",
@@ -64,7 +64,7 @@ def make(path, count=20, first=0, keys=True, **options):
 def check(got, i):
     """A sample that was read is the one that `sample` made."""
     want = sample(i)
-    assert np.array_equal(got.image, picture(i)) and got.image.dtype == np.uint8
+    assert np.array_equal(got.image, image(i)) and got.image.dtype == np.uint8
     assert got.label == want["label"] and got.score == want["score"] and got.text == want["text"]
     assert np.array_equal(got.x, want["x"]) and got.x.dtype == np.float32
     assert got.fixed.tolist() == want["fixed"]

@@ -2,7 +2,7 @@
 
     out = run_op.run("solarize(128, p=1)", array, seed=1)
 
-A picture is an array of three dimensions. bf16 comes and goes as uint16.
+An image is an array of three dimensions. bf16 comes and goes as uint16.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Colour profiles: found in every format, kept when a picture is made anew, or put into the card; Pillow is the judge."""
+"""Colour profiles: found in every format, kept when an image is made anew, or put into the card; Pillow is the judge."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ def lib():
     return images.Images(clib.Library(PATH))
 
 
-def picture(form, profile=None, mode="RGB", size=(40, 30)):
+def image(form, profile=None, mode="RGB", size=(40, 30)):
     out = io.BytesIO()
     Image.linear_gradient("L").resize(size).convert(mode).save(out, {"jpg": "jpeg"}.get(form, form), icc_profile=profile,
                                                                **FORMS[form])
@@ -45,18 +45,18 @@ def profile_of(data):
 @pytest.mark.parametrize("profile", [b"", SRGB, LONG], ids=["none", "srgb", "long"])
 @pytest.mark.parametrize("form", FORMS)
 def test_profile_is_what_pillow_wrote(lib, form, profile):
-    data = picture(form, profile or None)
+    data = image(form, profile or None)
     assert profile_of(data) == profile
     assert lib.icc(data) == profile
 
 
 def test_damaged_profiles_count_as_none(lib):
-    data = picture("jpg", LONG)
+    data = image("jpg", LONG)
     second = data.index(b"ICC_PROFILE\0\x02")
     assert lib.icc(data[:second + 12] + b"\x07" + data[second + 13:]) == b""  # a part is missing
     assert lib.icc(data[:second + 12] + b"\x01" + data[second + 13:]) == b""  # a part is there twice
-    assert lib.icc(picture("jpg", SRGB[:36] + b"xxxx" + SRGB[40:])) == b""    # no signature
-    png = picture("png", SRGB)
+    assert lib.icc(image("jpg", SRGB[:36] + b"xxxx" + SRGB[40:])) == b""    # no signature
+    png = image("png", SRGB)
     at = png.index(b"iCCP") + 12
     assert lib.icc(png[:at] + bytes(20) + png[at + 20:]) == b""
 
@@ -66,10 +66,10 @@ def test_damaged_profiles_count_as_none(lib):
     ({"encode": "jpeg", "icc": "drop"}, False), ({"max_resolution": 20, "icc": "drop"}, False), ({"icc": "card"}, False),
 ])
 @pytest.mark.parametrize("form", ["jpg", "png"])
-def test_pictures_made_anew(lib, tmp_path, form, arguments, kept):
+def test_images_made_anew(lib, tmp_path, form, arguments, kept):
     for profile in (SRGB, LONG):
         lib.lib.write(tmp_path / "a.mldf", [("image", 13, json.dumps(arguments), 0)],
-                      [[clib.value(4, data=picture(form, profile))]], overwrite=True)
+                      [[clib.value(4, data=image(form, profile))]], overwrite=True)
         with lib.lib.open(tmp_path / "a.mldf") as reader:
             data = reader.get(0, "image")[2]
         assert profile_of(data) == (profile if kept else b"")
@@ -78,7 +78,7 @@ def test_pictures_made_anew(lib, tmp_path, form, arguments, kept):
 
 def test_a_profile_for_other_channels_is_left_out(lib, tmp_path):
     for mode, space in (("CMYK", b"CMYK"), ("L", b"RGB "), ("RGB", b"GRAY")):
-        data = picture("jpg", SRGB[:16] + space + SRGB[20:], mode)
+        data = image("jpg", SRGB[:16] + space + SRGB[20:], mode)
         lib.lib.write(tmp_path / "a.mldf", [("image", 13, '{"max_resolution":20}', 0)], [[clib.value(4, data=data)]],
                       overwrite=True)
         with lib.lib.open(tmp_path / "a.mldf") as reader:
@@ -109,7 +109,7 @@ def name(profile):
 def folder(path, profiles):
     path.mkdir()
     for i, (form, profile) in enumerate(profiles):
-        (path / f"{i}.{form}").write_bytes(picture(form, profile))
+        (path / f"{i}.{form}").write_bytes(image(form, profile))
     return path
 
 
@@ -183,7 +183,7 @@ def test_append_folders(tmp_path, encode):
 def test_append_class_folders(tmp_path):
     for i, (where, profile) in enumerate([("d/cat", SRGB), ("d/dog", None), ("more/dog", OTHER), ("more/cat", SRGB)]):
         (tmp_path / where).mkdir(parents=True)
-        (tmp_path / where / f"{i}.jpg").write_bytes(picture("jpg", profile))
+        (tmp_path / where / f"{i}.jpg").write_bytes(image("jpg", profile))
     mldf("pack", tmp_path / "d", "-o", tmp_path / "a.mldf", "--icc", "card")
     mldf("append", tmp_path / "a.mldf", tmp_path / "more")
     assert {k: (f["label"], f["image_icc"]) for k, f in samples(tmp_path / "a.mldf").items()} == {
@@ -198,7 +198,7 @@ def test_append_class_folders(tmp_path):
 
 
 @needs_command
-def test_append_mixes_files_and_pictures(tmp_path):
+def test_append_mixes_files_and_images(tmp_path):
     """Samples of a file keep the names that they have, whatever comes before or after them."""
     for one, profile in (("a", SRGB), ("b", OTHER), ("c", LONG)):
         folder(tmp_path / one, [("jpg", profile)])
@@ -217,7 +217,7 @@ def test_append_mixes_files_and_pictures(tmp_path):
 def test_append_archives(tmp_path):
     for one, profile in (("a", SRGB), ("b", OTHER)):
         with tarfile.open(tmp_path / f"{one}.tar", "w") as tar:
-            for part, data in (("jpg", picture("jpg", profile)), ("cls", b"3")):
+            for part, data in (("jpg", image("jpg", profile)), ("cls", b"3")):
                 info = tarfile.TarInfo(f"{one}.{part}")
                 info.size = len(data)
                 tar.addfile(info, io.BytesIO(data))
@@ -259,7 +259,7 @@ def test_card_of_the_user_and_refusals(tmp_path):
 @needs_command
 def test_too_many_profiles(tmp_path):
     source = folder(tmp_path / "d", [])
-    jpeg = picture("jpg", SRGB, size=(8, 8))
+    jpeg = image("jpg", SRGB, size=(8, 8))
     at = jpeg.index(SRGB) + 100
     for i in range(4097):
         (source / f"{i:04}.jpg").write_bytes(jpeg[:at] + i.to_bytes(12, "big") + jpeg[at + 12:])

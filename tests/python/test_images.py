@@ -1,4 +1,4 @@
-"""Pictures against Pillow and djpeg: the same pixels, the same turning, errors where there should be errors.
+"""Images against Pillow and djpeg: the same pixels, the same turning, errors where there should be errors.
 
 JPEG is compared exactly with libjpeg-turbo's own djpeg of this system, and within a level or two with Pillow, which brings
 another version. Everything without loss is compared exactly.
@@ -477,10 +477,10 @@ def test_tiff_blocks_and_planes(lib, tiled, planar):
 # ---- Others ------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_no_picture(lib):
+def test_what_is_no_image(lib):
     gif = saved(photo(10, 10).quantize(16), "GIF")
-    for data, words in ((b"", "no bytes"), (gif, "GIF"), (b"hello world", "not a picture"),
-                        (b"\0\0\0\x1cftypavif", "AVIF"), (b"\x89PNG", "not a picture")):
+    for data, words in ((b"", "no bytes"), (gif, "GIF"), (b"hello world", "not an image"),
+                        (b"\0\0\0\x1cftypavif", "AVIF"), (b"\x89PNG", "not an image")):
         with pytest.raises(clib.CError, match=words) as caught:
             lib.probe(data)
         assert caught.value.status == "type"

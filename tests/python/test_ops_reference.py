@@ -38,7 +38,7 @@ def smooth(height, width, channels, dtype=np.uint8, seed=0):
     return (array * (257 if np.dtype(dtype) == np.uint16 else 1)).astype(dtype)
 
 
-def pictures(channels=(1, 3), dtypes=(np.uint8, np.uint16, np.float32)):
+def images(channels=(1, 3), dtypes=(np.uint8, np.uint16, np.float32)):
     for dtype in dtypes:
         for size in SIZES:
             for count in channels:
@@ -47,16 +47,16 @@ def pictures(channels=(1, 3), dtypes=(np.uint8, np.uint16, np.float32)):
             yield smooth(37, 41, count, dtype)
 
 
-def colors(picture):
+def colors(image):
     """How many channels are colours."""
-    return 3 if picture.shape[2] >= 3 else 1
+    return 3 if image.shape[2] >= 3 else 1
 
 
 def with_alpha(definition):
     """The definition on the colours; alpha as it was."""
-    def both(picture, *arguments):
-        n = colors(picture)
-        return np.concatenate([definition(picture[:, :, :n], *arguments), picture[:, :, n:]], axis=2)
+    def both(image, *arguments):
+        n = colors(image)
+        return np.concatenate([definition(image[:, :, :n], *arguments), image[:, :, n:]], axis=2)
     return both
 
 
@@ -69,52 +69,52 @@ def back(values, dtype):
 # ---- torchvision's definitions ------------------------------------------------------------------------------------------------
 
 
-def gray_of(picture, whole):
-    if picture.shape[2] == 1:
-        return picture.astype(F)
-    r, g, b = (picture[:, :, c:c + 1].astype(F) for c in range(3))
+def gray_of(image, whole):
+    if image.shape[2] == 1:
+        return image.astype(F)
+    r, g, b = (image[:, :, c:c + 1].astype(F) for c in range(3))
     gray = r * F(0.2989) + g * F(0.587) + b * F(0.114)
     return np.floor(gray) if whole else gray
 
 
-def blend(picture, other, ratio):
-    return back(picture.astype(F) * F(ratio) + other * F(1.0 - ratio), picture.dtype)
+def blend(image, other, ratio):
+    return back(image.astype(F) * F(ratio) + other * F(1.0 - ratio), image.dtype)
 
 
 @with_alpha
-def brightness(picture, factor):
-    return back(picture.astype(F) * F(factor), picture.dtype)
+def brightness(image, factor):
+    return back(image.astype(F) * F(factor), image.dtype)
 
 
 @with_alpha
-def gamma(picture, exponent):
-    white = F(WHITE[picture.dtype])
-    power = np.power((picture.astype(F) / white).astype(np.float64), float(F(exponent))).astype(F)
-    if picture.dtype == np.float32:
+def gamma(image, exponent):
+    white = F(WHITE[image.dtype])
+    power = np.power((image.astype(F) / white).astype(np.float64), float(F(exponent))).astype(F)
+    if image.dtype == np.float32:
         return power
-    return np.minimum(power * F(float(white) + 1 - 1e-3), white).astype(picture.dtype)
+    return np.minimum(power * F(float(white) + 1 - 1e-3), white).astype(image.dtype)
 
 
 @with_alpha
-def contrast(picture, factor):
-    gray = gray_of(picture, picture.dtype != np.float32)
+def contrast(image, factor):
+    gray = gray_of(image, image.dtype != np.float32)
     mean = F(gray.astype(np.float64).sum() / gray.size)
-    return blend(picture, mean, factor)
+    return blend(image, mean, factor)
 
 
 @with_alpha
-def saturation(picture, factor):
-    if picture.shape[2] == 1:
-        return picture
-    return blend(picture, gray_of(picture, picture.dtype != np.float32), factor)
+def saturation(image, factor):
+    if image.shape[2] == 1:
+        return image
+    return blend(image, gray_of(image, image.dtype != np.float32), factor)
 
 
 @with_alpha
-def hue(picture, turn):
-    if picture.shape[2] == 1:
-        return picture
-    white = F(WHITE[picture.dtype])
-    x = picture.astype(F) / white
+def hue(image, turn):
+    if image.shape[2] == 1:
+        return image
+    white = F(WHITE[image.dtype])
+    x = image.astype(F) / white
     r, g, b = x[:, :, 0], x[:, :, 1], x[:, :, 2]
     most, least = x.max(2), x.min(2)
     flat, span = most == least, most - least
@@ -135,50 +135,50 @@ def hue(picture, turn):
     v = most
     table = [(v, t, p), (q, v, p), (p, v, t), (p, q, v), (t, p, v), (v, p, q)]
     out = np.stack([np.choose(i, [row[c] for row in table]) for c in range(3)], -1).astype(F)
-    if picture.dtype == np.float32:
+    if image.dtype == np.float32:
         return out
-    return np.minimum(out * F(float(white) + 1 - 1e-3), white).astype(picture.dtype)
+    return np.minimum(out * F(float(white) + 1 - 1e-3), white).astype(image.dtype)
 
 
 @with_alpha
-def sharpness(picture, factor):
-    height, width = picture.shape[:2]
+def sharpness(image, factor):
+    height, width = image.shape[:2]
     if height <= 2 or width <= 2:
-        return picture
-    x = picture.astype(F)
+        return image
+    x = image.astype(F)
     a, b = F(1 / 13), F(5 / 13)
     total = None
     for dy in range(3):
         for dx in range(3):
             part = x[dy:height - 2 + dy, dx:width - 2 + dx] * (b if dy == dx == 1 else a)
             total = part if total is None else total + part
-    if picture.dtype != np.float32:
+    if image.dtype != np.float32:
         total = np.rint(total)
     middle = x[1:-1, 1:-1]
     out = x.copy()
     out[1:-1, 1:-1] = middle + (total - middle) * F(1.0 - factor)
-    return back(out, picture.dtype)
+    return back(out, image.dtype)
 
 
 @with_alpha
-def autocontrast(picture):
-    x = picture.astype(F)
+def autocontrast(image):
+    x = image.astype(F)
     least, most = x.min((0, 1)), x.max((0, 1))
     flat = least == most
-    scale = np.where(flat, F(1), (most - least) * F(1 / WHITE[picture.dtype]))
-    return back((x - np.where(flat, F(0), least)) / scale, picture.dtype)
+    scale = np.where(flat, F(1), (most - least) * F(1 / WHITE[image.dtype]))
+    return back((x - np.where(flat, F(0), least)) / scale, image.dtype)
 
 
 @with_alpha
-def equalize(picture):
-    if picture.dtype == np.uint8:
-        small = picture
-    elif picture.dtype == np.uint16:
-        small = (picture >> 8).astype(np.uint8)
+def equalize(image):
+    if image.dtype == np.uint8:
+        small = image
+    elif image.dtype == np.uint16:
+        small = (image >> 8).astype(np.uint8)
     else:
-        small = np.clip(picture * F(255.999), 0, 255).astype(np.uint8)
-    out = picture.copy()
-    for c in range(picture.shape[2]):
+        small = np.clip(image * F(255.999), 0, 255).astype(np.uint8)
+    out = image.copy()
+    for c in range(image.shape[2]):
         plane = small[:, :, c]
         histogram = np.bincount(plane.ravel(), minlength=256)
         step = (plane.size - histogram[plane.max()]) // 255
@@ -187,39 +187,39 @@ def equalize(picture):
         below = np.concatenate([[0], np.cumsum(histogram)[:-1]])
         table = np.clip((below + step // 2) // step, 0, 255).astype(np.uint8)
         result = table[plane]
-        out[:, :, c] = (result if picture.dtype == np.uint8 else
-                        result.astype(np.uint16) * 257 if picture.dtype == np.uint16 else result.astype(F) / F(255))
+        out[:, :, c] = (result if image.dtype == np.uint8 else
+                        result.astype(np.uint16) * 257 if image.dtype == np.uint16 else result.astype(F) / F(255))
     return out
 
 
 @with_alpha
-def invert(picture):
-    return F(1) - picture if picture.dtype == np.float32 else np.iinfo(picture.dtype).max - picture
+def invert(image):
+    return F(1) - image if image.dtype == np.float32 else np.iinfo(image.dtype).max - image
 
 
 @with_alpha
-def solarize(picture, threshold):
-    return np.where(picture >= picture.dtype.type(threshold), invert(picture), picture)
+def solarize(image, threshold):
+    return np.where(image >= image.dtype.type(threshold), invert(image), image)
 
 
 @with_alpha
-def posterize(picture, bits):
-    if picture.dtype == np.float32:
+def posterize(image, bits):
+    if image.dtype == np.float32:
         levels = F(1 << bits)
-        return np.clip(np.floor(picture * levels), 0, levels - 1) * (F(1) / levels)
-    of = picture.dtype.itemsize * 8
+        return np.clip(np.floor(image * levels), 0, levels - 1) * (F(1) / levels)
+    of = image.dtype.itemsize * 8
     mask = ((1 << bits) - 1) << (of - bits) if bits < of else (1 << of) - 1
-    return picture & picture.dtype.type(mask)
+    return image & image.dtype.type(mask)
 
 
 def check(text, definition, *arguments, channels=(1, 2, 3, 4), dtypes=(np.uint8, np.uint16, np.float32)):
-    for picture in pictures(channels, dtypes):
-        want = definition(picture, *arguments)
-        got = run_op.run(text, picture)
-        np.testing.assert_array_equal(want, got, err_msg=f"{text} {picture.dtype} {picture.shape}")
-        planar = np.ascontiguousarray(picture.transpose(2, 0, 1))
+    for image in images(channels, dtypes):
+        want = definition(image, *arguments)
+        got = run_op.run(text, image)
+        np.testing.assert_array_equal(want, got, err_msg=f"{text} {image.dtype} {image.shape}")
+        planar = np.ascontiguousarray(image.transpose(2, 0, 1))
         got = run_op.run(text, planar, planar=True)
-        np.testing.assert_array_equal(want.transpose(2, 0, 1), got, err_msg=f"{text} planar {picture.dtype} {picture.shape}")
+        np.testing.assert_array_equal(want.transpose(2, 0, 1), got, err_msg=f"{text} planar {image.dtype} {image.shape}")
 
 
 @pytest.mark.parametrize("factor", [0, 0.3, 1, 1.7])
@@ -244,9 +244,9 @@ def test_hue(turn):
     check(f"hue({turn})", hue, turn)
 
 
-def test_a_hue_of_nothing_changes_no_8_bit_picture_by_more_than_rounding():
-    picture = noise(64, 64, 3)
-    assert np.abs(picture.astype(int) - run_op.run("hue(0)", picture)).max() <= 1
+def test_a_hue_of_nothing_changes_no_8_bit_image_by_more_than_rounding():
+    image = noise(64, 64, 3)
+    assert np.abs(image.astype(int) - run_op.run("hue(0)", image)).max() <= 1
 
 
 def test_tables():
@@ -264,27 +264,27 @@ def test_tables():
 
 
 def test_a_probability_of_nothing_changes_nothing():
-    picture = noise(17, 23, 3)
+    image = noise(17, 23, 3)
     for text in ("autocontrast(p=0)", "equalize(p=0)", "random_invert(p=0)", "solarize(0, p=0)", "posterize(1, p=0)",
                  "sharpness(0, p=0)", "random_grayscale(p=0)", "color_jitter(1, 1, 1, 0.5, p=0)"):
-        np.testing.assert_array_equal(picture, run_op.run(text, picture), err_msg=text)
+        np.testing.assert_array_equal(image, run_op.run(text, image), err_msg=text)
 
 
 def test_grayscale():
-    for picture in pictures((1, 2, 3, 4)):
-        n = colors(picture)
-        gray = gray_of(picture[:, :, :n], False).astype(picture.dtype)
-        alpha = picture[:, :, n:]
-        np.testing.assert_array_equal(np.concatenate([gray, alpha], 2), run_op.run("grayscale", picture))
-        np.testing.assert_array_equal(np.concatenate([gray, gray, gray, alpha], 2), run_op.run("grayscale(3)", picture))
-        np.testing.assert_array_equal(np.concatenate([gray] * n + [alpha], 2), run_op.run("random_grayscale(p=1)", picture))
+    for image in images((1, 2, 3, 4)):
+        n = colors(image)
+        gray = gray_of(image[:, :, :n], False).astype(image.dtype)
+        alpha = image[:, :, n:]
+        np.testing.assert_array_equal(np.concatenate([gray, alpha], 2), run_op.run("grayscale", image))
+        np.testing.assert_array_equal(np.concatenate([gray, gray, gray, alpha], 2), run_op.run("grayscale(3)", image))
+        np.testing.assert_array_equal(np.concatenate([gray] * n + [alpha], 2), run_op.run("random_grayscale(p=1)", image))
 
 
 # ---- Pillow -----------------------------------------------------------------------------------------------------------------------
 
 
-def pil(picture):
-    return Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture)
+def pil(image):
+    return Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
 
 
 def array(image):
@@ -293,31 +293,31 @@ def array(image):
 
 
 def test_pillow_agrees_exactly_where_it_computes_in_whole_numbers():
-    for picture in pictures(dtypes=[np.uint8]):
+    for image in images(dtypes=[np.uint8]):
         for threshold in (1, 128, 255):
-            np.testing.assert_array_equal(array(ImageOps.solarize(pil(picture), threshold)),
-                                          run_op.run(f"solarize({threshold}, p=1)", picture))
+            np.testing.assert_array_equal(array(ImageOps.solarize(pil(image), threshold)),
+                                          run_op.run(f"solarize({threshold}, p=1)", image))
         for bits in (1, 4, 8):
-            np.testing.assert_array_equal(array(ImageOps.posterize(pil(picture), bits)),
-                                          run_op.run(f"posterize({bits}, p=1)", picture))
-        np.testing.assert_array_equal(array(ImageOps.invert(pil(picture))), run_op.run("invert", picture))
-        np.testing.assert_array_equal(array(ImageOps.equalize(pil(picture))), run_op.run("equalize(p=1)", picture))
+            np.testing.assert_array_equal(array(ImageOps.posterize(pil(image), bits)),
+                                          run_op.run(f"posterize({bits}, p=1)", image))
+        np.testing.assert_array_equal(array(ImageOps.invert(pil(image))), run_op.run("invert", image))
+        np.testing.assert_array_equal(array(ImageOps.equalize(pil(image))), run_op.run("equalize(p=1)", image))
 
 
 def test_pillow_is_a_level_away_where_it_rounds_in_another_place():
     """Gray by other constants, contrast around a rounded mean, autocontrast by a rounded scale."""
-    for picture in pictures(dtypes=[np.uint8]):
-        image = pil(picture)
+    for image in images(dtypes=[np.uint8]):
+        image = pil(image)
         for factor in (0.4, 1.6):
             pairs = [("autocontrast(p=1)", ImageOps.autocontrast(image)),
                      (f"brightness({factor})", ImageEnhance.Brightness(image).enhance(factor)),
                      (f"contrast({factor})", ImageEnhance.Contrast(image).enhance(factor)),
                      (f"sharpness({factor}, p=1)", ImageEnhance.Sharpness(image).enhance(factor))]
-            if picture.shape[2] == 3:
+            if image.shape[2] == 3:
                 pairs.append((f"saturation({factor})", ImageEnhance.Color(image).enhance(factor)))
             for text, want in pairs:
-                difference = np.abs(array(want).astype(int) - run_op.run(text, picture).astype(int))
-                assert difference.max() <= 1, (text, picture.shape, difference.max())
+                difference = np.abs(array(want).astype(int) - run_op.run(text, image).astype(int))
+                assert difference.max() <= 1, (text, image.shape, difference.max())
 
 
 # ---- Numbers ----------------------------------------------------------------------------------------------------------------------
@@ -325,38 +325,38 @@ def test_pillow_is_a_level_away_where_it_rounds_in_another_place():
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
-def affine(picture, scale, shift):
-    return picture.astype(F) * np.asarray(scale, F) + np.asarray(shift, F)
+def affine(image, scale, shift):
+    return image.astype(F) * np.asarray(scale, F) + np.asarray(shift, F)
 
 
 def test_normalize():
     mean, std = np.array(MEAN), np.array(STD)
     for dtype, white in ((np.uint8, 255.0), (np.uint16, 65535.0), (np.float32, 1.0)):
         for size in SIZES:
-            picture = noise(*size, 3, dtype)
-            want = affine(picture, 1 / (white * std), -mean / std)
-            np.testing.assert_array_equal(want, run_op.run("normalize(imagenet)", picture))
-            np.testing.assert_array_equal(want, run_op.run(f"normalize({MEAN}, {STD})", picture))
-            planar = np.ascontiguousarray(picture.transpose(2, 0, 1))
+            image = noise(*size, 3, dtype)
+            want = affine(image, 1 / (white * std), -mean / std)
+            np.testing.assert_array_equal(want, run_op.run("normalize(imagenet)", image))
+            np.testing.assert_array_equal(want, run_op.run(f"normalize({MEAN}, {STD})", image))
+            planar = np.ascontiguousarray(image.transpose(2, 0, 1))
             np.testing.assert_array_equal(want.transpose(2, 0, 1), run_op.run("normalize(imagenet)", planar, planar=True))
-            np.testing.assert_array_equal(want.transpose(2, 0, 1), run_op.run("normalize(imagenet) | chw", picture))
-    picture = noise(9, 7, 3)
+            np.testing.assert_array_equal(want.transpose(2, 0, 1), run_op.run("normalize(imagenet) | chw", image))
+    image = noise(9, 7, 3)
     scaled = f"normalize({[m * 255 for m in MEAN]}, {[s * 255 for s in STD]}, unit=255)"
-    np.testing.assert_allclose(run_op.run("normalize(imagenet)", picture), run_op.run(scaled, picture), rtol=0, atol=3e-7)
-    np.testing.assert_array_equal(affine(picture, 1 / (255 * 0.5), -1), run_op.run("normalize(half)", picture))
+    np.testing.assert_allclose(run_op.run("normalize(imagenet)", image), run_op.run(scaled, image), rtol=0, atol=3e-7)
+    np.testing.assert_array_equal(affine(image, 1 / (255 * 0.5), -1), run_op.run("normalize(half)", image))
     with pytest.raises(run_op.Refused, match="3 channels"):
         run_op.run("normalize(imagenet)", noise(4, 4, 1))
     with pytest.raises(run_op.Refused, match="std must be"):
-        run_op.run("normalize([0.5], [0])", picture)
+        run_op.run("normalize([0.5], [0])", image)
     with pytest.raises(run_op.Refused, match="std must be given"):
-        run_op.run("normalize(0.5)", picture)
+        run_op.run("normalize(0.5)", image)
 
 
 def test_to_float_and_scale():
     for dtype, factor in ((np.uint8, F(1) / F(255)), (np.uint16, F(1) / F(65535)), (np.float32, F(1))):
-        picture = noise(17, 5, 3, dtype)
-        np.testing.assert_array_equal(picture.astype(F) * factor, run_op.run("to_float", picture))
-        np.testing.assert_array_equal(picture.astype(F) * F(0.1) + F(-3), run_op.run("scale(0.1, -3)", picture))
+        image = noise(17, 5, 3, dtype)
+        np.testing.assert_array_equal(image.astype(F) * factor, run_op.run("to_float", image))
+        np.testing.assert_array_equal(image.astype(F) * F(0.1) + F(-3), run_op.run("scale(0.1, -3)", image))
     numbers = np.array([2**40 + 1, -7], np.int64)
     np.testing.assert_array_equal(numbers.astype(F) * F(0.5), run_op.run("scale(0.5)", numbers))
 
@@ -418,12 +418,12 @@ def test_cast_between_all_types():
 def test_layouts():
     for dtype in (np.uint8, np.uint16, np.float32):
         for channels in (1, 2, 3, 4):
-            picture = noise(17, 6, channels, dtype)
-            planar = np.ascontiguousarray(picture.transpose(2, 0, 1))
-            np.testing.assert_array_equal(planar, run_op.run("chw", picture))
-            np.testing.assert_array_equal(picture, run_op.run("hwc", planar, planar=True))
-            np.testing.assert_array_equal(planar.astype(F), run_op.run("chw(f32)", picture))
-            np.testing.assert_array_equal(picture, run_op.run("hwc", picture))
+            image = noise(17, 6, channels, dtype)
+            planar = np.ascontiguousarray(image.transpose(2, 0, 1))
+            np.testing.assert_array_equal(planar, run_op.run("chw", image))
+            np.testing.assert_array_equal(image, run_op.run("hwc", planar, planar=True))
+            np.testing.assert_array_equal(planar.astype(F), run_op.run("chw(f32)", image))
+            np.testing.assert_array_equal(image, run_op.run("hwc", image))
     np.testing.assert_array_equal(noise(5, 4, 3).transpose(2, 0, 1).astype(np.float16), run_op.run("chw(f16)", noise(5, 4, 3)))
 
 
@@ -432,20 +432,20 @@ def test_layouts():
 
 def test_color_jitter_is_its_parts_in_the_order_drawn():
     """Every order comes, and the result is that of the four operations with the numbers that were drawn."""
-    picture, seen = noise(17, 23, 3), set()
+    image, seen = noise(17, 23, 3), set()
     changes = [brightness, contrast, saturation, hue]
     for seed in range(60):
-        got, [draw] = run_op.run("color_jitter(0.4, [0.5, 1.2], 0.4, 0.1)", picture, seed=seed, draws=True)
+        got, [draw] = run_op.run("color_jitter(0.4, [0.5, 1.2], 0.4, 0.1)", image, seed=seed, draws=True)
         order, values = tuple(draw[1:5]), np.frombuffer(draw[8:40])
         assert draw[0] == 1 and sorted(order) == [0, 1, 2, 3]
         assert 0.6 <= values[0] <= 1.4 and 0.5 <= values[1] <= 1.2 and 0.6 <= values[2] <= 1.4 and -0.1 <= values[3] <= 0.1
-        want = picture
+        want = image
         for k in order:
             want = changes[k](want, values[k])
         np.testing.assert_array_equal(want, got)
         seen.add(order)
     assert len(seen) > 15
-    np.testing.assert_array_equal(picture, run_op.run("color_jitter", picture))
+    np.testing.assert_array_equal(image, run_op.run("color_jitter", image))
 
 
 def test_color_leaves_masks_boxes_and_points_alone():

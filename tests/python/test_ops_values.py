@@ -19,32 +19,32 @@ KINDS = ["identity", "shear_x", "shear_y", "translate_x", "translate_y", "rotate
          "posterize", "solarize", "autocontrast", "equalize"]
 
 
-def warp(picture, matrix, bilinear, fill):
+def warp(image, matrix, bilinear, fill):
     """Output pixel centres through the matrix; outside is fill."""
-    height, width, channels = picture.shape
+    height, width, channels = image.shape
     y, x = np.mgrid[0:height, 0:width] + 0.5
     m = matrix
     u = m[0] * x + (m[1] * y + m[2])
     v = m[3] * x + (m[4] * y + m[5])
     if not bilinear:
         inside = (u >= 0) & (u < width) & (v >= 0) & (v < height)
-        out = np.empty_like(picture)
-        out[:] = np.asarray(fill).astype(picture.dtype)
-        out[inside] = picture[np.floor(v[inside]).astype(int), np.floor(u[inside]).astype(int)]
+        out = np.empty_like(image)
+        out[:] = np.asarray(fill).astype(image.dtype)
+        out[inside] = image[np.floor(v[inside]).astype(int), np.floor(u[inside]).astype(int)]
         return out
     u, v = u - 0.5, v - 0.5
     left, top = np.floor(u), np.floor(v)
     fx, fy = (u - left).astype(F)[:, :, None], (v - top).astype(F)[:, :, None]
     framed = np.empty((height + 2, width + 2, channels), F)
     framed[:] = np.asarray(fill, F)
-    framed[1:-1, 1:-1] = picture
+    framed[1:-1, 1:-1] = image
 
     def tap(dy, dx):
         return framed[np.clip(top.astype(int) + dy, -1, height) + 1, np.clip(left.astype(int) + dx, -1, width) + 1]
 
     above, below = tap(0, 0) + (tap(0, 1) - tap(0, 0)) * fx, tap(1, 0) + (tap(1, 1) - tap(1, 0)) * fx
     out = above + (below - above) * fy
-    return out if picture.dtype == np.float32 else np.rint(out).astype(picture.dtype)
+    return out if image.dtype == np.float32 else np.rint(out).astype(image.dtype)
 
 
 def rotation(degrees, width, height):
@@ -53,24 +53,24 @@ def rotation(degrees, width, height):
     return [c, -s, x - c * x + s * y, s, c, y - s * x - c * y]
 
 
-def change(picture, kind, value, bilinear, fill):
-    height, width = picture.shape[:2]
+def change(image, kind, value, bilinear, fill):
+    height, width = image.shape[:2]
     name = KINDS[kind]
     moves = {"shear_x": [1, value, 0, 0, 1, 0], "shear_y": [1, 0, 0, value, 1, 0],
              "translate_x": [1, 0, -int(value), 0, 1, 0], "translate_y": [1, 0, 0, 0, 1, -int(value)],
              "rotate": rotation(value, width, height)}
     if name in moves:
-        return warp(picture, moves[name], bilinear, fill)
+        return warp(image, moves[name], bilinear, fill)
     if name == "identity":
-        return picture
+        return image
     if name in ("autocontrast", "equalize"):
-        return {"autocontrast": autocontrast, "equalize": equalize}[name](picture)
+        return {"autocontrast": autocontrast, "equalize": equalize}[name](image)
     if name == "posterize":
-        return posterize(picture, int(value))
+        return posterize(image, int(value))
     if name == "solarize":
-        return solarize(picture, value * WHITE[picture.dtype]) if picture.dtype == np.float32 else \
-            np.where(picture >= F(value * WHITE[picture.dtype]), WHITE[picture.dtype] - picture, picture)
-    return {"brightness": brightness, "color": saturation, "contrast": contrast, "sharpness": sharpness}[name](picture, 1 + value)
+        return solarize(image, value * WHITE[image.dtype]) if image.dtype == np.float32 else \
+            np.where(image >= F(value * WHITE[image.dtype]), WHITE[image.dtype] - image, image)
+    return {"brightness": brightness, "color": saturation, "contrast": contrast, "sharpness": sharpness}[name](image, 1 + value)
 
 
 def items_of(draw):
@@ -78,9 +78,9 @@ def items_of(draw):
     return [struct.unpack_from("<dI", draw, 8 + 16 * i)[::-1] for i in range(count)]
 
 
-def check_augmented(text, picture, seed, bilinear, fill):
-    got, [draw] = run_op.run(text, picture, seed=seed, draws=True)
-    want = picture
+def check_augmented(text, image, seed, bilinear, fill):
+    got, [draw] = run_op.run(text, image, seed=seed, draws=True)
+    want = image
     items = items_of(draw)
     for kind, value in items:
         want = change(want, kind, value, bilinear, fill)
@@ -96,22 +96,22 @@ def check_augmented(text, picture, seed, bilinear, fill):
 def test_augmentations_are_the_changes_that_were_drawn(dtype):
     seen = collections.Counter()
     for seed in range(60):
-        picture = (noise if seed % 2 else smooth)(17 + seed % 5, 20 + seed % 3, 3, dtype)
+        image = (noise if seed % 2 else smooth)(17 + seed % 5, 20 + seed % 3, 3, dtype)
         bilinear = seed % 3 == 0
         way = ", interpolation=bilinear" if bilinear else ""
         fill = [0.25, 0.5, 0.75] if dtype == np.float32 else [3, 100, 200]
         for text in (f"randaugment(2, 11{way}, fill={fill})", f"trivialaugment(fill={fill}{way})"):
-            for kind, _ in check_augmented(text, picture, seed, bilinear, fill):
+            for kind, _ in check_augmented(text, image, seed, bilinear, fill):
                 seen[KINDS[kind]] += 1
     assert set(seen) == set(KINDS)
 
 
 def test_magnitudes_are_the_published_ones():
-    picture, sign = noise(20, 40, 3), collections.defaultdict(set)
+    image, sign = noise(20, 40, 3), collections.defaultdict(set)
     rand = {"shear_x": 0.3, "shear_y": 0.3, "translate_x": 150 / 331 * 40, "translate_y": 150 / 331 * 20, "rotate": 30,
             "brightness": 0.9, "color": 0.9, "contrast": 0.9, "sharpness": 0.9}
     for seed in range(120):
-        _, [draw] = run_op.run("randaugment(3, magnitude=6, bins=31)", picture, seed=seed, draws=True)
+        _, [draw] = run_op.run("randaugment(3, magnitude=6, bins=31)", image, seed=seed, draws=True)
         assert len(items_of(draw)) == 3
         for kind, value in items_of(draw):
             name = KINDS[kind]
@@ -125,7 +125,7 @@ def test_magnitudes_are_the_published_ones():
             "color": 0.99, "contrast": 0.99, "sharpness": 0.99}
     bins = set()
     for seed in range(300):
-        _, [draw] = run_op.run("trivialaugment", picture, seed=seed, draws=True)
+        _, [draw] = run_op.run("trivialaugment", image, seed=seed, draws=True)
         [(kind, value)] = items_of(draw)
         if KINDS[kind] in wide:
             part = abs(value) / wide[KINDS[kind]] * 30
@@ -138,8 +138,8 @@ def test_magnitudes_are_the_published_ones():
 
 def test_a_rotation_by_a_right_angle_is_one():
     """Through the warp alone: what turns against the clock by 90 degrees is np.rot90."""
-    picture = noise(8, 8, 3)
-    np.testing.assert_array_equal(np.rot90(picture), warp(picture, rotation(90, 8, 8), False, [0, 0, 0]))
+    image = noise(8, 8, 3)
+    np.testing.assert_array_equal(np.rot90(image), warp(image, rotation(90, 8, 8), False, [0, 0, 0]))
 
 
 def test_augmentations_refuse_masks():
@@ -215,7 +215,7 @@ def test_labels_of_mixup():
             run_op.run(text, np.int64(3))
     with pytest.raises(run_op.Refused, match="alpha"):
         run_op.run("mixup(0)", one)
-    with pytest.raises(run_op.Refused, match="pictures and labels"):
+    with pytest.raises(run_op.Refused, match="images and labels"):
         run_op.run("mixup(1)", noise(4, 4, 1), role="mask")
 
 
@@ -308,10 +308,10 @@ def test_replace_label_of_listed_samples():
 # ---- poison -------------------------------------------------------------------------------------------------------------------------------
 
 
-def ffcv_poison(picture, mask, alpha, clamp):
+def ffcv_poison(image, mask, alpha, clamp):
     """What FFCV's Poison says, but for its last step: it cuts off fractions, this rounds."""
-    out = np.clip(picture.astype(np.float64) * (1 - alpha[:, :, None]) + mask * alpha[:, :, None], *clamp)
-    return np.rint(out).astype(picture.dtype) if picture.dtype.kind == "u" else out.astype(picture.dtype)
+    out = np.clip(image.astype(np.float64) * (1 - alpha[:, :, None]) + mask * alpha[:, :, None], *clamp)
+    return np.rint(out).astype(image.dtype) if image.dtype.kind == "u" else out.astype(image.dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float16, np.float32])
@@ -319,17 +319,17 @@ def ffcv_poison(picture, mask, alpha, clamp):
 def test_poison(dtype, planar):
     rng = np.random.default_rng(6)
     for x, y, h, w, alpha in [(0, 0, 4, 9, 1), (3, 2, 5, 1, 0.3), (10, 6, 300, 300, 0.75), (12, 10, 1, 1, 0), (2, 1, 3, 3, 0.5)]:
-        picture = (rng.random((11, 13, 3)) * 255).astype(dtype)
+        image = (rng.random((11, 13, 3)) * 255).astype(dtype)
         mask, opacity = np.zeros((11, 13, 3)), np.zeros((11, 13))
         mask[:] = [200, 0, 31]
         opacity[y:y + h, x:x + w] = alpha
-        given = np.ascontiguousarray(picture.transpose(2, 0, 1)) if planar else picture
+        given = np.ascontiguousarray(image.transpose(2, 0, 1)) if planar else image
         text = f"poison(indices=[8, 5], x={x}, y={y}, size=[{h}, {w}], color=[200, 0, 31], alpha={alpha}"
         for clamp in [None, (40, 180)]:
-            want = ffcv_poison(picture, mask, opacity, clamp or (-np.inf, np.inf))
-            want[opacity == 0] = picture[opacity == 0]  # what lies outside the rectangle is not clamped
+            want = ffcv_poison(image, mask, opacity, clamp or (-np.inf, np.inf))
+            want[opacity == 0] = image[opacity == 0]  # what lies outside the rectangle is not clamped
             if clamp and alpha == 0:
-                want[y:y + h, x:x + w] = np.clip(picture[y:y + h, x:x + w], *clamp)
+                want[y:y + h, x:x + w] = np.clip(image[y:y + h, x:x + w], *clamp)
             step = text + (f", clamp=[{clamp[0]}, {clamp[1]}])" if clamp else ")")
             got = run_op.run(step, given, planar=planar, sample=5)
             np.testing.assert_array_equal(want, got.transpose(1, 2, 0) if planar else got)
@@ -342,7 +342,7 @@ def test_poison_leaves_masks_boxes_and_points():
     np.testing.assert_array_equal(mask, run_op.run("poison(3, 4, 9)", mask, role="mask", sample=3))
     boxes = np.arange(8, dtype=np.float32).reshape(2, 4)
     np.testing.assert_array_equal(boxes, run_op.run("poison(3, 4, 9)", boxes, role="boxes", sample=3))
-    with pytest.raises(run_op.Refused, match="a picture of at most four channels"):
+    with pytest.raises(run_op.Refused, match="an image of at most four channels"):
         run_op.run("poison(3, 4, 9)", np.int64(4), sample=3)
 
 
@@ -411,16 +411,16 @@ def test_fill():
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.float32])
-def test_fill_of_pictures(kind):
-    picture = noise(6, 8, 3, kind)
+def test_fill_of_images(kind):
+    image = noise(6, 8, 3, kind)
     colour = np.broadcast_to(np.array([10, 20, 30], kind), (5, 4, 3))
-    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | fill([10, 20, 30])", picture, null=True), colour)
-    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | chw | fill([10, 20, 30])", picture, null=True),
+    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | fill([10, 20, 30])", image, null=True), colour)
+    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | chw | fill([10, 20, 30])", image, null=True),
                                   colour.transpose(2, 0, 1))
-    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | fill([10, 20, 30]) | chw", picture, null=True),
+    np.testing.assert_array_equal(run_op.run("center_crop([5, 4]) | fill([10, 20, 30]) | chw", image, null=True),
                                   colour.transpose(2, 0, 1))
-    np.testing.assert_array_equal(run_op.run("fill(9)", picture, null=True), np.full_like(picture, 9))
-    for text, value, message in (("fill(256)", picture.astype(np.uint8), "does not fit"), ("fill([1, 2])", picture, "one is enough"),
+    np.testing.assert_array_equal(run_op.run("fill(9)", image, null=True), np.full_like(image, 9))
+    for text, value, message in (("fill(256)", image.astype(np.uint8), "does not fit"), ("fill([1, 2])", image, "one is enough"),
                                  ("fill(nan)", np.int32(1), "does not fit"), ("fill([1, 2])", np.zeros(2, F), "one is enough")):
         with pytest.raises(run_op.Refused, match=message):
             run_op.run(text, value)

@@ -326,10 +326,10 @@ def test_damaged_text_is_the_files_fault(tmp_path):
             assert caught.value.__notes__ == [f"in field {name!r} of sample 1"]
 
 
-# ---- pictures alone ----
+# ---- images alone ----
 
 
-def test_arguments_of_pictures_are_checked():
+def test_arguments_of_images_are_checked():
     pixels = np.zeros((4, 5, 3), np.uint8)
     jpeg = mldf.images.encode(pixels, subsampling="444")
     assert mldf.images.decode(jpeg, region=[1, 2, 3, 2]).shape == (2, 3, 3)
@@ -720,8 +720,8 @@ def test_abort_waits_for_another_thread(tmp_path):
 
 def test_warnings_that_are_too_many_are_counted(tmp_path):
     fields = {"image": mldf.Image(), **{f"n{i}": mldf.NDArray("float32", (1,)) for i in range(40)}}
-    picture = mldf.images.encode(np.zeros((2, 2, 3), np.uint8))
-    mldf.write(tmp_path / "a.mldf", [(picture, *([n] for n in range(40)))], fields)
+    image = mldf.images.encode(np.zeros((2, 2, 3), np.uint8))
+    mldf.write(tmp_path / "a.mldf", [(image, *([n] for n in range(40)))], fields)
     with pytest.warns(UserWarning) as told:
         mldf.convert(tmp_path / "a.mldf", tmp_path / "a.tbl", drop_fields=True)
     messages = [str(one.message) for one in told]

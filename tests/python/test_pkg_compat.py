@@ -22,7 +22,7 @@ def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("compat") / "a.mldf"
     with mldf.Writer(path, {"image": mldf.Image(), "label": mldf.Int()}) as w:
         for i in range(COUNT):
-            w.append({"image": pkg.picture(i, 40 + i, 60), "label": i % 10})
+            w.append({"image": pkg.image(i, 40 + i, 60), "label": i % 10})
     return str(path)
 
 
@@ -131,7 +131,7 @@ def test_ffcv_names(path):
     assert len(ffcv.Loader(path, 5, pipelines={"image": None})) == COUNT // 5  # drop_last is FFCV's default
 
 
-def test_ffcv_mixup_of_picture_and_label(path):
+def test_ffcv_mixup_of_image_and_label(path):
     loader = ffcv.Loader(
         path,
         8,
@@ -153,7 +153,7 @@ def test_ffcv_mixup_of_picture_and_label(path):
 
 
 def test_ffcv_writer_and_fields(tmp_path):
-    data = [(pkg.picture(i, 24, 30), i, i / 2, np.arange(3) * i, {"n": i}, b"x" * i) for i in range(12)]
+    data = [(pkg.image(i, 24, 30), i, i / 2, np.arange(3) * i, {"n": i}, b"x" * i) for i in range(12)]
     fields = {
         "image": ffcv.RGBImageField(write_mode="jpg", max_resolution=20, jpeg_quality=80),
         "label": ffcv.IntField(),
@@ -318,7 +318,7 @@ def test_turboloaders_other_names(path):
     smooth = turboloader.Loader(path, 8, fast=True, transform=chain, output_format="numpy_chw", antialias=True)
     a, b = next(iter(plain))[0], next(iter(smooth))[0]
     assert a.shape == b.shape == (8, 3, 12, 16) and not np.array_equal(a, b)
-    jpeg = mldf.images.encode(pkg.picture(1, 64, 96))
+    jpeg = mldf.images.encode(pkg.image(1, 64, 96))
     assert turboloader.decode_jpeg(jpeg).shape == (64, 96, 3)
     shapes = [
         turboloader.decode_jpeg_scaled(jpeg, *size).shape[:2] for size in ((12, 8), (48, 32), (49, 32), (200, 200))

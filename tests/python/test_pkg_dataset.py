@@ -49,7 +49,7 @@ def test_python_types(ds):
 
 def test_one_field(ds):
     assert ds[7, "label"] == 7 and ds[-1, "text"] == "sample 19 ä"
-    assert np.array_equal(ds[6, "image"], pkg.picture(6))
+    assert np.array_equal(ds[6, "image"], pkg.image(6))
     assert ds[np.int64(7), "label"] == 7
 
 
@@ -202,12 +202,12 @@ def test_raw_bytes(ds):
     assert ds.raw(0, "blob").size == 0
 
 
-def test_pictures_as_asked_for(path):
+def test_images_as_asked_for(path):
     assert mldf.open(path, decode=False)[5].image == pkg.sample(5)["image"]
-    assert np.array_equal(mldf.open(path, decode=False)[4].image, pkg.picture(4))  # raw pixels are an array anyway
+    assert np.array_equal(mldf.open(path, decode=False)[4].image, pkg.image(4))  # raw pixels are an array anyway
     assert mldf.open(path, channels=1)[5].image.shape == (12, 16, 1)
     four = mldf.open(path, channels=4)
-    assert (four[4].image[..., 3] == 255).all() and np.array_equal(four[5].image[..., :3], pkg.picture(5))
+    assert (four[4].image[..., 3] == 255).all() and np.array_equal(four[5].image[..., :3], pkg.image(5))
     assert mldf.open(path).with_options(decode=False)[5].image[:4] == b"\x89PNG"
 
 
@@ -217,7 +217,7 @@ def test_orientation(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6
     file = tmp_path / "o.jpg"
-    Image.fromarray(pkg.picture(1)).save(file, exif=exif)
+    Image.fromarray(pkg.image(1)).save(file, exif=exif)
     path = tmp_path / "o.mldf"
     with mldf.Writer(path, {"image": mldf.Image()}) as w:
         w.append({"image": file})
@@ -369,7 +369,7 @@ def test_tar_tbl_and_beton(tmp_path):
     path = tmp_path / "a.mldf"
     with mldf.Writer(path, {"image": mldf.Image(), "label": mldf.Int()}) as w:
         for i in range(6):
-            w.append({"image": mldf.images.encode(pkg.picture(i), "jpeg", quality=95), "label": i})
+            w.append({"image": mldf.images.encode(pkg.image(i), "jpeg", quality=95), "label": i})
     want = [s.image for s in mldf.open(path)]
     for ending in ("tar", "beton"):
         mldf.convert(path, tmp_path / f"a.{ending}")

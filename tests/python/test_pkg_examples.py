@@ -1,4 +1,4 @@
-"""examples/python, run as a user runs them, on pictures that the real FFCV wrote."""
+"""examples/python, run as a user runs them, on images that the real FFCV wrote."""
 
 import importlib.util
 import os
@@ -36,7 +36,7 @@ def photos(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     packed = pathlib.Path(pkg.ROOT) / "tests" / "golden" / "beton" / "img_label_raw.beton.zst"
     if shutil.which("zstd") is None:
-        pytest.skip("no zstd command: the pictures stay packed")
+        pytest.skip("no zstd command: the images stay packed")
     subprocess.run(["zstd", "-q", "-d", packed, "-o", folder / "photos.beton"], check=True)
     out = folder / "small.mldf"
     assert f"{COUNT} samples" in run("make_photos.py", folder / "photos.beton", out, COUNT)

@@ -46,7 +46,7 @@ def test_views_outlive_the_dataset(path):
     assert pkg.open_files()[1] > before  # still mapped, for the views' sake
     assert (
         fixed.tolist() == [4, -4, 7]
-        and np.array_equal(image, pkg.picture(4))
+        and np.array_equal(image, pkg.image(4))
         and labels[7] == 7
         and rows["label"][9] == 9
     )

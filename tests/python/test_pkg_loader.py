@@ -24,7 +24,7 @@ def parts(tmp_path_factory):
     return [str(pkg.make(folder / f"{i}.mldf", count=n, first=f)) for i, (n, f) in enumerate([(40, 0), (63, 40)])]
 
 
-PICTURES = {"image": [mldf.Resize((8, 8)), mldf.HorizontalFlip(), mldf.Normalize("imagenet"), mldf.CHW()]}
+IMAGES = {"image": [mldf.Resize((8, 8)), mldf.HorizontalFlip(), mldf.Normalize("imagenet"), mldf.CHW()]}
 
 
 def load(path, size=10, **options):
@@ -52,7 +52,7 @@ def test_batches_hold_the_samples_that_the_dataset_has(path):
     assert seen == COUNT
 
 
-def test_pictures_are_those_of_the_dataset(path):
+def test_images_are_those_of_the_dataset(path):
     ds = mldf.open(path)
     for batch in mldf.Loader(path, 7, pipelines={"image": [mldf.CenterCrop((12, 16))]}, index=True):
         for row, i in enumerate(batch["index"].tolist()):
@@ -97,7 +97,7 @@ def test_outputs_come_in_the_fields_order_and_views_behind_them(path):
 
 def test_text_and_objects_make_the_same_pipeline(path):
     text = "image: resize([8, 8]) | hflip | normalize(imagenet) | chw"
-    assert bytes_of(mldf.Loader(path, 16, pipelines=text)) == bytes_of(mldf.Loader(path, 16, pipelines=PICTURES))
+    assert bytes_of(mldf.Loader(path, 16, pipelines=text)) == bytes_of(mldf.Loader(path, 16, pipelines=IMAGES))
 
 
 def test_keys_and_indices_on_request(parts):
@@ -175,7 +175,7 @@ def test_batches_are_the_same_for_any_number_of_threads(path):
         {"num_workers": 5},
         {"threads": 3, "batches_ahead": 9},
     ):
-        loader = mldf.Loader(path, 16, shuffle=True, seed=1, pipelines=PICTURES, fields=["image", "label"], **options)
+        loader = mldf.Loader(path, 16, shuffle=True, seed=1, pipelines=IMAGES, fields=["image", "label"], **options)
         got = [bytes_of(loader), bytes_of(loader)]
         assert got[0] != got[1]
         want = want or got
@@ -444,11 +444,11 @@ def damaged(tmp_path_factory):
     path = tmp_path_factory.mktemp("bad") / "bad.mldf"
     with mldf.Writer(path, {"image": mldf.Image(), "n": mldf.Int()}) as w:
         for i in range(20):
-            data = mldf.images.encode(pkg.picture(i), "png")
+            data = mldf.images.encode(pkg.image(i), "png")
             w.append({"image": data, "n": i})
     raw = bytearray(path.read_bytes())
     for i in (4, 11):
-        data = mldf.images.encode(pkg.picture(i), "png")
+        data = mldf.images.encode(pkg.image(i), "png")
         at = raw.find(data)
         raw[at + len(data) // 2 : at + len(data) - 4] = bytes(len(data) - 4 - len(data) // 2)
     path.write_bytes(raw)
@@ -476,7 +476,7 @@ def test_bad_samples(damaged):
 
 
 def test_repr_stats_and_explain(path):
-    loader = mldf.Loader(path, 16, pipelines=PICTURES, shuffle=True)
+    loader = mldf.Loader(path, 16, pipelines=IMAGES, shuffle=True)
     assert repr(loader).startswith("Loader(a.mldf: 103 samples, 7 batches of 16)\n  image  float32[16, 3, 8, 8]")
     list(loader)
     stats = loader.stats()
@@ -506,7 +506,7 @@ def test_mistakes_are_reported_early_and_clearly(path):
         (T, r"the class Resize; write Resize\(", {"pipelines": {"image": [mldf.Resize]}}),
         (T, "step 1: 3 is no operation", {"pipelines": {"image": [3]}}),
         (T, "dict of output to steps", {"pipelines": [mldf.Resize(3)]}),
-        (T, "label, step 1, resize.*wants a picture", {"pipelines": {"label": [mldf.Resize((3, 3))]}}),
+        (T, "label, step 1, resize.*wants an image", {"pipelines": {"label": [mldf.Resize((3, 3))]}}),
         (A, "no operation normalise; did you mean normalize", {"pipelines": {"image": ["normalise(imagenet)"]}}),
         (A, "come last", {"pipelines": {"label": [abs, mldf.Cast("f32")]}}),
         (A, "line 2, column 8: .*hfilp; did you mean hflip", {"pipelines": "label: cast(f32)\nimage: hfilp"}),
@@ -608,7 +608,7 @@ def test_without_keys_values_tell_samples_apart(tmp_path):
     def rows(change=None):
         labels = np.random.default_rng(1).integers(0, 10, 50)
         for i in range(50):
-            row = {"image": pkg.picture(i), "label": int(labels[i]), "text": None if i % 7 == 3 else f"t{i}"}
+            row = {"image": pkg.image(i), "label": int(labels[i]), "text": None if i % 7 == 3 else f"t{i}"}
             yield {**row, **(change or {})}
 
     def make(name, change=None, fields=fields):
@@ -645,8 +645,8 @@ def test_without_keys_values_tell_samples_apart(tmp_path):
     for name, change in {"label": {"label": 3}, "text": {"text": "other"}}.items():
         with pytest.raises(mldf.errors.StateError, match=f"of other samples: field {name} had other values"):
             batches(make(f"other-{name}.mldf", change), state)
-    grey = make("pictures.mldf", {"image": np.zeros((5, 5, 3), np.uint8)})
-    assert [b.label.tolist() for b in batches(grey, state)[1]] == rest  # pictures alone: they may be smaller ones
+    grey = make("images.mldf", {"image": np.zeros((5, 5, 3), np.uint8)})
+    assert [b.label.tolist() for b in batches(grey, state)[1]] == rest  # images alone: they may be smaller ones
 
     renamed = str(tmp_path / "renamed.mldf")
     mldf.write(renamed, [{"label": r["label"], "y": 1} for r in rows()], {"label": mldf.Float(), "y": mldf.Int()})
@@ -654,11 +654,11 @@ def test_without_keys_values_tell_samples_apart(tmp_path):
         batches(renamed, state)
 
 
-def test_pictures_tell_where_there_is_nothing_else(tmp_path):
+def test_images_tell_where_there_is_nothing_else(tmp_path):
     paths = []
     for shift in (0, 100, 0):
         paths.append(str(tmp_path / f"p{len(paths)}.mldf"))
-        mldf.write(paths[-1], [{"image": pkg.picture(i + shift)} for i in range(9)], {"image": mldf.Image()})
+        mldf.write(paths[-1], [{"image": pkg.image(i + shift)} for i in range(9)], {"image": mldf.Image()})
     loader, other, same = (mldf.Loader(p, 2, pipelines={"image": []}) for p in paths)
     next(iter(loader))
     with pytest.raises(mldf.errors.StateError, match="field image had other values"):

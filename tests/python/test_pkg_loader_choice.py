@@ -105,18 +105,18 @@ def test_seeds_have_64_bits(path):
 
 def jpeg(i, orientation, gray):
     image = pytest.importorskip("PIL.Image")
-    pixels = pkg.picture(i, 16, 24)
-    picture = image.fromarray(pixels).convert("L") if gray else image.fromarray(pixels)
+    pixels = pkg.image(i, 16, 24)
+    image = image.fromarray(pixels).convert("L") if gray else image.fromarray(pixels)
     exif = image.Exif()
     exif[0x0112] = orientation
     out = io.BytesIO()
-    picture.save(out, "jpeg", quality=95, exif=exif)
+    image.save(out, "jpeg", quality=95, exif=exif)
     return out.getvalue()
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory):
-    where = tmp_path_factory.mktemp("pictures") / "p.mldf"
+def images(tmp_path_factory):
+    where = tmp_path_factory.mktemp("images") / "p.mldf"
     with mldf.Writer(where, {"image": mldf.Image(), "label": mldf.Int()}) as w:
         w.extend({"image": jpeg(i, 1 + i % 8, i % 3 == 0), "label": i} for i in range(24))
     return str(where)
@@ -125,8 +125,8 @@ def pictures(tmp_path_factory):
 @pytest.mark.parametrize(
     "options", [{}, {"channels": 1}, {"channels": 3}, {"channels": 4}, {"channels": 3, "orient": True}]
 )
-def test_a_dataset_s_options_hold_in_its_loader(pictures, options):
-    ds = mldf.open(pictures, **options)
+def test_a_dataset_s_options_hold_in_its_loader(images, options):
+    ds = mldf.open(images, **options)
     crop = {"image": [mldf.CenterCrop(10)]}
     with mldf.Loader(ds, 5, pipelines=crop, index=True, exact=True) as loader:
         for batch in loader:
@@ -142,25 +142,25 @@ def test_a_dataset_s_options_hold_in_its_loader(pictures, options):
         assert loader.outputs
 
 
-def test_the_pipeline_s_own_decode_wins(pictures):
-    ds = mldf.open(pictures, channels=1, orient=True)
+def test_the_pipeline_s_own_decode_wins(images):
+    ds = mldf.open(images, channels=1, orient=True)
     steps = {"image": [mldf.Decode(channels=3, orient=False), mldf.CenterCrop(8)], "g = image": [mldf.CenterCrop(8)]}
     with mldf.Loader(ds, 24, pipelines=steps) as loader:
         batch = next(iter(loader))
         assert batch.image.shape == (24, 8, 8, 3) and batch["g"].shape == (24, 8, 8, 1)
-    plain = mldf.open(pictures, channels=3)
+    plain = mldf.open(images, channels=3)
     with mldf.Loader(plain, 24, pipelines={"image": [mldf.CenterCrop(8)]}) as loader:
         assert np.array_equal(next(iter(loader)).image, batch.image)
 
 
-def test_options_given_later_hold_too(pictures):
-    ds = mldf.open(pictures).with_options(channels=1).subset([3, 1])
+def test_options_given_later_hold_too(images):
+    ds = mldf.open(images).with_options(channels=1).subset([3, 1])
     with mldf.Loader(ds, 2, fields=["image"]) as loader:
         batch = next(iter(loader))
         assert np.array_equal(batch.image[0], ds[0].image) and np.array_equal(batch.image[1], ds[1].image)
 
 
-def test_pictures_of_one_size_stay_so_unless_one_is_turned(tmp_path):
+def test_images_of_one_size_stay_so_unless_one_is_turned(tmp_path):
     for turned, last in ((False, 4), (True, 6)):
         where = tmp_path / f"{last}.mldf"
         with mldf.Writer(where, {"image": mldf.Image()}) as w:
@@ -176,8 +176,8 @@ def test_pictures_of_one_size_stay_so_unless_one_is_turned(tmp_path):
             assert all(np.array_equal(batch.image[i], ds[i].image) for i in range(8))
 
 
-def test_pictures_that_are_not_to_be_decoded_are_refused(pictures):
-    ds = mldf.open(pictures, decode=False)
+def test_images_that_are_not_to_be_decoded_are_refused(images):
+    ds = mldf.open(images, decode=False)
     with pytest.raises(mldf.errors.ArgumentError, match="decode=False"):
         mldf.Loader(ds, 4, fields=["image"])
     with mldf.Loader(ds, 4, pipelines={"image": [mldf.Decode(channels=3), mldf.CenterCrop(8)]}) as loader:

@@ -25,7 +25,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory):
-    """Pictures that take a while each."""
+    """Images that take a while each."""
     path = tmp_path_factory.mktemp("slow") / "slow.mldf"
     rng = np.random.default_rng(0)
     data = mldf.images.encode(rng.integers(0, 256, (1500, 2000, 3), np.uint8), "png")
@@ -35,11 +35,11 @@ def slow(tmp_path_factory):
     return str(path)
 
 
-PICTURES = {"image": [mldf.RandomResizedCrop(8), mldf.CHW("f32")]}
+IMAGES = {"image": [mldf.RandomResizedCrop(8), mldf.CHW("f32")]}
 
 
 def load(path, size=8, **options):
-    return mldf.Loader(path, size, pipelines=PICTURES, fields=["image", "label"], **options)
+    return mldf.Loader(path, size, pipelines=IMAGES, fields=["image", "label"], **options)
 
 
 # ---- nothing is left behind ----
@@ -153,7 +153,7 @@ def test_dlpack_gives_the_same_memory(path):
 
 
 def test_next_gives_up_the_lock_of_the_interpreter(slow):
-    loader = mldf.Loader(slow, 4, pipelines=PICTURES, threads=1, batches_ahead=1)
+    loader = mldf.Loader(slow, 4, pipelines=IMAGES, threads=1, batches_ahead=1)
     it = (batch for _ in range(100) for batch in loader)
     assert pkg.gives_up_the_lock(lambda: next(it))
     loader.close()
@@ -162,7 +162,7 @@ def test_next_gives_up_the_lock_of_the_interpreter(slow):
 def test_a_second_thread_is_refused_and_close_ends_a_waiting_next(slow):
     ds = mldf.open(slow)
     many = ds[np.arange(20_000) % len(ds)]  # a batch that takes minutes
-    loader = mldf.Loader(many, len(many), pipelines=PICTURES, threads=1)
+    loader = mldf.Loader(many, len(many), pipelines=IMAGES, threads=1)
     it = iter(loader)
     errors, inside = [], threading.Event()
 
@@ -195,8 +195,8 @@ def test_several_threads_may_close_at_once(slow):
     left_early = 0
     for _ in range(3):
         dataset = mldf.open(slow)
-        loader = mldf.Loader(dataset, 8, pipelines=PICTURES, fields=["image"], shuffle=True, threads=3)
-        iter(loader)  # begins: the workers have pictures in hand
+        loader = mldf.Loader(dataset, 8, pipelines=IMAGES, fields=["image"], shuffle=True, threads=3)
+        iter(loader)  # begins: the workers have images in hand
         dataset.close()  # the loader alone keeps the file mapped now
         time.sleep(0.02)
         core, started = loader._core, threading.Barrier(4)
@@ -246,7 +246,7 @@ def test_worker_threads_block_all_signals(path):
 def interrupted_epoch(path, threads):
     """Samples of an epoch in which next() was interrupted three times; None: a batch was done before that."""
     main, seen, interrupts = threading.get_ident(), [], 0
-    with mldf.Loader(path, 32, pipelines=PICTURES, fields=["image", "n"], threads=threads, batches_ahead=1) as loader:
+    with mldf.Loader(path, 32, pipelines=IMAGES, fields=["image", "n"], threads=threads, batches_ahead=1) as loader:
         it = iter(loader)
         while interrupts < 3:
             try:

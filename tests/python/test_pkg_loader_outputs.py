@@ -45,7 +45,7 @@ def test_a_callable_behind_a_group_gets_each_of_its_outputs(path):
 def test_the_order_in_a_group_is_free(tmp_path):
     """A role in the middle of a key is not the end of it."""
     where = tmp_path / "g.mldf"
-    rows = [{"image": pkg.picture(i), "seg": pkg.picture(i, channels=1)} for i in range(4)]
+    rows = [{"image": pkg.image(i), "seg": pkg.image(i, channels=1)} for i in range(4)]
     mldf.write(where, rows, {"image": mldf.Image(), "seg": mldf.Image()})
     keys = ("seg as mask, image", "image, seg as mask", ("seg as mask", "image"), ("image", "seg as mask"))
     for fields in (None, ["image", "seg"]):
@@ -118,15 +118,15 @@ def test_companions_may_be_named_in_fields(path):
 def test_fields_with_names_of_roles(tmp_path):
     """A role in a statement says nothing of a field of that name."""
     path = tmp_path / "roles.mldf"
-    picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
     rows = [
-        {"image": picture, "seg": picture[..., 0], "mask": picture[..., 1], "as": i, "points": None} for i in range(4)
+        {"image": image, "seg": image[..., 0], "mask": image[..., 1], "as": i, "points": None} for i in range(4)
     ]
     types = {"image": mldf.Image(), "seg": mldf.Image(), "mask": mldf.Image(), "as": mldf.Int()}
     mldf.write(path, rows, types | {"points": mldf.Int(nullable=True)})
     for pipelines in ({"image, seg as mask": ["hflip(1)"]}, "image, seg as mask: hflip(1)"):
         batch = next(iter(mldf.Loader(path, 4, pipelines=pipelines, fields=["seg", "mask", "as"])))
-        assert (batch.seg[0, ..., 0] == picture[:, ::-1, 0]).all() and (batch.mask[0, ..., 0] == picture[..., 1]).all()
+        assert (batch.seg[0, ..., 0] == image[:, ::-1, 0]).all() and (batch.mask[0, ..., 0] == image[..., 1]).all()
         assert batch["as"].tolist() == [0, 1, 2, 3]
     batch = next(iter(mldf.Loader(path, 4, pipelines={"xy = [as, as]": ["stack"], "p = image as mask": []})))
     assert batch.names == ("xy", "p")

@@ -1,4 +1,4 @@
-"""What notebooks show: tables with small pictures, and nothing that a file could smuggle in."""
+"""What notebooks show: tables with small images, and nothing that a file could smuggle in."""
 
 import base64
 import html.parser
@@ -33,7 +33,7 @@ class Tags(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def pictures(text):
+def images(text):
     return [mldf.images.decode(base64.b64decode(m)) for m in re.findall(r"base64,([^\"]+)", text)]
 
 
@@ -54,22 +54,22 @@ def test_a_dataset_shows_its_first_samples(tmp_path, encode):
     tags = Tags(text)
     assert "script" not in tags.seen and tags.seen.count("tr") == 1 + 5 + 1
     assert "&lt;script&gt;" in text and "float32[3]" in text and "7 samples" in text
-    found = pictures(text)
+    found = images(text)
     assert [p.shape for p in found] == [(64, 43, 3), (32, 64, 3), (24, 64, 3), (19, 64, 3)]
     assert abs(int(found[1].mean()) - 80) <= 2
     assert "300 × 200" in text and "<code>None</code>" in text
-    assert len(pictures(mldf.open(path, decode=False)._repr_html_())) == 4  # however it is opened
+    assert len(images(mldf.open(path, decode=False)._repr_html_())) == 4  # however it is opened
     assert Tags(ds[5:]._repr_html_()).seen.count("tr") == 1 + 2
     ds.close()
-    assert "closed" in ds._repr_html_() and pictures(ds._repr_html_()) == []
+    assert "closed" in ds._repr_html_() and images(ds._repr_html_()) == []
 
 
-def test_deep_and_gray_pictures(tmp_path):
+def test_deep_and_gray_images(tmp_path):
     path = tmp_path / "a.mldf"
     with mldf.Writer(path, {"image": mldf.Image()}) as w:
         w.append({"image": np.full((100, 50, 1), 40_000, np.uint16)})
         w.append({"image": np.full((1, 1000, 4), 9, np.uint8)})
-    first, second = pictures(mldf.open(path)._repr_html_())
+    first, second = images(mldf.open(path)._repr_html_())
     assert first.shape == (64, 32, 1) and first.max() == 40_000 >> 8
     assert second.shape == (1, 64, 4)
 
@@ -91,11 +91,11 @@ def test_what_cannot_be_read_shows_its_error(tmp_path):
     bad = tmp_path / "bad.mldf"
     bad.write_bytes(data)
     text = mldf.open(bad, verify=True)._repr_html_()
-    assert "ChecksumError" in text and len(pictures(text)) == 2
+    assert "ChecksumError" in text and len(images(text)) == 2
     Tags(text)
 
 
-def test_pictures_of_other_kinds_and_fields_that_raise(tmp_path):
+def test_images_of_other_kinds_and_fields_that_raise(tmp_path):
     with tarfile.open(tmp_path / "g.tar", "w") as tar:
         info = tarfile.TarInfo("0.gif")
         info.size = 6

@@ -150,7 +150,7 @@ def test_convert_leaves_out_what_does_not_fit(tmp_path):
 def test_append_to_class_folders_and_select_by_keys(tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder / "cat").mkdir(parents=True)
-        (tmp_path / folder / "cat" / f"{folder}.png").write_bytes(mldf.images.encode(pkg.picture(1, 8, 8), "png"))
+        (tmp_path / folder / "cat" / f"{folder}.png").write_bytes(mldf.images.encode(pkg.image(1, 8, 8), "png"))
     mldf.pack(tmp_path / "one", tmp_path / "a.mldf")
     mldf.append(tmp_path / "a.mldf", tmp_path / "two", layout="classes")
     assert list(mldf.open(tmp_path / "a.mldf").keys) == ["cat/one.png", "cat/two.png"]
@@ -204,8 +204,8 @@ def test_repair_says_what_it_did(tmp_path):
     assert mldf.verify(path).ok and mldf.repack(path, overwrite=True).changed is None
 
 
-def test_pictures(tmp_path):
-    pixels = pkg.picture(3, 64, 80)
+def test_images(tmp_path):
+    pixels = pkg.image(3, 64, 80)
     deep = pixels.astype(np.uint16) * 257
     png16 = mldf.images.encode(deep, "png")
     assert mldf.images.decode(png16).dtype == np.uint16 and np.array_equal(mldf.images.decode(png16, bits=8), pixels)

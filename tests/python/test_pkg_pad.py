@@ -1,4 +1,4 @@
-"""Pad of pictures from Python: what detection and segmentation train on."""
+"""Pad of images from Python: what detection and segmentation train on."""
 
 import mldf
 import numpy as np
@@ -20,7 +20,7 @@ def path(tmp_path_factory):
     return path
 
 
-def test_pictures_masks_and_boxes_of_a_batch_belong_together(path):
+def test_images_masks_and_boxes_of_a_batch_belong_together(path):
     steps = {
         "image, seg as mask, boxes as boxes": [mldf.HorizontalFlip(1.0)],
         "image": [mldf.Pad(multiple=32, mask=True)],
@@ -49,7 +49,7 @@ def test_a_fixed_size_and_both_layouts(path):
     )
     assert planar.image.shape == (5, 3, 64, 96) and plain.image.shape == (5, 64, 96, 3)
     np.testing.assert_array_equal(planar.image, plain.image.transpose(0, 3, 1, 2))
-    with pytest.raises(mldf.Error, match=r"a picture of 64 x 33 x 3 is larger than pad's 48 x 64"):
+    with pytest.raises(mldf.Error, match=r"an image of 64 x 33 x 3 is larger than pad's 48 x 64"):
         next(iter(mldf.Loader(path, 5, pipelines={"image": [mldf.Pad([48, 64])]})))
     with pytest.raises(ValueError, match="length 50 is not a multiple of 32"):
         mldf.Loader(path, 5, pipelines={"image": [mldf.Pad(50, multiple=32)]})

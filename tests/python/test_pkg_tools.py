@@ -34,12 +34,12 @@ def test_pack_tables_and_append(tmp_path):
     assert result.written == 2 and len(result.skipped) == 1 and "rows.jsonl:2" in result.skipped[0].source
 
 
-def test_pack_a_folder_of_pictures(tmp_path):
+def test_pack_a_folder_of_images(tmp_path):
     for label in ("cat", "dog"):
         (tmp_path / "photos" / label).mkdir(parents=True)
         for i in range(3):
-            (tmp_path / "photos" / label / f"{i}.png").write_bytes(mldf.images.encode(pkg.picture(i, 20, 30), "png"))
-    (tmp_path / "photos" / "cat" / "notes.txt").write_text("no picture")
+            (tmp_path / "photos" / label / f"{i}.png").write_bytes(mldf.images.encode(pkg.image(i, 20, 30), "png"))
+    (tmp_path / "photos" / "cat" / "notes.txt").write_text("no image")
     told = []
     result = mldf.pack(
         tmp_path / "photos", tmp_path / "p.mldf", image={"encode": "jpeg", "max_resolution": 15}, progress=told.append
@@ -151,7 +151,7 @@ def test_stats_info_and_plan(path):
 
 
 @pytest.mark.parametrize("encode", ["keep", "raw", "smart", "jpeg", "yuv420"])
-def test_a_plan_of_pictures_is_the_file_that_is_written(tmp_path, encode):
+def test_a_plan_of_images_is_the_file_that_is_written(tmp_path, encode):
     """Pixels begin on multiples of 64, files do not: a plan must know which of them a field will hold."""
     pixels = np.random.default_rng(0).integers(0, 255, (23, 31, 3), np.uint8)
     fields = {"image": mldf.Image(encode=encode), "label": mldf.Int()}
@@ -254,8 +254,8 @@ def test_progress_callbacks_can_stop_and_raise(tmp_path):
     assert pkg.listing(tmp_path) == ["r.csv"]
 
 
-def test_functions_for_pictures():
-    pixels = pkg.picture(5, 32, 48)
+def test_functions_for_images():
+    pixels = pkg.image(5, 32, 48)
     png = mldf.images.encode(pixels, "png")
     assert mldf.images.probe(png)["format"] == "png" and mldf.images.probe(png)["height"] == 32
     assert np.array_equal(mldf.images.decode(png), pixels)
@@ -273,7 +273,7 @@ def test_functions_for_pictures():
             mldf.images.resize(pixels, 20, 10, filter=name), np.asarray(Image.fromarray(pixels).resize((20, 10), kind))
         )
     with pytest.raises(mldf.Error):
-        mldf.images.decode(b"no picture at all")
+        mldf.images.decode(b"no image at all")
     for call in (
         lambda: mldf.images.encode(pixels, "gif"),
         lambda: mldf.images.resize(pixels, 2, 2, filter="x"),

@@ -19,7 +19,7 @@ def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("torch") / "a.mldf"
     with mldf.Writer(path, FIELDS) as w:
         for i in range(64):
-            image = pkg.picture(i)
+            image = pkg.image(i)
             w.append((image if i % 2 else mldf.images.encode(image, "png"), i, np.full(4, i, np.float32), f"n{i}"))
     return path
 
@@ -37,7 +37,7 @@ def test_dataloader(path, workers):
         loader = DataLoader(mldf.open(path), batch_size=10, num_workers=workers)
         batches = list(loader)
     assert len(batches) == 7 and batches[0].image.shape == (10, 12, 16, 3) and batches[0].image.dtype == torch.uint8
-    assert torch.equal(batches[1].image[3], torch.from_numpy(pkg.picture(13)))
+    assert torch.equal(batches[1].image[3], torch.from_numpy(pkg.image(13)))
     assert list(batches[6].name) == ["n60", "n61", "n62", "n63"]
     assert batches[0].label.tolist() == list(range(10)) and batches[2].x[0].tolist() == [20.0] * 4
     image, label, x, name = batches[0]
@@ -118,7 +118,7 @@ def test_tensors_are_values(tmp_path):
         "b": mldf.Bytes(),
         "s": mldf.Struct(("f4", (2,))),
     }
-    chw = torch.from_numpy(pkg.picture(1)).permute(2, 0, 1)
+    chw = torch.from_numpy(pkg.image(1)).permute(2, 0, 1)
     half = torch.tensor([1.0, -2.5], dtype=torch.bfloat16)
     with mldf.Writer(path, fields) as w:
         w.append(
@@ -160,7 +160,7 @@ def test_tensors_are_values(tmp_path):
             )
     s = mldf.open(path)[0]
     assert s.i == 7 and s.f == 0.5 and s.a.tolist() == [[1, 1, 1]] * 2 and s.b == b"\1\2" and s.s.tolist() == [1, 2]
-    assert np.array_equal(s.image, pkg.picture(1)) and mldf.open(path)[1].image.shape == (12, 16, 1)
+    assert np.array_equal(s.image, pkg.image(1)) and mldf.open(path)[1].image.shape == (12, 16, 1)
     assert torch.from_numpy(s.h.view(np.int16).copy()).view(torch.bfloat16).tolist() == [1.0, -2.5]
 
 

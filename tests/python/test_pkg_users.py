@@ -8,7 +8,7 @@ rng = np.random.default_rng(5)
 
 
 def detection(path, samples=12, encode="raw"):
-    """Pictures of different sizes with a mask, one to three boxes and as many points."""
+    """Images of different sizes with a mask, one to three boxes and as many points."""
     fields = {
         "image": mldf.Image(encode=encode),
         "seg": mldf.Image(),
@@ -21,16 +21,16 @@ def detection(path, samples=12, encode="raw"):
         mask = np.zeros((height, width), np.uint8)
         x0, y0, x1, y1 = width // 5, height // 4, width // 2, height - 9
         mask[y0:y1, x0:x1] = 7
-        picture = rng.integers(0, 255, (height, width, 3), np.uint8)
+        image = rng.integers(0, 255, (height, width, 3), np.uint8)
         boxes = np.array([[x0, y0, x1, y1]] * (1 + i % 3), np.float32)
-        out.append({"image": picture, "seg": mask, "boxes": boxes, "points": boxes[:, :2].copy()})
+        out.append({"image": image, "seg": mask, "boxes": boxes, "points": boxes[:, :2].copy()})
     mldf.write(path, out, fields)
     return out
 
 
 @pytest.mark.parametrize("encode", ["raw", "jpeg"])
 @pytest.mark.parametrize("last", ["pad(value=-1)", "ragged"])
-def test_boxes_of_any_number_move_with_their_picture(tmp_path, encode, last):
+def test_boxes_of_any_number_move_with_their_image(tmp_path, encode, last):
     samples = detection(tmp_path / "d.mldf", encode=encode)
     group = "image, seg as mask, boxes as boxes, points as points"
     steps = [(group, "resize([64, 96])"), ("boxes", last), ("points", last)]
@@ -70,11 +70,11 @@ def test_boxes_of_any_number_in_random_crops_lie_around_their_mask(tmp_path):
 
 @pytest.fixture(scope="module")
 def squares(tmp_path_factory):
-    """48 pictures of 40 x 50 pixels, labels 0 to 2."""
+    """48 images of 40 x 50 pixels, labels 0 to 2."""
     path = tmp_path_factory.mktemp("users") / "squares.mldf"
-    pictures = rng.integers(0, 255, (48, 40, 50, 3), np.uint8)
+    images = rng.integers(0, 255, (48, 40, 50, 3), np.uint8)
     fields = {"image": mldf.Image(encode="raw"), "label": mldf.Int()}
-    mldf.write(path, [(p, i % 3) for i, p in enumerate(pictures)], fields)
+    mldf.write(path, [(p, i % 3) for i, p in enumerate(images)], fields)
     return path
 
 
@@ -153,8 +153,8 @@ def test_habits_of_other_libraries_are_answered(squares, call, error, words):
 
 def test_pack_takes_an_image_field(squares, tmp_path):
     (tmp_path / "a").mkdir()
-    picture = rng.integers(0, 255, (30, 60, 3), np.uint8)
-    (tmp_path / "a" / "1.png").write_bytes(mldf.images.encode(picture, "png"))
+    image = rng.integers(0, 255, (30, 60, 3), np.uint8)
+    (tmp_path / "a" / "1.png").write_bytes(mldf.images.encode(image, "png"))
     mldf.pack(tmp_path, tmp_path / "x.mldf", image=mldf.Image(encode="jpeg", max_resolution=20, quality=70))
     mldf.pack(tmp_path, tmp_path / "y.mldf", image={"encode": "jpeg", "max_resolution": 20, "quality": 70})
     assert mldf.open(tmp_path / "x.mldf")[0].image.shape == (10, 20, 3)
@@ -180,11 +180,11 @@ def test_another_epoch_behind_a_loaded_state_is_told(squares):
 
 @pytest.mark.parametrize("place", [0, 2])
 def test_what_a_shard_lacks_is_null_there(tmp_path, place):
-    picture = mldf.images.encode(rng.integers(0, 255, (8, 9, 3), np.uint8))
+    image = mldf.images.encode(rng.integers(0, 255, (8, 9, 3), np.uint8))
     paths = [str(tmp_path / f"{i}.tar") for i in range(3)]
     for i, path in enumerate(paths):
         fields = {"jpg": mldf.Image()} | ({} if i == place else {"cls": mldf.Int()})
-        sample = {"jpg": picture} | ({} if i == place else {"cls": i})
+        sample = {"jpg": image} | ({} if i == place else {"cls": i})
         mldf.write(tmp_path / "one.mldf", [sample], fields, keys=[f"k{i}"], overwrite=True)
         mldf.convert(tmp_path / "one.mldf", path)
     loader = mldf.Loader(paths, 3, key=True, pipelines={"jpg": []})
@@ -204,7 +204,7 @@ def test_what_a_shard_lacks_is_null_there(tmp_path, place):
     assert sorted(next(iter(skip)).index.tolist()) == [i for i in range(3) if i != place]
 
 
-def test_shards_of_optional_pictures_texts_and_jsons(tmp_path):
+def test_shards_of_optional_images_texts_and_jsons(tmp_path):
     import io
     import tarfile
 
@@ -212,8 +212,8 @@ def test_shards_of_optional_pictures_texts_and_jsons(tmp_path):
     for shard in range(4):
         with tarfile.open(tmp_path / f"{shard}.tar", "w") as tar:
             for i in (2 * shard, 2 * shard + 1):
-                picture = mldf.images.encode(np.full((6, 6, 3), 10 * i, np.uint8), "png")
-                made = {"jpg": picture, "mask.png": picture, "txt": b"t" * i, "json": b"{}"}
+                image = mldf.images.encode(np.full((6, 6, 3), 10 * i, np.uint8), "png")
+                made = {"jpg": image, "mask.png": image, "txt": b"t" * i, "json": b"{}"}
                 for name in (n for n in made if i in have[n]):
                     info = tarfile.TarInfo(f"{i}.{name}")
                     info.size = len(made[name])

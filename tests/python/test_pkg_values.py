@@ -94,7 +94,7 @@ def test_records_come_back(one):
     assert got["p"].item() == (1.0, 2) and got["q"].tolist() == [3, 4] and got["s"] == b"abc" and got["u"] == "äöü"
 
 
-def test_pictures_from_everything(one, tmp_path):
+def test_images_from_everything(one, tmp_path):
     pixels = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
     png = mldf.images.encode(pixels, "png")
     path = tmp_path / "p.png"
@@ -114,8 +114,8 @@ def test_pil_images_of_all_modes(one):
         assert one(mldf.Image(), rgb.convert(mode)).shape == (6, 5, channels), mode
     assert one(mldf.Image(), rgb.convert("RGBA").convert("RGBa")).shape == (6, 5, 4)
     deep = np.arange(30, dtype=np.uint16).reshape(6, 5) * 2000
-    for picture in (image.fromarray(deep), image.fromarray(deep.astype(np.int32))):
-        assert np.array_equal(one(mldf.Image(), picture)[:, :, 0], deep)
+    for image in (image.fromarray(deep), image.fromarray(deep.astype(np.int32))):
+        assert np.array_equal(one(mldf.Image(), image)[:, :, 0], deep)
     for values in (np.array([[70000, 0]], np.int32), np.array([[-1, 0]], np.int32), np.array([[0.5]], np.float32)):
         with pytest.raises(WrongTypeError, match="do not fit into 16 bits"):
             one(mldf.Image(), image.fromarray(values))

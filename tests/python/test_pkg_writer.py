@@ -132,8 +132,8 @@ def test_structs_of_all_kinds(one):
     assert one(mldf.Struct(aligned), (1, 2.5))["b"] == 2.5
 
 
-def test_pictures_of_all_kinds(one, tmp_path):
-    rgb = pkg.picture(3)
+def test_images_of_all_kinds(one, tmp_path):
+    rgb = pkg.image(3)
     file = tmp_path / "p.png"
     Image.fromarray(rgb).save(file)
     for value in (
@@ -157,8 +157,8 @@ def test_pictures_of_all_kinds(one, tmp_path):
     assert np.array_equal(one(mldf.Image(), Image.fromarray(deep))[..., 0], deep)
 
 
-def test_pictures_are_encoded_as_the_field_says(one, tmp_path):
-    rgb = pkg.picture(1, 64, 48)
+def test_images_are_encoded_as_the_field_says(one, tmp_path):
+    rgb = pkg.image(1, 64, 48)
     got = one(mldf.Image(encode="jpeg", quality=80), rgb)
     buffer = io.BytesIO()
     Image.fromarray(rgb).save(buffer, "jpeg", quality=80)
@@ -204,7 +204,7 @@ def test_json_of_all_kinds(one):
         (mldf.Struct([("x", "f4")]), {"y": 1}, "no member 'y'"),
         (mldf.Struct(("f4", (2,))), [1, 2, 3], "shape"),
         (mldf.Image(), np.zeros((4, 4, 3)), "uint8 or uint16"),
-        (mldf.Image(), 5, "picture"),
+        (mldf.Image(), 5, "image"),
     ],
 )
 def test_a_wrong_value_is_refused_at_once(one, field, value, words):
@@ -240,16 +240,16 @@ def test_missing_unknown_and_too_many(tmp_path):
         tmp_path / "a.mldf", {"image": mldf.Image(), "label": mldf.Int(), "note": mldf.Text(nullable=True)}, threads=0
     )
     with pytest.raises(KeyError, match="did you mean 'label'"):
-        w.append({"image": pkg.picture(0), "lable": 1})
+        w.append({"image": pkg.image(0), "lable": 1})
     with pytest.raises(ValueError, match="2 values"):
         w.append((1, 2))
     with pytest.raises(TypeError):
         w.append(5)
-    w.append({"image": pkg.picture(0), "label": 1})
+    w.append({"image": pkg.image(0), "label": 1})
     w.abort()
     with pytest.raises(mldf.errors.NullError) as caught:
         with mldf.Writer(tmp_path / "a.mldf", {"image": mldf.Image(), "label": mldf.Int()}) as w:
-            w.append({"image": pkg.picture(0)})
+            w.append({"image": pkg.image(0)})
     assert caught.value.field == "label" and caught.value.sample == 0
 
 

@@ -107,7 +107,7 @@ def RGBImageField(
     compress_probability: float = 0.5,
     min_resolution: int | None = None,
 ) -> Field:
-    """mldf.Image with FFCV's ways to store pictures."""
+    """mldf.Image with FFCV's ways to store images."""
     choice("write_mode", write_mode, ("raw", "jpg", "smart", "proportion"))
     return Image(
         encode="jpeg" if write_mode == "jpg" else write_mode,
@@ -176,12 +176,12 @@ def BytesDecoder() -> Operation:
 
 
 def SimpleRGBImageDecoder() -> Operation:
-    """Pictures that all have one size."""
+    """Images that all have one size."""
     return ops.Decode(channels=3)
 
 
 class _Sized(Operation):
-    """A decoder whose output_size may be set between epochs: FFCV's way to train with growing pictures."""
+    """A decoder whose output_size may be set between epochs: FFCV's way to train with growing images."""
 
     @property
     def output_size(self) -> tuple[int, int]:
@@ -415,7 +415,7 @@ def _split(steps: Sequence[Any]) -> list[list[Any]]:
 
 
 def _statements(pipelines: Mapping[str, Sequence[Any] | None]) -> Pipelines:
-    """Ours: a mixup of picture and label is one statement of both, with one random draw."""
+    """Ours: a mixup of image and label is one statement of both, with one random draw."""
     marks = {
         name: [s for s in steps or () if isinstance(s, Mark) and s.kind in ("ImageMixup", "LabelMixup")]
         for name, steps in pipelines.items()
@@ -430,7 +430,7 @@ def _statements(pipelines: Mapping[str, Sequence[Any] | None]) -> Pipelines:
         if found is None or name not in mixed or found[0]:
             out.append((name, None if found is None else found[0]))
     if mixed:
-        mixed.sort(key=lambda n: marks[n][0].kind)  # the picture first
+        mixed.sort(key=lambda n: marks[n][0].kind)  # the image first
         out.append((", ".join(mixed), [ops.MixUp(alphas.pop(), "triple")]))
         out += [(n, found[1]) for n in mixed if (found := parts[n]) is not None and found[1]]
     return out

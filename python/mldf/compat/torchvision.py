@@ -90,7 +90,7 @@ _SIZED = (ops.Resize, ops.RandomResizedCrop)  # before floats, in C
 def Compose(transforms: Sequence[Step | Sequence[Step]]) -> list[Step]:
     """A list, in the order that suits the loader.
 
-    Pictures have their channels last until the end: what ToTensor, ToImage and PILToTensor say of them is done behind
+    Images have their channels last until the end: what ToTensor, ToImage and PILToTensor say of them is done behind
     all operations. Resizing comes before floats. A ToTensor before Normalize is left to Normalize, which does its work.
     """
     flat: list[Any] = []
@@ -302,7 +302,7 @@ ToPureTensor = Identity
 
 
 def Lambda(lambd: Any, *types: Any) -> Any:
-    """The function itself, last in the list: it gets a batch, not a picture."""
+    """The function itself, last in the list: it gets a batch, not an image."""
     del types
     return lambd
 

@@ -282,7 +282,7 @@ class DataLoader:
         dataset = mldf.open(data_path)
         images = [name for name, f in dataset.schema.items() if f.is_image]
         if field is None and len(images) != 1:
-            raise ArgumentError(f"these files have {len(images)} pictures in a sample; say which with field=")
+            raise ArgumentError(f"these files have {len(images)} images in a sample; say which with field=")
         self.field = field or images[0]
         steps = _steps(transform, image_size, train_aug, hflip_prob, antialias)
         planar = kind in ("pytorch", "numpy_chw", "jax") and not channels_last

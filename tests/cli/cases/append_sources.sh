@@ -30,7 +30,7 @@ expect 1 mldf append photos.mldf strange <<'END'
 mldf append: strange: the folder 'wolf' is none of the file's classes: cat, dog, eel
 END
 check cmp photos.mldf before.mldf
-# The same pictures again: their keys are there. A picture that is none: the first in order is named, or left out.
+# The same images again: their keys are there. An image that is none: the first in order is named, or left out.
 expect_error 1 'cat/9.bmp' mldf append photos.mldf more
 check cmp photos.mldf before.mldf
 mkdir -p bad/dog && cp "$images/rgb.jpg" bad/dog/a.jpg && : >bad/dog/b.jpg && echo no >bad/dog/c.jpg && cp "$images/rgb.jpg" bad/dog/d.jpg
@@ -52,13 +52,13 @@ check test "$(mldf cat --json flat.mldf | grep -c '"key":"\(more\|strange\)/')" 
 printf '{"title":"no classes"}' >card.json
 mldf convert photos.mldf -o nocard.mldf -q --card card.json
 expect_error 1 'the file'"'"'s card has no list "classes"' mldf append nocard.mldf more
-# Pictures are stored as the file's field says.
+# Images are stored as the file's field says.
 mldf pack photos -o small.mldf -q --max-resolution 8 --encode jpeg
 mldf append small.mldf more -q
 mldf cat --json small.mldf | python3 -c 'import json, sys
 for line in sys.stdin:
     f = json.loads(line)["fields"]["image"]
-    assert f["mode"] == "jpeg" and max(f["width"], f["height"]) <= 8, f' || complain "appended pictures are not resized"
+    assert f["mode"] == "jpeg" and max(f["width"], f["height"]) <= 8, f' || complain "appended images are not resized"
 expect_error 2 'a key column is for tables' mldf append photos.mldf more --key-column k
 
 # ---- Archives ---------------------------------------------------------------------------------------------------------------

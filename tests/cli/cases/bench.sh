@@ -50,7 +50,7 @@ check grep -q 'image: decode' out.txt
 
 cp "$source_dir/tests/data/images/truncated.jpg" photos/30.jpg
 rm p.mldf
-mldf pack photos -o p.mldf -q 2>/dev/null || complain 'pack of a truncated picture fails'
+mldf pack photos -o p.mldf -q 2>/dev/null || complain 'pack of a truncated image fails'
 expect_error 1 'sample 20, field image: ' mldf bench p.mldf -p "$crops" -q
 check test "$(mldf bench p.mldf -p "$crops" --on-error=skip --json | python3 -c 'import json,sys; j=json.load(sys.stdin); print(j["samples"], j["bad_samples"])')" = '39 1'
 whole='image: resize([8, 8])' # a crop need not touch the damage
@@ -69,7 +69,7 @@ check test "$(mldf bench p.mldf -p "$crops" --on-error=substitute --json | pytho
 
 expect_error 2 'no operation crop_it' mldf bench p.mldf -p 'image: crop_it'
 expect_error 2 'column 17' mldf bench p.mldf -p 'image: resize(10'
-expect_error 2 'no field or output picture' mldf bench p.mldf -p 'picture: decode'
+expect_error 2 'no field or output photo' mldf bench p.mldf -p 'photo: decode'
 expect_error 2 'sequential, random and quasi-random' mldf bench p.mldf --order backwards
 expect_error 2 'none of portable' mldf bench p.mldf --isa mmx
 printf '%s\n' '{"a":1,"s":"hello"}' '{"a":null,"s":"x"}' >rows.jsonl

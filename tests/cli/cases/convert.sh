@@ -63,7 +63,7 @@ check cmp one.tbl again.tbl
 expect_error 2 'only TBL version 1' mldf convert samples.tar -o x.tbl --dataset-version 3
 expect_error 2 'LZ4' mldf convert samples.tar -o x.tar --lz4
 printf '{"a":1}\n' | mldf pack - --format jsonl -o plain.mldf -q
-expect_error 1 'no field holds pictures or bytes' mldf convert plain.mldf -o x.tbl
+expect_error 1 'no field holds images or bytes' mldf convert plain.mldf -o x.tbl
 mldf convert "$golden/tbl/v2_raw_nocomp.tbl" -o raw1.tbl --to tbl1 -q
 mldf cat --json --samples 0 raw1.tbl | json 'd["fields"]["format"] == 2 and d["fields"]["image"]["mode"] == "png"'
 
@@ -195,8 +195,8 @@ mldf repack samples.tbl -o repacked.mldf -q
 expect 0 mldf diff samples.tbl repacked.mldf <<'END'
 END
 
-# ---- Samples without a picture --------------------------------------------------------------------------------------------------
-expect_error 1 'sample 0: there is no picture' mldf convert notes.tar -o x.tbl
+# ---- Samples without an image --------------------------------------------------------------------------------------------------
+expect_error 1 'sample 0: there is no image' mldf convert notes.tar -o x.tbl
 mldf convert notes.tar -o notes.tbl --drop-fields --json -q | json 'd["written"] == 1 and
     d["skipped"] == [{"source": "notes.tar: README", "message": "nothing in it has a place in this format"}]'
 tar_to_tbl notes.tar notes2.tbl --json -q | json 'd["written"] == 1 and len(d["skipped"]) == 1'
@@ -211,7 +211,7 @@ if command -v cjpeg >/dev/null; then
     mldf pack folder -o folder.mldf -q
     expect 0 mldf convert folder.mldf -o folder.tar <<'END'
 --- stderr
-mldf convert: warning: keys lose the ending of a picture's file, such as a/1.jpg: a key in a tar has no dot
+mldf convert: warning: keys lose the ending of an image's file, such as a/1.jpg: a key in a tar has no dot
 mldf convert: folder.tar: 2 samples written, 10.0 KiB in all
 END
     check test "$(tar tf folder.tar | tr '\n' ' ')" = 'a/1.image.jpg a/1.label.cls a/2.image.jpg a/2.label.cls '

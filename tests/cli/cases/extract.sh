@@ -56,7 +56,7 @@ check test "$(find long -name 'ü*~*.txt' | wc -l)" = 2
 check test -z "$(ls -A . empty ex | grep -F .tmp)"
 
 
-# A packed folder of pictures comes out as it was; pixels become files that can be opened.
+# A packed folder of images comes out as it was; pixels become files that can be opened.
 if command -v cjpeg >/dev/null; then
     mkdir -p photos/a photos/b
     for i in 1 2; do
@@ -73,5 +73,5 @@ if command -v cjpeg >/dev/null; then
     expect_error 0 '' mldf extract raw.mldf -o raw.out -q
     check test "$(head -c 4 raw.out/a/1.jpg.png | tail -c 3)" = PNG
 else
-    skip 'extract of pictures: no cjpeg'
+    skip 'extract of images: no cjpeg'
 fi

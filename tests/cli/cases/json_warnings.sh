@@ -32,9 +32,9 @@ warned add-field junk2.mldf n=n.csv
 cp junk.mldf junk3.mldf
 printf 'k,a,t\nw,4,four\n' >more.csv
 warned append junk3.mldf more.csv --key-column k
-mkdir pictures
-cp "$source_dir/tests/data/images/rgb.jpg" pictures/a.png
-warned pack pictures -o pictures.mldf
+mkdir images
+cp "$source_dir/tests/data/images/rgb.jpg" images/a.png
+warned pack images -o images.mldf
 
 # -q says nothing, and the document still has them; without a warning the list is there and empty.
 mldf convert good.mldf -o d.beton --drop-fields --json -q >got.json 2>messages

@@ -25,7 +25,7 @@ check cmp rows1.mldf rows.mldf
 expect_error 2 'link.mldf is the same file as rows.mldf, which is read and not replaced' mldf merge rows1.mldf rows.mldf -o link.mldf -f
 expect_error 2 'link.mldf is the same file as rows.mldf, which is read and not replaced' mldf select rows.mldf --samples 0 -o link.mldf -f
 expect_error 2 'link.mldf is the same file as rows.mldf, which is read and not replaced' mldf repair rows.mldf -o link.mldf -f
-# A picture of a folder, and a file that a table names, are read too; what the folder holds beside its pictures is not.
+# An image of a folder, and a file that a table names, are read too; what the folder holds beside its images is not.
 images=$source_dir/tests/data/images
 mkdir -p set/img && cp "$images"/{rgb.jpg,rgb.png} set/img/
 ln -s img/rgb.png set/other.png

@@ -8,7 +8,7 @@ plain() { # file: no control characters but line ends
 }
 mkdir -p "folder/class$esc"
 printf 'x' >"folder/class$esc/a$esc.jpg"
-expect_error 0 'skipped folder/class?[31m/a?[31m.jpg: not a picture' mldf pack folder -o f.mldf --on-error=skip
+expect_error 0 'skipped folder/class?[31m/a?[31m.jpg: not an image' mldf pack folder -o f.mldf --on-error=skip
 tar cf odd.tar "folder/class$esc/a$esc.jpg"
 expect_error 0 'skipped odd.tar: folder/class?[31m/a?[31m: .jpg' mldf pack odd.tar -o t.mldf --on-error=skip
 mldf pack odd.tar -o t.mldf -f --on-error=skip --json -q | json 'd["skipped"][0]["source"] == "odd.tar: folder/class\x1b[31m/a\x1b[31m"'

@@ -33,7 +33,7 @@ printf 'image,label\nimg/rgb.jpg,1\nimg/none.jpg,2\n../outside.png,3\n/etc/hostn
 expect_error 1 "set/bad.csv:3:1: column 'image' (image): set/img/none.jpg: cannot be opened" mldf pack set/bad.csv --files image -o c.mldf
 mldf pack set/bad.csv --files image -o c.mldf --on-error=skip --json 2>/dev/null >c.json
 json 'd["written"] == 3 and [s["source"] for s in d["skipped"]] == ["set/bad.csv:%d" % n for n in (3, 4, 5, 6)]' <c.json
-json '"leads out of the folder" in d["skipped"][1]["message"] and "not a picture" in d["skipped"][3]["message"]' <c.json
+json '"leads out of the folder" in d["skipped"][1]["message"] and "not an image" in d["skipped"][3]["message"]' <c.json
 json 'd["warnings"] == [{"source": "set/bad.csv:8", "message": "the name ends in .png, and the bytes are jpeg"}]' <c.json
 mldf cat --json --samples 1 c.mldf | json 'd["fields"] == {"image": None, "label": 6}'
 # Outside of the folder: only when asked for; --root moves the folder.
@@ -48,7 +48,7 @@ printf 'image\nset/img/rgb.jpg\n' >stdin.csv
 INPUT=stdin.csv expect 0 mldf pack - --format csv --files image -o f.mldf -q <<'END'
 END
 # A column that is not there, or that no file can fill.
-expect_error 2 "there is no field \"picture\"" mldf pack set/list.csv --files picture -o g.mldf
+expect_error 2 "there is no field \"photo\"" mldf pack set/list.csv --files photo -o g.mldf
 expect_error 2 'a field of type int is not read from one' mldf pack set/list.csv --files label --schema '{"fields":[{"name":"image","type":"text"},{"name":"label","type":"int"}]}' -o g.mldf
 # Image options reach the field; appending takes paths too.
 mldf pack set/list.csv --files image -o h.mldf -q --encode raw

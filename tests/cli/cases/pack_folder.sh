@@ -1,7 +1,7 @@
-# Folders of pictures: odd ones, class folders, layouts, the error policy, options of the image field.
+# Folders of images: odd ones, class folders, layouts, the error policy, options of the image field.
 images=$source_dir/tests/data/images
 
-# Odd pictures: what is packed, what is skipped and why, what is only odd.
+# Odd images: what is packed, what is skipped and why, what is only odd.
 mkdir odd && cp "$images"/* odd/
 printf 'notes\n' >odd/notes.txt
 printf 'x' >odd/.hidden.jpg
@@ -24,7 +24,7 @@ for name in cmyk.jpg sixteen.png wrong_name.png lossless.webp; do
     mldf cat --raw image --keys $name odd.mldf >raw.bin
     check cmp -s raw.bin odd/$name
 done
-expect_error 0 'left out odd/notes.txt: not a picture by its name' mldf pack odd -o v.mldf -v --on-error=skip
+expect_error 0 'left out odd/notes.txt: not an image by its name' mldf pack odd -o v.mldf -v --on-error=skip
 check grep -qF 'left out odd/.hidden.jpg: hidden' "$work/got.err"
 check grep -qF 'left out odd/pipe.jpg: neither a file nor a folder' "$work/got.err"
 # --check decodes: the one that is cut is found.
@@ -109,7 +109,7 @@ mldf pack loop -o loop.mldf --on-error=skip --json -q | json 'd["written"] == 1 
     "message": "a link leads back to a folder that it lies in"}]'
 mkdir nothing && expect 1 mldf pack nothing -o n.mldf <<'END'
 --- stderr
-mldf pack: nothing: there are no pictures in this folder
+mldf pack: nothing: there are no images in this folder
 END
 
 # Options that make no sense here are refused.
@@ -126,7 +126,7 @@ expect_error 2 'is not a number from 0 to 1' mldf pack photos -o s.mldf --compre
 expect_error 2 'is a folder, and another format was asked for' mldf pack photos -o s.mldf --format csv
 check test ! -e s.mldf
 
-# How pictures are stored.
+# How images are stored.
 size_of() { python3 -c 'import struct, sys
 b, at = sys.stdin.buffer.read(), 2
 while b[at + 1] not in (0xc0, 0xc2): at += 2 + struct.unpack(">H", b[at + 2:at + 4])[0]
@@ -163,7 +163,7 @@ for how in proportion yuv420; do
 done
 mldf verify --deep --json odd.mldf | json '[p["field"] for p in d["problems"]] == ["image"] and d["good_samples"] == d["num_samples"] - 1'
 check mldf verify --deep photos.mldf >verified
-# verify --deep decodes every picture: one that is cut behind its header is found by name.
+# verify --deep decodes every image: one that is cut behind its header is found by name.
 mkdir deep
 cp "$source_dir/tests/data/images/truncated.jpg" "$source_dir/tests/data/images/rgb.png" deep
 mldf pack deep -o deep.mldf -q 2>/dev/null

@@ -54,7 +54,7 @@ stranger a.tar.bz2 'compressed with bzip2'
 stranger a.tar.xz 'compressed with xz'
 stranger utf16.csv 'text in UTF-16'
 stranger t.parquet 'a Parquet file'
-stranger "$source_dir/tests/data/images/rgb.jpg" 'a JPEG picture'
+stranger "$source_dir/tests/data/images/rgb.jpg" 'a JPEG image'
 expect_error 3 't.csv.gz: is compressed with gzip' mldf pack t.csv.gz -o x.mldf
 check test ! -e x.mldf
 

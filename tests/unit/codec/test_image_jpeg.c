@@ -1,4 +1,4 @@
-/* JPEG regions: every region of small pictures equals the whole picture cropped, at every scale and subsampling. Pixels against
+/* JPEG regions: every region of small images equals the whole image cropped, at every scale and subsampling. Pixels against
  * djpeg and Pillow are in tests/python/test_images.py. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,7 +30,7 @@ static void every_shape_round_trips(void) {
     mldf_buffer_free(&file);
 }
 
-/* (X, Y) of the output to (x, y) of the stored picture; image_sink.c has the same table. */
+/* (X, Y) of the output to (x, y) of the stored image; image_sink.c has the same table. */
 static void source_of(unsigned orientation, uint32_t X, uint32_t Y, uint32_t *x, uint32_t *y) {
     bool swapped = orientation >= 5;
     *x = swapped ? Y : X;

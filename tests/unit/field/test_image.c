@@ -114,7 +114,7 @@ static void raw_and_png_values_decode_alike(void) {
 static void view_is_right(mldf_image_decoder *decoder, const mldf_value *value, const mldf_image_options *o) {
     static uint8_t want[64 * 64 * 8];
     mldf_image_shape shape;
-    struct picture view;
+    struct raster view;
     mldf_error err;
     REQUIRE_OK(mldf_image_value_shape(value, o, &shape, &err), &err);
     REQUIRE_OK(mldf_image_value_decode(NULL, value, o, want, shape.bytes, &err), &err);
@@ -171,7 +171,7 @@ static void a_raw_view_is_no_copy(void) {
     uint8_t record[IMAGE_RECORD];
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
     mldf_image_decoder *decoder = NULL;
-    struct picture view;
+    struct raster view;
     mldf_value value;
     mldf_error err;
     REQUIRE_OK(mldf_image_decoder_new(&decoder, &err), &err);

@@ -45,7 +45,7 @@ static struct resize_spec read_spec(void) {
     return s;
 }
 
-static int run(const struct kernels *k, const struct picture *in, const struct finish *finish) {
+static int run(const struct kernels *k, const struct raster *in, const struct finish *finish) {
     struct resize_work *work = NULL;
     struct resize_spec spec = {0};
     mldf_error err;
@@ -74,7 +74,7 @@ static int run(const struct kernels *k, const struct picture *in, const struct f
 }
 
 int main(int argc, char **argv) {
-    struct picture in = {0};
+    struct raster in = {0};
     struct finish finish = {0};
     (void)argc;
     next = argv + 1;

@@ -9,7 +9,7 @@ static size_t mirror(ptrdiff_t i, size_t n) {
     return n > 1 ? (size_t)i : 0;
 }
 
-/* One pass over a picture of whole numbers or of floats, `shift` bits being rounded off. */
+/* One pass over an image of whole numbers or of floats, `shift` bits being rounded off. */
 struct pass {
     const struct blur_weights *weights;
     size_t width, height, channels;
@@ -83,7 +83,7 @@ static void run_blur(const struct kernels *k, void *user) {
 
 static void check_blur(const struct blur *shape, const struct blur_weights *across, const struct blur_weights *down) {
     struct blur b = *shape;
-    struct pictures p;
+    struct images p;
     char what[160];
     size_t count = b.width * b.height * b.channels;
     b.across = across;
@@ -91,15 +91,15 @@ static void check_blur(const struct blur *shape, const struct blur_weights *acro
     struct blur_run run = {&b, NULL, mldfi_blur_scratch(&b)};
     void *in = malloc(count * b.element);
     run.scratch = malloc(run.scratch_bytes);
-    REQUIRE(pictures_begin(&p, count * b.element) && in && run.scratch);
-    pictures_fill(in, count, b.element);
+    REQUIRE(images_begin(&p, count * b.element) && in && run.scratch);
+    images_fill(in, count, b.element);
     b.in = in;
     b.out = p.got;
     expected(&b, p.want);
     snprintf(what, sizeof what, "%zu x %zu x %zu of %zu bytes, radius %u and %u", b.width, b.height, b.channels,
              b.element, across->radius, down->radius);
-    pictures_compare(&p, run_blur, &run, what);
-    pictures_end(&p);
+    images_compare(&p, run_blur, &run, what);
+    images_end(&p);
     free(in);
     free(run.scratch);
 }
@@ -108,13 +108,13 @@ static void every_instruction_set_blurs_by_the_definition(void) {
     static const double sigmas[] = {0.05, 0.1, 0.3, 0.5, 1, 2, 5, 1000};
     for (int round = 0; round < 600; round++) {
         struct blur_weights across, down;
-        struct blur b = {.width = 1 + pictures_below(round % 5 ? 50 : 300),
-                         .height = 1 + pictures_below(round % 3 ? 8 : 40),
-                         .channels = 1 + pictures_below(4),
-                         .element = (size_t)1 << pictures_below(3)};
-        double sigma = sigmas[pictures_below(8)];
-        mldfi_blur_weights(pictures_below(round % 7 ? 12 : BLUR_MAX_RADIUS + 1), sigma, &across);
-        mldfi_blur_weights(pictures_below(round % 11 ? 12 : BLUR_MAX_RADIUS + 1), sigma, &down);
+        struct blur b = {.width = 1 + images_below(round % 5 ? 50 : 300),
+                         .height = 1 + images_below(round % 3 ? 8 : 40),
+                         .channels = 1 + images_below(4),
+                         .element = (size_t)1 << images_below(3)};
+        double sigma = sigmas[images_below(8)];
+        mldfi_blur_weights(images_below(round % 7 ? 12 : BLUR_MAX_RADIUS + 1), sigma, &across);
+        mldfi_blur_weights(images_below(round % 11 ? 12 : BLUR_MAX_RADIUS + 1), sigma, &down);
         check_blur(&b, &across, &down);
     }
 }
@@ -139,7 +139,7 @@ static void sizes_beyond_memory_are_refused(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    pictures_seed = check_seed();
+    images_seed = check_seed();
     RUN(every_instruction_set_blurs_by_the_definition);
     RUN(rows_of_every_length);
     RUN(sizes_beyond_memory_are_refused);

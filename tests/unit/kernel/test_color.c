@@ -10,7 +10,7 @@
 enum { PIXELS_MOST = 1000, CHANNELS_MOST = 4 };
 static uint64_t seed;
 
-struct picture_case {
+struct image_case {
     mldf_dtype dtype;
     size_t count, channels;
     bool planar;
@@ -20,13 +20,13 @@ static size_t element(mldf_dtype dtype) {
     return dtype == MLDF_U8 ? 1 : dtype == MLDF_U16 ? 2 : 4;
 }
 
-static struct pixels pixels_of(const struct picture_case *c, void *data) {
+static struct pixels pixels_of(const struct image_case *c, void *data) {
     return (struct pixels){
         data, c->dtype, c->count, c->channels, c->planar ? 1 : c->channels, c->planar ? c->count : 1};
 }
 
 /* Colours of all kinds: gray, pure, and for floats some beyond 0..1 and some that are no numbers. */
-static void fill(const struct picture_case *c, void *data) {
+static void fill(const struct image_case *c, void *data) {
     uint64_t state = seed + c->count * 31 + c->channels;
     for (size_t i = 0; i < c->count * c->channels; i++) {
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -62,7 +62,7 @@ static void same_floats(const float *want, const float *got, size_t count, const
         }
 }
 
-static void check_case(const struct picture_case *c, double value) {
+static void check_case(const struct image_case *c, double value) {
     static _Alignas(64) uint8_t want[PIXELS_MOST * CHANNELS_MOST * 4], got[sizeof want];
     float mean, wanted;
     size_t bytes = c->count * c->channels * element(c->dtype);
@@ -84,7 +84,7 @@ static void check_case(const struct picture_case *c, double value) {
             check_fail(__FILE__, __LINE__, "%s: %zu pixels of %zu channels, type %d, planar %d, by %g differ", k->name,
                        c->count, c->channels, (int)c->dtype, c->planar, value);
         if (bytes < sizeof got)
-            CHECK_EQ_INT(0xA5, got[bytes]); /* nothing behind the picture is touched */
+            CHECK_EQ_INT(0xA5, got[bytes]); /* nothing behind the image is touched */
     }
 }
 
@@ -97,11 +97,11 @@ static void every_instruction_set_gives_the_same_colours(void) {
             for (size_t channels = 1; channels <= CHANNELS_MOST; channels++)
                 for (int planar = 0; planar < 2; planar++)
                     for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
-                        check_case(&(struct picture_case){dtypes[d], counts[n], channels, planar}, values[v]);
+                        check_case(&(struct image_case){dtypes[d], counts[n], channels, planar}, values[v]);
 }
 
-/* From a picture of three channels into one of one, and alpha stays what it was. */
-static void gray_goes_into_pictures_of_other_channels(void) {
+/* From an image of three channels into one of one, and alpha stays what it was. */
+static void gray_goes_into_images_of_other_channels(void) {
     uint8_t rgba[40 * 4], gray[40 * 2];
     for (int isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
         const struct kernels *k = mldfi_kernels((enum isa)isa);
@@ -168,7 +168,7 @@ static void sharpen_plainly(const struct pixels *from, size_t width, double fact
     }
 }
 
-static void check_sharpen(const struct picture_case *c, size_t width, double factor) {
+static void check_sharpen(const struct image_case *c, size_t width, double factor) {
     static _Alignas(64) uint8_t in[PIXELS_MOST * CHANNELS_MOST * 4], want[sizeof in], got[sizeof in], rows[sizeof in];
     size_t bytes = c->count * c->channels * element(c->dtype);
     struct pixels from = pixels_of(c, in), p = pixels_of(c, want), q = pixels_of(c, got);
@@ -202,13 +202,13 @@ static void every_instruction_set_sharpens_by_the_definition(void) {
                 for (size_t channels = 1; channels <= CHANNELS_MOST; channels++)
                     for (int planar = 0; planar < 2; planar++)
                         for (int part = 0; part <= 4; part++)
-                            check_sharpen(&(struct picture_case){dtypes[d], widths[w] * height, channels, planar != 0},
+                            check_sharpen(&(struct image_case){dtypes[d], widths[w] * height, channels, planar != 0},
                                           widths[w], part * 0.47);
 }
 
 /* ---- Values for themselves, in 8 bits -------------------------------------------------------------------------------------------------- */
 
-/* What has a short cut for pictures without alpha gives the same colours as with one beside them. */
+/* What has a short cut for images without alpha gives the same colours as with one beside them. */
 static void short_cuts_change_nothing(void) {
     enum { COUNT = 331 };
     static uint8_t rgb[COUNT * 3], rgba[COUNT * 4];
@@ -243,7 +243,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     seed = check_seed();
     RUN(every_instruction_set_gives_the_same_colours);
-    RUN(gray_goes_into_pictures_of_other_channels);
+    RUN(gray_goes_into_images_of_other_channels);
     RUN(a_whole_number_over_white_is_two_products);
     RUN(a_thirteenth_of_bytes_is_a_product);
     RUN(every_instruction_set_sharpens_by_the_definition);

@@ -6,9 +6,9 @@
 /* 2 x 3 pixels of three channels: 0 1 2 | 10 11 12 | ... */
 static const uint8_t small[] = {0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32, 40, 41, 42, 50, 51, 52};
 
-static struct picture picture_of(uint8_t copy[sizeof small]) {
+static struct raster image_of(uint8_t copy[sizeof small]) {
     memcpy(copy, small, sizeof small);
-    struct picture p = {copy, 2, 3, 3, 8, 6};
+    struct raster p = {copy, 2, 3, 3, 8, 6};
     return p;
 }
 
@@ -20,7 +20,7 @@ static void for_each_kernel(void (*test)(const struct kernels *)) {
 
 static void check_layouts(const struct kernels *k) {
     uint8_t copy[sizeof small], out[sizeof small];
-    struct picture p = picture_of(copy);
+    struct raster p = image_of(copy);
     struct finish f = {.dtype = MLDF_U8};
     mldfi_finish(k, &p, false, false, &f, out);
     CHECK_MEM_EQ(small, out, sizeof small);
@@ -42,7 +42,7 @@ static void layouts_and_mirrors(void) {
 static void check_map(const struct kernels *k) {
     uint8_t copy[sizeof small], table[3][256];
     float out[18];
-    struct picture p = picture_of(copy);
+    struct raster p = image_of(copy);
     struct finish f = {.dtype = MLDF_F32,
                        .planar = true,
                        .affine = true,
@@ -94,7 +94,7 @@ static void narrow_floats(void) {
 static void check_strange(const struct kernels *k) {
     uint8_t in[64];
     float out[64], want[64];
-    struct picture p = {in, 64, 1, 1, 8, 64};
+    struct raster p = {in, 64, 1, 1, 8, 64};
     float infinity = 1e38f;
     infinity *= 10;
     struct finish f = {.dtype = MLDF_F32, .affine = true, .scale = {1.0f}, .shift = {infinity}};
@@ -114,11 +114,11 @@ static void numbers_that_are_not_finite_stay_so(void) {
     for_each_kernel(check_strange);
 }
 
-static void wide_pictures_at_odd_addresses(void) {
+static void wide_images_at_odd_addresses(void) {
     uint8_t memory[1 + 12];
     uint16_t out[6], values[6] = {1, 300, 65535, 4, 5, 60000};
     memcpy(memory + 1, values, sizeof values);
-    struct picture p = {memory + 1, 3, 1, 2, 16, 12};
+    struct raster p = {memory + 1, 3, 1, 2, 16, 12};
     struct finish f = {.dtype = MLDF_U16, .planar = true};
     mldfi_finish(mldfi_kernels_best(), &p, false, false, &f, out);
     CHECK_MEM_EQ(((uint16_t[]){1, 65535, 5, 300, 4, 60000}), out, 12);
@@ -130,6 +130,6 @@ int main(int argc, char **argv) {
     RUN(the_table_comes_first_and_the_map_rounds_twice);
     RUN(narrow_floats);
     RUN(numbers_that_are_not_finite_stay_so);
-    RUN(wide_pictures_at_odd_addresses);
+    RUN(wide_images_at_odd_addresses);
     return check_end();
 }

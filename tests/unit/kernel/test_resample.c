@@ -1,10 +1,10 @@
-/* Resizing: constant pictures stay constant, weights sum to one, absurd sizes are refused. Pillow's pixels are the oracle in
+/* Resizing: constant images stay constant, weights sum to one, absurd sizes are refused. Pillow's pixels are the oracle in
  * tests/python/test_images.py. */
 #include "check.h"
 #include "kernel/resample.h"
 #include "kernel/yuv.h"
 
-static void a_flat_picture_stays_flat(void) {
+static void a_flat_image_stays_flat(void) {
     static uint16_t in[40 * 30 * 4], out[100 * 90 * 4];
     static const uint32_t sizes[][2] = {{1, 1}, {7, 90}, {100, 3}, {39, 29}, {40, 10}, {13, 30}, {80, 60}};
     mldf_buffer scratch = MLDF_BUFFER_INIT;
@@ -83,7 +83,7 @@ static void yuv_of_gray_is_gray(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(a_flat_picture_stays_flat);
+    RUN(a_flat_image_stays_flat);
     RUN(weights_sum_to_one);
     RUN(wrong_arguments_are_refused);
     RUN(yuv_of_gray_is_gray);

@@ -7,7 +7,7 @@
 static uint64_t seed;
 
 struct source {
-    struct picture picture;
+    struct raster image;
     uint8_t *memory;
 };
 
@@ -18,7 +18,7 @@ static struct source make(uint32_t width, uint32_t height, uint32_t channels, ui
     if (!s.memory)
         exit(3);
     check_rand_bytes(&seed, s.memory, bytes);
-    s.picture.data = s.memory;
+    s.image.data = s.memory;
     return s;
 }
 
@@ -28,7 +28,7 @@ static uint32_t below(uint32_t n) {
     return (uint32_t)check_rand_below(&seed, n);
 }
 
-static void whole_pictures_equal_the_public_function(void) {
+static void whole_images_equal_the_public_function(void) {
     struct resize_work *work = NULL;
     mldf_error err;
     REQUIRE_OK(mldfi_resize_work_new(&work, &err), &err);
@@ -36,20 +36,20 @@ static void whole_pictures_equal_the_public_function(void) {
         uint32_t channels = 1 + below(4), bits = below(2) ? 16 : 8, width = 1 + below(50), height = 1 + below(50);
         enum resize_filter filter = (enum resize_filter)below(5);
         struct source s = make(1 + below(60), 1 + below(60), channels, bits, 0);
-        mldf_image_pixels pixels = {s.memory, s.picture.width, s.picture.height, channels, bits};
+        mldf_image_pixels pixels = {s.memory, s.image.width, s.image.height, channels, bits};
         size_t bytes = (size_t)width * height * channels * (bits / 8);
         uint8_t *want = malloc(bytes), *got = malloc(bytes);
         REQUIRE(want && got);
-        struct resize_spec spec = mldfi_resize_whole(&s.picture, width, height, filter);
+        struct resize_spec spec = mldfi_resize_whole(&s.image, width, height, filter);
         REQUIRE_OK(mldf_image_resize(&pixels, width, height, (mldf_image_filter)filter, NULL, want, bytes, &err), &err);
         REQUIRE_OK(
-            mldfi_resize(mldfi_kernels_best(), &s.picture, &spec, bits == 8 ? &as_is_8 : &as_is_16, work, got, &err),
+            mldfi_resize(mldfi_kernels_best(), &s.image, &spec, bits == 8 ? &as_is_8 : &as_is_16, work, got, &err),
             &err);
         if (filter == RESIZE_BILINEAR && bits == 8) {
             for (size_t i = 0; i < bytes; i++)
                 if (abs(want[i] - got[i]) > 1) {
-                    check_fail(__FILE__, __LINE__, "%u x %u to %u x %u: byte %zu: %u and %u", s.picture.width,
-                               s.picture.height, width, height, i, want[i], got[i]);
+                    check_fail(__FILE__, __LINE__, "%u x %u to %u x %u: byte %zu: %u and %u", s.image.width,
+                               s.image.height, width, height, i, want[i], got[i]);
                     break;
                 }
         } else {
@@ -63,7 +63,7 @@ static void whole_pictures_equal_the_public_function(void) {
 }
 
 /* A spec that makes sense, of any kind. */
-static struct resize_spec random_spec(const struct picture *in) {
+static struct resize_spec random_spec(const struct raster *in) {
     struct resize_spec s;
     s.box_width = 1 + below(in->width * 8);
     s.box_height = 1 + below(in->height * 8);
@@ -89,7 +89,7 @@ static void parts_and_mirrors_are_those_of_the_whole(void) {
     for (int round = 0; round < 600; round++) {
         uint32_t channels = 1 + below(4), bits = below(3) ? 8 : 16;
         struct source s = make(1 + below(60), 1 + below(60), channels, bits, below(2) * 5);
-        struct resize_spec part = random_spec(&s.picture), all = part;
+        struct resize_spec part = random_spec(&s.image), all = part;
         size_t pixel = channels * (bits / 8), bytes = (size_t)part.width * part.height * pixel;
         uint8_t *whole = malloc(bytes), *got = malloc(bytes);
         const struct finish *finish = bits == 8 ? &as_is_8 : &as_is_16;
@@ -98,8 +98,8 @@ static void parts_and_mirrors_are_those_of_the_whole(void) {
         all.out_width = all.width;
         all.out_height = all.height;
         all.mirror_x = all.mirror_y = false;
-        REQUIRE_OK(mldfi_resize(mldfi_kernels_best(), &s.picture, &all, finish, work, whole, &err), &err);
-        REQUIRE_OK(mldfi_resize(mldfi_kernels_best(), &s.picture, &part, finish, work, got, &err), &err);
+        REQUIRE_OK(mldfi_resize(mldfi_kernels_best(), &s.image, &all, finish, work, whole, &err), &err);
+        REQUIRE_OK(mldfi_resize(mldfi_kernels_best(), &s.image, &part, finish, work, got, &err), &err);
         for (uint32_t y = 0; y < part.out_height; y++)
             for (uint32_t x = 0; x < part.out_width; x++) {
                 size_t sx = part.x + (part.mirror_x ? part.out_width - 1 - x : x);
@@ -125,8 +125,8 @@ static void a_constant_stays_constant_at_every_scale(void) {
                 uint8_t *got = malloc((size_t)sizes[k][1] * 5 * 3);
                 REQUIRE(got);
                 memset(s.memory, level, (size_t)sizes[k][0] * 7 * 3);
-                struct resize_spec spec = mldfi_resize_whole(&s.picture, sizes[k][1], 5, (enum resize_filter)filter);
-                REQUIRE_OK(mldfi_resize(mldfi_kernels_best(), &s.picture, &spec, &as_is_8, work, got, &err), &err);
+                struct resize_spec spec = mldfi_resize_whole(&s.image, sizes[k][1], 5, (enum resize_filter)filter);
+                REQUIRE_OK(mldfi_resize(mldfi_kernels_best(), &s.image, &spec, &as_is_8, work, got, &err), &err);
                 for (size_t i = 0; i < (size_t)sizes[k][1] * 5 * 3; i++)
                     REQUIRE_EQ_INT(level, got[i]);
                 free(got);
@@ -139,7 +139,7 @@ static void one_to_one_is_a_copy_and_nearest_takes_the_pixel_at_the_centre(void)
     struct resize_work *work = NULL;
     mldf_error err;
     uint8_t in[12], out[12];
-    struct picture p = {in, 4, 3, 1, 8, 4};
+    struct raster p = {in, 4, 3, 1, 8, 4};
     for (uint8_t i = 0; i < 12; i++)
         in[i] = (uint8_t)(i * 20);
     REQUIRE_OK(mldfi_resize_work_new(&work, &err), &err);
@@ -160,7 +160,7 @@ static void specs_that_make_no_sense_are_refused(void) {
     struct resize_work *work = NULL;
     mldf_error err;
     uint8_t in[12] = {0}, out[64];
-    struct picture p = {in, 4, 3, 1, 8, 4};
+    struct raster p = {in, 4, 3, 1, 8, 4};
     REQUIRE_OK(mldfi_resize_work_new(&work, &err), &err);
     const struct resize_spec good = mldfi_resize_whole(&p, 4, 3, RESIZE_BILINEAR);
     struct resize_spec bad[10];
@@ -187,7 +187,7 @@ static void specs_that_make_no_sense_are_refused(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     seed = check_seed();
-    RUN(whole_pictures_equal_the_public_function);
+    RUN(whole_images_equal_the_public_function);
     RUN(parts_and_mirrors_are_those_of_the_whole);
     RUN(a_constant_stays_constant_at_every_scale);
     RUN(one_to_one_is_a_copy_and_nearest_takes_the_pixel_at_the_centre);

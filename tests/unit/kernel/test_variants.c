@@ -36,9 +36,9 @@ static struct finish random_finish(uint32_t bits, const uint8_t (*table)[256]) {
     return f;
 }
 
-static struct picture random_picture(uint32_t width, uint32_t height, uint32_t channels, uint32_t bits) {
+static struct raster random_image(uint32_t width, uint32_t height, uint32_t channels, uint32_t bits) {
     size_t row = (size_t)width * channels * (bits / 8), stride = row + (below(2) ? 0 : below(9));
-    struct picture p = {get(stride * (height - 1) + row), width, height, channels, bits, stride};
+    struct raster p = {get(stride * (height - 1) + row), width, height, channels, bits, stride};
     check_rand_bytes(&seed, p.data, stride * (height - 1) + row);
     return p;
 }
@@ -53,7 +53,7 @@ static bool compare(const char *name, const void *want, const void *got, size_t 
 
 static bool finish_once(uint32_t width, uint32_t height, uint32_t channels, uint32_t bits,
                         const uint8_t (*table)[256]) {
-    struct picture in = random_picture(width, height, channels, bits);
+    struct raster in = random_image(width, height, channels, bits);
     struct finish f = random_finish(bits, table);
     bool mirror_x = below(2), mirror_y = below(2), good = true;
     size_t bytes = (size_t)width * height * channels * mldf_dtype_bytes(f.dtype);
@@ -89,7 +89,7 @@ static void finish_is_the_same_everywhere(void) {
             return;
 }
 
-static struct resize_spec random_spec(const struct picture *in, uint32_t most) {
+static struct resize_spec random_spec(const struct raster *in, uint32_t most) {
     struct resize_spec s;
     bool whole_pixels = below(2);
     s.box_width = whole_pixels ? 8 * (1 + below(in->width)) : 1 + below(in->width * 8);
@@ -112,7 +112,7 @@ static struct resize_spec random_spec(const struct picture *in, uint32_t most) {
 static bool resize_once(struct resize_work *work, uint32_t width, uint32_t height, uint32_t channels, uint32_t most,
                         const uint8_t (*table)[256]) {
     uint32_t bits = below(12) ? 8 : 16;
-    struct picture in = random_picture(width, height, channels, bits);
+    struct raster in = random_image(width, height, channels, bits);
     struct resize_spec spec = random_spec(&in, most);
     struct finish f = random_finish(bits, table);
     size_t bytes = (size_t)spec.out_width * spec.out_height * channels * mldf_dtype_bytes(f.dtype);
@@ -161,7 +161,7 @@ static void narrow_floats_round_as_the_portable_ones(void) {
     uint16_t want[256], got[256];
     for (int i = 0; i < 256; i++)
         in[i] = (uint8_t)i;
-    struct picture p = {in, 256, 1, 1, 8, 256};
+    struct raster p = {in, 256, 1, 1, 8, 256};
     for (int exponent = -40; exponent <= 20; exponent++)
         for (int round = 0; round < 16; round++) {
             float scale = (float)(1 + check_rand_below(&seed, 1u << 24));

@@ -7,7 +7,7 @@
 #include "kernel_images.h"
 
 static double between(double a, double b) {
-    return a + (b - a) * (double)pictures_below(1u << 20) / (double)(1u << 20);
+    return a + (b - a) * (double)images_below(1u << 20) / (double)(1u << 20);
 }
 
 /* ---- The definition -------------------------------------------------------------------------------------------------------------- */
@@ -79,10 +79,10 @@ static struct warp_map turned(double angle, double scale, double x, double y) {
 /* Shifts, shears, turns and tilts, some far out or without end. */
 static struct warp_map some_map(double width, double height) {
     struct warp_map map = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, false};
-    switch (pictures_below(8)) {
+    switch (images_below(8)) {
     case 0:
-        map.m[2] = (double)pictures_below(30) - 15;
-        map.m[5] = (double)pictures_below(30) - 15;
+        map.m[2] = (double)images_below(30) - 15;
+        map.m[5] = (double)images_below(30) - 15;
         break;
     case 1:
         map.m[1] = between(-1, 1);
@@ -104,8 +104,8 @@ static struct warp_map some_map(double width, double height) {
         map.m[7] = between(-0.02, 0.02);
         break;
     }
-    if (pictures_below(40) == 0)
-        map.m[pictures_below(6)] *= 1e300;
+    if (images_below(40) == 0)
+        map.m[images_below(6)] *= 1e300;
     return map;
 }
 
@@ -123,51 +123,50 @@ static void check_warp(const struct warp *w, bool bilinear) {
     struct warp_side out = *w->out;
     struct warp warp = *w;
     struct warp_run run = {&warp, bilinear};
-    struct pictures p;
+    struct images p;
     char what[160];
-    REQUIRE(pictures_begin(&p, out.width * out.height * w->channels * w->element));
+    REQUIRE(images_begin(&p, out.width * out.height * w->channels * w->element));
     warp.out = &out;
     out.data = p.want;
     expected(&warp, bilinear);
     out.data = p.got;
     snprintf(what, sizeof what, "%zu x %zu to %zu x %zu, %zu channels of %zu bytes, %s", w->in->width, w->in->height,
              out.width, out.height, w->channels, w->element, bilinear ? "bilinear" : "nearest");
-    pictures_compare(&p, run_warp, &run, what);
-    pictures_end(&p);
+    images_compare(&p, run_warp, &run, what);
+    images_end(&p);
 }
 
 static void every_instruction_set_warps_by_the_definition(void) {
     static const float fill_f32[4] = {0, 100, 7, 1};
     uint64_t fill_any[4];
     for (int round = 0; round < 2500; round++) {
-        bool bilinear = round % 2, planar = pictures_below(3) == 0;
-        size_t w = 1 + pictures_below(round % 3 ? 30 : 280), h = 1 + pictures_below(round % 5 ? 8 : 40),
-               channels = 1 + pictures_below(4);
-        size_t to_w = pictures_below(2) ? w : 1 + pictures_below(280),
-               to_h = pictures_below(2) ? h : 1 + pictures_below(20);
-        size_t element = (size_t)1 << pictures_below(bilinear ? 3 : 4);
+        bool bilinear = round % 2, planar = images_below(3) == 0;
+        size_t w = 1 + images_below(round % 3 ? 30 : 280), h = 1 + images_below(round % 5 ? 8 : 40),
+               channels = 1 + images_below(4);
+        size_t to_w = images_below(2) ? w : 1 + images_below(280), to_h = images_below(2) ? h : 1 + images_below(20);
+        size_t element = (size_t)1 << images_below(bilinear ? 3 : 4);
         void *data = malloc(w * h * channels * element);
         struct warp_side in = {data, w, h, planar ? 1 : channels, planar ? w * h : 1};
         struct warp_side out = {NULL, to_w, to_h, planar ? 1 : channels, planar ? to_w * to_h : 1};
         struct warp_map map = some_map((double)w, (double)h);
         REQUIRE(data);
-        pictures_fill(data, w * h * channels, element);
-        pictures_fill(fill_any, 4, 8);
+        images_fill(data, w * h * channels, element);
+        images_fill(fill_any, 4, 8);
         check_warp(&(struct warp){&in, &out, &map, channels, element, bilinear ? (const void *)fill_f32 : fill_any},
                    bilinear);
         free(data);
     }
 }
 
-/* The last pixels of a picture have neighbours that end with it. */
-static void corners_of_small_pictures(void) {
+/* The last pixels of an image have neighbours that end with it. */
+static void corners_of_small_images(void) {
     static const float none[4] = {0};
     for (size_t w = 1; w <= 9; w++)
         for (size_t h = 1; h <= 4; h++)
             for (size_t channels = 1; channels <= 4; channels++) {
                 uint8_t *data = malloc(w * h * channels);
                 REQUIRE(data);
-                pictures_fill(data, w * h * channels, 1);
+                images_fill(data, w * h * channels, 1);
                 for (int part = 0; part <= 9; part++) {
                     bool planar = part >= 5;
                     double by = part % 5 * 0.25;
@@ -183,8 +182,8 @@ static void corners_of_small_pictures(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    pictures_seed = check_seed();
+    images_seed = check_seed();
     RUN(every_instruction_set_warps_by_the_definition);
-    RUN(corners_of_small_pictures);
+    RUN(corners_of_small_images);
     return check_end();
 }

@@ -157,7 +157,7 @@ static void substitutes_are_good_and_always_the_same(void) {
     CHECK_EQ_U64(12, found);
 }
 
-/* A pair's picture is the same whether its partner is in the same batch or on another rank. */
+/* A pair's image is the same whether its partner is in the same batch or on another rank. */
 static void pairs_do_not_depend_on_ranks(void) {
     for (int policy = MLDF_BAD_SKIP; policy <= MLDF_BAD_SUBSTITUTE; policy++) {
         uint8_t(*want)[8 * 8 * 3 * 4] = calloc(SAMPLES, sizeof *want);

@@ -432,8 +432,8 @@ static void mistakes_are_told_by_new(void) {
     refuse(o, MLDF_E_ARGUMENT, "frobnicate");
     o = basic("image: resize(");
     refuse(o, MLDF_E_SYNTAX, "");
-    o = basic("picture: decode");
-    refuse(o, MLDF_E_NO_FIELD, "picture");
+    o = basic("photo: decode");
+    refuse(o, MLDF_E_NO_FIELD, "photo");
     o = basic(NULL), o.isa = "abacus";
     refuse(o, MLDF_E_UNSUPPORTED, "abacus");
     o = basic(NULL), o.struct_bytes = 0;

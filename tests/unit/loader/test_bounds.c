@@ -1,10 +1,10 @@
-/* What a loader finds out about pictures before the first is decoded: one odd picture at the far end of a file counts as much as the first, though
+/* What a loader finds out about images before the first is decoded: one odd image at the far end of a file counts as much as the first, though
  * most files are not read that far. */
 #include "loader_files.h"
 
 enum { ROWS = 2000 }; /* more than the first piece of rows */
 
-/* Sizes, channels and bits of the pictures, and of the last one. */
+/* Sizes, channels and bits of the images, and of the last one. */
 struct shape {
     uint32_t height, width, channels, bits;
     bool vary; /* sides from 1 up to these */
@@ -14,7 +14,7 @@ struct shapes {
     const struct shape *most, *last;
 };
 
-static void make_picture(const void *user, uint64_t i, mldf_value *values) {
+static void make_image(const void *user, uint64_t i, mldf_value *values) {
     static uint16_t pixels[64 * 64 * 4];
     const struct shapes *shapes = user;
     bool is_last = i + 1 == ROWS;
@@ -36,7 +36,7 @@ static mldf_reader *make(const struct shape *most, const struct shape *last) {
     static const struct files_field fields[] = {{"image", MLDF_IMAGE, NULL, 0}, {NULL, 0, NULL, 0}};
     struct shapes shapes = {most, last};
     const char *path = check_tmp("bounds.mldf");
-    files_make(path, fields, ROWS, make_picture, &shapes);
+    files_make(path, fields, ROWS, make_image, &shapes);
     return files_open(path, MLDF_BACKEND_MAP);
 }
 
@@ -58,7 +58,7 @@ static const char *output_of(const struct shape *most, const struct shape *last,
         CHECK_OK(mldf_loader_output(loader, 0, &output), NULL);
         snprintf(text, sizeof text, "%s %dx%dx%d", mldf_dtype_name(output.dtype), (int)output.dims[0],
                  (int)output.dims[1], (int)output.dims[2]);
-        CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err); /* the last picture too */
+        CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err); /* the last image too */
         CHECK_EQ_U64(ROWS, mldf_batch_sample_count(batch));
         mldf_batch_release(batch);
     }
@@ -71,7 +71,7 @@ static const struct shape rgb = {2, 3, 3, 8, false}, many = {9, 7, 3, 8, true}, 
                           gray = {2, 3, 1, 8, false}, grays = {9, 7, 1, 8, true}, deep = {2, 3, 3, 16, false},
                           deeps = {9, 7, 3, 16, true}, alpha = {2, 3, 4, 8, false};
 
-static void one_size_needs_no_resize_and_the_last_picture_counts(void) {
+static void one_size_needs_no_resize_and_the_last_image_counts(void) {
     CHECK_EQ_STR("|u1 2x3x3", output_of(&rgb, &rgb, "image: hflip"));
     CHECK_CONTAINS("its size differs from sample to sample (up to 40x50x3)", output_of(&rgb, &large, "image: hflip"));
     CHECK_CONTAINS("its size differs from sample to sample (up to 40x50x3)", output_of(&many, &large, "image: hflip"));
@@ -97,7 +97,7 @@ static void sixteen_bits_are_kept_when_all_have_them(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(one_size_needs_no_resize_and_the_last_picture_counts);
+    RUN(one_size_needs_no_resize_and_the_last_image_counts);
     RUN(channels_are_those_of_all_or_three);
     RUN(sixteen_bits_are_kept_when_all_have_them);
     return check_end();

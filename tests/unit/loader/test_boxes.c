@@ -1,4 +1,4 @@
-/* Boxes whose number differs from sample to sample move with their picture, and their lengths are known before the batch is made: padded and
+/* Boxes whose number differs from sample to sample move with their image, and their lengths are known before the batch is made: padded and
  * ragged, on any number of threads, and sorted by length. */
 #include <math.h>
 
@@ -29,7 +29,7 @@ static void make_sample(const void *user, uint64_t i, mldf_value *values) {
     (void)user;
     for (size_t k = 0; k < 12; k++)
         boxes[k] = (float)(k % 4 + 1);
-    files_picture(i, width_of(i), height_of(i), pixels);
+    files_image(i, width_of(i), height_of(i), pixels);
     values[0] = files_pixels(pixels, width_of(i), height_of(i));
     values[1] = (mldf_value){.kind = MLDF_KIND_ARRAY,
                              .dtype = MLDF_F32,
@@ -53,7 +53,7 @@ static void check_batch(const mldf_batch *batch, const void *user) {
     }
 }
 
-static void they_are_scaled_with_their_picture(void) {
+static void they_are_scaled_with_their_image(void) {
     mldf_loader_options o = files_options("image, boxes as boxes: resize([16, 24])\nboxes: pad(value=-1)", 7, 2);
     files_each(reader, &o, SAMPLES, 0, check_batch, NULL);
 }
@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     files_make(check_tmp("boxes.mldf"), fields, SAMPLES, make_sample, NULL);
     reader = files_open(check_tmp("boxes.mldf"), MLDF_BACKEND_MAP);
-    RUN(they_are_scaled_with_their_picture);
+    RUN(they_are_scaled_with_their_image);
     RUN(plans_threads_and_buckets_agree);
     mldf_reader_close(reader);
     return check_end();

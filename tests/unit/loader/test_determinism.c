@@ -87,9 +87,9 @@ static void convert(const char *from, const char *to, const char *format, const 
 static void every_format_gives_the_same_batches(void) {
     static const char *const formats[] = {"beton", "tbl1", "tbl2"}, *const fields[] = {"image"};
     const char *path = check_tmp("formats.mldf");
-    struct files_shape pictures = shape;
-    pictures.tokens = false;
-    files_write(path, &pictures);
+    struct files_shape images = shape;
+    images.tokens = false;
+    files_write(path, &images);
     mldf_loader_options o = basic(CROPS "\nlabel: drop");
     struct hashes want, got;
     o.order = MLDF_ORDER_QUASI_RANDOM;

@@ -25,7 +25,7 @@ static void make_sample(const void *user, uint64_t i, mldf_value *values) {
     (void)user;
     feat[0] = (float)i;
     feat[1] = (float)i / 2;
-    files_picture(i, width, height, pixels);
+    files_image(i, width, height, pixels);
     values[IMAGE] = files_pixels(pixels, width, height);
     values[AGE] = (mldf_value){.kind = MLDF_KIND_INT, .as.i = (int64_t)i};
     values[FEAT] = (mldf_value){

@@ -1,4 +1,4 @@
-/* Pictures of different sizes as one array: filled up at the right and below to the largest of the batch, to a multiple, to a fixed size; masks go
+/* Images of different sizes as one array: filled up at the right and below to the largest of the batch, to a multiple, to a fixed size; masks go
  * along, boxes stay right. The plain pixels of every sample are compared one by one, on both layouts, on any number of threads. */
 #include "loader_files.h"
 
@@ -18,7 +18,7 @@ static uint64_t up(uint64_t n, uint64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
 }
 
-/* The sides that the batch's pictures should have been filled up to. */
+/* The sides that the batch's images should have been filled up to. */
 static void largest(const mldf_batch *batch, uint64_t multiple, uint64_t sides[2]) {
     sides[0] = sides[1] = 0;
     for (size_t i = 0; i < mldf_batch_sample_count(batch); i++) {
@@ -30,13 +30,13 @@ static void largest(const mldf_batch *batch, uint64_t multiple, uint64_t sides[2
     sides[1] = up(sides[1], multiple);
 }
 
-/* One picture of a batch, whose value at (y, x, c) is at data[y * ys + x * xs + c * cs]. */
-static void check_picture(const uint8_t *data, const uint64_t sides[2], const size_t steps[3], uint64_t sample,
-                          uint8_t fill) {
+/* One image of a batch, whose value at (y, x, c) is at data[y * ys + x * xs + c * cs]. */
+static void check_image(const uint8_t *data, const uint64_t sides[2], const size_t steps[3], uint64_t sample,
+                        uint8_t fill) {
     static uint8_t pixels[64 * 64 * 3];
     uint32_t width = width_of(sample), height = height_of(sample);
     size_t wrong = 0;
-    files_picture(sample, width, height, pixels);
+    files_image(sample, width, height, pixels);
     for (size_t y = 0; y < sides[0]; y++)
         for (size_t x = 0; x < sides[1]; x++)
             for (size_t c = 0; c < 3; c++) {
@@ -72,10 +72,10 @@ static void check_batch(const mldf_batch *batch, const void *user) {
         uint64_t sample = files_index(batch, i), outside = 0;
         CHECK_EQ_U64(height_of(sample), ((uint64_t *)length.data)[2 * i]);
         CHECK_EQ_U64(width_of(sample), ((uint64_t *)length.data)[2 * i + 1]);
-        check_picture((uint8_t *)plain.data + i * area * 3, sides, (size_t[]){(size_t)sides[1] * 3, 3, 1}, sample,
-                      padding->fill);
-        check_picture((uint8_t *)planar.data + i * area * 3, sides, (size_t[]){(size_t)sides[1], 1, area}, sample,
-                      padding->fill);
+        check_image((uint8_t *)plain.data + i * area * 3, sides, (size_t[]){(size_t)sides[1] * 3, 3, 1}, sample,
+                    padding->fill);
+        check_image((uint8_t *)planar.data + i * area * 3, sides, (size_t[]){(size_t)sides[1], 1, area}, sample,
+                    padding->fill);
         for (size_t k = 0; k < area; k++) {
             bool want = k / sides[1] < height_of(sample) && k % sides[1] < width_of(sample);
             outside += ((bool *)mask.data)[i * area + k] != want;
@@ -154,7 +154,7 @@ static void a_side_that_is_known_needs_no_look_at_the_samples(void) {
     mldf_loader_free(loader);
 }
 
-/* Draws are made when a picture is measured, and again when it is run: they must be the same. */
+/* Draws are made when an image is measured, and again when it is run: they must be the same. */
 static void plans_threads_and_buckets_agree(void) {
     static const char *const texts[] = {
         "image: resize(24, max_size=40) | hflip | pad(multiple=8, mask=true)",
@@ -171,7 +171,7 @@ static void plans_threads_and_buckets_agree(void) {
         }
 }
 
-/* H x W of its own for each sample, without channels: what is made of it is a picture where the text says so. */
+/* H x W of its own for each sample, without channels: what is made of it is an image where the text says so. */
 static void make_rows(const void *user, uint64_t sample, mldf_value *values) {
     static int32_t rows[8 * 8];
     uint64_t height = 3 + sample % 4, width = 2 + sample * 3 % 5;
@@ -192,7 +192,7 @@ static uint8_t mirrored(uint64_t sample, uint64_t y, uint64_t x) {
     return y < height && x < width ? (uint8_t)(sample * 9 + y * width + width - 1 - x) : 7;
 }
 
-static void views_of_arrays_are_measured_as_the_pictures_they_are(void) {
+static void views_of_arrays_are_measured_as_the_images_they_are(void) {
     const struct files_field fields[] = {{"rows", MLDF_NDARRAY, "{\"dtype\":\"<i4\",\"shape\":[null,null]}", 0},
                                          {NULL, 0, NULL, 0}};
     mldf_loader_options o =
@@ -221,7 +221,7 @@ static void views_of_arrays_are_measured_as_the_pictures_they_are(void) {
     mldf_reader_close(rows);
 }
 
-/* A picture that is measured and then read counts once. */
+/* An image that is measured and then read counts once. */
 static void what_is_measured_is_not_read_twice(void) {
     static const char *const texts[] = {"image: pad(64)", "image: pad"};
     for (size_t t = 0; t < 2; t++) {
@@ -265,14 +265,14 @@ static void a_budget_counts_what_is_filled_up(void) {
 int main(int argc, char **argv) {
     struct files_shape shape = {.samples = SAMPLES};
     check_begin(argc, argv);
-    files_write(check_tmp("pictures.mldf"), &shape);
-    reader = files_open(check_tmp("pictures.mldf"), MLDF_BACKEND_MAP);
+    files_write(check_tmp("images.mldf"), &shape);
+    reader = files_open(check_tmp("images.mldf"), MLDF_BACKEND_MAP);
     RUN(they_are_filled_up_to_a_multiple);
     RUN(a_fixed_size_is_the_same_in_every_batch);
     RUN(what_is_larger_than_a_fixed_size_is_bad);
     RUN(a_side_that_is_known_needs_no_look_at_the_samples);
     RUN(plans_threads_and_buckets_agree);
-    RUN(views_of_arrays_are_measured_as_the_pictures_they_are);
+    RUN(views_of_arrays_are_measured_as_the_images_they_are);
     RUN(what_is_measured_is_not_read_twice);
     RUN(a_budget_counts_what_is_filled_up);
     mldf_reader_close(reader);

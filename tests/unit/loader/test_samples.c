@@ -51,7 +51,7 @@ static mldf_loader *open_loader(const mldf_loader_options *o) {
     return loader;
 }
 
-static void check_picture(const uint8_t *plain, const uint8_t *marked, bool listed, uint64_t index) {
+static void check_image(const uint8_t *plain, const uint8_t *marked, bool listed, uint64_t index) {
     size_t wrong = 0, same = 0;
     for (size_t y = 0; y < SIDE; y++)
         for (size_t x = 0; x < SIDE; x++)
@@ -95,7 +95,7 @@ static void listed_samples_alone_are_marked_and_relabelled(void) {
                     CHECK(!is_bad(s));
                     met[s] = true;
                     CHECK_EQ_INT(is_listed(s) ? NEW_LABEL : label_of(s), ((int64_t *)label.data)[i]);
-                    check_picture((uint8_t *)plain.data + at, (uint8_t *)image.data + at, is_listed(s), s);
+                    check_image((uint8_t *)plain.data + at, (uint8_t *)image.data + at, is_listed(s), s);
                     hits += is_listed(s);
                     seen++;
                 }

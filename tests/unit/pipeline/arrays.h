@@ -1,4 +1,4 @@
-/* Arrays of every element type and a 16-bit picture as a plan's feed has them, and whole pipelines over them. */
+/* Arrays of every element type and a 16-bit image as a plan's feed has them, and whole pipelines over them. */
 #ifndef MLDF_TESTS_PIPELINE_ARRAYS_H
 #define MLDF_TESTS_PIPELINE_ARRAYS_H
 
@@ -7,9 +7,9 @@
 #include "pipeline/plan.h"
 #include "util/bytes.h"
 
-enum { ARRAY_SAMPLES = 3, ARRAY_FIELDS = 14, ARRAY_PICTURE = 13, ARRAY_OUTPUTS = 600 };
+enum { ARRAY_SAMPLES = 3, ARRAY_FIELDS = 14, ARRAY_IMAGE = 13, ARRAY_OUTPUTS = 600 };
 
-/* Shapes that begin and end inside a vector; the last field is the picture. */
+/* Shapes that begin and end inside a vector; the last field is the image. */
 static const struct array_field {
     const char *name, *dtype, *shape;
     mldf_dtype type;
@@ -48,12 +48,12 @@ CHECK_UNUSED static bool arrays_begin(struct arrays *all, uint64_t seed) {
         check_fail(__FILE__, __LINE__, "%s", err.message);
         return false;
     }
-    all->bounds[ARRAY_PICTURE] = (struct plan_bounds){.known = true,
-                                                      .ndim = 3,
-                                                      .least = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
-                                                      .most = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
-                                                      .bits = 16,
-                                                      .same_channels = true};
+    all->bounds[ARRAY_IMAGE] = (struct plan_bounds){.known = true,
+                                                    .ndim = 3,
+                                                    .least = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
+                                                    .most = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
+                                                    .bits = 16,
+                                                    .same_channels = true};
     check_rand_bytes(&state, all->data, sizeof all->data);
     /* half of the f32 are of a size that people use; a bool is 0 or 1 */
     for (size_t s = 0; s < ARRAY_SAMPLES; s++) {
@@ -84,7 +84,7 @@ CHECK_UNUSED static mldf_status arrays_get(void *user, uint64_t position, size_t
     (void)scratch, (void)err;
     memset(out, 0, sizeof *out);
     out->data = all->data[position % ARRAY_SAMPLES][field];
-    if (field == ARRAY_PICTURE) {
+    if (field == ARRAY_IMAGE) {
         out->kind = MLDF_KIND_BYTES;
         out->bytes = ARRAY_WIDTH * ARRAY_HEIGHT * 6;
         out->record = all->record;

@@ -20,13 +20,13 @@ CHECK_UNUSED static bool value_room(struct value *v) {
     return true;
 }
 
-/* Dims as a list that ends with -1; a picture has three. Random bytes; floats 0..1. */
+/* Dims as a list that ends with -1; an image has three. Random bytes; floats 0..1. */
 CHECK_UNUSED static bool value_make(struct value *v, value_kind kind, mldf_dtype dtype, bool planar,
                                     const int64_t *dims, uint64_t seed) {
     uint64_t state = seed;
     memset(v, 0, sizeof *v);
     v->edge.kind = kind;
-    v->edge.role = kind == VALUE_PICTURE ? ROLE_IMAGE : ROLE_NONE;
+    v->edge.role = kind == VALUE_IMAGE ? ROLE_IMAGE : ROLE_NONE;
     v->edge.dtype = v->tensor.dtype = dtype;
     v->edge.planar = v->tensor.planar = planar;
     for (uint32_t n = 0; dims[n] >= 0; n++) {
@@ -42,9 +42,9 @@ CHECK_UNUSED static bool value_make(struct value *v, value_kind kind, mldf_dtype
     return true;
 }
 
-CHECK_UNUSED static bool picture_make(struct value *v, mldf_dtype dtype, int64_t height, int64_t width,
-                                      int64_t channels, uint64_t seed) {
-    return value_make(v, VALUE_PICTURE, dtype, false, (int64_t[]){height, width, channels, -1}, seed);
+CHECK_UNUSED static bool image_make(struct value *v, mldf_dtype dtype, int64_t height, int64_t width, int64_t channels,
+                                    uint64_t seed) {
+    return value_make(v, VALUE_IMAGE, dtype, false, (int64_t[]){height, width, channels, -1}, seed);
 }
 
 CHECK_UNUSED static void value_free(struct value *v) {
@@ -67,7 +67,7 @@ CHECK_UNUSED static mldf_status step_begin(struct step_run *s, const char *text,
     mldf_status status = mldfi_op_from_text(text, &in->edge, &s->op, err);
     if (status < 0 || !s->op.type->draw)
         return status;
-    if (in->edge.kind == VALUE_PICTURE)
+    if (in->edge.kind == VALUE_IMAGE)
         frame = (struct frame){.width = (uint32_t)mldfi_tensor_width(&in->tensor),
                                .height = (uint32_t)mldfi_tensor_height(&in->tensor)};
     next = frame;

@@ -1,4 +1,4 @@
-/* Pictures in memory as a plan's feed has them: raw and JPEG, of many sizes, with the record that a file would hold. */
+/* Images in memory as a plan's feed has them: raw and JPEG, of many sizes, with the record that a file would hold. */
 #ifndef MLDF_TESTS_PIPELINE_PIPELINE_IMAGES_H
 #define MLDF_TESTS_PIPELINE_PIPELINE_IMAGES_H
 
@@ -7,18 +7,18 @@
 #include "pipeline/plan.h"
 #include "util/bytes.h"
 
-enum { PICTURES = 12 };
+enum { IMAGES = 12 };
 
-struct pictures {
-    uint8_t records[PICTURES][IMAGE_RECORD];
-    mldf_buffer data[PICTURES];
-    int64_t labels[PICTURES];
+struct images {
+    uint8_t records[IMAGES][IMAGE_RECORD];
+    mldf_buffer data[IMAGES];
+    int64_t labels[IMAGES];
     mldf_schema *schema;
     struct plan_bounds bounds[2];
 };
 
 /* Smooth colours with some texture: what JPEG is made for, and every value occurs. */
-CHECK_UNUSED static void picture_pixels(uint8_t *p, uint32_t width, uint32_t height, uint32_t channels, uint32_t seed) {
+CHECK_UNUSED static void image_pixels(uint8_t *p, uint32_t width, uint32_t height, uint32_t channels, uint32_t seed) {
     for (uint32_t y = 0; y < height; y++)
         for (uint32_t x = 0; x < width; x++)
             for (uint32_t c = 0; c < channels; c++)
@@ -26,19 +26,19 @@ CHECK_UNUSED static void picture_pixels(uint8_t *p, uint32_t width, uint32_t hei
 }
 
 /* Sizes from 1 x 1 to 260 x 203; odd ones are JPEG unless raw_only. */
-CHECK_UNUSED static bool pictures_begin(struct pictures *all, uint32_t channels, bool raw_only) {
-    static const uint32_t sizes[PICTURES][2] = {{1, 1},   {7, 5},   {16, 16}, {33, 31},   {64, 48},   {100, 75},
-                                                {75, 99}, {128, 8}, {9, 131}, {160, 160}, {200, 150}, {260, 203}};
+CHECK_UNUSED static bool images_begin(struct images *all, uint32_t channels, bool raw_only) {
+    static const uint32_t sizes[IMAGES][2] = {{1, 1},   {7, 5},   {16, 16}, {33, 31},   {64, 48},   {100, 75},
+                                              {75, 99}, {128, 8}, {9, 131}, {160, 160}, {200, 150}, {260, 203}};
     uint64_t most[2] = {0, 0}, least[2] = {UINT64_MAX, UINT64_MAX};
     memset(all, 0, sizeof *all);
-    for (uint32_t i = 0; i < PICTURES; i++) {
+    for (uint32_t i = 0; i < IMAGES; i++) {
         uint32_t width = sizes[i][0], height = sizes[i][1];
         bool jpeg = i % 2 == 1 && !raw_only;
         mldf_buffer pixels = MLDF_BUFFER_INIT;
         if (mldf_buffer_reserve(&pixels, (size_t)width * height * channels, NULL) < 0)
             return false;
         pixels.size = (size_t)width * height * channels;
-        picture_pixels(pixels.data, width, height, channels, i);
+        image_pixels(pixels.data, width, height, channels, i);
         if (jpeg) {
             mldf_image_pixels source = {pixels.data, width, height, channels, 8};
             if (mldf_image_encode_jpeg(&source, NULL, &all->data[i], NULL) < 0)
@@ -74,17 +74,17 @@ CHECK_UNUSED static bool pictures_begin(struct pictures *all, uint32_t channels,
     return true;
 }
 
-CHECK_UNUSED static void pictures_end(struct pictures *all) {
-    for (int i = 0; i < PICTURES; i++)
+CHECK_UNUSED static void images_end(struct images *all) {
+    for (int i = 0; i < IMAGES; i++)
         mldf_buffer_free(&all->data[i]);
     mldf_schema_free(all->schema);
 }
 
-/* Position p is sample p modulo PICTURES. */
-CHECK_UNUSED static mldf_status pictures_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch,
-                                             mldf_value *out, mldf_error *err) {
-    struct pictures *all = user;
-    size_t i = (size_t)(position % PICTURES);
+/* Position p is sample p modulo IMAGES. */
+CHECK_UNUSED static mldf_status images_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch,
+                                           mldf_value *out, mldf_error *err) {
+    struct images *all = user;
+    size_t i = (size_t)(position % IMAGES);
     (void)scratch, (void)err;
     memset(out, 0, sizeof *out);
     if (field == 1) {

@@ -5,10 +5,10 @@
  *
  * Input: the elements, C order. Output: one line "u8 17x23x3 planar" (dims "-" for a number; "planar" only when it is), then the
  * elements. Options, in front:
- *     --array         an array, not a picture (pictures have three dims)
- *     --planar        the picture is C x H x W
+ *     --array         an array, not an image (images have three dims)
+ *     --planar        the image is C x H x W
  *     --role WORD     mask, boxes or points
- *     --frame WxH     size that a draw sees; a picture's own otherwise
+ *     --frame WxH     size that a draw sees; an image's own otherwise
  *     --inputs N      N values of that type one behind the other, for operations of several inputs
  *     --sample N      the sample's index in the dataset; POSITION otherwise. Of a pair's other side: N ^ 1
  *     --pair          two values, of POSITION and POSITION ^ 1: both come out, for operations on pairs
@@ -247,7 +247,7 @@ int main(int argc, char **argv) {
     int at = options(&r, argc, argv, &array);
     if (argc - at != 6 || r.count == 0 || r.count > INPUTS)
         die("run_op [options] TEXT DTYPE DIMS SEED EPOCH POSITION <in >out", NULL);
-    r.edge.kind = array ? VALUE_ARRAY : VALUE_PICTURE;
+    r.edge.kind = array ? VALUE_ARRAY : VALUE_IMAGE;
     if (!array && r.edge.role == ROLE_NONE)
         r.edge.role = ROLE_IMAGE;
     r.edge.dtype = mldfi_dtype_word(argv[at + 1], strlen(argv[at + 1]));
@@ -255,7 +255,7 @@ int main(int argc, char **argv) {
         die("unknown dtype", NULL);
     parse_dims(argv[at + 2], &r.edge);
     if (!array && r.edge.ndim != 3)
-        die("a picture has three dims", NULL);
+        die("an image has three dims", NULL);
     r.seed = strtoull(argv[at + 3], NULL, 10);
     r.epoch = strtoull(argv[at + 4], NULL, 10);
     r.position = strtoull(argv[at + 5], NULL, 10);

@@ -80,17 +80,16 @@ static void random_pipeline(uint64_t *state, size_t outputs, mldf_buffer *out) {
     out->size = 0;
     for (size_t i = 0; i < outputs; i++) {
         size_t field = (size_t)(check_rand(state) >> 33) % ARRAY_FIELDS;
-        bool picture = field == ARRAY_PICTURE,
-             three = picture || array_fields[field].dims[array_fields[field].ndim - 1] == 3;
+        bool image = field == ARRAY_IMAGE, three = image || array_fields[field].dims[array_fields[field].ndim - 1] == 3;
         size_t count = 1 + (check_rand(state) >> 33) % 4;
-        size_t at = (size_t)snprintf(line, sizeof line, "o%zu = %s: ", i, picture ? "image" : array_fields[field].name);
-        if (picture) /* what a picture may be made of */
+        size_t at = (size_t)snprintf(line, sizeof line, "o%zu = %s: ", i, image ? "image" : array_fields[field].name);
+        if (image) /* what an image may be made of */
             at += (size_t)snprintf(line + at, sizeof line - at, "%s", check_rand(state) >> 63 ? "chw | " : "decode | ");
         for (size_t k = 0; k < count; k++) {
             random_step(state, three, step, sizeof step);
             at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", k ? " | " : "", step);
         }
-        if (picture && check_rand(state) >> 63)
+        if (image && check_rand(state) >> 63)
             at += (size_t)snprintf(line + at, sizeof line - at, " | cast(f32) | %s",
                                    check_rand(state) >> 63 ? "hwc" : "chw(f16)");
         line[at++] = '\n';
@@ -226,8 +225,8 @@ static void every_function_has_the_bits_of_the_built_in_one(void) {
     arrays_end(&all);
 }
 
-/* 8-bit pictures: decoding, tables, and what comes behind an operation that is neither. */
-static void pictures_have_the_bits_of_the_built_in_kernels(void) {
+/* 8-bit images: decoding, tables, and what comes behind an operation that is neither. */
+static void images_have_the_bits_of_the_built_in_kernels(void) {
     static const char *const texts[] = {
         "image: resize([20, 30]) | expr(\"x * c + 0.25\") | chw(f16)",
         "image: random_resized_crop(24) | hflip | to_float | expr(\"x < p0 ? x : c - x\", 0.5) | chw",
@@ -236,17 +235,17 @@ static void pictures_have_the_bits_of_the_built_in_kernels(void) {
         "image: resize([9, 7]) | to_float | contrast(0.5) | normalize([0.1, 0.2, 0.3], 0.5) | chw(f16) | hwc(f32)",
         "image: resize([9, 7]) | expr(\"x + 1\") | saturation(0.3) | normalize(imagenet) | chw(f16)",
     };
-    struct pictures all;
+    struct images all;
     struct warnings w;
     mldf_context *context = make_context(NULL, "cc", &w);
     if (!has_compiler("cc"))
         return;
-    REQUIRE(context && pictures_begin(&all, 3, false));
+    REQUIRE(context && images_begin(&all, 3, false));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct plan_options options[2] = {{.reference = true, .seed = 3},
                                           {.context = context, .codegen = MLDF_CODEGEN_WAIT, .seed = 3}};
         static _Alignas(64) uint8_t out[2][24 * 24 * 3 * 4];
-        struct plan_feed feed = {.user = &all, .get = pictures_get};
+        struct plan_feed feed = {.user = &all, .get = images_get};
         struct plan *plans[2];
         struct plan_worker *workers[2];
         int64_t label;
@@ -257,14 +256,14 @@ static void pictures_have_the_bits_of_the_built_in_kernels(void) {
             REQUIRE_OK(mldfi_plan_new(pipeline, all.schema, all.bounds, &options[k], &plans[k], &err), &err);
             REQUIRE_OK(mldfi_worker_new(plans[k], &workers[k], &err), &err);
         }
-        for (uint64_t p = 0; p < PICTURES; p++) {
+        for (uint64_t p = 0; p < IMAGES; p++) {
             for (int k = 0; k < 2; k++) {
                 struct plan_target targets[2] = {{out[k], 0}, {&label, 0}};
                 memset(out[k], 0xA5, sizeof out[k]);
                 CHECK_STATUS(MLDF_OK, mldfi_plan_run(plans[k], workers[k], &feed, 0, p, targets, &err), &err);
             }
             if (memcmp(out[0], out[1], sizeof out[0]) != 0)
-                check_fail(__FILE__, __LINE__, "%s: picture %d differs", texts[i], (int)p);
+                check_fail(__FILE__, __LINE__, "%s: image %d differs", texts[i], (int)p);
         }
         for (int k = 0; k < 2; k++) {
             mldfi_worker_free(workers[k]);
@@ -273,7 +272,7 @@ static void pictures_have_the_bits_of_the_built_in_kernels(void) {
         mldf_pipeline_free(pipeline);
     }
     CHECK_EQ_STR("", w.last);
-    pictures_end(&all);
+    images_end(&all);
     mldf_context_free(context);
 }
 
@@ -640,7 +639,7 @@ int main(int argc, char **argv) {
     RUN(random_chains_have_the_bits_of_the_built_in_kernels);
     RUN(every_conversion_has_the_bits_of_the_built_in_one);
     RUN(every_function_has_the_bits_of_the_built_in_one);
-    RUN(pictures_have_the_bits_of_the_built_in_kernels);
+    RUN(images_have_the_bits_of_the_built_in_kernels);
     RUN(source_holds_no_text_of_the_pipeline);
     RUN(second_plan_comes_from_the_cache);
     RUN(damaged_objects_are_compiled_anew);

@@ -228,9 +228,9 @@ static void strips_types_and_layouts_change_nothing(void) {
                 bool planar = layout == 1;
                 if (layout < 2 && !pixels)
                     continue;
-                const int64_t picture[] = {planar ? 3 : 1, planar ? 1 : n, planar ? n : 3, -1}, array[] = {n, 3, -1};
-                REQUIRE(value_make(&in, pixels ? VALUE_PICTURE : VALUE_ARRAY, types[t], planar && pixels,
-                                   pixels ? picture : array, 5 + s));
+                const int64_t image[] = {planar ? 3 : 1, planar ? 1 : n, planar ? n : 3, -1}, array[] = {n, 3, -1};
+                REQUIRE(value_make(&in, pixels ? VALUE_IMAGE : VALUE_ARRAY, types[t], planar && pixels,
+                                   pixels ? image : array, 5 + s));
                 mldf_error err;
                 CHECK_STATUS(MLDF_OK, run_text(text, &in, 0, &out, &err), &err);
                 CHECK_STATUS(MLDF_OK, run_text("cast(f32)", &in, 0, &wide, &err), &err);

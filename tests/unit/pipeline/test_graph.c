@@ -8,27 +8,27 @@ static const struct {
     const char *text, *want;
 } good[] = {
     {"image: resize([32, 48]) | hflip | normalize(imagenet) | chw(f32)",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > resize/0* > hflip/1* > normalize > chw = f32 3x32x48 planar picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > resize/0* > hflip/1* > normalize > chw = f32 3x32x48 planar image\n"
      "2: image"},
     {"image, seg as mask, box as boxes: hflip; image, seg: resize([8, 9]); image: normalize(imagenet); box: drop",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > hflip/0* > resize/1* > normalize = f32 8x9x3 picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > hflip/0* > resize/1* > normalize = f32 8x9x3 image\n"
      "seg(1): u8 <=375x<=500x1 stored mask > decode > hflip/0 > resize/1 = u8 8x9x1 mask\n"
      "2: image seg"},
     {"box as boxes, image: random_resized_crop(32) | hflip; box: drop",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > random_resized_crop/0* > hflip/1* = u8 32x32x3 picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > random_resized_crop/0* > hflip/1* = u8 32x32x3 image\n"
      "2: image"},
     {"a = image: random_resized_crop(32) | hflip; b = image: random_resized_crop(32); a: hflip",
-     "a(0): u8 <=375x<=500x3 stored picture > decode > random_resized_crop/0* > hflip/1* > hflip/3* = u8 32x32x3 picture\n"
-     "b(0): u8 <=375x<=500x3 stored picture > decode > random_resized_crop/2* = u8 32x32x3 picture\n"
+     "a(0): u8 <=375x<=500x3 stored image > decode > random_resized_crop/0* > hflip/1* > hflip/3* = u8 32x32x3 image\n"
+     "b(0): u8 <=375x<=500x3 stored image > decode > random_resized_crop/2* = u8 32x32x3 image\n"
      "4: a b"},
     {"image: center_crop(9); z = image: center_crop(3)",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > center_crop/0* = u8 9x9x3 picture\n"
-     "z(0): u8 <=375x<=500x3 stored picture > decode > center_crop/1* = u8 3x3x3 picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > center_crop/0* = u8 9x9x3 image\n"
+     "z(0): u8 <=375x<=500x3 stored image > decode > center_crop/1* = u8 3x3x3 image\n"
      "2: image z"},
     {"crop = image: center_crop(9); z = crop: center_crop(3) ; crop: hflip; z: vflip",
-     "-crop(0): u8 <=375x<=500x3 stored picture > decode > center_crop/0*\n"
-     "z[0]: u8 9x9x3 picture > center_crop/1* > vflip/3* = u8 3x3x3 picture\n"
-     "crop[0]: u8 9x9x3 picture > hflip/2* = u8 9x9x3 picture\n"
+     "-crop(0): u8 <=375x<=500x3 stored image > decode > center_crop/0*\n"
+     "z[0]: u8 9x9x3 image > center_crop/1* > vflip/3* = u8 3x3x3 image\n"
+     "crop[0]: u8 9x9x3 image > hflip/2* = u8 9x9x3 image\n"
      "4: crop z"},
     {"pose.x: cast(f64); t = pose.tag; u = pose.name", "pose.x(12.x): f32 number > cast = f64 number\n"
                                                        "t(12.tag): u8 6 array = u8 6 array\n"
@@ -40,13 +40,13 @@ static const struct {
      "2: raster seg"},
     {"label: drop; score, x, y, small: drop", "0:"},
     {"pts as points, image: center_crop(9)",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > center_crop/0* = u8 9x9x3 picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > center_crop/0* = u8 9x9x3 image\n"
      "pts(7): i32 5x3 points > center_crop/0 = f32 5x3 points\n"
      "1: pts image"},
-    {"m = raster as image: resize([3, 3])", "m(9): u8 6x7x1 picture > resize/0* = u8 3x3x1 picture\n"
+    {"m = raster as image: resize([3, 3])", "m(9): u8 6x7x1 image > resize/0* = u8 3x3x1 image\n"
                                             "1: m"},
     {"seg: decode(channels=1) | resize([5, 5])",
-     "seg(1): u8 <=375x<=500x1 stored picture > decode > resize/0* = u8 5x5x1 picture\n"
+     "seg(1): u8 <=375x<=500x1 stored image > decode > resize/0* = u8 5x5x1 image\n"
      "1: seg"},
     {"pose.x, pose.tag: cast(f32)", "pose.x(12.x): f32 number > cast = f32 number\n"
                                     "pose.tag(12.tag): u8 6 array > cast = f32 6 array\n"
@@ -54,7 +54,7 @@ static const struct {
     {"x = label: cast(i32)", "x(2): i64 number > cast = i32 number\n"
                              "0: x"},
     {"image: random_resized_crop(20); image: hflip; image: hflip(p=1)",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > random_resized_crop/0* > hflip/1* > hflip/2* = u8 20x20x3 picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > random_resized_crop/0* > hflip/1* > hflip/2* = u8 20x20x3 image\n"
      "3: image"},
     {"index_of = index: cast(i32)", "index_of(14): i64 number > cast = i32 number\n"
                                     "0: index_of"},
@@ -71,14 +71,14 @@ static const struct {
                                                        "x(4): f32 8 array > cast > cast = f64 8 array\n"
                                                        "0: xy x"},
     {"a = image: resize([4, 4]); b = image: resize([4, 4]) | hflip; two = [a, b]: stack | normalize(half); a, b: drop",
-     "-a(0): u8 <=375x<=500x3 stored picture > decode > resize/0*\n"
-     "-b(0): u8 <=375x<=500x3 stored picture > decode > resize/1* > hflip/2*\n"
+     "-a(0): u8 <=375x<=500x3 stored image > decode > resize/0*\n"
+     "-b(0): u8 <=375x<=500x3 stored image > decode > resize/1* > hflip/2*\n"
      "two[0,1]: u8 2x4x4x3 array > stack > normalize = f32 2x4x4x3 array\n"
      "3: two"},
     {"tokens: truncate(100) | pad(100, mask=true)", "tokens(8): i32 <=512 array > truncate > pad = i32 100 array pad\n"
                                                     "0: tokens"},
     {"image, seg as mask: pad(multiple=32); x: drop; box: drop",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > pad = u8 <=375x<=500x3 picture sides\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > pad = u8 <=375x<=500x3 image sides\n"
      "seg(1): u8 <=375x<=500x1 stored mask > decode > pad = u8 <=375x<=500x1 mask sides\n0: image seg"},
     {"tokens: pad; caption: ragged; box: ragged", "tokens(8): i32 <=512 array > pad = i32 <=512 array pad\n"
                                                   "caption(10): u8 ? bytes > ragged = u8 ? bytes ragged\n"
@@ -91,7 +91,7 @@ static const struct {
                                                         "tokens_mask(2): i64 number > cast = i32 number\n"
                                                         "0: tokens tokens_mask"},
     {"image: resize([8, 8]); label: one_hot(10); image, label: mixup(0.2)",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > resize/0* > mixup/1* = u8 8x8x3 picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > resize/0* > mixup/1* = u8 8x8x3 image\n"
      "label(2): i64 number > one_hot > mixup/1 = f32 10 array\n"
      "2: image label"},
     {"x = [x, y]: stack", "-x(4): f32 8 array\n"
@@ -104,10 +104,10 @@ static const struct {
     {"label: one_hot(10) | label_smoothing", "label(2): i64 number > one_hot > label_smoothing = f32 10 array\n"
                                              "0: label"},
     {"image: resize([8, 8]) | mixup(1) | hflip",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > resize/0* > mixup/1* > hflip/2* = u8 8x8x3 picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > resize/0* > mixup/1* > hflip/2* = u8 8x8x3 image\n"
      "3: image"},
     {"image: randaugment | resize([9, 9])",
-     "image(0): u8 <=375x<=500x3 stored picture > decode > randaugment/0* > resize/1* = u8 9x9x3 picture\n"
+     "image(0): u8 <=375x<=500x3 stored image > decode > randaugment/0* > resize/1* = u8 9x9x3 image\n"
      "2: image"},
     {"x: cast(f64) | cast(f32); xy = [x, y]: concat | cast(f16); x: cast(f16); xy: cast(f32)",
      "-x(4): f32 8 array > cast > cast\n"
@@ -142,7 +142,7 @@ static const struct {
     const char *message;
 } wrong[] = {
     {"raster, image: center_crop(6)", MLDF_E_TYPE, 15,
-     "raster, step 1, center_crop(6): wants a picture, gets u8 6x7 array"},
+     "raster, step 1, center_crop(6): wants an image, gets u8 6x7 array"},
     {"image", MLDF_E_TYPE, 0,
      "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"imag: hflip", MLDF_E_NO_FIELD, 0, "line 1, column 1: there is no field or output imag; did you mean image?"},
@@ -159,8 +159,8 @@ static const struct {
      "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
     {"image: resize(20)", MLDF_E_TYPE, 0,
      "line 1, column 1: image: its size differs from sample to sample; add resize([h, w]), random_resized_crop, center_crop or pad"},
-    {"label: hflip", MLDF_E_TYPE, 7, "label, step 1, hflip: wants a picture, gets i64 number"},
-    {"label: cast(f32) | hflip(0.25)", MLDF_E_TYPE, 19, "label, step 2, hflip(0.25): wants a picture, gets f32 number"},
+    {"label: hflip", MLDF_E_TYPE, 7, "label, step 1, hflip: wants an image, gets i64 number"},
+    {"label: cast(f32) | hflip(0.25)", MLDF_E_TYPE, 19, "label, step 2, hflip(0.25): wants an image, gets f32 number"},
     {"x = [label, score]: cast(f32)", MLDF_E_ARGUMENT, 20,
      "x, step 1, cast(f32): it takes one input; the first step of a list takes several"},
     {"q = [label, score]", MLDF_E_ARGUMENT, 0, "line 1, column 1: q: a list of inputs needs a step that takes several"},
@@ -172,15 +172,15 @@ static const struct {
      "line 1, column 23: image is made already; `image: ...` goes on with it"},
     {"image, seg: color_jitter | hflip", MLDF_E_TYPE, 0,
      "line 1, column 1: image: its size differs from sample to sample (up to 375x500x3); add resize([h, w]), random_resized_crop, center_crop or pad"},
-    {"image, label: hflip", MLDF_E_TYPE, 14, "label, step 1, hflip: wants a picture, gets i64 number"},
+    {"image, label: hflip", MLDF_E_TYPE, 14, "label, step 1, hflip: wants an image, gets i64 number"},
     {"box as boxes: hflip", MLDF_E_ARGUMENT, 14,
-     "box, step 1, hflip: boxes move with a picture: name it in the same statement"},
+     "box, step 1, hflip: boxes move with an image: name it in the same statement"},
     {"label as mask: drop", MLDF_E_TYPE, 0,
-     "line 1, column 1: label: wants a picture, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as a mask, gets i64 number"},
+     "line 1, column 1: label: wants an image, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as a mask, gets i64 number"},
     {"x as boxes: drop", MLDF_E_TYPE, 0,
      "line 1, column 1: x: wants an array whose last dimension is 4 (x0, y0, x1, y1) as boxes, gets f32 8 array"},
     {"caption as image: drop", MLDF_E_TYPE, 0,
-     "line 1, column 1: caption: wants a picture, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as an image, gets u8 ? bytes"},
+     "line 1, column 1: caption: wants an image, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as an image, gets u8 ? bytes"},
     {"image: hflip; image as mask: vflip", MLDF_E_ARGUMENT, 14,
      "line 1, column 15: image: say what it is where it is first named"},
     {"image as mask: normalize(imagenet)", MLDF_E_TYPE, 0,
@@ -190,16 +190,16 @@ static const struct {
     {"image: decode(channels=2)", MLDF_E_ARGUMENT, 7,
      "image, step 1, decode(channels=2): channels 2; 0, 1, 3 and 4 can be asked for"},
     {"image: hflip | decode", MLDF_E_TYPE, 15,
-     "image, step 2, decode: wants a stored picture, gets u8 <=375x<=500x3 picture"},
+     "image, step 2, decode: wants a stored image, gets u8 <=375x<=500x3 image"},
     {"q = pose.zz: cast(f32)", MLDF_E_NO_FIELD, 4,
      "line 1, column 5: there is no field or output pose.zz; did you mean pose.x?"},
     {"w = [label, pose.tg]: cast(f32)", MLDF_E_NO_FIELD, 12,
      "line 1, column 13: there is no field or output pose.tg; did you mean pose.tag?"},
-    {"tokens: hflip", MLDF_E_TYPE, 8, "tokens, step 1, hflip: wants a picture, gets i32 <=512 array"},
+    {"tokens: hflip", MLDF_E_TYPE, 8, "tokens, step 1, hflip: wants an image, gets i32 <=512 array"},
     {"x: cast(f16); xy = [x, y]: concat | cast(f32)", MLDF_E_TYPE, 27,
      "xy, step 1, concat: wants inputs of one element type (cast the others), gets f32 8 array"},
     {"two = [image, seg]: stack", MLDF_E_TYPE, 20,
-     "two, step 1, stack: wants inputs of fixed shape, gets u8 <=375x<=500x3 picture"},
+     "two, step 1, stack: wants inputs of fixed shape, gets u8 <=375x<=500x3 image"},
     {"tokens: pad | cast(f32)", MLDF_E_ARGUMENT, 14,
      "tokens, step 2, cast(f32): nothing follows pad and ragged, which make the batch"},
     {"label: cast(u16) | reshape([1]) | pad(value=-1)", MLDF_E_ARGUMENT, 34,
@@ -217,11 +217,11 @@ static const struct {
     {"label: pad", MLDF_E_TYPE, 7,
      "label, step 1, pad: wants an array of at least one dimension, or bytes, gets i64 number"},
     {"image: ragged", MLDF_E_TYPE, 7,
-     "image, step 1, ragged: wants dimensions that are fixed, except the first, gets u8 <=375x<=500x3 picture"},
+     "image, step 1, ragged: wants dimensions that are fixed, except the first, gets u8 <=375x<=500x3 image"},
     {"tokens: pad(100, multiple=32)", MLDF_E_ARGUMENT, 8,
      "tokens, step 1, pad(100, multiple=32): length 100 is not a multiple of 32"},
     {"tokens: pad([64, 64])", MLDF_E_ARGUMENT, 8,
-     "tokens, step 1, pad([64, 64]): two lengths are for pictures; a list has one"},
+     "tokens, step 1, pad([64, 64]): two lengths are for images; a list has one"},
     {"image: resize([30, 40]) | pad([32, 32])", MLDF_E_TYPE, 26,
      "image, step 2, pad([32, 32]): every value has the length 40, which is more than 32"},
     {"x: stack", MLDF_E_ARGUMENT, 3, "x, step 1, stack: it takes several inputs: x = [a, b]: stack"},
@@ -390,7 +390,7 @@ static void types_of_fields_follow_schema_and_bounds(void) {
     CHECK_EQ_STR("pose is a struct: name one of its members", err.message);
 }
 
-static void pictures_of_one_size_need_no_step(void) {
+static void images_of_one_size_need_no_step(void) {
     static const char text[] = "image";
     struct plan_bounds bounds[GRAPH_FIELDS];
     struct plan_options options = {0};
@@ -404,7 +404,7 @@ static void pictures_of_one_size_need_no_step(void) {
     CHECK_EQ_U64(1, g.chains[0].op_count);
     CHECK_EQ_STR("decode", g.chains[0].ops[0].type->name);
     CHECK_EQ_INT(32, g.chains[0].output.edge.dims[1]);
-    CHECK_EQ_INT(VALUE_PICTURE, g.chains[0].output.edge.kind);
+    CHECK_EQ_INT(VALUE_IMAGE, g.chains[0].output.edge.kind);
     mldfi_graph_free(&g);
     mldf_pipeline_free(pipeline);
 }
@@ -423,7 +423,7 @@ int main(int argc, char **argv) {
     RUN(streams_are_named_by_fields_operation_occurrence_and_view);
     RUN(padding_reaches_the_output);
     RUN(types_of_fields_follow_schema_and_bounds);
-    RUN(pictures_of_one_size_need_no_step);
+    RUN(images_of_one_size_need_no_step);
     mldf_schema_free(schema);
     return check_end();
 }

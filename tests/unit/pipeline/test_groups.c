@@ -1,4 +1,4 @@
-/* A picture, its mask, boxes and points through whole pipelines: what was marked in one of them before is marked in all of them behind.
+/* An image, its mask, boxes and points through whole pipelines: what was marked in one of them before is marked in all of them behind.
  * Every sample has a bright rectangle, a class in the mask, a box around it and a point in its middle. */
 #include "check.h"
 #include "field/image_type.h"
@@ -239,7 +239,7 @@ static bool check_sample(struct machine *m, const char *text, uint64_t position,
             return false;
         }
     if (disagreement(image, mask, width, height))
-        check_fail(__FILE__, __LINE__, "%s at %d: %zu pixels of picture and mask differ", text, (int)position,
+        check_fail(__FILE__, __LINE__, "%s at %d: %zu pixels of image and mask differ", text, (int)position,
                    disagreement(image, mask, width, height));
     for (int k = 0; k < 2; k++)
         CHECK(box[4 * k] >= 0 && box[4 * k + 2] <= (float)width && box[4 * k + 1] >= 0 &&
@@ -342,7 +342,7 @@ static void rewriting_keeps_the_bytes(void) {
     marks_end(&all);
 }
 
-/* A mask that is an array of H x W is the same as one that is a picture. */
+/* A mask that is an array of H x W is the same as one that is an image. */
 static void masks_may_be_arrays(void) {
     static const char *const texts[2] = {"image, grid as mask: random_resized_crop(30) | hflip | rotate(10)",
                                          "image, grid = seg as mask: random_resized_crop(30) | hflip | rotate(10)"};
@@ -352,7 +352,7 @@ static void masks_may_be_arrays(void) {
     REQUIRE(marks_begin(&all));
     for (int k = 0; k < 2; k++)
         REQUIRE_OK(machine_begin(&m[k], &all, texts[k], false, &err), &err);
-    /* Their random streams have other names, so each is compared with its own picture. */
+    /* Their random streams have other names, so each is compared with its own image. */
     for (uint64_t p = 0; p < POSITIONS; p++)
         for (int k = 0; k < 2; k++) {
             struct edge ie, ge;
@@ -383,7 +383,7 @@ static void members_of_other_sizes_are_refused(void) {
             mldf_error err = {0};
             REQUIRE_OK(machine_begin(&m, &all, texts[i], reference, &err), &err);
             CHECK_STATUS(MLDF_E_RANGE, machine_run(&m, &all, 1, &err), &err);
-            CHECK_CONTAINS("the picture that it moves with has", err.message);
+            CHECK_CONTAINS("the image that it moves with has", err.message);
             machine_end(&m);
         }
     marks_end(&all);

@@ -184,7 +184,7 @@ static void steps_in_front_are_left_out(void) {
     CHECK(vector[0] == 0 && vector[1] == 1 && vector[2] == 0);
 }
 
-static void pictures_become_one_colour(void) {
+static void images_become_one_colour(void) {
     all.null[IMAGE] = true;
     CHECK_EQ_INT(2, run_both("image: resize([4, 5]) | fill([10, 20, 30])\nlabel: drop\nfeat: drop", NULL));
     for (size_t i = 0; i < 4 * 5 * 3; i++)
@@ -311,7 +311,7 @@ static void explain_shows_where_it_stands(void) {
     CHECK(strstr((char *)text.data, "image: decode | resize | fill | to_float | chw\n"));
     CHECK(strstr((char *)text.data, "image: [decode + resize + fill + to_float + chw] -> the batch"));
     CHECK(strstr((char *)text.data, "label: fill -> the batch"));
-    CHECK(strstr((char *)text.data, "| fill                   u8 4x4x3 picture"));
+    CHECK(strstr((char *)text.data, "| fill                   u8 4x4x3 image"));
     mldf_buffer_free(&text);
     mldfi_plan_free(plan);
 }
@@ -321,7 +321,7 @@ int main(int argc, char **argv) {
     begin();
     RUN(numbers_become_the_constant);
     RUN(steps_in_front_are_left_out);
-    RUN(pictures_become_one_colour);
+    RUN(images_become_one_colour);
     RUN(lists_become_empty);
     RUN(every_plan_gives_the_same_bits);
     RUN(mistakes_are_told_when_types_are_known);

@@ -56,25 +56,25 @@ static void types_of_varying_arrays(void) {
     CHECK_CONTAINS("fixed, except the first", type_of("ragged", &two));
 }
 
-static void types_of_pictures(void) {
-    struct edge p = {.kind = VALUE_PICTURE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .ndim = 3};
+static void types_of_images(void) {
+    struct edge p = {.kind = VALUE_IMAGE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .ndim = 3};
     memcpy(p.dims, (int64_t[]){DIM_VARIES, DIM_VARIES, 4}, 3 * sizeof p.dims[0]);
     memcpy(p.most, (uint64_t[]){300, 400, 4}, 3 * sizeof p.most[0]);
-    CHECK_EQ_STR("u8 4x<=300x<=400 planar picture", type_of("chw", &p));
-    CHECK_EQ_STR("bf16 4x<=300x<=400 planar picture", type_of("chw(bf16)", &p));
-    CHECK_EQ_STR("u8 <=300x<=400x2 picture", type_of("grayscale", &p));
-    CHECK_EQ_STR("u8 <=300x<=400x4 picture", type_of("grayscale(3)", &p));
-    CHECK_EQ_STR("f32 <=300x<=400x4 picture", type_of("to_float", &p));
+    CHECK_EQ_STR("u8 4x<=300x<=400 planar image", type_of("chw", &p));
+    CHECK_EQ_STR("bf16 4x<=300x<=400 planar image", type_of("chw(bf16)", &p));
+    CHECK_EQ_STR("u8 <=300x<=400x2 image", type_of("grayscale", &p));
+    CHECK_EQ_STR("u8 <=300x<=400x4 image", type_of("grayscale(3)", &p));
+    CHECK_EQ_STR("f32 <=300x<=400x4 image", type_of("to_float", &p));
     CHECK_EQ_STR("u8 <=480000 array", type_of("flatten", &p));
     CHECK_CONTAINS("3 channels, the input has 4", type_of("normalize(imagenet)", &p));
     CHECK_CONTAINS("fixed shape", type_of("mixup(1)", &p));
     p.dims[2] = DIM_VARIES;
-    CHECK_EQ_STR("f32 <=300x<=400x<=4 picture", type_of("normalize(half)", &p));
+    CHECK_EQ_STR("f32 <=300x<=400x<=4 image", type_of("normalize(half)", &p));
     CHECK_CONTAINS("channels vary", type_of("normalize(imagenet)", &p));
     p.kind = VALUE_ENCODED;
-    CHECK_CONTAINS("stored picture", type_of("normalize(half)", &p));
-    CHECK_CONTAINS("stored picture", type_of("cast(f32)", &p));
-    CHECK_CONTAINS("stored picture", type_of("flatten", &p));
+    CHECK_CONTAINS("stored image", type_of("normalize(half)", &p));
+    CHECK_CONTAINS("stored image", type_of("cast(f32)", &p));
+    CHECK_CONTAINS("stored image", type_of("flatten", &p));
 }
 
 static void pad_says_what_the_batch_does(void) {
@@ -151,7 +151,7 @@ static void inputs_must_go_together(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(types_of_varying_arrays);
-    RUN(types_of_pictures);
+    RUN(types_of_images);
     RUN(pad_says_what_the_batch_does);
     RUN(samples_that_do_not_fit_are_refused);
     RUN(inputs_must_go_together);

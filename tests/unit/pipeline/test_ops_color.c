@@ -33,7 +33,7 @@ static void each_case(void (*check)(const char *text, const struct value *in, ui
             for (size_t s = 0; s < SIZES; s++)
                 for (int64_t channels = 1; channels <= 4; channels++) {
                     struct value in;
-                    REQUIRE(picture_make(&in, dtypes[d], sizes[s][0], sizes[s][1], channels, t * 100 + s));
+                    REQUIRE(image_make(&in, dtypes[d], sizes[s][0], sizes[s][1], channels, t * 100 + s));
                     check(texts[t], &in, t * 31 + s);
                     value_free(&in);
                 }
@@ -100,7 +100,7 @@ static void alpha_stays(void) {
     each_case(check_alpha);
 }
 
-/* The planner makes a table of what comes out for 256 values: that must be what the operation does to a picture. */
+/* The planner makes a table of what comes out for 256 values: that must be what the operation does to an image. */
 static void point_operations_are_tables(void) {
     static const char *const point[] = {"brightness(0.7)",     "gamma(2.2)",        "invert",
                                         "random_invert(p=1)",  "solarize(77, p=1)", "posterize(2, p=1)",
@@ -109,10 +109,10 @@ static void point_operations_are_tables(void) {
     for (size_t t = 0; t < sizeof point / sizeof point[0]; t++) {
         struct value table, in, table_out, out;
         mldf_error err;
-        REQUIRE(picture_make(&table, MLDF_U8, 256, 1, 3, 1));
+        REQUIRE(image_make(&table, MLDF_U8, 256, 1, 3, 1));
         for (int v = 0; v < 256; v++)
             memset((uint8_t *)table.tensor.data + 3 * v, v, 3);
-        REQUIRE(picture_make(&in, MLDF_U8, 19, 33, 3, 2));
+        REQUIRE(image_make(&in, MLDF_U8, 19, 33, 3, 2));
         CHECK_OK(run_text(point[t], &table, 1, &table_out, &err), &err);
         CHECK_OK(run_text(point[t], &in, 1, &out, &err), &err);
         CHECK(mldfi_op_find(point[t], strcspn(point[t], "("))->flags & OP_POINT);
@@ -141,7 +141,7 @@ static void the_planner_sees_the_same_affine_map(void) {
             struct value in, out;
             mldf_error err;
             float scale[4], shift[4];
-            REQUIRE(picture_make(&in, wide ? MLDF_U16 : MLDF_U8, 6, 7, 3, 3));
+            REQUIRE(image_make(&in, wide ? MLDF_U16 : MLDF_U8, 6, 7, 3, 3));
             REQUIRE_OK(step_begin(&s, affine[t], &in, 0, &err), &err);
             REQUIRE(mldfi_op_affine(&s.op, scale, shift));
             CHECK_OK(step_run(&s, &in, &out, &err), &err);
@@ -158,12 +158,12 @@ static void the_planner_sees_the_same_affine_map(void) {
     struct step_run s;
     mldf_error err;
     float four[4];
-    REQUIRE(picture_make(&real, MLDF_F32, 2, 2, 3, 0));
+    REQUIRE(image_make(&real, MLDF_F32, 2, 2, 3, 0));
     REQUIRE_OK(step_begin(&s, "normalize(imagenet)", &real, 0, &err), &err);
     CHECK(!mldfi_op_affine(&s.op, four, four));
     step_end(&s);
     value_free(&real);
-    REQUIRE(picture_make(&real, MLDF_U8, 2, 2, 3, 0));
+    REQUIRE(image_make(&real, MLDF_U8, 2, 2, 3, 0));
     REQUIRE_OK(step_begin(&s, "cast(f16)", &real, 0, &err), &err);
     CHECK(!mldfi_op_affine(&s.op, four, four));
     step_end(&s);
@@ -175,7 +175,7 @@ static void probabilities_are_kept(void) {
     struct value in, out, again;
     mldf_error err;
     unsigned changed = 0;
-    REQUIRE(picture_make(&in, MLDF_U8, 2, 2, 3, 5));
+    REQUIRE(image_make(&in, MLDF_U8, 2, 2, 3, 5));
     for (uint64_t seed = 0; seed < 400; seed++) {
         CHECK_OK(run_text("random_invert", &in, seed, &out, &err), &err);
         CHECK_OK(run_text("random_invert", &in, seed, &again, &err), &err);
@@ -194,7 +194,7 @@ static void floats_may_be_anything(void) {
     for (size_t t = 0; t < TEXTS; t++) {
         struct value in, out;
         mldf_error err;
-        REQUIRE(picture_make(&in, MLDF_F32, 9, 8, 3, t));
+        REQUIRE(image_make(&in, MLDF_F32, 9, 8, 3, t));
         for (size_t i = 0; i < 9 * 8 * 3; i++) {
             float v = odd[i % 6];
             uint32_t special = i % 7 == 0 ? 0x7f800000 : 0x7fc00000; /* infinite, not a number */
@@ -211,17 +211,17 @@ static void floats_may_be_anything(void) {
 static void types_that_have_no_colour_are_refused(void) {
     struct value in, out;
     mldf_error err;
-    REQUIRE(picture_make(&in, MLDF_F16, 2, 2, 3, 0));
+    REQUIRE(image_make(&in, MLDF_F16, 2, 2, 3, 0));
     CHECK_STATUS(MLDF_E_TYPE, run_text("hue(0.1)", &in, 0, &out, &err), &err);
     CHECK_CONTAINS("u8, u16 or f32", err.message);
     value_free(&in);
-    REQUIRE(picture_make(&in, MLDF_U8, 2, 2, 5, 0));
+    REQUIRE(image_make(&in, MLDF_U8, 2, 2, 5, 0));
     CHECK_STATUS(MLDF_E_TYPE, run_text("invert", &in, 0, &out, &err), &err);
     value_free(&in);
     REQUIRE(value_make(&in, VALUE_ARRAY, MLDF_U8, false, (int64_t[]){4, -1}, 0));
     CHECK_STATUS(MLDF_E_TYPE, run_text("equalize", &in, 0, &out, &err), &err);
     value_free(&in);
-    REQUIRE(picture_make(&in, MLDF_U8, 2, 2, 3, 0));
+    REQUIRE(image_make(&in, MLDF_U8, 2, 2, 3, 0));
     CHECK_STATUS(MLDF_E_ARGUMENT, run_text("solarize(256)", &in, 0, &out, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, run_text("color_jitter([1.2, 0.8])", &in, 0, &out, &err), &err);
     CHECK_CONTAINS("backwards", err.message);

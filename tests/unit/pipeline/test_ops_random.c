@@ -94,23 +94,23 @@ static bool random_value(struct value *v) {
     static const mldf_dtype dtypes[] = {MLDF_U8,  MLDF_U16, MLDF_F32,  MLDF_F16, MLDF_BF16,
                                         MLDF_I64, MLDF_I32, MLDF_BOOL, MLDF_F64};
     static const int64_t sides[] = {0, 1, 2, 3, 8, 9, 17, 40};
-    bool picture = below(3) > 0, planar = picture && below(4) == 0;
-    mldf_dtype dtype = dtypes[below(picture ? 5 : 9)];
-    int64_t dims[5], ndim = picture ? 3 : (int64_t)below(4);
+    bool image = below(3) > 0, planar = image && below(4) == 0;
+    mldf_dtype dtype = dtypes[below(image ? 5 : 9)];
+    int64_t dims[5], ndim = image ? 3 : (int64_t)below(4);
     for (int64_t i = 0; i < ndim; i++)
-        dims[i] = sides[picture ? 1 + below(7) : below(8)];
-    if (picture)
+        dims[i] = sides[image ? 1 + below(7) : below(8)];
+    if (image)
         dims[planar ? 0 : 2] = 1 + (int64_t)below(4);
     dims[ndim] = -1;
-    if (!value_make(v, picture ? VALUE_PICTURE : VALUE_ARRAY, dtype, planar, dims, check_rand(&rng)))
+    if (!value_make(v, image ? VALUE_IMAGE : VALUE_ARRAY, dtype, planar, dims, check_rand(&rng)))
         return false;
     if (dtype == MLDF_BOOL)
         for (size_t i = 0; i < mldfi_tensor_bytes(&v->tensor); i++)
             ((uint8_t *)v->tensor.data)[i] &= 1;
-    if (picture && below(5) == 0)
+    if (image && below(5) == 0)
         v->edge.role = ROLE_MASK;
     for (uint32_t i = 0; i < v->edge.ndim; i++)
-        if (below(4) == 0 && i != (picture ? (planar ? 0u : 2u) : 9u))
+        if (below(4) == 0 && i != (image ? (planar ? 0u : 2u) : 9u))
             v->edge.dims[i] = DIM_VARIES;
     return true;
 }
@@ -169,7 +169,7 @@ static void every_operation_runs_or_refuses(void) {
             continue;
         for (int k = 0; k < ROUNDS; k++)
             ran += one_round(type);
-        /* Few shapes fit by chance, and no value here is a stored picture. */
+        /* Few shapes fit by chance, and no value here is a stored image. */
         if (ran == 0 && strcmp(type->name, "decode") != 0 && strcmp(type->name, "reshape") != 0)
             check_fail(__FILE__, __LINE__, "%s never ran", type->name);
     }

@@ -73,16 +73,16 @@ static void types_are_checked(void) {
         mldf_dtype dtype;
     } cases[] = {
         {"poison(1, 3, 256)", "whole numbers from 0 to 255", MLDF_U8},
-        {"poison(1, 3, [1, 2])", "has 2 numbers, the picture 3 channels", MLDF_U8},
-        {"poison(1, 3, 1, x=9)", "outside pictures of 9 x 5 pixels", MLDF_U8},
-        {"poison(1, 3, 1, y=5)", "outside pictures of 9 x 5 pixels", MLDF_F32},
+        {"poison(1, 3, [1, 2])", "has 2 numbers, the image 3 channels", MLDF_U8},
+        {"poison(1, 3, 1, x=9)", "outside images of 9 x 5 pixels", MLDF_U8},
+        {"poison(1, 3, 1, y=5)", "outside images of 9 x 5 pixels", MLDF_F32},
         {"replace_label(indices=1, label=256)", "does not fit", MLDF_U8},
         {"replace_label(indices=1, label=2)", "wants whole numbers", MLDF_F32},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct value in, out;
         mldf_error err = {0};
-        REQUIRE(picture_make(&in, cases[i].dtype, 5, 9, 3, i));
+        REQUIRE(image_make(&in, cases[i].dtype, 5, 9, 3, i));
         CHECK(run_text(cases[i].text, &in, 0, &out, &err) < 0);
         CHECK_CONTAINS(cases[i].message, err.message);
         value_free(&out);
@@ -126,10 +126,10 @@ static uint64_t other_index(void *user, uint64_t position) {
     return FIRST - position;
 }
 
-static void run_plan(struct pictures *all, const char *text, bool reference, bool with_index, uint64_t position,
+static void run_plan(struct images *all, const char *text, bool reference, bool with_index, uint64_t position,
                      uint8_t *out) {
     struct plan_options options = {.reference = reference};
-    struct plan_feed feed = {.user = all, .get = pictures_get, .index = with_index ? other_index : NULL};
+    struct plan_feed feed = {.user = all, .get = images_get, .index = with_index ? other_index : NULL};
     struct plan_target targets[4];
     struct plan *plan = NULL;
     struct plan_worker *worker = NULL;
@@ -156,11 +156,11 @@ static void fused_and_step_by_step_agree(void) {
         "image: resize([9, 7]) | to_float | poison(999995, 5, 0.5, alpha=0.25)",
     };
     static uint8_t want[4 * ROOM], got[4 * ROOM], none[4 * ROOM];
-    struct pictures all;
-    REQUIRE(pictures_begin(&all, 3, false));
+    struct images all;
+    REQUIRE(images_begin(&all, 3, false));
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
         size_t changed = 0;
-        for (uint64_t p = 0; p < PICTURES; p++) {
+        for (uint64_t p = 0; p < IMAGES; p++) {
             bool listed = t == 0 || t == 1 ? p == 2 || p == 7 : p == 5;
             run_plan(&all, texts[t], true, true, p, want);
             run_plan(&all, texts[t], false, true, p, got);
@@ -171,15 +171,15 @@ static void fused_and_step_by_step_agree(void) {
         }
         CHECK(changed > 0);
     }
-    pictures_end(&all);
+    images_end(&all);
 }
 
 /* Without a callback the position is the index; a group has one draw. */
 static void groups_and_plain_positions(void) {
     static uint8_t out[4 * ROOM];
-    struct pictures all;
-    REQUIRE(pictures_begin(&all, 3, true));
-    for (uint64_t p = 0; p < PICTURES; p++) {
+    struct images all;
+    REQUIRE(images_begin(&all, 3, true));
+    for (uint64_t p = 0; p < IMAGES; p++) {
         int64_t a, b;
         run_plan(&all, "a = label\nb = label\na, b: replace_label(indices=[4, 9], label=55)\nlabel: drop", false, false,
                  p, out);
@@ -197,7 +197,7 @@ static void groups_and_plain_positions(void) {
             CHECK(out[0] != 200 || out[1] != 200 || out[2] != 200);
         CHECK(out[ROOM] != 200 || out[ROOM + 5] != 200); /* a mask's classes stay */
     }
-    pictures_end(&all);
+    images_end(&all);
 }
 
 int main(int argc, char **argv) {

@@ -39,7 +39,7 @@ static void planar_is_as_interleaved(void) {
                 for (int64_t channels = 1; channels <= 4; channels++) {
                     struct value in, turned, planar_out, out, back;
                     mldf_error err;
-                    REQUIRE(picture_make(&in, dtypes[d], sizes[s][0], sizes[s][1], channels, t * 100 + s));
+                    REQUIRE(image_make(&in, dtypes[d], sizes[s][0], sizes[s][1], channels, t * 100 + s));
                     REQUIRE_OK(run_text("chw", &in, 0, &turned, &err), &err);
                     CHECK_OK(run_text(texts[t], &turned, s, &planar_out, &err), &err);
                     CHECK_OK(run_text(texts[t], &in, s, &out, &err), &err);
@@ -59,7 +59,7 @@ static void painting_in_place_is_as_elsewhere(void) {
             struct step_run s;
             struct value in, out;
             mldf_error err;
-            REQUIRE(picture_make(&in, dtypes[d], 19, 26, 3, t));
+            REQUIRE(image_make(&in, dtypes[d], 19, 26, 3, t));
             REQUIRE_OK(step_begin(&s, texts[t], &in, 5, &err), &err);
             bool paints = strncmp(texts[t], "cutout", 6) == 0 || strncmp(texts[t], "erasing", 7) == 0;
             CHECK_EQ_INT(paints, (s.op.type->flags & OP_IN_PLACE) != 0);
@@ -81,7 +81,7 @@ static void quarter_turns_only_move_pixels(void) {
         struct value in, out;
         mldf_error err;
         size_t h = (size_t)sizes[s][0], w = (size_t)sizes[s][1], wrong = 0;
-        REQUIRE(picture_make(&in, MLDF_U16, sizes[s][0], sizes[s][1], 3, s));
+        REQUIRE(image_make(&in, MLDF_U16, sizes[s][0], sizes[s][1], 3, s));
         REQUIRE_OK(run_text("rotate([90, 90], expand=true, filter=bilinear)", &in, 0, &out, &err), &err);
         CHECK_EQ_U64(w, out.tensor.dims[0]);
         CHECK_EQ_U64(h, out.tensor.dims[1]);
@@ -129,14 +129,14 @@ static void blur_weights_are_whole(void) {
         }
 }
 
-/* An array that serves as a picture may be empty: refused, or nothing happens. */
-static void pictures_without_pixels(void) {
+/* An array that serves as an image may be empty: refused, or nothing happens. */
+static void images_without_pixels(void) {
     static const char *const refused[] = {"resize(5)", "resize([5, 6])", "random_resized_crop(5)",
                                           "center_resized_crop(5)"};
     struct value in, out;
     mldf_error err;
     for (int64_t k = 0; k < 3; k++) {
-        REQUIRE(picture_make(&in, MLDF_U8, k == 1 ? 0 : 4 * (k / 2), k == 2 ? 0 : 4 * k, 3, 1));
+        REQUIRE(image_make(&in, MLDF_U8, k == 1 ? 0 : 4 * (k / 2), k == 2 ? 0 : 4 * k, 3, 1));
         for (size_t t = 0; t < 4; t++)
             CHECK_STATUS(MLDF_E_RANGE, run_text(refused[t], &in, 0, &out, &err), &err);
         for (size_t t = 0; t < TEXTS; t++) {
@@ -173,7 +173,7 @@ static void types_and_refusals(void) {
     struct value in;
     struct op op;
     mldf_error err;
-    REQUIRE(picture_make(&in, MLDF_U8, 10, 20, 3, 1));
+    REQUIRE(image_make(&in, MLDF_U8, 10, 20, 3, 1));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         CHECK(mldfi_op_from_text(bad[i].text, &in.edge, &op, &err) < 0);
         CHECK_CONTAINS(bad[i].message, err.message);
@@ -239,7 +239,7 @@ static void flips_come_as_often_as_asked(void) {
         char text[40];
         mldf_error err;
         double n = DRAWS, seen = 0;
-        REQUIRE(picture_make(&in, MLDF_U8, 4, 4, 3, 1));
+        REQUIRE(image_make(&in, MLDF_U8, 4, 4, 3, 1));
         snprintf(text, sizeof text, "%s(p=%g)", k % 2 ? "vflip" : "hflip", wanted[k]);
         REQUIRE_OK(mldfi_op_from_text(text, &in.edge, &op, &err), &err);
         for (uint64_t p = 0; p < DRAWS; p++) {
@@ -254,14 +254,14 @@ static void flips_come_as_often_as_asked(void) {
     }
 }
 
-/* A picture in which no try is refused shows the plain distributions of torchvision's parameters. */
+/* An image in which no try is refused shows the plain distributions of torchvision's parameters. */
 static void random_resized_crop_is_even_in_area_log_ratio_and_place(void) {
     static double area[DRAWS], ratio[DRAWS], x[DRAWS], y[DRAWS];
     struct value in;
     struct op op;
     struct axis_draw d;
     mldf_error err;
-    REQUIRE(picture_make(&in, MLDF_U8, 4, 4, 3, 1));
+    REQUIRE(image_make(&in, MLDF_U8, 4, 4, 3, 1));
     REQUIRE_OK(mldfi_op_from_text("random_resized_crop(8, scale=[0.1, 0.4], ratio=[0.5, 2])", &in.edge, &op, &err),
                &err);
     for (uint64_t p = 0; p < DRAWS; p++) {
@@ -286,7 +286,7 @@ static void random_resized_crop_falls_back_to_the_middle(void) {
     struct op op;
     struct axis_draw d;
     mldf_error err;
-    REQUIRE(picture_make(&in, MLDF_U8, 4, 4, 3, 1));
+    REQUIRE(image_make(&in, MLDF_U8, 4, 4, 3, 1));
     REQUIRE_OK(mldfi_op_from_text("random_resized_crop(8)", &in.edge, &op, &err), &err);
     for (uint64_t p = 0; p < 100; p++) { /* a window of 0.08 of the area is never as narrow as this */
         CHECK(draw_at(&op, p, 10, 1000, &d) == MLDF_OK);
@@ -304,7 +304,7 @@ static void random_crop_goes_everywhere(void) {
     struct op op;
     struct axis_draw d;
     mldf_error err;
-    REQUIRE(picture_make(&in, MLDF_U8, 32, 32, 3, 1));
+    REQUIRE(image_make(&in, MLDF_U8, 32, 32, 3, 1));
     REQUIRE_OK(mldfi_op_from_text("random_crop(32, padding=4)", &in.edge, &op, &err), &err);
     for (uint64_t p = 0; p < DRAWS; p++) {
         CHECK(draw_at(&op, p, 32, 32, &d) == MLDF_OK);
@@ -316,13 +316,13 @@ static void random_crop_goes_everywhere(void) {
     value_free(&in);
 }
 
-/* Which pixel of a numbered picture of side 5 .. 8 has come to `at`, or the first 255. */
+/* Which pixel of a numbered image of side 5 .. 8 has come to `at`, or the first 255. */
 static void check_places(const char *text, int64_t side, size_t cells, bool painted) {
     uint32_t *seen = calloc((size_t)(side * side), sizeof *seen);
     struct value in, out;
     struct step_run s;
     mldf_error err;
-    REQUIRE(seen && picture_make(&in, MLDF_U8, side, side, 1, 1));
+    REQUIRE(seen && image_make(&in, MLDF_U8, side, side, 1, 1));
     for (int64_t i = 0; i < side * side; i++)
         ((uint8_t *)in.tensor.data)[i] = (uint8_t)i;
     REQUIRE_OK(step_begin(&s, text, &in, 0, &err), &err);
@@ -366,7 +366,7 @@ static void erasing_is_even_in_area_and_log_ratio(void) {
     mldf_error err;
     size_t n = 0, on = 0, tries = 4000;
     enum { SIDE = 100 };
-    REQUIRE(picture_make(&in, MLDF_U8, SIDE, SIDE, 1, 1));
+    REQUIRE(image_make(&in, MLDF_U8, SIDE, SIDE, 1, 1));
     memset(in.tensor.data, 0, SIDE * SIDE);
     REQUIRE_OK(step_begin(&s, "erasing(p=0.75, scale=[0.1, 0.3], ratio=[0.5, 2], value=1)", &in, 0, &err), &err);
     REQUIRE_OK(step_run(&s, &in, &out, &err), &err);
@@ -405,7 +405,7 @@ int main(int argc, char **argv) {
     RUN(quarter_turns_only_move_pixels);
     RUN(a_map_and_its_way_back_meet);
     RUN(blur_weights_are_whole);
-    RUN(pictures_without_pixels);
+    RUN(images_without_pixels);
     RUN(types_and_refusals);
     RUN(flips_come_as_often_as_asked);
     RUN(random_resized_crop_is_even_in_area_log_ratio_and_place);

@@ -202,9 +202,9 @@ static void types_are_told_in_words(void) {
         const char *want;
     } cases[] = {
         {{.kind = VALUE_ARRAY, .dtype = MLDF_F64}, "f64 number"},
-        {{.kind = VALUE_PICTURE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .ndim = 3, .dims = {375, 500, 3}},
-         "u8 375x500x3 picture"},
-        {{.kind = VALUE_PICTURE, .role = ROLE_MASK, .dtype = MLDF_U8, .planar = true, .ndim = 3, .dims = {1, 4, 5}},
+        {{.kind = VALUE_IMAGE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .ndim = 3, .dims = {375, 500, 3}},
+         "u8 375x500x3 image"},
+        {{.kind = VALUE_IMAGE, .role = ROLE_MASK, .dtype = MLDF_U8, .planar = true, .ndim = 3, .dims = {1, 4, 5}},
          "u8 1x4x5 planar mask"},
         {{.kind = VALUE_ENCODED,
           .role = ROLE_IMAGE,
@@ -212,7 +212,7 @@ static void types_are_told_in_words(void) {
           .ndim = 3,
           .dims = {-1, -1, 3},
           .most = {9, MLDF_NONE, 3}},
-         "u16 <=9x?x3 stored picture"},
+         "u16 <=9x?x3 stored image"},
         {{.kind = VALUE_BYTES, .dtype = MLDF_U8, .ndim = 1, .dims = {-1}, .most = {MLDF_NONE}}, "u8 ? bytes"},
         {{.kind = VALUE_ARRAY, .role = ROLE_BOXES, .dtype = MLDF_F32, .ndim = 2, .dims = {-1, 4}, .most = {50, 4}},
          "f32 <=50x4 boxes"},

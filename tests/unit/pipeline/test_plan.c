@@ -1,10 +1,10 @@
 /* Rewriting changes nothing: every pipeline gives the same bytes from the fused plan on every instruction set and from the reference plan,
- * which runs each step by itself on portable kernels and decodes whole pictures. */
+ * which runs each step by itself on portable kernels and decodes whole images. */
 #include "kernel/kernels.h"
 #include "pipeline/pipeline.h"
 #include "pipeline_images.h"
 
-/* Pixels come out alike whatever the picture's size, so each fits all twelve. */
+/* Pixels come out alike whatever the image's size, so each fits all twelve. */
 static const char *const pipelines[] = {
     "image: resize([20, 30])",
     "image: resize([20, 30]) | chw",
@@ -54,9 +54,9 @@ static size_t output_bytes(const struct plan *plan, size_t output) {
 }
 
 /* Every sample through the pipeline; outputs one behind the other. */
-static void run_all(struct pictures *all, const char *text, bool reference, const char *isa, struct outcome *out) {
+static void run_all(struct images *all, const char *text, bool reference, const char *isa, struct outcome *out) {
     struct plan_options options = {.reference = reference, .isa = isa, .seed = 11};
-    struct plan_feed feed = {.user = all, .get = pictures_get};
+    struct plan_feed feed = {.user = all, .get = images_get};
     mldf_pipeline *pipeline = NULL;
     struct plan *plan = NULL;
     struct plan_worker *worker = NULL;
@@ -68,7 +68,7 @@ static void run_all(struct pictures *all, const char *text, bool reference, cons
         status = mldfi_plan_new(pipeline, all->schema, all->bounds, &options, &plan, &err);
     if (status == MLDF_OK)
         status = mldfi_worker_new(plan, &worker, &err);
-    for (uint64_t p = 0; status == MLDF_OK && p < 2 * PICTURES; p++) {
+    for (uint64_t p = 0; status == MLDF_OK && p < 2 * IMAGES; p++) {
         struct plan_target targets[8];
         size_t count = mldfi_plan_output_count(plan);
         for (size_t o = 0; o < count; o++) {
@@ -96,9 +96,9 @@ static void run_all(struct pictures *all, const char *text, bool reference, cons
 enum { BOTH, ONE_BY_ONE };
 
 /* Twelve pairs and a last sample without partner, each sample's outputs in order. */
-static void run_pairs(struct pictures *all, const char *text, bool reference, int how, struct outcome *out) {
+static void run_pairs(struct images *all, const char *text, bool reference, int how, struct outcome *out) {
     struct plan_options options = {.reference = reference, .seed = 5};
-    struct plan_feed feed = {.user = all, .get = pictures_get};
+    struct plan_feed feed = {.user = all, .get = images_get};
     mldf_pipeline *pipeline = NULL;
     struct plan *plan = NULL;
     struct plan_worker *worker = NULL;
@@ -142,8 +142,8 @@ static void run_pairs(struct pictures *all, const char *text, bool reference, in
 }
 
 static void a_sample_is_mixed_the_same_with_and_without_its_partner_at_hand(void) {
-    struct pictures all;
-    REQUIRE(pictures_begin(&all, 3, false));
+    struct images all;
+    REQUIRE(images_begin(&all, 3, false));
     for (size_t i = 0; i < sizeof paired / sizeof *paired; i++) {
         struct outcome both = {0}, one = {0}, plain = {0};
         run_pairs(&all, paired[i], false, BOTH, &both);
@@ -157,13 +157,13 @@ static void a_sample_is_mixed_the_same_with_and_without_its_partner_at_hand(void
         mldf_buffer_free(&one.bytes);
         mldf_buffer_free(&plain.bytes);
     }
-    pictures_end(&all);
+    images_end(&all);
 }
 
 static void compare_all(uint32_t channels, bool raw_only) {
     static const char *const isas[] = {"portable", "sse4", "avx2", "avx512", "neon", NULL};
-    struct pictures all;
-    REQUIRE(pictures_begin(&all, channels, raw_only));
+    struct images all;
+    REQUIRE(images_begin(&all, channels, raw_only));
     for (size_t i = 0; i < sizeof pipelines / sizeof *pipelines; i++) {
         struct outcome want = {0}, got = {0};
         if (channels == 1 && strstr(pipelines[i], "imagenet"))
@@ -184,7 +184,7 @@ static void compare_all(uint32_t channels, bool raw_only) {
         mldf_buffer_free(&want.bytes);
         mldf_buffer_free(&got.bytes);
     }
-    pictures_end(&all);
+    images_end(&all);
 }
 
 static void rewriting_keeps_the_bytes_of_rgb_jpeg_and_raw(void) {
@@ -201,9 +201,9 @@ static void rewriting_keeps_the_bytes_of_gray(void) {
 
 /* A JPEG four times as large as wanted is decoded at 1/4; exact decoding differs, but not much. */
 static void reduced_decoding_is_close_to_exact_decoding(void) {
-    struct pictures all;
+    struct images all;
     struct outcome fast = {0}, exact = {0};
-    REQUIRE(pictures_begin(&all, 3, false));
+    REQUIRE(images_begin(&all, 3, false));
     run_all(&all, "image: resize([24, 24])", false, NULL, &fast);
     run_all(&all, "image: decode(exact=true) | resize([24, 24])", false, NULL, &exact);
     CHECK_EQ_U64(fast.bytes.size, exact.bytes.size);
@@ -216,18 +216,18 @@ static void reduced_decoding_is_close_to_exact_decoding(void) {
     CHECK(sum / (double)exact.bytes.size < 255.0 * 255.0 / 1000.0); /* PSNR above 30 dB on this harsh texture */
     mldf_buffer_free(&fast.bytes);
     mldf_buffer_free(&exact.bytes);
-    pictures_end(&all);
+    images_end(&all);
 }
 
 static void explain_shows_the_plan_before_and_after_each_pass(void) {
     static const char text[] = "image: random_resized_crop(24) | hflip | normalize(imagenet) | chw";
     struct plan_options options = {.seed = 1};
-    struct pictures all;
+    struct images all;
     mldf_pipeline *pipeline = NULL;
     struct plan *plan = NULL;
     mldf_error err = {0};
     mldf_buffer out = MLDF_BUFFER_INIT;
-    REQUIRE(pictures_begin(&all, 3, false));
+    REQUIRE(images_begin(&all, 3, false));
     REQUIRE_OK(mldf_pipeline_parse(NULL, text, sizeof text - 1, &pipeline, &err), &err);
     REQUIRE_OK(mldfi_plan_new(pipeline, all.schema, all.bounds, &options, &plan, &err), &err);
     REQUIRE_OK(mldfi_plan_explain(plan, &out, &err), &err);
@@ -240,11 +240,11 @@ static void explain_shows_the_plan_before_and_after_each_pass(void) {
     mldf_buffer_free(&out);
     mldfi_plan_free(plan);
     mldf_pipeline_free(pipeline);
-    pictures_end(&all);
+    images_end(&all);
 }
 
 /* Which operations of each step could be done when packing, "step=names;" for those that have some. */
-static void check_once(const struct pictures *all, const char *text, const char *want) {
+static void check_once(const struct images *all, const char *text, const char *want) {
     struct plan_options options = {.seed = 11};
     mldf_pipeline *pipeline = NULL;
     struct plan *plan = NULL;
@@ -266,8 +266,8 @@ static void check_once(const struct pictures *all, const char *text, const char 
 }
 
 static void what_could_be_done_when_packing_ends_at_the_first_random_step(void) {
-    struct pictures all;
-    REQUIRE(pictures_begin(&all, 3, false));
+    struct images all;
+    REQUIRE(images_begin(&all, 3, false));
     check_once(&all, "image: random_resized_crop(24) | hflip | resize([8, 8])", "image: decode=decode;");
     check_once(&all, "image: resize([20, 30]) | normalize(half) | chw",
                "image: decode=decode;image: resize + normalize + chw=resize;");
@@ -280,7 +280,7 @@ static void what_could_be_done_when_packing_ends_at_the_first_random_step(void) 
         &all,
         "a = image: resize([8, 8])\nb = image: random_crop(8, pad_if_needed=true)\nc = [a, a]: stack\nd = [a, b]: stack",
         "a: decode=decode;a: resize=resize;b: decode=decode;c: stack=stack;");
-    pictures_end(&all);
+    images_end(&all);
 }
 
 int main(int argc, char **argv) {

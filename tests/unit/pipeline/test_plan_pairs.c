@@ -1,4 +1,4 @@
-/* Pairs through a whole plan: pictures and labels of a group are mixed by the same number, which depends on the position alone; and chains of
+/* Pairs through a whole plan: images and labels of a group are mixed by the same number, which depends on the position alone; and chains of
  * colours and arrays give the same bytes fused and step by step. */
 #include "pipeline/pipeline.h"
 #include "pipeline_images.h"
@@ -11,7 +11,7 @@ struct machine {
     struct plan_worker *worker;
 };
 
-static bool machine_begin(struct machine *m, struct pictures *all, const char *text, bool reference) {
+static bool machine_begin(struct machine *m, struct images *all, const char *text, bool reference) {
     struct plan_options options = {.reference = reference, .seed = SEED};
     mldf_error err = {0};
     memset(m, 0, sizeof *m);
@@ -45,9 +45,9 @@ static struct plan_target *targets_of(struct machine *m, struct pair_output *o, 
     return targets;
 }
 
-static void run_both(struct machine *m, struct pictures *all, uint64_t even, bool alone, struct pair_output *a,
+static void run_both(struct machine *m, struct images *all, uint64_t even, bool alone, struct pair_output *a,
                      struct pair_output *b) {
-    struct plan_feed feed = {.user = all, .get = pictures_get};
+    struct plan_feed feed = {.user = all, .get = images_get};
     struct plan_target ta[2], tb[2];
     mldf_error err = {0};
     CHECK_OK(mldfi_plan_run_pair(m->plan, m->worker, &feed, EPOCH, even, alone, targets_of(m, a, ta),
@@ -55,8 +55,8 @@ static void run_both(struct machine *m, struct pictures *all, uint64_t even, boo
              &err);
 }
 
-static void run_plain(struct machine *m, struct pictures *all, uint64_t position, struct pair_output *o) {
-    struct plan_feed feed = {.user = all, .get = pictures_get};
+static void run_plain(struct machine *m, struct images *all, uint64_t position, struct pair_output *o) {
+    struct plan_feed feed = {.user = all, .get = images_get};
     struct plan_target t[2];
     mldf_error err = {0};
     CHECK_OK(mldfi_plan_run(m->plan, m->worker, &feed, EPOCH, position, targets_of(m, o, t), &err), &err);
@@ -75,16 +75,16 @@ static uint8_t nearest(float v) {
     return (uint8_t)(whole + (rest > 0.5f || (rest >= 0.5f && (whole & 1))));
 }
 
-static void mixup_mixes_picture_and_label_by_one_number(void) {
-    struct pictures all;
+static void mixup_mixes_image_and_label_by_one_number(void) {
+    struct images all;
     struct machine plain, mixed;
     static struct pair_output p[2], q[2];
-    REQUIRE(pictures_begin(&all, 3, false));
+    REQUIRE(images_begin(&all, 3, false));
     REQUIRE(machine_begin(&plain, &all, "image: resize([7, 9])\nlabel: one_hot(10)", false));
     REQUIRE(machine_begin(&mixed, &all, "image: resize([7, 9])\nlabel: one_hot(10)\nimage, label: mixup(0.4)", false));
     CHECK(!mldfi_plan_pairs(plain.plan));
     CHECK(mldfi_plan_pairs(mixed.plan));
-    for (uint64_t even = 0; even < PICTURES; even += 2) {
+    for (uint64_t even = 0; even < IMAGES; even += 2) {
         run_plain(&plain, &all, even, &p[0]);
         run_plain(&plain, &all, even + 1, &p[1]);
         run_both(&mixed, &all, even, false, &q[0], &q[1]);
@@ -103,16 +103,16 @@ static void mixup_mixes_picture_and_label_by_one_number(void) {
     }
     machine_end(&plain);
     machine_end(&mixed);
-    pictures_end(&all);
+    images_end(&all);
 }
 
 static void label_mixup_makes_triples(void) {
-    struct pictures all;
+    struct images all;
     struct machine m;
     static struct pair_output q[2];
-    REQUIRE(pictures_begin(&all, 3, true));
+    REQUIRE(images_begin(&all, 3, true));
     REQUIRE(machine_begin(&m, &all, "image: resize([4, 4])\nimage, label: label_mixup(0.4)", false));
-    for (uint64_t even = 0; even < PICTURES; even += 2) {
+    for (uint64_t even = 0; even < IMAGES; even += 2) {
         run_both(&m, &all, even, false, &q[0], &q[1]);
         for (uint64_t side = 0; side < 2; side++) {
             CHECK_EQ_F64((double)all.labels[even + side], q[side].label[0]);
@@ -121,18 +121,18 @@ static void label_mixup_makes_triples(void) {
         }
     }
     machine_end(&m);
-    pictures_end(&all);
+    images_end(&all);
 }
 
 static void cutmix_gives_a_label_what_the_box_leaves(void) {
-    struct pictures all;
+    struct images all;
     struct machine plain, cut;
     static struct pair_output p[2], q[2];
     unsigned boxes = 0;
-    REQUIRE(pictures_begin(&all, 3, false));
+    REQUIRE(images_begin(&all, 3, false));
     REQUIRE(machine_begin(&plain, &all, "image: resize([16, 16])\nlabel: one_hot(10)", false));
     REQUIRE(machine_begin(&cut, &all, "image: resize([16, 16])\nlabel: one_hot(10)\nimage, label: cutmix(1)", false));
-    for (uint64_t even = 0; even < PICTURES; even += 2) {
+    for (uint64_t even = 0; even < IMAGES; even += 2) {
         run_plain(&plain, &all, even, &p[0]);
         run_plain(&plain, &all, even + 1, &p[1]);
         run_both(&cut, &all, even, false, &q[0], &q[1]);
@@ -153,17 +153,17 @@ static void cutmix_gives_a_label_what_the_box_leaves(void) {
             boxes += foreign > 0;
         }
     }
-    CHECK(boxes > PICTURES / 2);
+    CHECK(boxes > IMAGES / 2);
     machine_end(&plain);
     machine_end(&cut);
-    pictures_end(&all);
+    images_end(&all);
 }
 
 static void the_last_sample_of_an_odd_epoch_stays_itself(void) {
     static const char *const steps[] = {"mixup(0.4)", "cutmix(1)"};
-    struct pictures all;
+    struct images all;
     static struct pair_output p, q;
-    REQUIRE(pictures_begin(&all, 3, true));
+    REQUIRE(images_begin(&all, 3, true));
     for (int k = 0; k < 2; k++) {
         struct machine plain, pair;
         char text[128];
@@ -178,23 +178,23 @@ static void the_last_sample_of_an_odd_epoch_stays_itself(void) {
         machine_end(&plain);
         machine_end(&pair);
     }
-    pictures_end(&all);
+    images_end(&all);
 }
 
 static void whole_numbers_are_not_mixed(void) {
-    struct pictures all;
+    struct images all;
     struct plan_options options = {.seed = SEED};
     mldf_pipeline *pipeline = NULL;
     struct plan *plan = NULL;
     mldf_error err = {0};
     static const char text[] = "image: resize([4, 4])\nimage, label: mixup(0.4)";
-    REQUIRE(pictures_begin(&all, 3, true));
+    REQUIRE(images_begin(&all, 3, true));
     REQUIRE_OK(mldf_pipeline_parse(NULL, text, sizeof text - 1, &pipeline, &err), &err);
     CHECK_STATUS(MLDF_E_TYPE, mldfi_plan_new(pipeline, all.schema, all.bounds, &options, &plan, &err), &err);
     CHECK_CONTAINS("one_hot", err.message);
     CHECK_CONTAINS("label_mixup", err.message);
     mldf_pipeline_free(pipeline);
-    pictures_end(&all);
+    images_end(&all);
 }
 
 /* The fused plan, and the one that takes each step by itself. */
@@ -215,16 +215,16 @@ static void colours_are_the_same_fused_or_not(void) {
         "flatten | cast(f32)",
         "chw | reshape([-1, 9]) | gather([0, 3])",
     };
-    struct pictures all;
+    struct images all;
     static struct pair_output fused, plain;
-    REQUIRE(pictures_begin(&all, 3, false));
+    REQUIRE(images_begin(&all, 3, false));
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
         struct machine m[2];
         char text[256];
         snprintf(text, sizeof text, "image: decode(exact=true) | resize([8, 9]) | %s\nlabel: drop", steps[k]);
         bool good = machine_begin(&m[0], &all, text, false);
         good = machine_begin(&m[1], &all, text, true) && good;
-        for (uint64_t p = 0; good && p < 2 * PICTURES; p++) {
+        for (uint64_t p = 0; good && p < 2 * IMAGES; p++) {
             memset(&fused, 1, sizeof fused);
             memset(&plain, 1, sizeof plain);
             run_plain(&m[0], &all, p, &fused);
@@ -235,12 +235,12 @@ static void colours_are_the_same_fused_or_not(void) {
         machine_end(&m[0]);
         machine_end(&m[1]);
     }
-    pictures_end(&all);
+    images_end(&all);
 }
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
-    RUN(mixup_mixes_picture_and_label_by_one_number);
+    RUN(mixup_mixes_image_and_label_by_one_number);
     RUN(label_mixup_makes_triples);
     RUN(cutmix_gives_a_label_what_the_box_leaves);
     RUN(the_last_sample_of_an_odd_epoch_stays_itself);

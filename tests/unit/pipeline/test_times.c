@@ -35,22 +35,22 @@ static void evict(void) {
     faults = 0;
 }
 
-static struct pictures all;
-static const uint8_t *places[PICTURES];
+static struct images all;
+static const uint8_t *places[IMAGES];
 
 static mldf_status get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                        mldf_error *err) {
-    mldf_status status = pictures_get(user, position, field, scratch, out, err);
+    mldf_status status = images_get(user, position, field, scratch, out, err);
     if (field == 0)
-        out->data = places[position % PICTURES];
+        out->data = places[position % IMAGES];
     return status;
 }
 
-/* Every picture to a place of its own, at the beginning of a page. */
+/* Every image to a place of its own, at the beginning of a page. */
 static void fill_disk(void) {
     size_t at = 0;
     CHECK_EQ_INT(0, mprotect(disk, ROOM, PROT_READ | PROT_WRITE));
-    for (size_t i = 0; i < PICTURES; i++) {
+    for (size_t i = 0; i < IMAGES; i++) {
         CHECK(at + all.data[i].size <= ROOM);
         memcpy(disk + at, all.data[i].data, all.data[i].size);
         places[i] = disk + at;
@@ -58,7 +58,7 @@ static void fill_disk(void) {
     }
 }
 
-/* Faults of a run over all pictures from the sample `from` on; *read: seconds of the step "read". */
+/* Faults of a run over all images from the sample `from` on; *read: seconds of the step "read". */
 static int run(const char *text, uint64_t from, bool timing, double *read) {
     struct plan_options options = {.seed = 1};
     struct plan_feed feed = {.user = &all, .get = get};
@@ -73,7 +73,7 @@ static int run(const char *text, uint64_t from, bool timing, double *read) {
     CHECK_EQ_STR("read", mldfi_plan_step_name(plan, 0));
     mldfi_worker_timing(worker, timing);
     evict();
-    for (uint64_t p = from; p < PICTURES; p++) {
+    for (uint64_t p = from; p < IMAGES; p++) {
         struct plan_target target = {room, 0};
         CHECK_OK(mldfi_plan_run(plan, worker, &feed, 0, p, &target, &err), &err);
     }
@@ -90,19 +90,19 @@ static void waiting_for_pages_counts_as_reading(void) {
     for (size_t i = 0; i < 2; i++) {
         double read;
         int waits = run(texts[i], 0, true, &read);
-        CHECK(waits >= PICTURES);
+        CHECK(waits >= IMAGES);
         CHECK(read >= waits * PAUSE_MS * 1e-3);
-        CHECK(run(texts[i], 0, false, &read) >= PICTURES);
+        CHECK(run(texts[i], 0, false, &read) >= IMAGES);
         CHECK_EQ_F64(0, read);
     }
 }
 
-/* Being timed must not make a crop of raw pixels read the whole picture. */
+/* Being timed must not make a crop of raw pixels read the whole image. */
 static void only_what_is_used_is_waited_for(void) {
     double read;
-    int plain = run("image: center_crop(8)\nlabel: drop", PICTURES - 1, false, &read);
-    int timed = run("image: center_crop(8)\nlabel: drop", PICTURES - 1, true, &read);
-    int pages = (int)((all.data[PICTURES - 1].size + page - 1) / page);
+    int plain = run("image: center_crop(8)\nlabel: drop", IMAGES - 1, false, &read);
+    int timed = run("image: center_crop(8)\nlabel: drop", IMAGES - 1, true, &read);
+    int pages = (int)((all.data[IMAGES - 1].size + page - 1) / page);
     if (pages >= 16) /* of 4 or 8 KiB */
         CHECK(timed < pages / 4);
     CHECK(timed >= plain && timed <= plain + 1);
@@ -114,12 +114,12 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     page = (size_t)sysconf(_SC_PAGESIZE);
     disk = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(disk != MAP_FAILED && pictures_begin(&all, 3, true));
+    CHECK(disk != MAP_FAILED && images_begin(&all, 3, true));
     CHECK(sigaction(SIGSEGV, &action, NULL) == 0 && sigaction(SIGBUS, &action, NULL) == 0);
     fill_disk();
     RUN(waiting_for_pages_counts_as_reading);
     RUN(only_what_is_used_is_waited_for);
-    pictures_end(&all);
+    images_end(&all);
     munmap(disk, ROOM);
     return check_end();
 }
