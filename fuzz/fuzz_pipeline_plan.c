@@ -245,7 +245,7 @@ struct result {
 /* SIZE_MAX: more than is tried here. */
 static size_t output_bytes(const struct plan_output *o, uint64_t room) {
     uint64_t n = mldf_dtype_bytes(o->edge.dtype);
-    uint32_t length = o->collate == COLLATE_SIDES && o->edge.planar ? 1 : 0;
+    uint32_t length = o->collate == COLLATE_SIDES && mldfi_planar(o->edge.axes) ? 1 : 0;
     for (uint32_t i = 0; i < o->edge.ndim; i++) {
         uint64_t dim = (uint64_t)o->edge.dims[i];
         if (o->collate == COLLATE_SIDES && (i == length || i == length + 1))

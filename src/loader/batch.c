@@ -84,7 +84,7 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
     if (output->collate != COLLATE_FIXED && edge->ndim == 0)
         return mldfi_fail(err, MLDF_E_TYPE, "output %s is one number: it has no length to pad", output->name);
     if (output->collate == COLLATE_SIDES)
-        return edge->planar ? take_dims(array, edge, 0, 1, err) : take_dims(array, edge, 2, 3, err);
+        return mldfi_planar(edge->axes) ? take_dims(array, edge, 0, 1, err) : take_dims(array, edge, 2, 3, err);
     return take_dims(array, edge, output->collate != COLLATE_FIXED, edge->ndim, err);
 }
 
@@ -156,7 +156,7 @@ static bool shape_sample(const struct array_plan *plan, uint64_t room, mldf_arra
     bool padded = plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES || plan->kind == ARRAY_MASK;
     bool sides = plan->of && plan->of->collate == COLLATE_SIDES;
     uint32_t at = 1;
-    if (plan->kind == ARRAY_SIDES && plan->of->edge.planar)
+    if (plan->kind == ARRAY_SIDES && mldfi_planar(plan->of->edge.axes))
         array->dims[at++] = plan->dims[0];
     if (padded && sides) {
         array->dims[at++] = mldfi_sides_height(room);
@@ -166,7 +166,7 @@ static bool shape_sample(const struct array_plan *plan, uint64_t room, mldf_arra
     } else if (sides && plan->kind == ARRAY_LENGTH) {
         array->dims[at++] = 2;
     }
-    if (!(plan->kind == ARRAY_SIDES && plan->of->edge.planar))
+    if (!(plan->kind == ARRAY_SIDES && mldfi_planar(plan->of->edge.axes)))
         for (uint32_t i = 0; i < plan->ndim; i++)
             array->dims[at++] = plan->dims[i];
     array->ndim = at;
@@ -283,7 +283,7 @@ mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint6
 /* ---- One sample in them ------------------------------------------------------------------------------------------------------------ */
 
 static uint64_t target_room(const struct array_plan *plan, const mldf_array *array) {
-    uint32_t y = plan->kind == ARRAY_SIDES && plan->of->edge.planar ? 2 : 1;
+    uint32_t y = plan->kind == ARRAY_SIDES && mldfi_planar(plan->of->edge.axes) ? 2 : 1;
     if (plan->kind == ARRAY_SIDES)
         return mldfi_sides(array->dims[y], array->dims[y + 1]);
     return plan->kind == ARRAY_PAD ? array->dims[1] : 0;

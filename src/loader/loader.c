@@ -149,7 +149,8 @@ static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
         bucket->output = i;
         bucket->of = output;
         bucket->window = loader->options.bucket_window;
-        bucket->inner = output->collate == COLLATE_SIDES ? (uint64_t)output->edge.dims[output->edge.planar ? 0 : 2] : 1;
+        bucket->inner =
+            output->collate == COLLATE_SIDES ? (uint64_t)output->edge.dims[mldfi_planar(output->edge.axes) ? 0 : 2] : 1;
         for (uint32_t d = 1; d < output->edge.ndim && output->collate != COLLATE_SIDES; d++)
             bucket->inner *= output->edge.dims[d] > 0 ? (uint64_t)output->edge.dims[d] : 1;
         return MLDF_OK;
@@ -272,7 +273,7 @@ mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_out
         return MLDF_END;
     const struct array_plan *array = &loader->pool->arrays[index];
     bool sides = array->of && array->of->collate == COLLATE_SIDES;
-    uint32_t first = sides && array->of->edge.planar ? 1 : 0;
+    uint32_t first = sides && mldfi_planar(array->of->edge.axes) ? 1 : 0;
     *out = (mldf_output){.name = array->name, .dtype = array->dtype};
     if (array->kind <= ARRAY_RAGGED)
         show_dims(array, array->kind == ARRAY_RAGGED, array->of->edge.ndim, out);

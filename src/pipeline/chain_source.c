@@ -32,6 +32,7 @@ static void fixed_dim(uint32_t i, int64_t size, struct edge *out) {
 static void image_edge(const struct plan_bounds *bounds, struct edge *out) {
     out->kind = VALUE_ENCODED;
     out->role = ROLE_IMAGE;
+    mldfi_set_axes(out->axes, "hwc");
     out->dtype = bounds && bounds->known && bounds->bits == 16 ? MLDF_U16 : MLDF_U8;
     out->upright = bounds && bounds->known && bounds->upright;
     out->ndim = 3;
@@ -240,6 +241,7 @@ static mldf_status become_image(value_role role, struct edge *edge, mldf_error *
         fixed_dim(edge->ndim++, 1, edge);
     edge->kind = VALUE_IMAGE;
     edge->role = role;
+    mldfi_set_axes(edge->axes, "hwc");
     return MLDF_OK;
 }
 

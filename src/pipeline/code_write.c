@@ -184,7 +184,7 @@ static uint64_t known_period(const struct edge *in) {
 
 static mldf_status write_loop(const struct op *ops, size_t count, const struct code_writer *w, mldf_buffer *out,
                               mldf_error *err) {
-    bool from = ops[0].in.planar, to = ops[count - 1].out.planar;
+    bool from = mldfi_planar(ops[0].in.axes), to = mldfi_planar(ops[count - 1].out.axes);
     const char *loop, *in_at = "i", *out_at = "i";
     if (from == to && !w->uses_channel) {
         loop = "for (u64 i = 0; i < rows * period; i++) {\n";
@@ -214,7 +214,8 @@ static mldf_status write_function(const struct op *ops, size_t count, const stru
             "*restrict to, u64 rows, u64 period, const struct functions *f) {\n"
             "const %s *restrict in = from;\n%s *restrict out = to;\n",
             w->function, mldfi_code_type(ops[0].in.dtype), mldfi_code_type(ops[count - 1].out.dtype));
-    if (status == MLDF_OK && w->uses_channel + (ops[0].in.planar != ops[count - 1].out.planar) > 0)
+    if (status == MLDF_OK &&
+        w->uses_channel + (mldfi_planar(ops[0].in.axes) != mldfi_planar(ops[count - 1].out.axes)) > 0)
         status = period ? mldfi_buffer_printf(out, err, "const u64 n = %lluull;\n", (unsigned long long)period)
                         : mldfi_buffer_append_text(out, "const u64 n = period;\n", err);
     return status == MLDF_OK ? write_loop(ops, count, w, out, err) : status;

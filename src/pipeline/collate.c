@@ -56,7 +56,7 @@ bool mldfi_length_open(const struct plan_output *output) {
 
 /* Is this one of the dimensions that a length is made of? */
 static bool is_length(const struct plan_output *output, uint32_t dim) {
-    uint32_t first = output->collate == COLLATE_SIDES && output->edge.planar ? 1 : 0;
+    uint32_t first = output->collate == COLLATE_SIDES && mldfi_planar(output->edge.axes) ? 1 : 0;
     if (output->collate == COLLATE_FIXED)
         return false;
     return dim == first || (output->collate == COLLATE_SIDES && dim == first + 1);
@@ -114,8 +114,8 @@ static mldf_status refuse(const struct plan_output *output, const struct tensor 
 /* Rows of a dense image to their places, from the last to the first: it may lie at the beginning of the place itself. */
 static void spread(const struct plan_output *output, const struct tensor *t, const struct plan_target *target) {
     size_t height = (size_t)mldfi_tensor_height(t), width = (size_t)mldfi_tensor_width(t);
-    size_t planes = t->planar ? (size_t)mldfi_tensor_channels(t) : 1;
-    size_t pixel = mldf_dtype_bytes(t->dtype) * (t->planar ? 1 : (size_t)mldfi_tensor_channels(t));
+    size_t planes = mldfi_planar(t->axes) ? (size_t)mldfi_tensor_channels(t) : 1;
+    size_t pixel = mldf_dtype_bytes(t->dtype) * (mldfi_planar(t->axes) ? 1 : (size_t)mldfi_tensor_channels(t));
     size_t rows = (size_t)mldfi_sides_height(target->room), row = (size_t)mldfi_sides_width(target->room) * pixel;
     size_t bytes = width * pixel;
     for (size_t plane = planes; plane-- > 0;) {

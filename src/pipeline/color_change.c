@@ -10,8 +10,8 @@
 struct pixels mldfi_pixels(const struct tensor *image) {
     struct pixels p = {
         image->data, image->dtype, (size_t)mldfi_tensor_pixels(image), (size_t)mldfi_tensor_channels(image), 0, 0};
-    p.step = image->planar ? 1 : p.channels;
-    p.plane = image->planar ? p.count : 1;
+    p.step = mldfi_planar(image->axes) ? 1 : p.channels;
+    p.plane = mldfi_planar(image->axes) ? p.count : 1;
     return p;
 }
 

@@ -98,7 +98,7 @@ static const char *noun_of(const struct edge *edge) {
     case VALUE_ENCODED:
         return mask ? "stored mask" : "stored image";
     case VALUE_IMAGE:
-        return edge->planar ? (mask ? "planar mask" : "planar image") : (mask ? "mask" : "image");
+        return mldfi_planar(edge->axes) ? (mask ? "planar mask" : "planar image") : (mask ? "mask" : "image");
     case VALUE_BYTES:
         return "bytes";
     case VALUE_ARRAY:

@@ -112,7 +112,7 @@ mldf_status mldfi_moved_infer(const struct op *op, const struct edge *in, struct
     }
     if (in->kind != VALUE_IMAGE || in->ndim != 3)
         return mldfi_edge_refuse(op, in, "an image", err);
-    if (in->dims[in->planar ? 0 : 2] > 4)
+    if (in->dims[mldfi_axis(in->axes, 'c')] > 4)
         return mldfi_edge_refuse(op, in, "an image of at most four channels", err);
     return MLDF_OK;
 }
@@ -120,7 +120,7 @@ mldf_status mldfi_moved_infer(const struct op *op, const struct edge *in, struct
 void mldfi_moved_sides(struct edge *out, int64_t height, int64_t width) {
     if (out->kind != VALUE_IMAGE)
         return;
-    uint32_t y = out->planar ? 1 : 0;
+    uint32_t y = mldfi_axis(out->axes, 'h');
     out->dims[y] = height;
     out->dims[y + 1] = width;
     if (height >= 0)

@@ -80,7 +80,7 @@ mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
         return mldfi_chain_fail(b, at, err, MLDF_E_TYPE, "a number has no length to pad");
     out->many_lengths = out->collate != COLLATE_FIXED;
     if (out->collate == COLLATE_SIDES) {
-        uint32_t y = out->edge.planar ? 1 : 0;
+        uint32_t y = mldfi_axis(out->edge.axes, 'h');
         take_length(&out->edge, y, mldfi_sides_height(out->length));
         take_length(&out->edge, y + 1, mldfi_sides_width(out->length));
         return MLDF_OK;

@@ -23,7 +23,7 @@
 
 typedef enum value_kind {
     VALUE_ARRAY,   /* dense, C order; a number is an array of no dimensions */
-    VALUE_IMAGE,   /* an array of pixels: H x W x C, or C x H x W when planar; dtype U8, U16, F16, BF16, F32 */
+    VALUE_IMAGE,   /* an array of pixels; dtype U8, U16, F16, BF16, F32 */
     VALUE_ENCODED, /* a stored image before decode: JPEG, PNG, raw ... */
     VALUE_BYTES    /* text, JSON, bytes: u8, one dimension that varies */
 } value_kind;
@@ -39,39 +39,69 @@ typedef enum value_role {
 
 enum { DIM_VARIES = -1 };
 
+/* Axes: a letter for each dimension. t: frames or samples in time; h: rows; w: columns; c: channels. An image is "hwc" or "chw", a clip
+ * "thwc" or "tchw". ("n" is reserved for items that each have an extent and a draw of their own.) */
+static inline uint32_t mldfi_axis(const char *axes, char letter) {
+    uint32_t i = 0;
+    while (axes[i] && axes[i] != letter)
+        i++;
+    return i;
+}
+/* Channels in front of rows and columns? */
+static inline bool mldfi_planar(const char *axes) {
+    return mldfi_axis(axes, 'c') < mldfi_axis(axes, 'h');
+}
+static inline void mldfi_set_axes(char axes[MLDF_MAX_DIMS + 1], const char *letters) {
+    __builtin_memset(axes, 0, MLDF_MAX_DIMS + 1);
+    for (uint32_t i = 0; i < MLDF_MAX_DIMS && letters[i]; i++)
+        axes[i] = letters[i];
+}
+
 /* The static type of a value. */
 struct edge {
     value_kind kind;
     value_role role;
     mldf_dtype dtype;
-    bool planar;  /* IMAGE: C x H x W */
-    bool upright; /* ENCODED: no image's orientation makes its width its height */
+    char axes[MLDF_MAX_DIMS + 1]; /* IMAGE: what each dimension is; "" where dimensions have no names */
+    bool upright;                 /* ENCODED: no image's orientation makes its width its height */
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
     uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
 };
 
-/* One value at run time. Dense. `planar` as the edge has it. */
+/* One value at run time. Dense. `axes` as the edge has them. */
 struct tensor {
     void *data;
     mldf_dtype dtype;
-    bool planar;
+    char axes[MLDF_MAX_DIMS + 1];
     uint32_t ndim;
     uint64_t dims[MLDF_MAX_DIMS];
 };
+/* A value of this type, without data and dims. */
+static inline struct tensor mldfi_tensor_of(const struct edge *e) {
+    struct tensor t = {.dtype = e->dtype, .ndim = e->ndim};
+    __builtin_memcpy(t.axes, e->axes, sizeof t.axes);
+    return t;
+}
+/* The dims of an image whose axes are set. */
+static inline void mldfi_tensor_set_image(struct tensor *t, uint64_t height, uint64_t width, uint64_t channels) {
+    t->dims[mldfi_axis(t->axes, 'h')] = height;
+    t->dims[mldfi_axis(t->axes, 'w')] = width;
+    t->dims[mldfi_axis(t->axes, 'c')] = channels;
+}
 uint64_t mldfi_tensor_count(const struct tensor *t); /* elements */
 static inline size_t mldfi_tensor_bytes(const struct tensor *t) {
     return (size_t)mldfi_tensor_count(t) * mldf_dtype_bytes(t->dtype);
 }
 /* A IMAGE tensor's sides, whatever its layout. */
 static inline uint64_t mldfi_tensor_height(const struct tensor *t) {
-    return t->dims[t->planar ? 1 : 0];
+    return t->dims[mldfi_axis(t->axes, 'h')];
 }
 static inline uint64_t mldfi_tensor_width(const struct tensor *t) {
-    return t->dims[t->planar ? 2 : 1];
+    return t->dims[mldfi_axis(t->axes, 'w')];
 }
 static inline uint64_t mldfi_tensor_channels(const struct tensor *t) {
-    return t->dims[t->planar ? 0 : 2];
+    return t->dims[mldfi_axis(t->axes, 'c')];
 }
 
 /* ---- Parameters ----------------------------------------------------------------------------------------------------------- */
@@ -176,7 +206,7 @@ struct op_type {
                         mldf_error *err);
     /* OP_AXIS: adds the step to g. Cannot fail for what infer let pass. */
     bool (*geometry)(const struct op *op, const void *draw, struct geometry *g);
-    /* out comes with dtype, planar and ndim of op->out and the dims of `in`, where they have as many. NULL: they stay. */
+    /* out comes with dtype, axes and ndim of op->out and the dims of `in`, where they have as many. NULL: they stay. */
     mldf_status (*shape)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                          mldf_error *err);
     /* out->data has room for the shape; aligned to 64. in and out do not overlap unless OP_IN_PLACE says that they may be equal. */

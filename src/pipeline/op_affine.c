@@ -54,7 +54,7 @@ static mldf_status affine_run(const struct op *op, const void *draw, const struc
     (void)err;
     if (mldfi_edge_carried(&op->in))
         return mldfi_op_copy(in, out);
-    if (a->count > 1 && in->planar) {
+    if (a->count > 1 && mldfi_planar(in->axes)) {
         size_t plane = count / a->count, element = mldf_dtype_bytes(in->dtype);
         for (uint32_t c = 0; c < a->count; c++)
             mldfi_affine(in->dtype, (const uint8_t *)in->data + c * plane * element, a->scale + c, a->shift + c, 1,

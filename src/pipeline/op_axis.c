@@ -19,7 +19,7 @@ mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resample
     if (status < 0)
         return status;
     bool weighable = in->dtype == MLDF_U8 || in->dtype == MLDF_U16 || in->role == ROLE_MASK;
-    if (resamples && in->kind == VALUE_IMAGE && (in->planar || !weighable))
+    if (resamples && in->kind == VALUE_IMAGE && (mldfi_planar(in->axes) || !weighable))
         return mldfi_edge_refuse(op, in, "an image of 8 or 16 bits, before normalize, to_float and chw", err);
     *state = op->state = mldfi_alloc_zero(1, sizeof **state, err);
     return *state ? MLDF_OK : MLDF_E_MEMORY;
@@ -47,7 +47,7 @@ mldf_status mldfi_axis_shape(const struct op *op, const void *draw, const struct
     mldf_status status = mldfi_moved_check(op, &d->from, in, err);
     if (status < 0 || op->in.kind != VALUE_IMAGE)
         return status;
-    uint32_t y = in->planar ? 1 : 0;
+    uint32_t y = mldfi_axis(in->axes, 'h');
     out->dims[y] = d->resized ? d->to_height : d->height;
     out->dims[y + 1] = d->resized ? d->to_width : d->width;
     return MLDF_OK;
@@ -100,11 +100,11 @@ static void move_pixels(const struct op *op, const struct axis_draw *d, const st
                         uint8_t *out) {
     const struct axis_state *s = op->state;
     struct fill_pixel fill = mldfi_fill_pixel(in->dtype, s->fill);
-    size_t channels = (size_t)mldfi_tensor_channels(in), together = in->planar ? 1 : channels;
+    size_t channels = (size_t)mldfi_tensor_channels(in), together = mldfi_planar(in->axes) ? 1 : channels;
     size_t size = fill.element * together;
     size_t from = (size_t)d->from.width * d->from.height * size, to = (size_t)d->width * d->height * size;
     bool mirror = (d->mirror_x || d->mirror_y) && !d->resized;
-    if (mirror && !in->planar && (in->dtype == MLDF_U8 || in->dtype == MLDF_U16)) {
+    if (mirror && !mldfi_planar(in->axes) && (in->dtype == MLDF_U8 || in->dtype == MLDF_U16)) {
         struct finish plain = {.dtype = in->dtype};
         size_t row = (size_t)d->from.width * size;
         struct raster window = {(uint8_t *)in->data + d->y * row + d->x * size,

@@ -69,12 +69,12 @@ static mldf_status blur_run(const struct op *op, const void *draw, const struct 
     struct blur_weights across, down;
     if (mldfi_edge_carried(&op->in) || !d->on)
         return mldfi_op_copy(in, out);
-    size_t planes = in->planar ? (size_t)mldfi_tensor_channels(in) : 1;
+    size_t planes = mldfi_planar(in->axes) ? (size_t)mldfi_tensor_channels(in) : 1;
     struct blur b = {.across = &across,
                      .down = &down,
                      .width = (size_t)mldfi_tensor_width(in),
                      .height = (size_t)mldfi_tensor_height(in),
-                     .channels = in->planar ? 1 : (size_t)mldfi_tensor_channels(in),
+                     .channels = mldfi_planar(in->axes) ? 1 : (size_t)mldfi_tensor_channels(in),
                      .element = mldf_dtype_bytes(in->dtype)};
     mldfi_blur_weights(s->radius[0], d->sigma, &across);
     mldfi_blur_weights(s->radius[1], d->sigma, &down);

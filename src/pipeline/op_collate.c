@@ -69,7 +69,7 @@ static mldf_status pad_lengths(const struct op *op, const struct edge *in, uint6
         return mldfi_fail(err, MLDF_E_ARGUMENT, "two lengths are for images; a list has one");
     if (!mldfi_edge_is_image(in))
         return pad_dim(op, in, 0, asked->list[0], out, err);
-    uint32_t y = in->planar ? 1 : 0;
+    uint32_t y = mldfi_axis(in->axes, 'h');
     mldf_status status = pad_dim(op, in, y, asked->list[0], &height, err);
     if (status == MLDF_OK)
         status = pad_dim(op, in, y + 1, asked->list[asked->count - 1], &width, err);

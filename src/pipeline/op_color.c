@@ -143,7 +143,7 @@ static int64_t gray_channels(const struct op *op, int64_t in) {
 
 static mldf_status grayscale_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     mldf_status s = mldfi_color_infer(op, in, out, err);
-    uint32_t at = in->planar ? 0 : 2;
+    uint32_t at = mldfi_axis(in->axes, 'c');
     if (s || mldfi_edge_carried(in))
         return s;
     if (op->args[0].i == 2)
@@ -163,7 +163,7 @@ static mldf_status grayscale_shape(const struct op *op, const void *draw, const 
     (void)err;
     memcpy(out->dims, in->dims, sizeof out->dims);
     if (!mldfi_edge_carried(&op->in))
-        out->dims[in->planar ? 0 : 2] = (uint64_t)gray_channels(op, (int64_t)mldfi_tensor_channels(in));
+        out->dims[mldfi_axis(in->axes, 'c')] = (uint64_t)gray_channels(op, (int64_t)mldfi_tensor_channels(in));
     return MLDF_OK;
 }
 

@@ -77,7 +77,7 @@ static void translate_image(const struct translate_state *s, const struct transl
     struct fill_pixel fill = mldfi_fill_pixel(in->dtype, s->fill);
     uint64_t width = d->from.width, height = d->from.height;
     struct span x = shifted(width, d->x), y = shifted(height, d->y);
-    size_t channels = (size_t)mldfi_tensor_channels(in), together = in->planar ? 1 : channels;
+    size_t channels = (size_t)mldfi_tensor_channels(in), together = mldfi_planar(in->axes) ? 1 : channels;
     size_t pixel = together * fill.element, row = (size_t)width * pixel;
     for (size_t plane = 0; plane < channels / together; plane++) {
         size_t at = plane * row * (size_t)height;
@@ -183,8 +183,8 @@ static mldf_status cutout_draw(const struct op *op, struct rng *rng, const struc
 static void paint_noise(const struct erase_draw *d, const struct tensor *image) {
     struct rng rng = d->noise;
     size_t width = (size_t)mldfi_tensor_width(image), channels = (size_t)mldfi_tensor_channels(image);
-    size_t step = image->planar ? 1 : channels;
-    size_t plane = image->planar ? width * (size_t)mldfi_tensor_height(image) : 1;
+    size_t step = mldfi_planar(image->axes) ? 1 : channels;
+    size_t plane = mldfi_planar(image->axes) ? width * (size_t)mldfi_tensor_height(image) : 1;
     for (size_t c = 0; c < channels; c++)
         for (size_t y = d->y; y < (size_t)d->y + d->height; y++)
             for (size_t x = d->x; x < (size_t)d->x + d->width; x++) {

@@ -86,7 +86,7 @@ static mldf_status expr_run(const struct op *op, const void *draw, const struct 
     mldfi_expression_begin(e, room);
     if (e->uses_channel && op->in.kind == VALUE_IMAGE)
         channels = (size_t)mldfi_tensor_channels(in);
-    if (!in->planar) {
+    if (!mldfi_planar(in->axes)) {
         run_part(e, in, 0, count, 0, channels, room, out->data);
         return MLDF_OK;
     }

@@ -68,7 +68,8 @@ static void paint(uint8_t *to, const uint8_t *value, size_t size, size_t count, 
 void mldfi_fill_paint(const struct tensor *image, const struct fill_pixel *pixel, uint64_t x, uint64_t y,
                       uint64_t width, uint64_t height) {
     size_t channels = (size_t)mldfi_tensor_channels(image), size = pixel->element;
-    size_t together = image->planar ? 1 : channels, row = (size_t)mldfi_tensor_width(image) * together * size;
+    size_t together = mldfi_planar(image->axes) ? 1 : channels,
+           row = (size_t)mldfi_tensor_width(image) * together * size;
     uint8_t *to = (uint8_t *)image->data + (size_t)y * row + (size_t)x * together * size;
     const uint8_t *value = (const uint8_t *)pixel->aligned;
     for (size_t plane = 0; together && plane < channels / together; plane++)

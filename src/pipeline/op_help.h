@@ -20,7 +20,7 @@ static inline bool mldfi_edge_is_image(const struct edge *e) {
 
 /* DIM_VARIES when samples differ. */
 static inline int64_t mldfi_edge_channels(const struct edge *e) {
-    return e->dims[e->planar ? 0 : 2];
+    return e->dims[mldfi_axis(e->axes, 'c')];
 }
 
 /* The value as it is; the types of in and out are the same. */

@@ -80,13 +80,13 @@ static mldf_status layout_infer(struct op *op, const struct edge *in, struct edg
     if (!mldfi_convertible(in->dtype, to))
         return refuse_dtype(in, to, err);
     out->dtype = to;
-    if (in->planar != planar) {
+    if (mldfi_planar(in->axes) != planar) {
         uint64_t dims[3] = {(uint64_t)in->dims[0], (uint64_t)in->dims[1], (uint64_t)in->dims[2]};
         turn_dims(planar, dims, dims);
         for (int i = 0; i < 3; i++)
             out->dims[i] = (int64_t)dims[i];
         turn_dims(planar, in->most, out->most);
-        out->planar = planar;
+        mldfi_set_axes(out->axes, planar ? "chw" : "hwc");
     }
     return MLDF_OK;
 }
@@ -97,8 +97,8 @@ static mldf_status layout_shape(const struct op *op, const void *draw, const str
     (void)draw;
     (void)err;
     memcpy(out->dims, in->dims, sizeof out->dims);
-    if (in->planar != out->planar)
-        turn_dims(out->planar, in->dims, out->dims);
+    if (mldfi_planar(in->axes) != mldfi_planar(out->axes))
+        turn_dims(mldfi_planar(out->axes), in->dims, out->dims);
     return MLDF_OK;
 }
 
@@ -109,7 +109,7 @@ static mldf_status layout_run(const struct op *op, const void *draw, const struc
     const void *turned = in->data;
     (void)op;
     (void)draw;
-    if (in->planar != out->planar) {
+    if (mldfi_planar(in->axes) != mldfi_planar(out->axes)) {
         size_t pixels = (size_t)mldfi_tensor_pixels(in), channels = (size_t)mldfi_tensor_channels(in);
         void *to = out->data;
         if (in->dtype != out->dtype) {
@@ -118,7 +118,7 @@ static mldf_status layout_run(const struct op *op, const void *draw, const struc
                 return s;
             to = work->scratch[0].data;
         }
-        if (out->planar)
+        if (mldfi_planar(out->axes))
             mldfi_to_planar(in->data, pixels, channels, element, to);
         else
             mldfi_to_interleaved(in->data, pixels, channels, element, to);

@@ -78,7 +78,7 @@ mldf_status mldfi_null_value(const struct op *op, mldf_buffer *room, struct tens
     const struct edge *edge = &op->out;
     double numbers[FILL_CHANNELS];
     uint64_t element[2];
-    *out = (struct tensor){.dtype = edge->dtype, .planar = edge->planar, .ndim = edge->ndim};
+    *out = mldfi_tensor_of(edge);
     for (uint32_t i = 0; i < edge->ndim; i++)
         out->dims[i] = edge->dims[i] == DIM_VARIES ? 0 : (uint64_t)edge->dims[i];
     size_t size = mldf_dtype_bytes(out->dtype);

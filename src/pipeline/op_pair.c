@@ -247,7 +247,7 @@ static mldf_status cutmix_draw(const struct op *op, struct rng *rng, const struc
 static void move_box(const struct tensor *t, const struct pair_draw *d, uint8_t *dense, bool out) {
     size_t element = mldf_dtype_bytes(t->dtype), width = (size_t)mldfi_tensor_width(t);
     size_t height = (size_t)mldfi_tensor_height(t), channels = (size_t)mldfi_tensor_channels(t);
-    size_t planes = t->planar ? channels : 1, pixel = t->planar ? element : element * channels;
+    size_t planes = mldfi_planar(t->axes) ? channels : 1, pixel = mldfi_planar(t->axes) ? element : element * channels;
     size_t bytes = (d->x1 - d->x0) * pixel;
     for (size_t c = 0; bytes && c < planes; c++) /* for nothing there is no memory */
         for (size_t y = d->y0; y < d->y1; y++, dense += bytes) {

@@ -76,7 +76,7 @@ static mldf_status poison_check(const struct op *op, size_t *at, mldf_error *err
 
 /* A rectangle that no image has a pixel of is a mistake. */
 static mldf_status check_place(const struct op *op, const struct edge *in, mldf_error *err) {
-    uint64_t height = in->most[in->planar ? 1 : 0], width = in->most[in->planar ? 2 : 1];
+    uint64_t height = in->most[mldfi_axis(in->axes, 'h')], width = in->most[mldfi_axis(in->axes, 'w')];
     uint64_t x = (uint64_t)op->args[POISON_X].i, y = (uint64_t)op->args[POISON_Y].i;
     if ((width != MLDF_NONE && x >= width) || (height != MLDF_NONE && y >= height))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "x = %llu, y = %llu lies outside images of %llu x %llu pixels",
@@ -152,7 +152,7 @@ static mldf_status poison_run(const struct op *op, const void *draw, const struc
         return mldfi_fail(err, MLDF_E_RANGE, "an image of %llu channels", (unsigned long long)channels);
     right = right < width ? right : width;
     bottom = bottom < height ? bottom : height;
-    size_t together = out->planar ? 1 : (size_t)channels, pixel = together * mldf_dtype_bytes(out->dtype);
+    size_t together = mldfi_planar(out->axes) ? 1 : (size_t)channels, pixel = together * mldf_dtype_bytes(out->dtype);
     for (size_t plane = 0; x < right && together && plane < channels / together; plane++)
         for (uint64_t j = y; j < bottom; j++)
             poison_row(op, out->dtype, (uint8_t *)out->data + (size_t)((plane * height + j) * width + x) * pixel,

@@ -113,8 +113,8 @@ static mldf_status warp_shape(const struct op *op, const void *draw, const struc
     mldf_status status = mldfi_moved_check(op, &d->from, in, err);
     if (status < 0 || op->in.kind != VALUE_IMAGE)
         return status;
-    out->dims[in->planar ? 1 : 0] = d->to.height;
-    out->dims[in->planar ? 2 : 1] = d->to.width;
+    out->dims[mldfi_axis(in->axes, 'h')] = d->to.height;
+    out->dims[mldfi_axis(in->axes, 'w')] = d->to.width;
     return MLDF_OK;
 }
 
@@ -162,7 +162,7 @@ static mldf_status rotate_infer(struct op *op, const struct edge *in, struct edg
     if (s->expand && !s->centered)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "rotate: expand turns around the middle; leave out center");
     if (s->expand && in->kind == VALUE_IMAGE) {
-        uint32_t y = in->planar ? 1 : 0;
+        uint32_t y = mldfi_axis(in->axes, 'h');
         uint64_t h = in->most[y], w = in->most[y + 1];
         mldfi_moved_sides(out, DIM_VARIES, DIM_VARIES);
         bool known = h <= WARP_SIDE_MAX && w <= WARP_SIDE_MAX;

@@ -6,6 +6,7 @@
 
 #include "kernel/lookup.h"
 #include "pipeline/op_affine.h"
+#include "pipeline/op_help.h"
 #include "pipeline/stage.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -48,7 +49,7 @@ static bool plan_affine(const struct op *ops, size_t count, struct finish *f) {
         now = to;
     }
     f->dtype = now;
-    f->planar = ops[count - 1].out.planar;
+    f->planar = mldfi_planar(ops[count - 1].out.axes);
     return true;
 }
 
@@ -59,8 +60,8 @@ void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_
         return;
     const struct op *op = &chain->ops[first];
     const struct edge *in = &op->in;
-    if (in->kind != VALUE_IMAGE || in->role == ROLE_MASK || in->planar || in->dims[2] < 1 || in->dims[2] > 4 ||
-        (in->dtype != MLDF_U8 && in->dtype != MLDF_U16))
+    if (in->kind != VALUE_IMAGE || in->role == ROLE_MASK || mldfi_planar(in->axes) || in->dims[2] < 1 ||
+        in->dims[2] > 4 || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16))
         return;
     while (first + count < end && ((op[count].type->flags & OP_POINT) || is_layout(&op[count])) &&
            op[count].out.kind == VALUE_IMAGE) {
@@ -73,7 +74,7 @@ void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_
     out->affine = out->use = plan_affine(op, count, &out->finish);
     const struct edge *result = &op[count - 1].out;
     if (!out->affine)
-        out->use = in->dtype == MLDF_U8 && result->dims[result->planar ? 0 : 2] == in->dims[2];
+        out->use = in->dtype == MLDF_U8 && mldfi_edge_channels(result) == in->dims[2];
 }
 
 /* The steps on a ramp: an image of 256 x 1 pixels, every channel 0 to 255. */
@@ -84,20 +85,16 @@ static mldf_status make_table(const struct run *r, struct side *side, const stru
     mldf_status status = mldfi_buffer_resize(out, 3 * bytes, err);
     if (status < 0)
         return status;
-    struct tensor t = {out->data + bytes, MLDF_U8, false, 3, {1, 256, channels}};
+    struct tensor t = {out->data + bytes, MLDF_U8, "hwc", 3, {1, 256, channels}};
     for (size_t v = 0; v < 256; v++)
         memset((uint8_t *)t.data + v * channels, (int)v, channels);
     uint8_t *room[2] = {out->data + 2 * bytes, out->data + bytes};
     struct frame frame = side->chains[chain - r->plan->graph.chains].frame;
     for (size_t i = 0; i < plan->count; i++) {
         const void *draw;
-        struct tensor next = {room[i % 2], ops[i].out.dtype, ops[i].out.planar, 3, {t.dims[0], t.dims[1], t.dims[2]}};
-        if (next.planar != t.planar) {
-            uint64_t from[3] = {mldfi_tensor_height(&t), mldfi_tensor_width(&t), mldfi_tensor_channels(&t)};
-            next.dims[0] = next.planar ? from[2] : from[0];
-            next.dims[1] = next.planar ? from[0] : from[1];
-            next.dims[2] = next.planar ? from[1] : from[2];
-        }
+        struct tensor next = mldfi_tensor_of(&ops[i].out);
+        next.data = room[i % 2];
+        mldfi_tensor_set_image(&next, mldfi_tensor_height(&t), mldfi_tensor_width(&t), mldfi_tensor_channels(&t));
         status = mldfi_draw(r, side, &ops[i], &frame, &draw, err);
         if (status == MLDF_OK)
             status = ops[i].type->run(&ops[i], draw, &t, &next, &r->worker->work, err);
@@ -109,7 +106,7 @@ static mldf_status make_table(const struct run *r, struct side *side, const stru
     for (size_t c = 0; c < channels; c++)
         for (size_t v = 0; v < 256; v++)
             memcpy(out->data + (c * 256 + v) * size,
-                   (uint8_t *)t.data + (t.planar ? c * 256 + v : v * channels + c) * size, size);
+                   (uint8_t *)t.data + (mldfi_planar(t.axes) ? c * 256 + v : v * channels + c) * size, size);
     return MLDF_OK;
 }
 
@@ -129,6 +126,7 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
             return status;
         memory->table_of = plan;
     }
-    mldfi_lookup(image, mirror_x, mirror_y, memory->table.data, mldf_dtype_bytes(out->dtype), out->planar, dst);
+    mldfi_lookup(image, mirror_x, mirror_y, memory->table.data, mldf_dtype_bytes(out->dtype), mldfi_planar(out->axes),
+                 dst);
     return MLDF_OK;
 }

@@ -126,18 +126,14 @@ mldf_status mldfi_stage_room(struct chain_memory *memory, struct tensor *out, vo
 /* ---- Stages -------------------------------------------------------------------------------------------------------------------- */
 
 static struct tensor like(const struct op *op, const struct tensor *in) {
-    struct tensor out = {.dtype = op->out.dtype, .planar = op->out.planar, .ndim = op->out.ndim};
+    struct tensor out = mldfi_tensor_of(&op->out);
     if (in && out.ndim == in->ndim)
         memcpy(out.dims, in->dims, sizeof out.dims);
     else
         for (uint32_t i = 0; i < out.ndim; i++)
             out.dims[i] = op->out.dims[i] == DIM_VARIES ? 0 : (uint64_t)op->out.dims[i];
-    if (in && out.ndim == 3 && in->ndim == 3 && out.planar != in->planar && op->in.kind == VALUE_IMAGE) {
-        uint64_t h = mldfi_tensor_height(in), w = mldfi_tensor_width(in), c = mldfi_tensor_channels(in);
-        out.dims[0] = out.planar ? c : h;
-        out.dims[1] = out.planar ? h : w;
-        out.dims[2] = out.planar ? w : c;
-    }
+    if (in && op->in.kind == VALUE_IMAGE && op->out.kind == VALUE_IMAGE)
+        mldfi_tensor_set_image(&out, mldfi_tensor_height(in), mldfi_tensor_width(in), mldfi_tensor_channels(in));
     return out;
 }
 
@@ -190,12 +186,10 @@ mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_
                            (uint32_t)mldfi_tensor_channels(t),
                            t->dtype == MLDF_U8 ? 8 : 16,
                            0};
-    struct tensor out = {.dtype = last->out.dtype, .planar = last->out.planar, .ndim = 3};
+    struct tensor out = mldfi_tensor_of(&last->out);
     int in;
     image.stride = (size_t)image.width * image.channels * (image.bits / 8);
-    out.dims[out.planar ? 0 : 2] = image.channels;
-    out.dims[out.planar ? 1 : 0] = image.height;
-    out.dims[out.planar ? 2 : 1] = image.width;
+    mldfi_tensor_set_image(&out, image.height, image.width, image.channels);
     mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     if (status == MLDF_OK)
         status = mldfi_run_finish(r, side, c, plan, &image, false, false, out.data, err);

@@ -23,16 +23,14 @@ mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain,
     struct chain_memory *memory = &side->chains[chain];
     const struct op *first = &r->plan->graph.chains[chain].ops[stage->first], *last = first + stage->count - 1;
     const struct tensor *in = &memory->tensor;
-    struct tensor out = {.dtype = last->out.dtype, .planar = last->out.planar, .ndim = in->ndim};
+    struct tensor out = mldfi_tensor_of(&last->out);
     uint64_t count = mldfi_tensor_count(in), period = in->ndim ? in->dims[in->ndim - 1] : 1;
     int where;
+    out.ndim = in->ndim;
     memcpy(out.dims, in->dims, sizeof out.dims);
     if (first->in.kind == VALUE_IMAGE) {
-        uint64_t h = mldfi_tensor_height(in), w = mldfi_tensor_width(in), c = mldfi_tensor_channels(in);
-        out.dims[0] = out.planar ? c : h;
-        out.dims[1] = out.planar ? h : w;
-        out.dims[2] = out.planar ? w : c;
-        period = c;
+        period = mldfi_tensor_channels(in);
+        mldfi_tensor_set_image(&out, mldfi_tensor_height(in), mldfi_tensor_width(in), period);
     }
     mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &where, err);
     if (status == MLDF_OK && count)

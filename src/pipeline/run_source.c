@@ -168,11 +168,9 @@ static mldf_status produce(struct source *s, bool finished, void *dst, size_t ds
     const struct finish_plan *f = &s->stage->finish;
     const struct edge *out = &s->chain->ops[s->stage->first + (finished ? s->stage->count - 1 + f->count : 0)].out;
     struct chain_memory *memory = &s->side->chains[s->chain_index];
-    struct tensor t = {.dtype = out->dtype, .planar = out->planar, .ndim = 3};
+    struct tensor t = mldfi_tensor_of(out);
     uint64_t channels = (uint64_t)s->chain->ops[s->stage->first].out.dims[2];
-    t.dims[t.planar ? 0 : 2] = channels;
-    t.dims[t.planar ? 1 : 0] = g->part_height;
-    t.dims[t.planar ? 2 : 1] = g->part_width;
+    mldfi_tensor_set_image(&t, g->part_height, g->part_width, channels);
     int in;
     memory->in = -1;
     memory->frame = (struct frame){.width = g->part_width, .height = g->part_height};
@@ -234,10 +232,8 @@ mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t ch
     if (status < 0 || memory->null)
         return status;
     memory->frame = s.frame;
-    memory->tensor = (struct tensor){.dtype = out->dtype, .ndim = 3};
-    memory->tensor.dims[0] = s.frame.height;
-    memory->tensor.dims[1] = s.frame.width;
-    memory->tensor.dims[2] = (uint64_t)out->dims[2];
+    memory->tensor = mldfi_tensor_of(out);
+    mldfi_tensor_set_image(&memory->tensor, s.frame.height, s.frame.width, (uint64_t)out->dims[2]);
     return MLDF_OK;
 }
 

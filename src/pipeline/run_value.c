@@ -127,7 +127,7 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
     if (c->source.kind == VALUE_BYTES && v.kind != MLDF_KIND_BYTES && v.kind != MLDF_KIND_TEXT)
         return mldfi_fail(err, MLDF_E_TYPE, "a user-defined type gives a value of kind %d; a pipeline reads bytes",
                           (int)v.kind);
-    *t = (struct tensor){.dtype = c->source.dtype, .planar = c->source.planar, .ndim = c->source.ndim};
+    *t = mldfi_tensor_of(&c->source);
     if (v.kind == MLDF_KIND_INT || v.kind == MLDF_KIND_UINT || v.kind == MLDF_KIND_FLOAT) {
         status = mldfi_buffer_resize(&memory->buffers[0], 8, err);
         if (status < 0)
@@ -165,6 +165,8 @@ void mldfi_take_input(const struct run *r, struct side *side, size_t chain) {
     memory->in = -1;
     if (c->source.kind == VALUE_IMAGE && c->source.ndim == 3 && memory->tensor.ndim == 2) /* as in take_dims */
         memory->tensor.dims[memory->tensor.ndim++] = 1;
+    if (c->source.kind == VALUE_IMAGE) /* the text may say so of an array */
+        mldfi_set_axes(memory->tensor.axes, c->source.axes);
     take_frame(&c->source, memory);
 }
 

@@ -78,7 +78,7 @@ static bool is_pixel_type(mldf_dtype t) {
 
 /* What came out is still an image when it has three dimensions of pixels and as many channels. */
 static void take_type(const struct edge *in, const mldf_tensor *type, struct edge *out) {
-    uint32_t channel = in->planar ? 0 : 2;
+    uint32_t channel = mldfi_axis(in->axes, 'c');
     *out = *in;
     out->dtype = type->dtype;
     out->ndim = type->ndim;
@@ -93,7 +93,7 @@ static void take_type(const struct edge *in, const mldf_tensor *type, struct edg
     if (!image && (in->kind == VALUE_IMAGE || !same)) {
         out->kind = VALUE_ARRAY;
         out->role = ROLE_NONE;
-        out->planar = false;
+        mldfi_set_axes(out->axes, "");
     }
 }
 

@@ -11,8 +11,8 @@
 
 static struct warp_side side_of(const struct tensor *t) {
     struct warp_side s = {t->data, (size_t)mldfi_tensor_width(t), (size_t)mldfi_tensor_height(t), 0, 0};
-    s.step = t->planar ? 1 : (size_t)mldfi_tensor_channels(t);
-    s.plane = t->planar ? s.width * s.height : 1;
+    s.step = mldfi_planar(t->axes) ? 1 : (size_t)mldfi_tensor_channels(t);
+    s.plane = mldfi_planar(t->axes) ? s.width * s.height : 1;
     return s;
 }
 
@@ -24,7 +24,7 @@ mldf_status mldfi_warp_image(const struct tensor *in, struct tensor *out, const 
     uint64_t room[4] = {0}; /* the fill as elements, at most eight bytes each */
     struct warp w = {&from, &to, map, channels, element, NULL};
     if (channels > 4 || mldfi_tensor_channels(out) != channels || in->dtype != out->dtype ||
-        in->planar != out->planar || element > 8)
+        mldfi_planar(in->axes) != mldfi_planar(out->axes) || element > 8)
         return mldfi_fail(err, MLDF_E_TYPE, "an image of %zu channels and %zu bytes each cannot be warped", channels,
                           element);
     if (interpolation == WARP_NEAREST) {

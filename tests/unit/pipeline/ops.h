@@ -28,7 +28,8 @@ CHECK_UNUSED static bool value_make(struct value *v, value_kind kind, mldf_dtype
     v->edge.kind = kind;
     v->edge.role = kind == VALUE_IMAGE ? ROLE_IMAGE : ROLE_NONE;
     v->edge.dtype = v->tensor.dtype = dtype;
-    v->edge.planar = v->tensor.planar = planar;
+    mldfi_set_axes(v->edge.axes, kind == VALUE_IMAGE || kind == VALUE_ENCODED ? (planar ? "chw" : "hwc") : "");
+    mldfi_set_axes(v->tensor.axes, v->edge.axes);
     for (uint32_t n = 0; dims[n] >= 0; n++) {
         v->edge.dims[n] = dims[n];
         v->edge.most[n] = v->tensor.dims[n] = (uint64_t)dims[n];
@@ -89,7 +90,7 @@ CHECK_UNUSED static mldf_status step_run(struct step_run *s, const struct value 
     out->edge = op->out;
     out->tensor = in->tensor;
     out->tensor.dtype = op->out.dtype;
-    out->tensor.planar = op->out.planar;
+    mldfi_set_axes(out->tensor.axes, op->out.axes);
     out->tensor.ndim = op->out.ndim;
     mldf_status status = op->type->shape ? op->type->shape(op, s->draw, &in->tensor, &out->tensor, err) : MLDF_OK;
     if (status < 0)

@@ -65,7 +65,7 @@ static void read_values(struct run *r) {
     for (size_t i = 0; i < r->count; i++) {
         struct tensor *t = &r->value[i];
         t->dtype = r->edge.dtype;
-        t->planar = r->edge.planar;
+        mldfi_set_axes(t->axes, r->edge.axes);
         t->ndim = r->edge.ndim;
         for (uint32_t d = 0; d < t->ndim; d++)
             t->dims[d] = (uint64_t)r->edge.dims[d];
@@ -108,7 +108,7 @@ static void begin_out(const struct op *op, const struct tensor *in, struct tenso
     *out = *in;
     out->data = NULL;
     out->dtype = op->out.dtype;
-    out->planar = op->out.planar;
+    mldfi_set_axes(out->axes, op->out.axes);
     out->ndim = op->out.ndim;
     if (in->ndim != out->ndim)
         for (uint32_t d = 0; d < out->ndim; d++)
@@ -197,7 +197,7 @@ static void write_values(const struct run *r) {
         printf("%s ", mldfi_dtype_short(t->dtype));
         for (uint32_t d = 0; d < t->ndim; d++)
             printf("%s%llu", d ? "x" : "", (unsigned long long)t->dims[d]);
-        printf("%s%s\n", t->ndim ? "" : "-", t->planar ? " planar" : "");
+        printf("%s%s\n", t->ndim ? "" : "-", mldfi_planar(t->axes) ? " planar" : "");
         fwrite(t->data, 1, mldfi_tensor_bytes(t), stdout);
     }
 }
@@ -209,7 +209,7 @@ static int options(struct run *r, int argc, char **argv, bool *array) {
         if (strcmp(argv[i], "--array") == 0) {
             *array = true;
         } else if (strcmp(argv[i], "--planar") == 0) {
-            r->edge.planar = true;
+            mldfi_set_axes(r->edge.axes, "chw");
         } else if (strcmp(argv[i], "--draw") == 0) {
             r->show = true;
         } else if (strcmp(argv[i], "--null") == 0) {
@@ -248,6 +248,8 @@ int main(int argc, char **argv) {
     if (argc - at != 6 || r.count == 0 || r.count > INPUTS)
         die("run_op [options] TEXT DTYPE DIMS SEED EPOCH POSITION <in >out", NULL);
     r.edge.kind = array ? VALUE_ARRAY : VALUE_IMAGE;
+    if (!array && !r.edge.axes[0])
+        mldfi_set_axes(r.edge.axes, "hwc");
     if (!array && r.edge.role == ROLE_NONE)
         r.edge.role = ROLE_IMAGE;
     r.edge.dtype = mldfi_dtype_word(argv[at + 1], strlen(argv[at + 1]));

@@ -57,7 +57,7 @@ static void types_of_varying_arrays(void) {
 }
 
 static void types_of_images(void) {
-    struct edge p = {.kind = VALUE_IMAGE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .ndim = 3};
+    struct edge p = {.kind = VALUE_IMAGE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .axes = "hwc", .ndim = 3};
     memcpy(p.dims, (int64_t[]){DIM_VARIES, DIM_VARIES, 4}, 3 * sizeof p.dims[0]);
     memcpy(p.most, (uint64_t[]){300, 400, 4}, 3 * sizeof p.most[0]);
     CHECK_EQ_STR("u8 4x<=300x<=400 planar image", type_of("chw", &p));

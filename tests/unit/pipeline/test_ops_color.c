@@ -64,7 +64,7 @@ static void check_planar(const char *text, const struct value *in, uint64_t seed
     struct value turned, planar_out, out, back;
     mldf_error err;
     REQUIRE_OK(run_text("chw", in, 0, &turned, &err), &err);
-    CHECK(turned.tensor.planar && turned.edge.planar);
+    CHECK(mldfi_planar(turned.tensor.axes) && mldfi_planar(turned.edge.axes));
     CHECK_OK(run_text(text, &turned, seed, &planar_out, &err), &err);
     CHECK_OK(run_text(text, in, seed, &out, &err), &err);
     CHECK_OK(run_text("hwc", &planar_out, 0, &back, &err), &err);

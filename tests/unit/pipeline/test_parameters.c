@@ -202,9 +202,9 @@ static void types_are_told_in_words(void) {
         const char *want;
     } cases[] = {
         {{.kind = VALUE_ARRAY, .dtype = MLDF_F64}, "f64 number"},
-        {{.kind = VALUE_IMAGE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .ndim = 3, .dims = {375, 500, 3}},
+        {{.kind = VALUE_IMAGE, .role = ROLE_IMAGE, .dtype = MLDF_U8, .axes = "hwc", .ndim = 3, .dims = {375, 500, 3}},
          "u8 375x500x3 image"},
-        {{.kind = VALUE_IMAGE, .role = ROLE_MASK, .dtype = MLDF_U8, .planar = true, .ndim = 3, .dims = {1, 4, 5}},
+        {{.kind = VALUE_IMAGE, .role = ROLE_MASK, .dtype = MLDF_U8, .axes = "chw", .ndim = 3, .dims = {1, 4, 5}},
          "u8 1x4x5 planar mask"},
         {{.kind = VALUE_ENCODED,
           .role = ROLE_IMAGE,
