@@ -219,7 +219,7 @@ mldf_status mldfi_source_unknown(const struct builder *b, const char *name, size
 
 /* ---- Roles ------------------------------------------------------------------------------------------------------------------------------------- */
 
-/* An array of H x W or H x W x C is an image where the text says so. */
+/* An array of H x W or H x W x C is an image where the text says so, one of T x H x W x C a clip of them. */
 static mldf_status become_image(value_role role, struct edge *edge, mldf_error *err) {
     bool dtype = edge->dtype == MLDF_U8 || edge->dtype == MLDF_U16 || edge->dtype == MLDF_F16 ||
                  edge->dtype == MLDF_BF16 || edge->dtype == MLDF_F32;
@@ -227,21 +227,21 @@ static mldf_status become_image(value_role role, struct edge *edge, mldf_error *
         edge->role = role;
         return MLDF_OK;
     }
-    if (edge->kind == VALUE_ARRAY && !dtype && (edge->ndim == 2 || edge->ndim == 3))
+    if (edge->kind == VALUE_ARRAY && !dtype && edge->ndim >= 2 && edge->ndim <= 4)
         return mldfi_edge_refuse(
             NULL, edge, "u8, u16, f16, bf16 or f32 in images and masks (x = y: cast(u16), then m = x as mask)", err);
-    if (edge->kind != VALUE_ARRAY || !dtype || (edge->ndim != 2 && edge->ndim != 3) ||
-        (edge->ndim == 3 && (edge->dims[2] < 1 || edge->dims[2] > 4)))
-        return mldfi_edge_refuse(NULL, edge,
-                                 role == ROLE_MASK
-                                     ? "an image, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as a mask"
-                                     : "an image, or an array HxW or HxWxC of u8, u16, f16, bf16 or f32, as an image",
-                                 err);
+    int64_t channels = edge->ndim > 2 && edge->ndim <= 4 ? edge->dims[edge->ndim - 1] : 1;
+    if (edge->kind != VALUE_ARRAY || !dtype || edge->ndim < 2 || edge->ndim > 4 || channels < 1 || channels > 4)
+        return mldfi_edge_refuse(
+            NULL, edge,
+            role == ROLE_MASK ? "an image, or an array HxW, HxWxC or TxHxWxC of u8, u16, f16, bf16 or f32, as a mask"
+                              : "an image, or an array HxW, HxWxC or TxHxWxC of u8, u16, f16, bf16 or f32, as an image",
+            err);
     if (edge->ndim == 2)
         fixed_dim(edge->ndim++, 1, edge);
     edge->kind = VALUE_IMAGE;
     edge->role = role;
-    mldfi_set_axes(edge->axes, "hwc");
+    mldfi_set_axes(edge->axes, edge->ndim == 4 ? "thwc" : "hwc");
     return MLDF_OK;
 }
 

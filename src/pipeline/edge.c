@@ -98,6 +98,8 @@ static const char *noun_of(const struct edge *edge) {
     case VALUE_ENCODED:
         return mask ? "stored mask" : "stored image";
     case VALUE_IMAGE:
+        if (edge->axes[0] == 't')
+            return mldfi_planar(edge->axes) ? "planar clip" : "clip";
         return mldfi_planar(edge->axes) ? (mask ? "planar mask" : "planar image") : (mask ? "mask" : "image");
     case VALUE_BYTES:
         return "bytes";

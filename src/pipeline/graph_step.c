@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pipeline/decode.h"
+#include "pipeline/frames.h"
 #include "pipeline/graph.h"
 #include "pipeline/null.h"
 #include "pipeline/op_collate.h"
@@ -141,7 +142,12 @@ static mldf_status infer_one(struct builder *b, size_t chain, struct op *op, mld
     if ((op->type->flags & OP_INPUTS) && !op->type->infer)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "it takes several inputs: %s = [a, b]: %s",
                           b->graph->chains[chain].name, op->type->name);
-    return mldfi_op_infer(op, &b->drafts[chain].edge, 1, err);
+    const struct edge *in = &b->drafts[chain].edge;
+    struct edge frame;
+    op->frames = mldfi_is_clip(in) && !(op->type->flags & OP_COLLATE) && op->type != &mldfi_op_null;
+    if (op->frames)
+        mldfi_frame_edge(in, &frame);
+    return mldfi_op_infer(op, op->frames ? &frame : in, 1, err);
 }
 
 /* What fill needs in front of it: steps that nobody else depends on. */
@@ -214,7 +220,10 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     if (draft->listed)
         chain->source = op->out;
     draft->listed = false;
-    draft->edge = op->out;
+    if (op->frames)
+        mldfi_clip_edge(&op->out, &draft->edge, &draft->edge);
+    else
+        draft->edge = op->out;
     if (step->type->flags & OP_COLLATE)
         note_collate(chain, op);
     if (step->type == &mldfi_op_null)

@@ -231,8 +231,9 @@ struct op_type {
 struct op {
     const struct op_type *type;
     struct arg args[OP_MAX_PARAMS];
-    void *state; /* constants made by infer; malloc'ed */
-    struct edge in, out;
+    void *state;            /* constants made by infer; malloc'ed */
+    struct edge in, out;    /* of one frame where the operation is mapped over a clip's */
+    bool frames;            /* it is (frames.h) */
     uint32_t stream;        /* of its random numbers */
     uint32_t shared;        /* index into the sample's draws: equal for the members of a group */
     bool leads;             /* makes the draw; the others use it */

@@ -73,9 +73,10 @@ static mldf_status plan_source(struct plan *plan, struct chain *chain, struct st
 
 /* What neither the affine kernels nor tables do. */
 static mldf_status plan_code(struct plan *plan, struct chain *chain, struct stage *stage, mldf_error *err) {
-    size_t count, first = stage->first;
-    mldf_status status =
-        mldfi_code_add(plan->code, chain->ops + first, chain->op_count - first, &count, &stage->code, err);
+    size_t count, first = stage->first, end = first;
+    while (end < chain->op_count && chain->ops[end].frames == chain->ops[first].frames)
+        end++;
+    mldf_status status = mldfi_code_add(plan->code, chain->ops + first, end - first, &count, &stage->code, err);
     if (status == MLDF_OK && count) {
         stage->kind = STAGE_CODE;
         stage->count = count;
@@ -173,6 +174,8 @@ static mldf_status list_fields(struct plan *plan, mldf_error *err) {
 
 static mldf_status log_op(struct plan *plan, const struct op *op, mldf_error *err) {
     mldf_status status = mldfi_buffer_printf(&plan->log, err, "\n      | %-22s ", op->type->name);
+    if (status == MLDF_OK && op->frames)
+        status = mldfi_buffer_append_text(&plan->log, "each frame: ", err);
     if (status == MLDF_OK)
         status = mldfi_edge_write(&op->out, &plan->log, err);
     if (status == MLDF_OK && op->type->explain)

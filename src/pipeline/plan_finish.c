@@ -64,7 +64,7 @@ void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_
         in->dims[2] > 4 || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16))
         return;
     while (first + count < end && ((op[count].type->flags & OP_POINT) || is_layout(&op[count])) &&
-           op[count].out.kind == VALUE_IMAGE) {
+           op[count].out.kind == VALUE_IMAGE && op[count].frames == op->frames) {
         out->random |= (op[count].type->flags & OP_DRAWS) != 0;
         count++;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/file.h"
+#include "pipeline/frames.h"
 #include "pipeline/stage.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -144,19 +145,52 @@ static mldf_status in_step(const struct op *op, mldf_status status, mldf_error *
     return status;
 }
 
+/* What comes out of a step for this value, without data. */
+static mldf_status shape_step(const struct op *op, const void *draw, const struct tensor *value, struct tensor *out,
+                              mldf_error *err) {
+    struct tensor frame = *value;
+    if (op->frames)
+        mldfi_frame_at(value, 0, &frame);
+    *out = like(op, &frame);
+    mldf_status status = op->type->shape ? op->type->shape(op, draw, &frame, out, err) : MLDF_OK;
+    if (op->frames)
+        mldfi_clip_of(out, value->dims[0], out);
+    return status;
+}
+
+/* The step on every frame, or on the one value that is no clip. */
+static mldf_status run_frames(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                              struct op_work *work, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    if (!op->frames)
+        return op->type->run(op, draw, in, out, work, err);
+    for (uint64_t k = 0; k < in->dims[0] && status == MLDF_OK; k++) {
+        struct tensor from, to;
+        mldfi_frame_at(in, k, &from);
+        mldfi_frame_at(out, k, &to);
+        status = op->type->run(op, draw, &from, &to, work, err);
+    }
+    return status;
+}
+
+/* Frames that stay as large keep their places. */
+static bool stays_in_place(const struct op *op, const struct tensor *in, const struct tensor *out) {
+    size_t before = mldfi_tensor_bytes(in), after = mldfi_tensor_bytes(out);
+    return (op->type->flags & OP_IN_PLACE) && (op->frames ? after == before : after <= before);
+}
+
 mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, const struct op *op, void *dst,
                          size_t dst_bytes, mldf_error *err) {
     struct chain_memory *memory = &side->chains[chain];
     const void *draw;
+    struct tensor out;
     int in;
     mldf_status status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
-    struct tensor out = like(op, &memory->tensor);
-    if (status == MLDF_OK && op->type->shape)
-        status = op->type->shape(op, draw, &memory->tensor, &out, err);
+    if (status == MLDF_OK)
+        status = shape_step(op, draw, &memory->tensor, &out, err);
     if (status < 0)
         return in_step(op, status, err);
-    if ((op->type->flags & OP_IN_PLACE) && memory->in >= 0 && !dst &&
-        mldfi_tensor_bytes(&out) <= mldfi_tensor_bytes(&memory->tensor)) {
+    if (memory->in >= 0 && !dst && stays_in_place(op, &memory->tensor, &out)) {
         out.data = memory->tensor.data;
         in = memory->in;
     } else {
@@ -166,7 +200,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     r->worker->work.position = side->position;
     r->worker->work.sample = side->sample;
     if (status == MLDF_OK)
-        status = op->type->run(op, draw, &memory->tensor, &out, &r->worker->work, err);
+        status = run_frames(op, draw, &memory->tensor, &out, &r->worker->work, err);
     if (op->out.kind == VALUE_IMAGE)
         memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
@@ -187,12 +221,18 @@ mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_
                            t->dtype == MLDF_U8 ? 8 : 16,
                            0};
     struct tensor out = mldfi_tensor_of(&last->out);
+    uint64_t frames = last->frames ? t->dims[0] : 1;
     int in;
     image.stride = (size_t)image.width * image.channels * (image.bits / 8);
     mldfi_tensor_set_image(&out, image.height, image.width, image.channels);
+    size_t step = mldfi_tensor_bytes(&out);
+    if (last->frames)
+        mldfi_clip_of(&out, frames, &out);
     mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
-    if (status == MLDF_OK)
-        status = mldfi_run_finish(r, side, c, plan, &image, false, false, out.data, err);
+    for (uint64_t k = 0; k < frames && status == MLDF_OK; k++) {
+        image.data = (uint8_t *)t->data + k * image.stride * image.height;
+        status = mldfi_run_finish(r, side, c, plan, &image, false, false, (uint8_t *)out.data + k * step, err);
+    }
     memory->tensor = out;
     memory->in = in;
     return status;
@@ -304,6 +344,24 @@ mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, 
 
 /* ---- Pairs -------------------------------------------------------------------------------------------------------------------------------- */
 
+/* Of clips, frame by frame: both must have as many. */
+static mldf_status mix_frames(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a,
+                              struct tensor *b, struct op_work *work, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    if (!op->frames)
+        return op->type->run_pair(op, draw_a, draw_b, a, b, work, err);
+    if (a->dims[0] != b->dims[0])
+        return mldfi_fail(err, MLDF_E_RANGE, "clips of %" PRIu64 " and %" PRIu64 " frames cannot be mixed", a->dims[0],
+                          b->dims[0]);
+    for (uint64_t k = 0; k < a->dims[0] && status == MLDF_OK; k++) {
+        struct tensor x, y;
+        mldfi_frame_at(a, k, &x);
+        mldfi_frame_at(b, k, &y);
+        status = op->type->run_pair(op, draw_a, draw_b, &x, &y, work, err);
+    }
+    return status;
+}
+
 /* First each side by itself (`run`: into memory of our own, in the type that the operation gives), then both together. */
 static mldf_status run_pair(const struct run *r, size_t chain, const struct stage *stage, mldf_error *err) {
     const struct op *op = &r->plan->graph.chains[chain].ops[stage->first];
@@ -314,8 +372,8 @@ static mldf_status run_pair(const struct run *r, size_t chain, const struct stag
     if (status == MLDF_OK)
         status = mldfi_run_op(r, b, chain, op, NULL, 0, err);
     if (status == MLDF_OK)
-        status = op->type->run_pair(op, a->draws[op->shared], b->draws[op->shared], &a->chains[chain].tensor,
-                                    &b->chains[chain].tensor, &w->work, err);
+        status = mix_frames(op, a->draws[op->shared], b->draws[op->shared], &a->chains[chain].tensor,
+                            &b->chains[chain].tensor, &w->work, err);
     w->times[stage->step] += mldfi_worker_clock(w) - start;
     return in_step(op, status, err);
 }
@@ -409,8 +467,8 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
             continue;
         if (!keeps_count(op)) {
             status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
-            if (status == MLDF_OK && op->type->shape)
-                status = op->type->shape(op, draw, t, &next, err);
+            if (status == MLDF_OK)
+                status = shape_step(op, draw, t, &next, err);
             status = in_step(op, status, err);
         }
         *t = next;

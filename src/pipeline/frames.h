@@ -1,0 +1,20 @@
+/* Clips: values whose first axis is t. An operation on images is mapped over the frames: it infers, draws and shapes once, for one frame, and
+ * runs on each, so every frame equals the single image with that draw. Operations see frames only; op->frames says that they are mapped. */
+#ifndef MLDF_PIPELINE_FRAMES_H
+#define MLDF_PIPELINE_FRAMES_H
+
+#include "pipeline/op.h"
+
+static inline bool mldfi_is_clip(const struct edge *e) {
+    return e->kind == VALUE_IMAGE && e->axes[0] == 't';
+}
+/* The type of one frame of a clip. */
+void mldfi_frame_edge(const struct edge *clip, struct edge *frame);
+/* The type of a clip of such frames, as many as `like` has. */
+void mldfi_clip_edge(const struct edge *frame, const struct edge *like, struct edge *clip);
+/* Frame k of a clip. */
+void mldfi_frame_at(const struct tensor *clip, uint64_t k, struct tensor *frame);
+/* A clip of `count` such frames; no data. */
+void mldfi_clip_of(const struct tensor *frame, uint64_t count, struct tensor *clip);
+
+#endif
