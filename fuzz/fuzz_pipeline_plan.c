@@ -243,15 +243,11 @@ struct result {
 };
 
 /* SIZE_MAX: more than is tried here. */
-static size_t output_bytes(const struct plan_output *o, uint64_t room) {
+static size_t output_bytes(const struct plan_output *o, struct plan_length room) {
     uint64_t n = mldf_dtype_bytes(o->edge.dtype);
-    uint32_t length = o->collate == COLLATE_SIDES && mldfi_planar(o->edge.axes) ? 1 : 0;
     for (uint32_t i = 0; i < o->edge.ndim; i++) {
-        uint64_t dim = (uint64_t)o->edge.dims[i];
-        if (o->collate == COLLATE_SIDES && (i == length || i == length + 1))
-            dim = i == length ? mldfi_sides_height(room) : mldfi_sides_width(room);
-        else if (o->collate != COLLATE_FIXED && i == 0)
-            dim = room;
+        uint32_t length = mldfi_length_at(o, i);
+        uint64_t dim = length < PLAN_LENGTHS ? room.n[length] : (uint64_t)o->edge.dims[i];
         if (dim && n > LARGEST / dim)
             return SIZE_MAX;
         n *= dim;
@@ -262,7 +258,7 @@ static size_t output_bytes(const struct plan_output *o, uint64_t room) {
 static void run_sample(const struct plan *plan, struct plan_worker *worker, uint64_t p, struct result *out) {
     struct plan_feed feed = {.user = NULL, .get = get};
     struct plan_target targets[OUTPUTS_MAX], partner[OUTPUTS_MAX];
-    uint64_t lengths[OUTPUTS_MAX];
+    struct plan_length lengths[OUTPUTS_MAX];
     size_t count = mldfi_plan_output_count(plan), bytes[OUTPUTS_MAX];
     mldf_status status = mldfi_plan_lengths(plan, worker, &feed, 1, p, lengths, NULL);
     out->status[p] = status;
@@ -270,7 +266,7 @@ static void run_sample(const struct plan *plan, struct plan_worker *worker, uint
         return;
     for (size_t o = 0; o < count; o++) {
         const struct plan_output *output = mldfi_plan_output(plan, o);
-        uint64_t room = mldfi_length_room(output, lengths[o]);
+        struct plan_length room = mldfi_length_room(output, lengths[o]);
         bytes[o] = output_bytes(output, room);
         if (bytes[o] == SIZE_MAX) {
             while (o-- > 0) {

@@ -36,18 +36,18 @@ static struct array_plan *add_array(struct naming *naming, enum array_kind kind,
     return array;
 }
 
-/* Dims [from, to) of a sample: all of them, or those that are no length. */
-static mldf_status take_dims(struct array_plan *array, const struct edge *edge, uint32_t from, uint32_t to,
-                             mldf_error *err) {
-    array->ndim = to - from;
-    for (uint32_t i = from; i < to; i++) {
+/* What a sample has however long it is. */
+static mldf_status take_inner(struct array_plan *array, const struct plan_output *output, mldf_error *err) {
+    const struct edge *edge = &output->edge;
+    for (uint32_t i = 0; i < edge->ndim; i++) {
+        if (mldfi_length_at(output, i) < PLAN_LENGTHS)
+            continue;
         if (edge->dims[i] < 0)
             return mldfi_fail(
                 err, MLDF_E_TYPE,
                 "output %s: dimension %u differs from sample to sample; resize, crop, pad or ragged make a "
                 "batch of it",
                 array->name, i);
-        array->dims[i - from] = (uint64_t)edge->dims[i];
         if (!mldfi_mul_u64(array->inner, (uint64_t)edge->dims[i], &array->inner))
             return mldfi_fail(err, MLDF_E_LIMIT, "output %s is too large", array->name);
     }
@@ -65,10 +65,10 @@ static void add_companion(struct naming *naming, enum array_kind kind, const str
 }
 
 static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, mldf_error *err) {
-    static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_SIDES, ARRAY_RAGGED};
+    static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_RAGGED};
     const struct edge *edge = &output->edge;
     struct array_plan *array = add_array(naming, kinds[output->collate], output->name, "", edge->dtype);
-    if (output->collate == COLLATE_PAD || output->collate == COLLATE_SIDES) {
+    if (output->collate == COLLATE_PAD) {
         add_companion(naming, ARRAY_LENGTH, output, index, "_length", MLDF_I64);
         if (output->mask)
             add_companion(naming, ARRAY_MASK, output, index, "_mask", MLDF_BOOL);
@@ -83,9 +83,7 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
     array->of = output;
     if (output->collate != COLLATE_FIXED && edge->ndim == 0)
         return mldfi_fail(err, MLDF_E_TYPE, "output %s is one number: it has no length to pad", output->name);
-    if (output->collate == COLLATE_SIDES)
-        return mldfi_planar(edge->axes) ? take_dims(array, edge, 0, 1, err) : take_dims(array, edge, 2, 3, err);
-    return take_dims(array, edge, output->collate != COLLATE_FIXED, edge->ndim, err);
+    return take_inner(array, output, err);
 }
 
 static mldf_status add_all(struct naming *naming, const struct plan *plan, bool want_index, bool want_valid,
@@ -142,33 +140,34 @@ mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool 
 
 /* ---- Where they lie ------------------------------------------------------------------------------------------------------------- */
 
+static bool is_padded(const struct array_plan *plan) {
+    return plan->kind == ARRAY_PAD || plan->kind == ARRAY_MASK;
+}
+
 /* What every sample of a padded output is filled up to. */
-static uint64_t batch_room(const struct array_plan *plan, size_t samples, const uint64_t *lengths, size_t outputs) {
-    uint64_t most = 0;
+static struct plan_length batch_room(const struct array_plan *plan, size_t samples, const struct plan_length *lengths,
+                                     size_t outputs) {
+    struct plan_length most = {{0}};
     if (mldfi_length_open(plan->of))
         for (size_t i = 0; i < samples; i++)
-            most = mldfi_length_most(plan->of, most, lengths[i * outputs + plan->output]);
+            most = mldfi_length_most(most, lengths[i * outputs + plan->output]);
     return mldfi_length_room(plan->of, most);
 }
 
 /* Dims of a sample; false: their product is too large. */
-static bool shape_sample(const struct array_plan *plan, uint64_t room, mldf_array *array, uint64_t *count) {
-    bool padded = plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES || plan->kind == ARRAY_MASK;
-    bool sides = plan->of && plan->of->collate == COLLATE_SIDES;
+static bool shape_sample(const struct array_plan *plan, const struct plan_length *room, mldf_array *array,
+                         uint64_t *count) {
+    bool values = plan->kind <= ARRAY_RAGGED;
     uint32_t at = 1;
-    if (plan->kind == ARRAY_SIDES && mldfi_planar(plan->of->edge.axes))
-        array->dims[at++] = plan->dims[0];
-    if (padded && sides) {
-        array->dims[at++] = mldfi_sides_height(room);
-        array->dims[at++] = mldfi_sides_width(room);
-    } else if (padded) {
-        array->dims[at++] = room;
-    } else if (sides && plan->kind == ARRAY_LENGTH) {
-        array->dims[at++] = 2;
+    for (uint32_t i = 0; (values || plan->kind == ARRAY_MASK) && i < plan->of->edge.ndim; i++) {
+        uint32_t length = mldfi_length_at(plan->of, i);
+        if (length < PLAN_LENGTHS && plan->kind != ARRAY_RAGGED)
+            array->dims[at++] = room->n[length];
+        else if (length == PLAN_LENGTHS && values)
+            array->dims[at++] = (uint64_t)plan->of->edge.dims[i];
     }
-    if (!(plan->kind == ARRAY_SIDES && mldfi_planar(plan->of->edge.axes)))
-        for (uint32_t i = 0; i < plan->ndim; i++)
-            array->dims[at++] = plan->dims[i];
+    if (plan->kind == ARRAY_LENGTH && plan->of->length_count > 1)
+        array->dims[at++] = plan->of->length_count;
     array->ndim = at;
     *count = 1;
     for (uint32_t i = 1; i < at; i++)
@@ -178,23 +177,24 @@ static bool shape_sample(const struct array_plan *plan, uint64_t room, mldf_arra
 }
 
 /* dims and rows of one array; false: too large. */
-static bool shape_array(const struct array_plan *plan, size_t samples, const uint64_t *lengths, size_t outputs,
-                        mldf_array *array, size_t *row) {
-    uint64_t item = mldf_dtype_bytes(plan->dtype), first = samples, bytes, each, room = 0;
+static bool shape_array(const struct array_plan *plan, size_t samples, const struct plan_length *lengths,
+                        size_t outputs, mldf_array *array, size_t *row) {
+    uint64_t item = mldf_dtype_bytes(plan->dtype), first = samples, bytes, each;
+    struct plan_length room = {{0}};
     array->name = plan->name;
     array->dtype = plan->dtype;
     if (plan->kind == ARRAY_RAGGED) {
         first = 0;
         for (size_t i = 0; i < samples; i++)
-            if (!mldfi_add_u64(first, lengths[i * outputs + plan->output], &first))
+            if (!mldfi_add_u64(first, lengths[i * outputs + plan->output].n[0], &first))
                 return false;
     } else if (plan->kind == ARRAY_OFFSET) {
         first = samples + 1;
-    } else if (plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES || plan->kind == ARRAY_MASK) {
+    } else if (is_padded(plan)) {
         room = batch_room(plan, samples, lengths, outputs);
     }
     array->dims[0] = first;
-    if (!shape_sample(plan, room, array, &each))
+    if (!shape_sample(plan, &room, array, &each))
         return false;
     if (!mldfi_mul_u64(each, item, &each) || !mldfi_mul_u64(each, first, &bytes) || bytes > SIZE_MAX / 4)
         return false;
@@ -209,8 +209,7 @@ static mldf_status too_large(const char *name, size_t samples, mldf_error *err) 
 
 /* How often `inner` is there in a sample, as far as that is known. */
 static uint64_t fixed_count(const struct array_plan *plan) {
-    bool padded = plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES || plan->kind == ARRAY_MASK;
-    return padded && !mldfi_length_open(plan->of) ? mldfi_length_count(plan->of, plan->of->length) : 1;
+    return is_padded(plan) && !mldfi_length_open(plan->of) ? mldfi_length_count(plan->of, plan->of->length) : 1;
 }
 
 mldf_status mldfi_batch_pool_check(const struct batch_pool *pool, uint64_t samples, mldf_error *err) {
@@ -234,8 +233,8 @@ mldf_status mldfi_batch_pool_check(const struct batch_pool *pool, uint64_t sampl
 }
 
 /* Bytes of the whole batch. */
-static mldf_status block_bytes(const struct batch_pool *pool, size_t samples, const uint64_t *lengths, size_t outputs,
-                               size_t *out, mldf_error *err) {
+static mldf_status block_bytes(const struct batch_pool *pool, size_t samples, const struct plan_length *lengths,
+                               size_t outputs, size_t *out, mldf_error *err) {
     uint64_t total = 0;
     for (size_t i = 0; i < pool->array_count; i++) {
         mldf_array array;
@@ -248,17 +247,17 @@ static mldf_status block_bytes(const struct batch_pool *pool, size_t samples, co
     return MLDF_OK;
 }
 
-static void set_offsets(const struct array_plan *plan, size_t samples, const uint64_t *lengths, size_t outputs,
-                        mldf_array *array) {
+static void set_offsets(const struct array_plan *plan, size_t samples, const struct plan_length *lengths,
+                        size_t outputs, mldf_array *array) {
     int64_t *offsets = array->data, sum = 0;
     for (size_t i = 0; i < samples; i++) {
         offsets[i] = sum;
-        sum += (int64_t)lengths[i * outputs + plan->output];
+        sum += (int64_t)lengths[i * outputs + plan->output].n[0];
     }
     offsets[samples] = sum;
 }
 
-mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint64_t *lengths, size_t outputs,
+mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const struct plan_length *lengths, size_t outputs,
                             mldf_batch **out, mldf_error *err) {
     size_t bytes = 0, at = 0;
     mldf_batch *batch;
@@ -282,20 +281,21 @@ mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint6
 
 /* ---- One sample in them ------------------------------------------------------------------------------------------------------------ */
 
-static uint64_t target_room(const struct array_plan *plan, const mldf_array *array) {
-    uint32_t y = plan->kind == ARRAY_SIDES && mldfi_planar(plan->of->edge.axes) ? 2 : 1;
-    if (plan->kind == ARRAY_SIDES)
-        return mldfi_sides(array->dims[y], array->dims[y + 1]);
-    return plan->kind == ARRAY_PAD ? array->dims[1] : 0;
+static struct plan_length target_room(const struct array_plan *plan, const mldf_array *array) {
+    struct plan_length room = {{0}};
+    for (uint32_t i = 0; i < plan->of->length_count; i++)
+        room.n[i] = array->dims[1 + plan->of->length_dims[i]];
+    return room;
 }
 
-void mldfi_batch_targets(const mldf_batch *batch, size_t row, const uint64_t *lengths, struct plan_target *targets) {
+void mldfi_batch_targets(const mldf_batch *batch, size_t row, const struct plan_length *lengths,
+                         struct plan_target *targets) {
     const struct batch_pool *pool = batch->pool;
     for (size_t i = 0; i < pool->array_count; i++) {
         const struct array_plan *plan = &pool->arrays[i];
         const mldf_array *array = &batch->arrays[i];
         struct plan_target *target = &targets[plan->output];
-        if (plan->kind == ARRAY_FIXED || plan->kind == ARRAY_PAD || plan->kind == ARRAY_SIDES) {
+        if (plan->kind == ARRAY_FIXED || plan->kind == ARRAY_PAD) {
             target->data = (uint8_t *)array->data + row * batch->rows[i];
             target->room = target_room(plan, array);
         } else if (plan->kind == ARRAY_RAGGED) {
@@ -308,13 +308,9 @@ void mldfi_batch_targets(const mldf_batch *batch, size_t row, const uint64_t *le
     }
 }
 
-static void set_length(const struct array_plan *plan, uint8_t *at, uint64_t length) {
-    if (plan->of->collate == COLLATE_SIDES) {
-        mldfi_store_u64(at, mldfi_sides_height(length));
-        mldfi_store_u64(at + 8, mldfi_sides_width(length));
-    } else {
-        mldfi_store_u64(at, length);
-    }
+static void set_length(const struct array_plan *plan, uint8_t *at, const struct plan_length *length) {
+    for (uint32_t i = 0; i < plan->of->length_count; i++)
+        mldfi_store_u64(at + 8 * i, length->n[i]);
 }
 
 static void set_run(bool *mask, size_t room, uint64_t length) {
@@ -323,26 +319,32 @@ static void set_run(bool *mask, size_t room, uint64_t length) {
     memset(mask + set, 0, room - set);
 }
 
-static void set_mask(const struct array_plan *plan, const mldf_array *array, bool *mask, uint64_t length) {
-    if (plan->of->collate != COLLATE_SIDES) {
-        set_run(mask, (size_t)array->dims[1], length);
-        return;
+/* Runs along the last length: true up to it where all before are inside. */
+static void set_mask(const struct array_plan *plan, const mldf_array *array, bool *mask,
+                     const struct plan_length *length) {
+    uint32_t last = plan->of->length_count - 1;
+    size_t runs = 1, room = (size_t)array->dims[1 + last];
+    for (uint32_t i = 0; i < last; i++)
+        runs *= (size_t)array->dims[1 + i];
+    for (size_t run = 0; run < runs; run++) {
+        size_t rest = run;
+        bool inside = true;
+        for (uint32_t i = last; i-- > 0; rest /= (size_t)array->dims[1 + i])
+            inside = inside && rest % (size_t)array->dims[1 + i] < length->n[i];
+        set_run(mask + run * room, room, inside ? length->n[last] : 0);
     }
-    for (size_t y = 0; y < (size_t)array->dims[1]; y++)
-        set_run(mask + y * (size_t)array->dims[2], (size_t)array->dims[2],
-                y < mldfi_sides_height(length) ? mldfi_sides_width(length) : 0);
 }
 
-void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid,
-                        const struct plan_worker *worker, unsigned side) {
+void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths, uint64_t index,
+                        bool valid, const struct plan_worker *worker, unsigned side) {
     const struct batch_pool *pool = batch->pool;
     for (size_t i = 0; i < pool->array_count; i++) {
         const struct array_plan *plan = &pool->arrays[i];
         uint8_t *at = (uint8_t *)batch->arrays[i].data + row * batch->rows[i];
         if (plan->kind == ARRAY_LENGTH)
-            set_length(plan, at, lengths[plan->output]);
+            set_length(plan, at, &lengths[plan->output]);
         else if (plan->kind == ARRAY_MASK)
-            set_mask(plan, &batch->arrays[i], (bool *)at, lengths[plan->output]);
+            set_mask(plan, &batch->arrays[i], (bool *)at, &lengths[plan->output]);
         else if (plan->kind == ARRAY_FILLED)
             *(bool *)at = !mldfi_worker_filled(worker, side, plan->output);
         else if (plan->kind == ARRAY_INDEX)

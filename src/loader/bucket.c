@@ -19,13 +19,15 @@ enum { COUNT_SOME = 16 }; /* samples between two looks at the clock */
 /* ---- Planning a window -------------------------------------------------------------------------------------------------------- */
 
 struct entry {
-    uint64_t length, position;
+    struct plan_length length;
+    uint64_t position;
 };
 
 static int by_length(const void *a, const void *b) {
     const struct entry *x = a, *y = b;
-    if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
+    int order = mldfi_length_compare(&x->length, &y->length);
+    if (order)
+        return order;
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
@@ -55,7 +57,7 @@ static mldf_status measure(struct worker *worker, uint64_t epoch, const struct b
 }
 
 /* Would this many samples, with this as their longest, be too much for a rank? Ragged outputs are reckoned as if they were padded. */
-static bool over_budget(const struct bucket *bucket, uint64_t samples, uint64_t longest) {
+static bool over_budget(const struct bucket *bucket, uint64_t samples, struct plan_length longest) {
     const struct bucket_span *span = &bucket->span;
     uint64_t each = samples / span->ranks + (samples % span->ranks != 0), elements;
     uint64_t count = mldfi_length_count(bucket->of, mldfi_length_room(bucket->of, longest));
@@ -66,13 +68,14 @@ static bool over_budget(const struct bucket *bucket, uint64_t samples, uint64_t 
 /* Cuts the sorted samples; cuts[0 .. batch_count], of which those below `full` are whole. */
 static mldf_status cut(struct bucket *bucket, const struct entry *entries, size_t count, mldf_error *err) {
     const struct bucket_span *span = &bucket->span;
-    uint64_t longest = 0; /* of the batch; lists are sorted by it, images by their height alone */
+    struct plan_length longest = {{0}}; /* of the batch; it is sorted by the first of them alone */
     size_t begin = 0;
     mldf_status status = MLDF_OK;
     bucket->batch_count = 0;
     for (size_t i = 0; i <= count && status >= 0; i++) {
-        uint64_t samples = i - begin, next = i < count ? entries[i].length : 0;
-        longest = mldfi_length_most(bucket->of, longest, next);
+        uint64_t samples = i - begin;
+        struct plan_length next = i < count ? entries[i].length : (struct plan_length){{0}};
+        longest = mldfi_length_most(longest, next);
         bool whole = i < count && samples > 0 &&
                      (span->budget ? over_budget(bucket, samples + 1, longest) : samples == span->batch);
         whole = whole || (i == count && !span->budget && samples == span->batch);

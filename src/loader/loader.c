@@ -149,10 +149,10 @@ static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
         bucket->output = i;
         bucket->of = output;
         bucket->window = loader->options.bucket_window;
-        bucket->inner =
-            output->collate == COLLATE_SIDES ? (uint64_t)output->edge.dims[mldfi_planar(output->edge.axes) ? 0 : 2] : 1;
-        for (uint32_t d = 1; d < output->edge.ndim && output->collate != COLLATE_SIDES; d++)
-            bucket->inner *= output->edge.dims[d] > 0 ? (uint64_t)output->edge.dims[d] : 1;
+        bucket->inner = 1;
+        for (uint32_t d = 0; d < output->edge.ndim; d++)
+            if (mldfi_length_at(output, d) == PLAN_LENGTHS)
+                bucket->inner *= output->edge.dims[d] > 0 ? (uint64_t)output->edge.dims[d] : 1;
         return MLDF_OK;
     }
     return name ? no_bucket_output(loader, name, err)
@@ -262,25 +262,24 @@ size_t mldf_loader_output_count(const mldf_loader *loader) {
     return loader->pool->array_count;
 }
 
-/* Dims [from, to) of the output's samples; -1 where pad has left them to the batch. */
-static void show_dims(const struct array_plan *array, uint32_t from, uint32_t to, mldf_output *out) {
-    for (uint32_t i = from; i < to; i++)
-        out->dims[out->ndim++] = array->of->edge.dims[i];
+/* Dims of the output's samples, those that are lengths or those that are not, or both; -1 where pad has left them to the batch. */
+static void show_dims(const struct array_plan *array, bool lengths, bool others, mldf_output *out) {
+    for (uint32_t i = 0; i < array->of->edge.ndim; i++)
+        if (mldfi_length_at(array->of, i) < PLAN_LENGTHS ? lengths : others)
+            out->dims[out->ndim++] = array->of->edge.dims[i];
 }
 
 mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out) {
     if (index >= loader->pool->array_count)
         return MLDF_END;
     const struct array_plan *array = &loader->pool->arrays[index];
-    bool sides = array->of && array->of->collate == COLLATE_SIDES;
-    uint32_t first = sides && mldfi_planar(array->of->edge.axes) ? 1 : 0;
     *out = (mldf_output){.name = array->name, .dtype = array->dtype};
     if (array->kind <= ARRAY_RAGGED)
-        show_dims(array, array->kind == ARRAY_RAGGED, array->of->edge.ndim, out);
+        show_dims(array, array->kind != ARRAY_RAGGED, true, out);
     else if (array->kind == ARRAY_MASK)
-        show_dims(array, first, first + (sides ? 2 : 1), out);
-    else if (array->kind == ARRAY_LENGTH && sides)
-        out->dims[out->ndim++] = 2;
+        show_dims(array, true, false, out);
+    else if (array->kind == ARRAY_LENGTH && array->of->length_count > 1)
+        out->dims[out->ndim++] = array->of->length_count;
     return MLDF_OK;
 }
 

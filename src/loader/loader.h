@@ -100,7 +100,6 @@ mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *j
 enum array_kind {
     ARRAY_FIXED,
     ARRAY_PAD,
-    ARRAY_SIDES, /* images, padded */
     ARRAY_RAGGED,
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,
@@ -118,9 +117,7 @@ struct array_plan {
     const struct plan_output
         *of; /* the same; the plan's, which the loader has and a batch may outlive. INDEX, VALID: NULL */
     mldf_dtype dtype;
-    uint32_t ndim;                /* FIXED: of a sample; PAD, RAGGED: behind the length; SIDES: 1, the channels */
-    uint64_t dims[MLDF_MAX_DIMS]; /* the same */
-    uint64_t inner;               /* product of dims */
+    uint64_t inner; /* elements of a sample's dims that are no lengths */
 };
 
 /* Shared by the loader and all batches: the last one frees it. */
@@ -161,13 +158,14 @@ void mldfi_batch_pool_close(struct batch_pool *pool);
 mldf_status mldfi_batch_pool_get(struct batch_pool *pool, size_t bytes, mldf_batch **out, mldf_error *err);
 
 /* Memory and arrays of a batch of `samples`; lengths[row * outputs + output] (plan.h) for what is not FIXED. */
-mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const uint64_t *lengths, size_t outputs,
+mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const struct plan_length *lengths, size_t outputs,
                             mldf_batch **out, mldf_error *err);
 /* Where a sample's outputs go. */
-void mldfi_batch_targets(const mldf_batch *batch, size_t row, const uint64_t *lengths, struct plan_target *targets);
+void mldfi_batch_targets(const mldf_batch *batch, size_t row, const struct plan_length *lengths,
+                         struct plan_target *targets);
 /* What is not an output of the plan: length, mask, index, valid of one sample. It is the one that `worker` ran last, on this side. */
-void mldfi_batch_extras(const mldf_batch *batch, size_t row, const uint64_t *lengths, uint64_t index, bool valid,
-                        const struct plan_worker *worker, unsigned side);
+void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths, uint64_t index,
+                        bool valid, const struct plan_worker *worker, unsigned side);
 /* Leaves the rows out for which keep is false; arrays of rows alone (no RAGGED). */
 void mldfi_batch_compact(mldf_batch *batch, const bool *keep);
 
@@ -205,7 +203,7 @@ struct job {
     struct bucket_span span; /* that the batch belongs to */
     struct slot *slots;
     size_t count, capacity;
-    uint64_t *lengths;               /* [slot * outputs + output] */
+    struct plan_length *lengths;     /* [slot * outputs + output] */
     size_t claimed, finished, limit; /* of the present phase; limit: claiming ends here */
     bool again;
     size_t failed_slot; /* SIZE_MAX: none */
@@ -274,8 +272,8 @@ struct worker {
     struct seat seats[2]; /* what the feed may be asked for */
     size_t seat_count;
     struct plan_target *targets[2];
-    uint64_t *lengths; /* one sample's */
-    mldf_buffer probe; /* memory for a sample that nobody wants */
+    struct plan_length *lengths; /* one sample's */
+    mldf_buffer probe;           /* memory for a sample that nobody wants */
     uint64_t units;
     bool timing;
     double *times; /* the plan's, as they were before the unit */
@@ -291,7 +289,7 @@ void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, siz
 void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to);
 /* The length (plan.h) of one output at a position, for buckets; a bad sample has none. */
 mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
-                              uint64_t *length, mldf_error *err);
+                              struct plan_length *length, mldf_error *err);
 
 /* ---- Bad samples (bad.c) ------------------------------------------------------------------------------------------------------ */
 

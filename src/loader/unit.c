@@ -179,17 +179,17 @@ static void sit(struct worker *worker, const struct seat *seat) {
     worker->seat_count = 1;
 }
 
-static mldf_status lengths_of(struct worker *worker, uint64_t epoch, const struct seat *seat, uint64_t *lengths,
-                              mldf_error *err) {
+static mldf_status lengths_of(struct worker *worker, uint64_t epoch, const struct seat *seat,
+                              struct plan_length *lengths, mldf_error *err) {
     sit(worker, seat);
     return mldfi_plan_lengths(worker->loader->plan, worker->plan, &worker->feed, epoch, seat->position, lengths, err);
 }
 
 mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
-                              uint64_t *length, mldf_error *err) {
+                              struct plan_length *length, mldf_error *err) {
     mldf_error own;
     mldf_status status = lengths_of(worker, epoch, seat, worker->lengths, &own);
-    *length = status < 0 ? 0 : worker->lengths[output];
+    *length = status < 0 ? (struct plan_length){{0}} : worker->lengths[output];
     if (status >= 0 || mldfi_is_bad(status))
         return MLDF_OK;
     name_error(worker->loader, seat, &own);
@@ -213,7 +213,7 @@ void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, siz
 
 /* ---- One sample ----------------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t *job_lengths(const struct worker *worker, const struct job *job, size_t index) {
+static struct plan_length *job_lengths(const struct worker *worker, const struct job *job, size_t index) {
     return worker->loader->measures ? &job->lengths[index * worker->loader->outputs] : worker->lengths;
 }
 
@@ -221,7 +221,7 @@ static uint64_t *job_lengths(const struct worker *worker, const struct job *job,
 static mldf_status aim(struct worker *worker, struct job *job, size_t index, struct plan_target *targets,
                        mldf_error *err) {
     mldf_loader *loader = worker->loader;
-    uint64_t *lengths = job_lengths(worker, job, index);
+    struct plan_length *lengths = job_lengths(worker, job, index);
     if (loader->measures && !loader->two_phase) {
         mldf_status status = lengths_of(worker, job->epoch, &job->slots[index].seat, lengths, err);
         if (status < 0)
@@ -297,7 +297,8 @@ static mldf_status aim_aside(struct worker *worker, uint64_t epoch, const struct
         size_t at = 0;
         for (size_t i = 0; i < pool->array_count; i++) {
             const struct array_plan *array = &pool->arrays[i];
-            uint64_t bytes = array->inner * mldf_dtype_bytes(array->dtype), room = 0;
+            uint64_t bytes = array->inner * mldf_dtype_bytes(array->dtype);
+            struct plan_length room = {{0}};
             if (array->kind > ARRAY_RAGGED)
                 continue;
             if (array->kind != ARRAY_FIXED)

@@ -1,7 +1,7 @@
-/* How results of different lengths lie in a batch. A length is what pad, ragged and the loader reckon with: dim 0 of a list, both sides of an
- * image in one number (plan.h). The loader asks for the batch's longest and lays its arrays out; here a sample's result comes to its place
- * and is filled up: a list at its end, an image at the right and below. An image's pixels keep their coordinates, so boxes, points and masks
- * that moved with it are right as they are.
+/* How results of different lengths lie in a batch. Lengths are what pad, ragged and the loader reckon with: dim 0 of a list, both sides of an
+ * image, frames and sides of a clip (plan.h). The loader asks for the batch's longest and lays its arrays out; here a sample's result comes to
+ * its place and is filled up: a list at its end, an image at the right and below. Pixels keep their coordinates, so boxes, points and masks
+ * that moved with them are right as they are.
  *
  * op_collate.c is where the text's `pad` and `ragged` are understood; run.c measures. */
 #include <inttypes.h>
@@ -14,15 +14,17 @@
 
 /* ---- Lengths ------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
+int mldfi_length_compare(const struct plan_length *a, const struct plan_length *b) {
+    for (uint32_t i = 0; i < PLAN_LENGTHS; i++)
+        if (a->n[i] != b->n[i])
+            return a->n[i] < b->n[i] ? -1 : 1;
+    return 0;
 }
 
-uint64_t mldfi_length_most(const struct plan_output *output, uint64_t a, uint64_t b) {
-    if (output->collate != COLLATE_SIDES)
-        return larger(a, b);
-    return mldfi_sides(larger(mldfi_sides_height(a), mldfi_sides_height(b)),
-                       larger(mldfi_sides_width(a), mldfi_sides_width(b)));
+struct plan_length mldfi_length_most(struct plan_length a, struct plan_length b) {
+    for (uint32_t i = 0; i < PLAN_LENGTHS; i++)
+        a.n[i] = a.n[i] > b.n[i] ? a.n[i] : b.n[i];
+    return a;
 }
 
 /* One dimension: as pad says, or the longest, rounded up. */
@@ -33,40 +35,49 @@ static uint64_t dim_room(uint64_t fixed, uint64_t longest, uint64_t multiple) {
     return mldfi_add_u64(longest, missing, &room) ? room : UINT64_MAX;
 }
 
-uint64_t mldfi_length_room(const struct plan_output *output, uint64_t longest) {
-    if (output->collate == COLLATE_PAD)
-        return dim_room(output->length, longest, output->multiple);
-    if (output->collate != COLLATE_SIDES)
-        return longest;
-    return mldfi_sides(dim_room(mldfi_sides_height(output->length), mldfi_sides_height(longest), output->multiple),
-                       dim_room(mldfi_sides_width(output->length), mldfi_sides_width(longest), output->multiple));
+struct plan_length mldfi_length_room(const struct plan_output *output, struct plan_length longest) {
+    for (uint32_t i = 0; i < output->length_count && output->collate == COLLATE_PAD; i++)
+        longest.n[i] = dim_room(output->length.n[i], longest.n[i], output->multiple);
+    return longest;
 }
 
-uint64_t mldfi_length_count(const struct plan_output *output, uint64_t length) {
-    return output->collate == COLLATE_SIDES ? mldfi_sides_height(length) * mldfi_sides_width(length) : length;
+uint64_t mldfi_length_count(const struct plan_output *output, struct plan_length length) {
+    uint64_t count = 1;
+    bool fits = true;
+    for (uint32_t i = 0; i < output->length_count; i++) {
+        if (length.n[i] == 0)
+            return 0;
+        fits = fits && mldfi_mul_u64(count, length.n[i], &count);
+    }
+    return fits ? count : UINT64_MAX;
 }
 
 bool mldfi_length_open(const struct plan_output *output) {
-    if (output->collate == COLLATE_SIDES)
-        return mldfi_sides_height(output->length) == 0 || mldfi_sides_width(output->length) == 0;
-    return output->collate == COLLATE_RAGGED || (output->collate == COLLATE_PAD && output->length == 0);
+    bool open = output->collate == COLLATE_RAGGED;
+    for (uint32_t i = 0; i < output->length_count; i++)
+        open = open || output->length.n[i] == 0;
+    return open;
+}
+
+uint32_t mldfi_length_at(const struct plan_output *output, uint32_t dim) {
+    for (uint32_t i = 0; i < output->length_count; i++)
+        if (output->length_dims[i] == dim)
+            return i;
+    return PLAN_LENGTHS;
 }
 
 /* ---- A sample's place ---------------------------------------------------------------------------------------------------- */
 
-/* Is this one of the dimensions that a length is made of? */
-static bool is_length(const struct plan_output *output, uint32_t dim) {
-    uint32_t first = output->collate == COLLATE_SIDES && mldfi_planar(output->edge.axes) ? 1 : 0;
-    if (output->collate == COLLATE_FIXED)
-        return false;
-    return dim == first || (output->collate == COLLATE_SIDES && dim == first + 1);
+/* Elements of dimension `dim` in a sample's place. */
+static uint64_t room_at(const struct plan_output *output, const struct plan_target *target, uint32_t dim) {
+    uint32_t length = mldfi_length_at(output, dim);
+    return length < PLAN_LENGTHS ? target->room.n[length] : (uint64_t)output->edge.dims[dim];
 }
 
 size_t mldfi_room_bytes(const struct plan_output *output, const struct plan_target *target) {
-    uint64_t n = output->collate == COLLATE_FIXED ? 1 : mldfi_length_count(output, target->room);
+    uint64_t n = 1;
     for (uint32_t i = 0; i < output->edge.ndim; i++)
-        if (!is_length(output, i))
-            n *= (uint64_t)output->edge.dims[i];
+        n *= room_at(output, target, i);
     return (size_t)n * mldf_dtype_bytes(output->edge.dtype);
 }
 
@@ -82,61 +93,71 @@ static void fill_rest(uint8_t *at, size_t bytes, mldf_dtype dtype, double value)
         memcpy(at + i, element, size);
 }
 
-static bool fits(const struct plan_output *output, const struct tensor *t, uint64_t room) {
-    uint64_t most[2] = {room, 0};
-    uint32_t length = 0;
-    if (output->collate == COLLATE_SIDES)
-        most[0] = mldfi_sides_height(room), most[1] = mldfi_sides_width(room);
+static bool fits(const struct plan_output *output, const struct tensor *t, const struct plan_target *target) {
     if (t->ndim != output->edge.ndim)
         return false;
-    for (uint32_t i = 0; i < t->ndim; i++)
-        if (is_length(output, i) ? t->dims[i] > most[length++] : t->dims[i] != (uint64_t)output->edge.dims[i])
+    for (uint32_t i = 0; i < t->ndim; i++) {
+        bool length = mldfi_length_at(output, i) < PLAN_LENGTHS;
+        uint64_t room = room_at(output, target, i);
+        if (length ? t->dims[i] > room : t->dims[i] != room)
             return false;
+    }
     return true;
 }
 
 static mldf_status refuse(const struct plan_output *output, const struct tensor *t, mldf_error *err) {
-    uint64_t length = output->length;
+    const uint64_t *length = output->length.n;
+    bool image = output->edge.kind == VALUE_IMAGE;
     char text[160];
     size_t at = 0;
     text[0] = 0;
     for (uint32_t i = 0; i < t->ndim && at < sizeof text - 24; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%" PRIu64, i ? " x " : "", t->dims[i]);
-    if (output->collate == COLLATE_PAD && length && t->ndim && t->dims[0] > length)
+    if (output->collate == COLLATE_PAD && !image && length[0] && t->ndim && t->dims[0] > length[0])
         return mldfi_fail(err, MLDF_E_RANGE, "a result of %s is longer than pad's %" PRIu64 "; truncate it first", text,
-                          length);
-    if (output->collate == COLLATE_SIDES && !mldfi_length_open(output))
+                          length[0]);
+    if (output->collate == COLLATE_PAD && output->length_count == 2 && !mldfi_length_open(output))
         return mldfi_fail(err, MLDF_E_RANGE, "an image of %s is larger than pad's %" PRIu64 " x %" PRIu64, text,
-                          mldfi_sides_height(length), mldfi_sides_width(length));
+                          length[0], length[1]);
+    if (output->collate == COLLATE_PAD && output->length_count == 3 && !mldfi_length_open(output))
+        return mldfi_fail(err, MLDF_E_RANGE, "a clip of %s is larger than pad's %" PRIu64 " x %" PRIu64 " x %" PRIu64,
+                          text, length[0], length[1], length[2]);
     return mldfi_fail(err, MLDF_E_RANGE, "a result of %s does not fit its place in the batch", text);
 }
 
-/* Rows of a dense image to their places, from the last to the first: it may lie at the beginning of the place itself. */
+/* Runs of a dense value to their places, and what lies between is filled. A run goes from the last dimension that is a length to the value's
+ * end; runs are taken from the last to the first, because the value may lie at the beginning of the place itself. */
 static void spread(const struct plan_output *output, const struct tensor *t, const struct plan_target *target) {
-    size_t height = (size_t)mldfi_tensor_height(t), width = (size_t)mldfi_tensor_width(t);
-    size_t planes = mldfi_planar(t->axes) ? (size_t)mldfi_tensor_channels(t) : 1;
-    size_t pixel = mldf_dtype_bytes(t->dtype) * (mldfi_planar(t->axes) ? 1 : (size_t)mldfi_tensor_channels(t));
-    size_t rows = (size_t)mldfi_sides_height(target->room), row = (size_t)mldfi_sides_width(target->room) * pixel;
-    size_t bytes = width * pixel;
-    for (size_t plane = planes; plane-- > 0;) {
-        uint8_t *to = (uint8_t *)target->data + plane * rows * row;
-        const uint8_t *from = (const uint8_t *)t->data + plane * height * bytes;
-        if (height < rows)
-            fill_rest(to + height * row, (rows - height) * row, t->dtype, output->fill);
-        for (size_t y = height; y-- > 0;) {
-            if (bytes)
-                memmove(to + y * row, from + y * bytes, bytes);
-            fill_rest(to + y * row + bytes, row - bytes, t->dtype, output->fill);
+    uint32_t last = output->length_dims[output->length_count - 1];
+    size_t inner = mldf_dtype_bytes(t->dtype), runs = 1;
+    for (uint32_t i = last + 1; i < t->ndim; i++)
+        inner *= (size_t)t->dims[i];
+    for (uint32_t i = 0; i < last; i++)
+        runs *= (size_t)room_at(output, target, i);
+    size_t bytes = (size_t)t->dims[last] * inner, room = (size_t)room_at(output, target, last) * inner;
+    for (size_t run = runs; run-- > 0;) {
+        uint8_t *to = (uint8_t *)target->data + run * room;
+        size_t from = 0, rest = run, step = 1;
+        bool there = true;
+        for (uint32_t i = last; i-- > 0;) {
+            size_t size = (size_t)room_at(output, target, i), index = rest % size;
+            there = there && index < t->dims[i];
+            from += index * step;
+            step *= (size_t)t->dims[i];
+            rest /= size;
         }
+        if (there && bytes)
+            memmove(to, (const uint8_t *)t->data + from * bytes, bytes);
+        fill_rest(there ? to + bytes : to, there ? room - bytes : room, t->dtype, output->fill);
     }
 }
 
 mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor *t, const struct plan_target *target,
                           mldf_error *err) {
     size_t room = mldfi_room_bytes(output, target), bytes = mldfi_tensor_bytes(t);
-    if (!fits(output, t, target->room))
+    if (!fits(output, t, target))
         return refuse(output, t, err);
-    if (output->collate == COLLATE_SIDES && bytes < room) {
+    if (output->length_count > 1 && bytes < room) {
         spread(output, t, target);
         return MLDF_OK;
     }

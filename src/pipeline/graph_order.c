@@ -78,18 +78,11 @@ mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
     out->edge = b->drafts[at].edge;
     if (out->collate != COLLATE_FIXED && out->edge.ndim == 0)
         return mldfi_chain_fail(b, at, err, MLDF_E_TYPE, "a number has no length to pad");
-    out->many_lengths = out->collate != COLLATE_FIXED;
-    if (out->collate == COLLATE_SIDES) {
-        uint32_t y = mldfi_axis(out->edge.axes, 'h');
-        take_length(&out->edge, y, mldfi_sides_height(out->length));
-        take_length(&out->edge, y + 1, mldfi_sides_width(out->length));
-        return MLDF_OK;
-    }
-    for (uint32_t i = out->many_lengths ? 1 : 0; i < out->edge.ndim; i++)
-        if (out->edge.dims[i] == DIM_VARIES)
+    for (uint32_t i = 0; i < out->edge.ndim; i++)
+        if (out->edge.dims[i] == DIM_VARIES && mldfi_length_at(out, i) == PLAN_LENGTHS)
             return refuse_varying(b, at, err);
-    if (out->collate == COLLATE_PAD)
-        take_length(&out->edge, 0, out->length);
+    for (uint32_t i = 0; i < out->length_count; i++)
+        take_length(&out->edge, out->length_dims[i], out->length.n[i]);
     return MLDF_OK;
 }
 
@@ -99,8 +92,7 @@ static mldf_status check_names(const struct builder *b, mldf_error *err) {
     const struct graph *g = b->graph;
     for (size_t i = 0; i < g->chain_count; i++) {
         const struct plan_output *out = &g->chains[i].output;
-        bool used[] = {out->collate == COLLATE_PAD || out->collate == COLLATE_SIDES, out->collate == COLLATE_RAGGED,
-                       out->mask, out->valid};
+        bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask, out->valid};
         size_t bytes = strlen(g->chains[i].name);
         if (g->chains[i].hidden)
             continue;

@@ -187,6 +187,8 @@ static mldf_status note_fill(struct chain *chain, struct op *op, mldf_error *err
 static void note_collate(struct chain *chain, const struct op *op) {
     const struct collate_state *state = op->state;
     chain->output.collate = state->kind;
+    chain->output.length_count = state->length_count;
+    memcpy(chain->output.length_dims, state->length_dims, sizeof state->length_dims);
     chain->output.length = state->length;
     chain->output.multiple = state->multiple;
     chain->output.fill = state->fill;

@@ -34,9 +34,9 @@ static mldf_status collate_new(struct op *op, plan_collate kind, struct collate_
 enum { PAD_LENGTH, PAD_VALUE, PAD_MASK, PAD_MULTIPLE };
 enum { PAD_MULTIPLE_MAX = 65536 };
 static const struct op_param pad_params[] = {
-    {"length", PARAM_INTS, "0", 0, 0x1p40, NULL, 1, 2,
+    {"length", PARAM_INTS, "0", 0, 0x1p40, NULL, 1, 3,
      "what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the batch. "
-     "Images: n for both sides, or [h, w]"},
+     "Images: n for both sides, or [h, w]; clips: n for the frames, or [t, h, w]"},
     {"value", PARAM_FLOAT, "0", 0, 0, NULL, 0, 0, "what is filled in"},
     {"mask", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one more output NAME_mask: true where there is data"},
     {"multiple", PARAM_INT, "1", 1, PAD_MULTIPLE_MAX, NULL, 0, 0,
@@ -62,40 +62,59 @@ static mldf_status pad_dim(const struct op *op, const struct edge *in, uint32_t 
     return MLDF_OK;
 }
 
-static mldf_status pad_lengths(const struct op *op, const struct edge *in, uint64_t *out, mldf_error *err) {
+/* The lengths of a padded value: its axes t, h and w; of a list the first dimension. */
+static void find_lengths(const struct edge *in, struct collate_state *state) {
+    static const char letters[] = "thw";
+    if (in->kind != VALUE_IMAGE) {
+        state->length_count = 1;
+        return;
+    }
+    for (const char *letter = letters; *letter; letter++) {
+        uint32_t at = mldfi_axis(in->axes, *letter);
+        if (in->axes[at])
+            state->length_dims[state->length_count++] = at;
+    }
+}
+
+/* One number is for both sides of an image, and for the frames alone of a clip. */
+static double asked_at(const struct arg *asked, const struct collate_state *state, uint32_t i) {
+    if (asked->count == 1)
+        return state->length_count < 3 || i == 0 ? asked->list[0] : 0;
+    return asked->list[i];
+}
+
+static mldf_status pad_lengths(const struct op *op, const struct edge *in, struct collate_state *state,
+                               mldf_error *err) {
     const struct arg *asked = &op->args[PAD_LENGTH];
-    uint64_t height, width;
-    if (!mldfi_edge_is_image(in) && asked->count != 1)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "two lengths are for images; a list has one");
-    if (!mldfi_edge_is_image(in))
-        return pad_dim(op, in, 0, asked->list[0], out, err);
-    uint32_t y = mldfi_axis(in->axes, 'h');
-    mldf_status status = pad_dim(op, in, y, asked->list[0], &height, err);
-    if (status == MLDF_OK)
-        status = pad_dim(op, in, y + 1, asked->list[asked->count - 1], &width, err);
-    if (status == MLDF_OK && (height > PLAN_SIDE_MAX || width > PLAN_SIDE_MAX))
-        status = mldfi_edge_refuse(op, in, "images of fewer pixels", err);
-    if (status == MLDF_OK)
-        *out = mldfi_sides(height, width);
+    bool image = in->kind == VALUE_IMAGE;
+    mldf_status status = MLDF_OK;
+    find_lengths(in, state);
+    if (asked->count != 1 && asked->count != state->length_count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s",
+                          !image                     ? "two lengths are for images; a list has one"
+                          : state->length_count == 2 ? "three lengths are for clips; an image has two"
+                                                     : "a clip has three lengths: [t, h, w]");
+    for (uint32_t i = 0; i < state->length_count && status == MLDF_OK; i++)
+        status = pad_dim(op, in, state->length_dims[i], asked_at(asked, state, i), &state->length.n[i], err);
+    for (uint32_t i = 0; i < state->length_count && image && status == MLDF_OK; i++)
+        if (state->length.n[i] > PLAN_SIDE_MAX)
+            status = mldfi_edge_refuse(op, in, "images of fewer pixels", err);
     return status;
 }
 
 static mldf_status pad_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    bool image = mldfi_edge_is_image(in);
     struct collate_state *state;
-    uint64_t length = 0;
-    mldf_status s = image ? MLDF_OK : check_list(op, in, err);
+    mldf_status s = in->kind == VALUE_IMAGE ? MLDF_OK : check_list(op, in, err);
     *out = *in;
     if (!s && !mldfi_dtype_holds(in->dtype, op->args[PAD_VALUE].f))
         s = mldfi_fail(err, MLDF_E_ARGUMENT, "value %g does not fit the element type %s", op->args[PAD_VALUE].f,
                        mldfi_dtype_short(in->dtype));
     if (!s)
-        s = pad_lengths(op, in, &length, err);
+        s = collate_new(op, COLLATE_PAD, &state, err);
     if (!s)
-        s = collate_new(op, image ? COLLATE_SIDES : COLLATE_PAD, &state, err);
+        s = pad_lengths(op, in, state, err);
     if (s)
         return s;
-    state->length = length;
     state->multiple = (uint64_t)op->args[PAD_MULTIPLE].i;
     state->fill = op->args[PAD_VALUE].f;
     state->mask = op->args[PAD_MASK].i != 0;
@@ -118,7 +137,11 @@ static mldf_status ragged_infer(struct op *op, const struct edge *in, struct edg
     struct collate_state *state;
     mldf_status s = check_list(op, in, err);
     *out = *in;
-    return s ? s : collate_new(op, COLLATE_RAGGED, &state, err);
+    if (!s)
+        s = collate_new(op, COLLATE_RAGGED, &state, err);
+    if (!s)
+        state->length_count = 1;
+    return s;
 }
 
 static const struct op_type mldfi_op_ragged = {

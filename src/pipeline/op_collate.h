@@ -6,10 +6,12 @@
 
 struct collate_state {
     plan_collate kind;
-    uint64_t length;   /* PAD, SIDES: as plan_output has it */
-    uint64_t multiple; /* PAD, SIDES: at least 1 */
-    double fill;       /* PAD, SIDES: fits the element type */
-    bool mask;         /* PAD, SIDES */
+    uint32_t length_count; /* all of it as plan_output has it */
+    uint32_t length_dims[PLAN_LENGTHS];
+    struct plan_length length;
+    uint64_t multiple;
+    double fill; /* fits the element type */
+    bool mask;
 };
 
 #endif

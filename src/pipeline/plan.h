@@ -42,42 +42,42 @@ mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_e
 
 typedef enum plan_collate {
     COLLATE_FIXED, /* every sample has the same dims: an array of count x dims */
-    COLLATE_PAD,   /* dim 0 varies: filled up to `length`, or to the longest of the batch (length 0) */
-    COLLATE_SIDES, /* images whose sides vary: filled up at the right and below, in the same way */
+    COLLATE_PAD, /* lengths vary: filled up to `length`, or to the longest of the batch; images at the right and below */
     COLLATE_RAGGED /* dim 0 varies: samples one behind the other, and offsets */
 } plan_collate;
+
+/* The lengths of a sample: its dimensions that may differ, in the order t, h, w. A list has one, an image two, a clip three; the rest is 0. */
+enum { PLAN_LENGTHS = 3 };
+#define PLAN_SIDE_MAX ((uint64_t)1 << 30)
+struct plan_length {
+    uint64_t n[PLAN_LENGTHS];
+};
 
 struct plan_output {
     const char *name;
     struct edge edge;
     plan_collate collate;
-    uint64_t length;   /* PAD, SIDES: as a length, see below; what is 0 is the batch's longest */
-    uint64_t multiple; /* PAD, SIDES: of this, and not less than 1 */
-    double fill;       /* PAD, SIDES: value of the padding */
-    bool mask;         /* PAD, SIDES: one more output NAME_mask (bool) */
-    bool valid;        /* one more output NAME_valid (bool): mldfi_worker_filled tells */
-    bool many_lengths; /* PAD, RAGGED: the dims 1.. are fixed, dim 0 varies; SIDES: the channels are fixed */
+    uint32_t length_count;              /* decided by the operation and the axes, never by the data; FIXED: 0 */
+    uint32_t length_dims[PLAN_LENGTHS]; /* which dims of the edge they are */
+    struct plan_length length;          /* PAD: what is 0 is the batch's longest */
+    uint64_t multiple;                  /* PAD: of this, and not less than 1 */
+    double fill;                        /* PAD: value of the padding */
+    bool mask;                          /* PAD: one more output NAME_mask (bool) */
+    bool valid;                         /* one more output NAME_valid (bool): mldfi_worker_filled tells */
 };
 
-/* Lengths (collate.c). Of a list: its dim 0. Of an image (SIDES): both sides in one number, the height above the width. */
-#define PLAN_SIDE_MAX ((uint64_t)1 << 30)
-static inline uint64_t mldfi_sides(uint64_t height, uint64_t width) {
-    return height << 32 | width;
-}
-static inline uint64_t mldfi_sides_height(uint64_t sides) {
-    return sides >> 32;
-}
-static inline uint64_t mldfi_sides_width(uint64_t sides) {
-    return sides & UINT32_MAX;
-}
-/* The longest of two; of images, what holds both. */
-uint64_t mldfi_length_most(const struct plan_output *output, uint64_t a, uint64_t b);
+/* Lengths (collate.c). In order: t, then h, then w. */
+int mldfi_length_compare(const struct plan_length *a, const struct plan_length *b);
+/* What holds both. */
+struct plan_length mldfi_length_most(struct plan_length a, struct plan_length b);
 /* What the samples of a batch whose longest is `longest` are filled up to. UINT64_MAX: more than there can be. */
-uint64_t mldfi_length_room(const struct plan_output *output, uint64_t longest);
-/* Rows of a list, pixels of an image. */
-uint64_t mldfi_length_count(const struct plan_output *output, uint64_t length);
+struct plan_length mldfi_length_room(const struct plan_output *output, struct plan_length longest);
+/* Rows of a list, pixels of an image or of all frames; UINT64_MAX: more than can be counted. */
+uint64_t mldfi_length_count(const struct plan_output *output, struct plan_length length);
 /* Does the size of a batch depend on its samples? */
 bool mldfi_length_open(const struct plan_output *output);
+/* Which of the lengths a dimension of the output is; PLAN_LENGTHS: none. */
+uint32_t mldfi_length_at(const struct plan_output *output, uint32_t dim);
 size_t mldfi_plan_output_count(const struct plan *plan);
 const struct plan_output *mldfi_plan_output(const struct plan *plan, size_t index);
 /* Does the sample at position p need the one at p ^ 1? */
@@ -103,12 +103,12 @@ void mldfi_worker_free(struct plan_worker *worker);
 /* Where one sample's output goes. */
 struct plan_target {
     void *data;
-    uint64_t room; /* not FIXED: the length that fits; more is an error. PAD and SIDES fill up to here */
+    struct plan_length room; /* not FIXED: the lengths that fit; more is an error. PAD fills up to here */
 };
 
 /* The lengths that outputs which are not FIXED will have for the sample at a position, from its records alone; others get 0. */
 mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
-                               uint64_t epoch, uint64_t position, uint64_t *lengths, mldf_error *err);
+                               uint64_t epoch, uint64_t position, struct plan_length *lengths, mldf_error *err);
 /* One sample: targets[output]. The error names the field and the step. */
 mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                            uint64_t epoch, uint64_t position, const struct plan_target *targets, mldf_error *err);

@@ -480,33 +480,32 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
     return status;
 }
 
-static mldf_status length_of(const struct run *r, struct side *side, size_t chain, uint64_t *out, mldf_error *err) {
+static mldf_status length_of(const struct run *r, struct side *side, size_t chain, struct plan_length *out,
+                             mldf_error *err) {
     const struct tensor *t = &side->chains[chain].tensor;
+    const struct plan_output *output = &r->plan->graph.chains[chain].output;
     mldf_status status = shape_of(r, side, chain, err);
-    if (status < 0)
-        return status;
-    if (r->plan->graph.chains[chain].output.collate != COLLATE_SIDES) {
-        *out = t->dims[0];
-        return MLDF_OK;
+    bool large = false;
+    for (uint32_t i = 0; i < output->length_count && status == MLDF_OK; i++) {
+        out->n[i] = t->dims[output->length_dims[i]];
+        large = large || out->n[i] > PLAN_SIDE_MAX;
     }
-    if (mldfi_tensor_height(t) > PLAN_SIDE_MAX || mldfi_tensor_width(t) > PLAN_SIDE_MAX) {
-        status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " x %" PRIu64 " pixels are too many for pad",
-                            mldfi_tensor_width(t), mldfi_tensor_height(t));
-        name_chain(&r->plan->graph.chains[chain], err);
+    if (status < 0 || !large || output->edge.kind != VALUE_IMAGE)
         return status;
-    }
-    *out = mldfi_sides(mldfi_tensor_height(t), mldfi_tensor_width(t));
-    return MLDF_OK;
+    status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " x %" PRIu64 " pixels are too many for pad",
+                        mldfi_tensor_width(t), mldfi_tensor_height(t));
+    name_chain(&r->plan->graph.chains[chain], err);
+    return status;
 }
 
 mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
-                               uint64_t epoch, uint64_t position, uint64_t *lengths, mldf_error *err) {
+                               uint64_t epoch, uint64_t position, struct plan_length *lengths, mldf_error *err) {
     struct run r = {plan, worker, feed, epoch};
     uint64_t bytes = worker->bytes; /* they are counted when the sample is run */
     mldf_status status = MLDF_OK;
     begin_side(plan, feed, &worker->sides[0], position);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.output_count; i++) {
-        lengths[i] = 0;
+        lengths[i] = (struct plan_length){{0}};
         if (plan->graph.chains[plan->graph.outputs[i]].output.collate != COLLATE_FIXED)
             status = length_of(&r, &worker->sides[0], plan->graph.outputs[i], &lengths[i], err);
     }

@@ -99,3 +99,52 @@ def test_each_frame_equals_the_single_image_with_that_draw(files, steps, referen
         single = batches(files / f"{k}.mldf", steps, **options)[0]
         assert whole.dtype == single.dtype and whole.shape[2:] == single.shape[1:]
         np.testing.assert_array_equal(whole[:, k], single)
+
+
+def open_clips(tmp_path, sizes):
+    rng = np.random.default_rng(9)
+    values = [rng.integers(1, 256, (*s, 3), dtype=np.uint8) for s in sizes]
+    path = tmp_path / "open.mldf"
+    mldf.write(path, [(v,) for v in values], {"x": mldf.NDArray("uint8", (None, None, None, 3))})
+    return path, values
+
+
+@pytest.mark.parametrize("planar", [False, True])
+@pytest.mark.parametrize(("length", "room"), [("", (4, 9, 8)), ("5", (5, 9, 8)), ("[0, 10, 12]", (4, 10, 12))])
+def test_padded_clips_have_three_lengths(tmp_path, planar, length, room):
+    sizes = [(2, 9, 5), (4, 3, 8), (1, 1, 1), (4, 9, 8)]
+    path, values = open_clips(tmp_path, sizes)
+    steps = ("chw | " if planar else "") + f"pad({length + ', ' if length else ''}value=7, mask=true)"
+    batch = next(iter(mldf.Loader(path, 4, pipelines=f"x as image: {steps}", threads=0)))
+    assert batch.x_length.tolist() == [list(s) for s in sizes]
+    got = batch.x.transpose(0, 1, 3, 4, 2) if planar else batch.x
+    assert got.shape == (4, *room, 3) and batch.x_mask.shape == (4, *room)
+    for i, ((t, h, w), value) in enumerate(zip(sizes, values, strict=True)):
+        want, mask = np.full((*room, 3), 7, np.uint8), np.zeros(room, bool)
+        want[:t, :h, :w], mask[:t, :h, :w] = value, True
+        np.testing.assert_array_equal(got[i], want)
+        np.testing.assert_array_equal(batch.x_mask[i], mask)
+
+
+def test_lengths_are_decided_by_the_letters_not_the_data(files):
+    batch = next(iter(mldf.Loader(files / "clips.mldf", COUNT, pipelines="x as image: pad", threads=0)))
+    assert batch.x_length.tolist() == [[FRAMES, HEIGHT, WIDTH]] * COUNT
+    batch = next(iter(mldf.Loader(files / "0.mldf", COUNT, pipelines="x as image: pad", threads=0)))
+    assert batch.x_length.tolist() == [[HEIGHT, WIDTH]] * COUNT
+
+
+def test_clips_are_bucketed_by_frames_then_height_then_width(tmp_path):
+    sizes = [(3, 2, 2), (1, 9, 9), (3, 1, 5), (1, 9, 2), (2, 4, 4), (1, 2, 9)]
+    path, _ = open_clips(tmp_path, sizes)
+    loader = mldf.Loader(path, 2, pipelines="x as image: pad", bucket="x", bucket_window=6, threads=0)
+    pairs = {tuple(map(tuple, batch.x_length.tolist())) for batch in loader}
+    ordered = sorted(sizes)
+    assert pairs == {tuple(ordered[i : i + 2]) for i in (0, 2, 4)}
+
+
+def test_a_clip_that_is_too_large_is_refused(tmp_path):
+    path, _ = open_clips(tmp_path, [(4, 3, 3)])
+    with pytest.raises(mldf.Error, match="a clip of 4 x 3 x 3 x 3 is larger than pad's 2 x 3 x 3"):
+        next(iter(mldf.Loader(path, 1, pipelines="x as image: pad([2, 3, 3])", threads=0)))
+    with pytest.raises(mldf.Error, match=r"a clip has three lengths: \[t, h, w\]"):
+        mldf.Loader(path, 1, pipelines="x as image: pad([2, 3])", threads=0)

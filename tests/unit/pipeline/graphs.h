@@ -53,7 +53,7 @@ CHECK_UNUSED static bool graph_is_default(const struct chain *c) {
 
 /* One line for each chain that a statement made: "image(0): u8 ... > decode > hflip/0* = u8 ..."; /n: the shared draw, *: leads. */
 CHECK_UNUSED static void graph_write(const struct graph *g, mldf_buffer *out) {
-    static const char *const collate[] = {"", " pad", " sides", " ragged"};
+    static const char *const collate[] = {"", " pad", " ragged"};
     for (size_t i = 0; i < g->chain_count; i++) {
         const struct chain *c = &g->chains[i];
         if (graph_is_default(c))

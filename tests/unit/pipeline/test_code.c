@@ -258,7 +258,7 @@ static void images_have_the_bits_of_the_built_in_kernels(void) {
         }
         for (uint64_t p = 0; p < IMAGES; p++) {
             for (int k = 0; k < 2; k++) {
-                struct plan_target targets[2] = {{out[k], 0}, {&label, 0}};
+                struct plan_target targets[2] = {{out[k], {{0}}}, {&label, {{0}}}};
                 memset(out[k], 0xA5, sizeof out[k]);
                 CHECK_STATUS(MLDF_OK, mldfi_plan_run(plans[k], workers[k], &feed, 0, p, targets, &err), &err);
             }

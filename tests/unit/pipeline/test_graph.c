@@ -78,8 +78,8 @@ static const struct {
     {"tokens: truncate(100) | pad(100, mask=true)", "tokens(8): i32 <=512 array > truncate > pad = i32 100 array pad\n"
                                                     "0: tokens"},
     {"image, seg as mask: pad(multiple=32); x: drop; box: drop",
-     "image(0): u8 <=375x<=500x3 stored image > decode > pad = u8 <=375x<=500x3 image sides\n"
-     "seg(1): u8 <=375x<=500x1 stored mask > decode > pad = u8 <=375x<=500x1 mask sides\n0: image seg"},
+     "image(0): u8 <=375x<=500x3 stored image > decode > pad = u8 <=375x<=500x3 image pad\n"
+     "seg(1): u8 <=375x<=500x1 stored mask > decode > pad = u8 <=375x<=500x1 mask pad\n0: image seg"},
     {"tokens: pad; caption: ragged; box: ragged", "tokens(8): i32 <=512 array > pad = i32 <=512 array pad\n"
                                                   "caption(10): u8 ? bytes > ragged = u8 ? bytes ragged\n"
                                                   "box(6): f32 ?x4 array > ragged = f32 ?x4 array ragged\n"
@@ -336,28 +336,31 @@ static void padding_reaches_the_output(void) {
     REQUIRE_OK(graph_of("tokens: truncate(9) | pad(12, value=-1, mask=true)", schema, &pipeline, &g, &err), &err);
     const struct plan_output *out = &g.chains[g.outputs[0]].output;
     CHECK_EQ_INT(COLLATE_PAD, out->collate);
-    CHECK_EQ_U64(12, out->length);
+    CHECK_EQ_U64(12, out->length.n[0]);
     CHECK_EQ_F64(-1, out->fill);
-    CHECK(out->mask && out->many_lengths);
+    CHECK(out->mask && out->length_count == 1);
     CHECK_EQ_INT(12, out->edge.dims[0]);
     mldfi_graph_free(&g);
     mldf_pipeline_free(pipeline);
     REQUIRE_OK(graph_of("image: chw(u8) | pad([0, 640], multiple=32)", schema, &pipeline, &g, &err), &err);
     out = &g.chains[g.outputs[0]].output;
-    CHECK_EQ_INT(COLLATE_SIDES, out->collate);
+    CHECK_EQ_INT(COLLATE_PAD, out->collate);
+    CHECK_EQ_U64(2, out->length_count);
     CHECK_EQ_U64(32, out->multiple);
     CHECK_EQ_INT(DIM_VARIES, out->edge.dims[1]);
     CHECK_EQ_INT(640, out->edge.dims[2]);
     CHECK(mldfi_length_open(out));
-    CHECK_EQ_U64(mldfi_sides(384, 640), mldfi_length_room(out, mldfi_sides(375, 500)));
+    struct plan_length room = mldfi_length_room(out, (struct plan_length){{375, 500}});
+    CHECK_EQ_U64(384, room.n[0]);
+    CHECK_EQ_U64(640, room.n[1]);
     mldfi_graph_free(&g);
     mldf_pipeline_free(pipeline);
     REQUIRE_OK(graph_of("tokens: pad(multiple=8)", schema, &pipeline, &g, &err), &err);
     out = &g.chains[g.outputs[0]].output;
-    CHECK_EQ_U64(16, mldfi_length_room(out, 9));
-    CHECK_EQ_U64(16, mldfi_length_room(out, 16));
-    CHECK_EQ_U64(0, mldfi_length_room(out, 0));
-    CHECK_EQ_U64(UINT64_MAX, mldfi_length_room(out, UINT64_MAX - 2));
+    CHECK_EQ_U64(16, mldfi_length_room(out, (struct plan_length){{9}}).n[0]);
+    CHECK_EQ_U64(16, mldfi_length_room(out, (struct plan_length){{16}}).n[0]);
+    CHECK_EQ_U64(0, mldfi_length_room(out, (struct plan_length){{0}}).n[0]);
+    CHECK_EQ_U64(UINT64_MAX, mldfi_length_room(out, (struct plan_length){{UINT64_MAX - 2}}).n[0]);
     mldfi_graph_free(&g);
     mldf_pipeline_free(pipeline);
 }

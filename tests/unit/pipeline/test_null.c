@@ -86,7 +86,7 @@ static mldf_status get(void *user, uint64_t position, size_t field, mldf_buffer 
 /* What came out of all samples. */
 struct result {
     uint8_t bytes[SAMPLES][OUTPUTS][ROOM];
-    uint64_t lengths[SAMPLES][OUTPUTS];
+    struct plan_length lengths[SAMPLES][OUTPUTS];
     bool filled[SAMPLES][OUTPUTS];
     size_t outputs;
 };
@@ -120,7 +120,7 @@ static mldf_status run(const char *text, const struct plan_options *options, str
         status = mldfi_plan_lengths(plan, worker, &feed, 1, p, out->lengths[p], err);
         for (size_t o = 0; o < out->outputs; o++)
             for (int k = 0; k < 2; k++)
-                targets[k][o] = (struct plan_target){room[k][o], 8};
+                targets[k][o] = (struct plan_target){room[k][o], {{8}}};
         if (status == MLDF_OK)
             status = pairs ? mldfi_plan_run_pair(plan, worker, &feed, 1, p & ~1ULL, false, targets[0], targets[1], err)
                            : mldfi_plan_run(plan, worker, &feed, 1, p, targets[0], err);
@@ -209,8 +209,8 @@ static void lists_become_empty(void) {
                              NULL));
     static const uint64_t lengths[SAMPLES] = {0, 0, 2, 0};
     for (int p = 0; p < SAMPLES; p++) {
-        CHECK_EQ_U64(lengths[p], want.lengths[p][0]);
-        CHECK_EQ_U64(lengths[p], want.lengths[p][1]);
+        CHECK_EQ_U64(lengths[p], want.lengths[p][0].n[0]);
+        CHECK_EQ_U64(lengths[p], want.lengths[p][1].n[0]);
         for (size_t i = 0; i < 8; i++)
             CHECK_EQ_INT(i < lengths[p] ? (int)i + 7 : 9, want.bytes[p][0][2 * i] | want.bytes[p][0][2 * i + 1] << 8);
     }

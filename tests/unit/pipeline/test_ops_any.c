@@ -84,7 +84,7 @@ static void pad_says_what_the_batch_does(void) {
     REQUIRE_OK(mldfi_op_from_text("pad(64, value=-100, mask=true)", &list, &op, &err), &err);
     const struct collate_state *state = op.state;
     CHECK_EQ_INT(COLLATE_PAD, state->kind);
-    CHECK_EQ_U64(64, state->length);
+    CHECK_EQ_U64(64, state->length.n[0]);
     CHECK_EQ_F64(-100, state->fill);
     CHECK(state->mask);
     mldfi_op_free(&op);
@@ -96,7 +96,7 @@ static void pad_says_what_the_batch_does(void) {
     list.dtype = MLDF_F32;
     REQUIRE_OK(mldfi_op_from_text("pad(value=0.5)", &list, &op, &err), &err);
     state = op.state;
-    CHECK_EQ_U64(0, state->length);
+    CHECK_EQ_U64(0, state->length.n[0]);
     CHECK(!state->mask);
     mldfi_op_free(&op);
 }

@@ -141,7 +141,7 @@ static void run_plan(struct images *all, const char *text, bool reference, bool 
     REQUIRE(mldfi_plan_output_count(plan) <= 4);
     memset(out, 0xEE, 4 * ROOM);
     for (size_t i = 0; i < 4; i++)
-        targets[i] = (struct plan_target){out + i * ROOM, 0};
+        targets[i] = (struct plan_target){out + i * ROOM, {{0}}};
     CHECK_OK(mldfi_plan_run(plan, worker, &feed, 2, position, targets, &err), &err);
     mldfi_worker_free(worker);
     mldfi_plan_free(plan);

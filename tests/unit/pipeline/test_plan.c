@@ -74,7 +74,7 @@ static void run_all(struct images *all, const char *text, bool reference, const 
         for (size_t o = 0; o < count; o++) {
             size_t bytes = output_bytes(plan, o);
             targets[o].data = aligned_alloc(64, (bytes + 127) / 64 * 64);
-            targets[o].room = 0;
+            targets[o].room = (struct plan_length){{0}};
             memset(targets[o].data, 0xA5, bytes);
         }
         status = mldfi_plan_run(plan, worker, &feed, 3, p, targets, &err);
@@ -118,7 +118,7 @@ static void run_pairs(struct images *all, const char *text, bool reference, int 
         for (size_t o = 0; o < count; o++) {
             bytes[o] = output_bytes(plan, o);
             for (int side = 0; side < 2; side++)
-                targets[side][o] = (struct plan_target){aligned_alloc(64, (bytes[o] + 127) / 64 * 64), 0};
+                targets[side][o] = (struct plan_target){aligned_alloc(64, (bytes[o] + 127) / 64 * 64), {{0}}};
         }
         if (how == BOTH || alone) {
             status = mldfi_plan_run_pair(plan, worker, &feed, 1, p, alone, targets[0], alone ? NULL : targets[1], &err);

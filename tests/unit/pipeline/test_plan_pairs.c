@@ -40,7 +40,7 @@ struct pair_output {
 static struct plan_target *targets_of(struct machine *m, struct pair_output *o, struct plan_target *targets) {
     for (size_t i = 0; i < mldfi_plan_output_count(m->plan); i++) {
         bool image = strcmp(mldfi_plan_output(m->plan, i)->name, "image") == 0;
-        targets[i] = (struct plan_target){image ? (void *)o->image : (void *)o->label, 0};
+        targets[i] = (struct plan_target){image ? (void *)o->image : (void *)o->label, {{0}}};
     }
     return targets;
 }

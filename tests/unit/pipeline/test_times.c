@@ -74,7 +74,7 @@ static int run(const char *text, uint64_t from, bool timing, double *read) {
     mldfi_worker_timing(worker, timing);
     evict();
     for (uint64_t p = from; p < IMAGES; p++) {
-        struct plan_target target = {room, 0};
+        struct plan_target target = {room, {{0}}};
         CHECK_OK(mldfi_plan_run(plan, worker, &feed, 0, p, &target, &err), &err);
     }
     *read = mldfi_worker_times(worker)[0];

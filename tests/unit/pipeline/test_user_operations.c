@@ -361,13 +361,13 @@ static void dims_that_vary_are_asked_for_each_sample(void) {
     REQUIRE_OK(mldfi_plan_new(pipeline, schema, &bounds, &options, &plan, &err), &err);
     REQUIRE_OK(mldfi_worker_new(plan, &worker, &err), &err);
     for (uint64_t p = 0; p < 5; p++) {
-        uint64_t length = 0;
-        struct plan_target target = {out, 12};
+        struct plan_length length = {{0}};
+        struct plan_target target = {out, {{12}}};
         CHECK_STATUS(MLDF_OK, mldfi_plan_lengths(plan, worker, &feed, 0, p, &length, &err), &err);
-        CHECK_EQ_U64(2 * (p + 1), length);
+        CHECK_EQ_U64(2 * (p + 1), length.n[0]);
         CHECK_STATUS(MLDF_OK, mldfi_plan_run(plan, worker, &feed, 0, p, &target, &err), &err);
         for (uint64_t i = 0; i < 12; i++)
-            CHECK_EQ_F64(i < length ? (double)(i / 2) + 1.5 : -1.0, out[i]);
+            CHECK_EQ_F64(i < length.n[0] ? (double)(i / 2) + 1.5 : -1.0, out[i]);
     }
     mldfi_worker_free(worker);
     mldfi_plan_free(plan);
