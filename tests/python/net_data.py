@@ -127,6 +127,13 @@ def sizes(path, count=13, least=9, alike=lambda i: False):
     write(path, fields, map(row, range(count)))
 
 
+def ties(path, count=15):
+    """Images among which heights, widths and both are often the same: what sorts buckets after the height."""
+    sizes = [(8, 12), (8, 5), (11, 6), (11, 12), (8, 5), (14, 4)]
+    rows = ({"image": photo(i, *sizes[i * 5 % 6]), "label": i} for i in range(count))
+    write(path, {"image": mldf.Image(), "label": mldf.Int()}, rows)
+
+
 def pngs(path, count=12):
     """PNG of one kind, of several kinds, with alpha, of 16 bits."""
     fields = {
@@ -424,6 +431,7 @@ MAKERS = {
     "sizes": sizes,
     "large": lambda path: sizes(path, 11, 24, lambda i: True),
     "unequal": lambda path: sizes(path, 12, 24, lambda i: i % 5 != 2),
+    "ties": ties,
     "pngs": pngs,
     "stored": stored,
     "values": values,

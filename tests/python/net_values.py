@@ -279,6 +279,22 @@ VALUES = [
         (0, 1),
         options={"bucket": "seg", "bucket_window": 13, "shuffle": True},
     ),
+    *(
+        Case(
+            f"bucket ties, {name}",
+            "ties",
+            f"image: {steps}",
+            2,
+            (0, 1),
+            options={"bucket": "image", "bucket_window": 15, "shuffle": True, **options},
+        )
+        for name, steps, options in (
+            ("images", "pad(mask=true)", {}),
+            ("planar", "chw | pad(mask=true)", {}),
+            ("one fixed side", "pad([16, 0])", {}),
+            ("multiple", "pad(multiple=4)", {"budget": 900}),
+        )
+    ),
     Case(
         "bucket png budget",
         "pngs",
