@@ -23,6 +23,8 @@ import test_net_command  # noqa: E402
 import test_net_states  # noqa: E402
 import test_net_text  # noqa: E402
 
+PARTS = {"batches": test_net_batches, "states": test_net_states, "text": test_net_text, "command": test_net_command}
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -31,13 +33,14 @@ def main():
     what.add_argument(
         "--rewrite", nargs="+", metavar="NAME", default=[], help="with a page in docs/decisions: other values of these"
     )
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS), help="these alone")
     given = parser.parse_args()
     mldf.register_field(net_data.Pairs)
     files, added, differing = {}, [], []
     with tempfile.TemporaryDirectory() as scratch:
         folder = net_data.Folder(scratch)
-        for module in (test_net_batches, test_net_states, test_net_text, test_net_command):
-            for file, path, value in module.current(folder):
+        for part in given.part:
+            for file, path, value in PARTS[part].current(folder):
                 at = files.setdefault(file, net_run.stored(file))
                 for step in path[:-1]:
                     at = at.setdefault(step, {})

@@ -345,8 +345,8 @@ def custom(path, count=9):
     write(path, {"p": Pairs(), "label": mldf.Int()}, ({"p": range(i % 4 + 1), "label": i} for i in range(count)))
 
 
-def archive(path, count=10):
-    """A tar of PNG files, labels and texts; a text is missing here and there."""
+def archive(path, count=10, first=0, classes=True):
+    """A tar of PNG files, labels (or JSON) and texts; a text is missing here and there."""
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
 
         def add(name, data):
@@ -354,9 +354,12 @@ def archive(path, count=10):
             info.size = len(data)
             tar.addfile(info, io.BytesIO(data))
 
-        for i in range(count):
+        for i in range(first, first + count):
             add(f"{i:04}.png", png(photo(i, *sides(i))))
-            add(f"{i:04}.cls", str(i % 3).encode())
+            if classes:
+                add(f"{i:04}.cls", str(i % 3).encode())
+            else:
+                add(f"{i:04}.json", f'{{"i":{i}}}'.encode())
             if i % 4:
                 add(f"{i:04}.txt", b"word " * (i % 3))
 
@@ -471,8 +474,12 @@ class Folder:
     def path(self, name):
         if name.startswith("vector:"):
             return pkg.ROOT / "docs" / "spec" / "vectors" / "valid" / f"{name[7:]}.mldf"
+        if name.startswith("golden:"):
+            return pkg.ROOT / "tests" / "golden" / name[7:]
         if name == "tar":
             path, make = self.root / "samples.tar", archive
+        elif name == "tar2":
+            path, make = self.root / "others.tar", lambda out: archive(out, 6, 50, False)
         elif "." in name:  # fixed.beton: another format of the same samples
             path, make = self.root / name, lambda out: mldf.convert(self.path(name.split(".")[0]), out)
         else:

@@ -12,6 +12,8 @@ from typing import Any
 import mldf
 import numpy as np
 import pkg
+import pytest
+from mldf import _mldf
 
 STORED = pkg.ROOT / "tests" / "net"
 
@@ -59,6 +61,21 @@ def described(batch, kinds):
     return out
 
 
+def need(*names):
+    """Skips where the library was built without a codec."""
+    missing = set(names) - set(_mldf.features.split())
+    if missing:
+        pytest.skip(f"libmldf was built without {', '.join(sorted(missing))}")
+
+
+CODECS_OF = {"zstd": ["zstd"], "dictionary": ["zstd"], "secret": ["sodium"], "webps": ["webp"], "every_codec": ["webp"]}
+
+
+def need_codecs(case):
+    for name in case.data.split("+"):
+        need(*CODECS_OF.get(name, ()))
+
+
 def digest(data):
     return hashlib.blake2b(data, digest_size=5).hexdigest()
 
@@ -96,7 +113,9 @@ def run_epochs(case, loader, label):
     out = {}
     for epoch in case.epochs:
         loader.set_epoch(epoch)
-        out |= run(loader, f"{label} epoch {epoch}")
+        count, found = len(loader), run(loader, f"{label} epoch {epoch}")
+        assert count == len(found), f"{case.name}: the loader counted {count} batches, and gave {len(found)}"
+        out |= found
     return out
 
 

@@ -67,6 +67,15 @@ IMAGES = [
         "yuv to float", "stored", "yuv: resize([11, 13]) | to_float\nany: drop\nb = yuv: center_crop(20) | chw(f32)", 4
     ),
     Case("tar", "tar", "png: random_resized_crop(9) | chw\ntxt: fill(valid=true) | pad", 4, (0, 1)),
+    Case(
+        "tars of different fields",
+        "tar+tar2",
+        "png: random_resized_crop(9)\ntxt: fill | pad\ncls: fill(-1, valid=true)\njson: fill | ragged",
+        4,
+        (0, 1),
+        (1, 2),
+        {"shuffle": True},
+    ),
     Case("tar padded", "tar", "png: pad(multiple=8)\ntxt: fill | ragged", 4),
     Case("beton", "fixed.beton", "image: random_crop(9) | hflip\ngray: decode\ndeep: decode", 4, (0, 1)),
     Case(
@@ -157,6 +166,11 @@ VALUES = [
     ),
     Case("custom", "custom", None, 4),
     Case("custom bytes", "custom", "p: pad", 4),
+    Case("golden scalars_204", "golden:draft/scalars_204.mldf", None, 4),
+    Case("golden scalars_208", "golden:draft/scalars_208.mldf", None, 4),
+    Case("golden media_204", "golden:draft/media_204.mldf", None, 3),
+    Case("golden media_208", "golden:draft/media_208.mldf", "raw: pad\ncaption: ragged\ninfo: pad", 3),
+    Case("golden missing_208", "golden:draft/missing_208.mldf", "raw: fill | pad", 3, options={"on_error": "skip"}),
     Case(
         "vector images",
         "vector:images",

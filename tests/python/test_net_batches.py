@@ -46,6 +46,7 @@ def current(folder):
 
 @pytest.mark.parametrize("case", net_cases.PORTABLE, ids=lambda c: c.name)
 def test_batches(folder, case):
+    net_run.need_codecs(case)
     for variant, options in VARIANTS.items():
         net_run.check(case, BATCHES[case.name], net_run.record(case, folder, **options), variant)
 
@@ -58,6 +59,7 @@ def without_hashes(record):
 
 @pytest.mark.parametrize("case", net_cases.CODECS, ids=lambda c: c.name)
 def test_batches_of_codecs(folder, case):
+    net_run.need_codecs(case)
     known = CODECS.get(codecs(folder), {}).get(case.name)
     wanted = known or net_run.record(case, folder, reference=True, threads=0)
     for variant, options in VARIANTS.items():

@@ -273,6 +273,7 @@ def current(folder):
 
 
 def test_json_of_every_command_on_every_file(sources):
+    net_run.need("zstd", "sodium", "lz4", "webp", "tiff")
     if shutil.which("zstd") is None:
         pytest.skip("no zstd command")
     with ThreadPoolExecutor(2) as pool:

@@ -186,6 +186,7 @@ def current(folder):
 
 @pytest.mark.parametrize("stop", STOPS, ids=lambda s: s.name)
 def test_states_of_an_earlier_build(folder, stop):
+    net_run.need_codecs(stop.case)
     text = file_of(stop).read_text()
     for variant in ({}, {"threads": 3, "backend": "read"}, {"threads": 0, "reference": True, "isa": "portable"}):
         net_run.check(stop.case, EXPECTED[stop.name], going_on(stop, folder, text, **variant), str(variant or ""))
@@ -193,6 +194,7 @@ def test_states_of_an_earlier_build(folder, stop):
 
 @pytest.mark.parametrize("stop", STOPS, ids=lambda s: s.name)
 def test_text_of_states(folder, stop):
+    net_run.need_codecs(stop.case)
     old, new = file_of(stop).read_text().rstrip("\n"), taken(stop, folder)
     versions = [json.dumps(json.loads(text)["codecs"]) for text in (old, new)]
     assert new == old.replace(*versions), stop.name
