@@ -1,0 +1,248 @@
+"""Every command that writes, on every valid file that there is: the vectors of the specification and files of version 1.0.
+
+A command either makes a file that is whole (`verify --deep`, and the reference reader's own verify), in which the old samples are the old
+ones and the new ones are there; or it refuses, as REFUSED says, and the file that it was given keeps every byte. The second half does the
+same for files whose descriptors another writer spelled in its own way."""
+
+import json
+import os
+import subprocess
+import sys
+from ctypes.util import find_library
+from pathlib import Path
+
+import pytest
+
+from other_writer import SPELLINGS, respelled, with_other_keys
+
+ROOT = Path(os.environ.get("MLDF_SOURCE_DIR") or Path(__file__).resolve().parents[2])
+MLDF = os.environ.get("MLDF") or str(ROOT / "build" / "dev" / "bin" / "mldf")
+VALID = ROOT / "docs" / "spec" / "vectors" / "valid"
+sys.path.insert(0, str(ROOT / "docs" / "spec"))
+import reference_reader as reader  # noqa: E402
+
+CASES = {Path(c["file"]).stem: c | {"path": VALID / c["file"]} for c in json.loads((VALID / "manifest.json").read_text())}
+DRAFTS = {f"draft/{p.stem}": {"path": p, "key": None, "passphrase": None}
+          for p in sorted((ROOT / "tests" / "golden" / "draft").glob("*.mldf"))}
+CASES |= DRAFTS
+ENCRYPTED = [name for name, case in CASES.items() if case["key"] or case["passphrase"]]
+
+# What each command refuses: exit code, and a piece of what it says.
+REFUSED = {}
+
+
+class Work:
+    """A folder with a copy of one file in it, and the command with the file's secret."""
+
+    def __init__(self, folder, name, data=None):
+        self.folder, self.name, self.case = folder, name, CASES[name]
+        self.secret = []
+        if self.case["key"]:
+            (folder / "secret").write_text(self.case["key"])
+            self.secret = ["--key", "secret"]
+        if self.case["passphrase"]:
+            (folder / "secret").write_text(self.case["passphrase"])
+            self.secret = ["--passphrase-file", "secret"]
+        self.data = data or self.case["path"].read_bytes()
+        self.path = folder / "a.mldf"
+        self.path.write_bytes(self.data)
+        self.old = self.read("a.mldf")
+
+    def read(self, name):
+        key = bytes.fromhex(self.case["key"]) if self.case["key"] else None
+        return reader.read(self.folder / name, key, self.case["passphrase"])
+
+    def run(self, command, *arguments, secret=True):
+        return subprocess.run([MLDF, command, "-q", *arguments, *(self.secret if secret else [])], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120)
+
+    def write(self, command, *arguments, what=None):
+        """Runs a command that may be refused. True when it wrote."""
+        done = self.run(command, *arguments)
+        expected = REFUSED.get((what or command, self.name))
+        if expected is None:
+            assert done.returncode == 0, (command, arguments, done.stderr)
+            return True
+        code, piece = expected
+        assert done.returncode == code and piece in done.stderr, (command, arguments, done.returncode, done.stderr)
+        assert done.stderr.startswith(f"mldf {command}: "), done.stderr
+        assert self.path.read_bytes() == self.data
+        return False
+
+    def whole(self, name):
+        """A file on which nobody finds a problem."""
+        done = self.run("verify", "--deep", name)
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        file = self.read(name)
+        assert file.verify(deep=True) == []
+        return file
+
+    def same(self, name, other="a.mldf"):
+        done = self.run("diff", other, name)
+        assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def samples(file, fields=None):
+    """Values as the reference reader shows them; the record of an unknown type without its pointer."""
+    names = fields or [f.name for f in file.fields]
+    result = []
+    for i in range(file.num_samples):
+        row = {f.name: reader.value_json(file, i, f) for f in file.fields if f.name in names}
+        result.append((file.key(i) if file.has_keys else None, row))
+    return result
+
+
+@pytest.fixture(params=CASES, ids=str)
+def work(request, tmp_path):
+    if request.param in ENCRYPTED and not find_library("sodium"):
+        pytest.skip("libsodium is not installed")
+    return Work(tmp_path, request.param)
+
+
+def append_itself(work):
+    """The file's samples once more, under other keys."""
+    source = work.folder / "more.mldf"
+    source.write_bytes(work.data if work.name in DRAFTS else with_other_keys(work.data))
+    old, more = samples(work.old), samples(work.read("more.mldf"))
+    if not work.write("append", "a.mldf", "more.mldf"):
+        return
+    new = work.whole("a.mldf")
+    assert samples(new) == old + more
+    assert new.card == work.old.card
+    return new
+
+
+def add_fields(work):
+    """A number, a text and a field whose arguments are long, one after the other."""
+    n = work.old.num_samples
+    rows = [{"extra": i * 3, "words": f"word {i}", "table": {f"member {k:02d}": k + i for k in range(20)}} for i in range(n)]
+    (work.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    descr = [[f"member {k:02d}", "<i4"] for k in range(20)]
+    (work.folder / "schema.json").write_text(json.dumps({"fields": [
+        {"name": "extra", "type": "int"}, {"name": "words", "type": "text"},
+        {"name": "table", "type": "inline", "descr": descr}]}))
+    old = samples(work.old)
+    for name in ("extra", "words", "table"):
+        if not work.write("add-field", "a.mldf", f"{name}=rows.jsonl", "--column", name, "--schema", "schema.json"):
+            return
+        work.whole("a.mldf")
+    new = work.read("a.mldf")
+    assert samples(new, [f.name for f in work.old.fields]) == old
+    assert [row for _, row in samples(new, ["extra", "words", "table"])] == rows
+    assert new.card == work.old.card
+
+
+def test_append(work):
+    append_itself(work)
+
+
+def test_add_field(work):
+    add_fields(work)
+
+
+def test_append_to_a_file_with_a_new_field(work):
+    """Both, one after the other: the descriptors stand elsewhere then."""
+    (work.folder / "rows.csv").write_text("extra\n" + "7\n" * work.old.num_samples)
+    if not work.write("add-field", "a.mldf", "extra=rows.csv") or ("append", work.name) in REFUSED:
+        return
+    (work.folder / "more.mldf").write_bytes(with_other_keys(work.path.read_bytes()))
+    old, more = samples(work.read("a.mldf")), samples(work.read("more.mldf"))
+    assert work.write("append", "a.mldf", "more.mldf")
+    assert samples(work.whole("a.mldf")) == old + more
+
+
+def test_repack(work):
+    if work.write("repack", "a.mldf", "-o", "b.mldf"):
+        work.whole("b.mldf")
+        work.same("b.mldf")
+        assert work.path.read_bytes() == work.data
+        assert work.write("repack", "a.mldf")
+        work.whole("a.mldf")
+        work.same("a.mldf", "b.mldf")
+
+
+def test_merge(work):
+    (work.folder / "more.mldf").write_bytes(work.data if work.name in DRAFTS else with_other_keys(work.data))
+    if work.write("merge", "a.mldf", "more.mldf", "-o", "b.mldf"):
+        n, new = work.old.num_samples, work.whole("b.mldf")
+        assert new.num_samples == 2 * n
+        assert work.write("select", "b.mldf", "-o", "first.mldf", "--samples", f":{n}", what="merge")
+        assert work.write("select", "b.mldf", "-o", "second.mldf", "--samples", f"{n}:", what="merge")
+        work.same("first.mldf")
+        work.same("second.mldf", "more.mldf")
+    assert work.path.read_bytes() == work.data
+
+
+def test_split(work):
+    if work.write("split", "a.mldf", "-o", "part-{}.mldf", "--fractions", "0.5,0.5"):
+        parts = [work.whole(f"part-{i}.mldf") for i in range(2)]
+        assert sum(part.num_samples for part in parts) == work.old.num_samples
+        assert work.write("merge", "part-0.mldf", "part-1.mldf", "-o", "b.mldf", what="split")
+        work.same("b.mldf")
+    assert work.path.read_bytes() == work.data
+
+
+def test_select(work):
+    if work.write("select", "a.mldf", "-o", "b.mldf"):
+        work.whole("b.mldf")
+        work.same("b.mldf")
+    last = work.old.fields[-1].name
+    if work.old.num_samples and work.write("select", "a.mldf", "-o", "c.mldf", "--samples", "-1", "--fields", last):
+        assert work.whole("c.mldf").num_samples == 1
+    assert work.path.read_bytes() == work.data
+
+
+@pytest.mark.parametrize("to", ["mldf", "tar", "tar.gz", "beton", "tbl"])
+def test_convert(work, to):
+    what = f"convert {to}"
+    if work.write("convert", "a.mldf", "-o", f"b.{to}", what=what):
+        assert work.run("verify", "--deep", f"b.{to}", secret=to == "mldf").returncode == 0
+        if to == "mldf":
+            work.same("b.mldf")
+        else:
+            assert work.run("convert", f"b.{to}", "-o", "c.mldf", secret=False).returncode == 0
+            assert reader.read(work.folder / "c.mldf").verify(deep=True) == []
+            assert work.run("diff", f"b.{to}", "c.mldf", secret=False).returncode == 0
+    assert work.path.read_bytes() == work.data
+
+
+def test_repair(work):
+    if work.write("repair", "a.mldf"):
+        assert samples(work.whole("a.mldf")) == samples(work.old)
+
+
+def test_repair_into(work):
+    if work.write("repair", "a.mldf", "-o", "b.mldf", what="repair -o"):
+        work.whole("b.mldf")
+        work.same("b.mldf")
+    assert work.path.read_bytes() == work.data
+
+
+def test_extract(work):
+    if work.write("extract", "a.mldf", "-o", "out"):
+        lines = (work.folder / "out" / "manifest.jsonl").read_text().splitlines()
+        assert len(lines) == work.old.num_samples
+    assert work.path.read_bytes() == work.data
+
+
+# ---- Descriptors in another writer's spelling ----------------------------------------------------------------------------
+
+SPELLED = [name for name in CASES if name not in DRAFTS]
+
+
+@pytest.fixture(params=[(name, how) for name in SPELLED for how in SPELLINGS], ids="-".join)
+def foreign(request, tmp_path):
+    name, how = request.param
+    if name in ENCRYPTED and not find_library("sodium"):
+        pytest.skip("libsodium is not installed")
+    work = Work(tmp_path, name, respelled(CASES[name]["path"].read_bytes(), how))
+    work.whole("a.mldf")
+    return work
+
+
+def test_append_keeps_the_descriptors(foreign):
+    append_itself(foreign)
+
+
+def test_add_field_keeps_the_descriptors(foreign):
+    add_fields(foreign)
