@@ -154,3 +154,9 @@ def with_other_keys(data, prefix="more-"):
     parts = Parts(data)
     parts.rekey(prefix)
     return parts.file()
+
+
+def descriptors(data):
+    """The bytes of the descriptor table."""
+    parts = Parts(data)
+    return bytes(parts.front[parts.header[7]:][:208 * parts.header[4]])
