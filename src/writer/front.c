@@ -41,6 +41,10 @@ static mldf_status add_descriptors(const mldf_schema *schema, size_t first, mldf
     return MLDF_OK;
 }
 
+mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, mldf_error *err) {
+    return add_descriptors(schema, 0, out, err);
+}
+
 /* ---- Long arguments ----------------------------------------------------------------------------------------------------- */
 
 static bool has_long_arguments(const mldf_schema *schema, size_t field) {
@@ -121,7 +125,7 @@ mldf_status mldfi_write_front(mldf_writer *writer, mldf_error *err) {
         st = mldfi_sink_write(writer, 0, front, sizeof front, err);
     }
     if (st >= 0)
-        st = add_descriptors(writer->schema, 0, &table, err);
+        st = mldfi_descriptor_table(writer->schema, &table, err);
     if (st >= 0)
         st = mldfi_sink_write(writer, FORMAT_DESCRIPTOR_OFFSET, table.data, table.size, err);
     mldf_buffer_free(&table);

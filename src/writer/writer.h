@@ -243,6 +243,8 @@ mldf_status mldfi_tick(mldf_writer *writer, const char *phase, uint64_t done, ui
 /* front.c */
 mldf_status mldfi_write_front(mldf_writer *writer, mldf_error *err);
 void mldfi_writer_header(const mldf_writer *writer, struct header *out);
+/* The descriptors of a new file. */
+mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, mldf_error *err);
 /* Section 10 of a new file; stays empty when every field's arguments fit into its descriptor. */
 mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, mldf_error *err);
 /* What the finished file has as its descriptors and as its section 10: those of the schema, or, after an append, the bytes that the

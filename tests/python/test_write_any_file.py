@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from other_writer import SPELLINGS, descriptors, respelled, with_other_keys
+from other_writer import SPELLINGS, Parts, descriptors, respelled, with_other_keys
 
 ROOT = Path(os.environ.get("MLDF_SOURCE_DIR") or Path(__file__).resolve().parents[2])
 MLDF = os.environ.get("MLDF") or str(ROOT / "build" / "dev" / "bin" / "mldf")
@@ -296,3 +296,68 @@ def test_append_keeps_the_descriptors(foreign):
 def test_add_field_keeps_the_descriptors(foreign):
     add_fields(foreign, ["table"])
     assert descriptors(foreign.path.read_bytes())[:-208] == descriptors(foreign.data)
+
+
+@pytest.mark.parametrize("name, how", [*((name, how) for name in ("nulls", "encrypted_zstd") for how in ("blanks", "braces", "reversed", "tail")),
+                                       ("long_arguments", "tail"), ("tables_first", "braces"), ("appended", "tail")])
+@pytest.mark.parametrize("into", [False, True], ids=["in-place", "into"])
+def test_repair_mends_a_checksum_of_another_spelling(folder, name, how, into):
+    """As appends of early versions left files of other writers: descriptors as they stood, with the checksum of our own spelling."""
+    work = Work(folder, name)
+    append_itself(work)
+    want, good = samples(work.read("a.mldf")), work.path.read_bytes()
+    place = Parts(good).header[7]
+    foreign = descriptors(respelled(good, how))
+    assert foreign != descriptors(good)
+    damaged = good[:place] + foreign + good[place + len(foreign):]
+    work.path.write_bytes(damaged)
+    assert work.run("verify", "a.mldf").returncode == 1
+    if not into:
+        done = work.run("repair", "a.mldf", "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["action"] == "wrote the field descriptors as their checksum has them"
+        assert work.path.read_bytes() == good
+    elif work.secret:  # the MAC too is that of our spelling: in place first
+        assert work.run("repair", "a.mldf", "-o", "b.mldf").returncode != 0
+    else:
+        assert work.run("repair", "a.mldf", "-o", "b.mldf").returncode == 0
+        assert samples(work.whole("b.mldf")) == want
+    # A descriptor that is really damaged is not taken for one.
+    work.path.write_bytes(damaged[:place] + b"Z" + damaged[place + 1:])
+    assert work.run("repair", "a.mldf").returncode == 1
+    assert work.path.read_bytes() == damaged[:place] + b"Z" + damaged[place + 1:]
+
+
+@pytest.mark.parametrize("name", ["hello", "appended", "tables_first"])
+def test_a_page_map_that_is_not_there_is_made(folder, name):
+    """Section 7 may be left out; after an append it is there, for the old payloads too."""
+    parts = Parts(CASES[name]["path"].read_bytes())
+    parts.sections = [s for s in parts.sections if s[0] != 7]
+    work = Work(folder, name, parts.file())
+    assert work.old.verify(deep=True) == []
+    append_itself(work)
+    assert Parts(work.path.read_bytes()).section(7)  # verify has compared it with the rows
+    work.path.write_bytes(parts.file())
+    add_fields(work, ["words"])
+
+
+def test_a_file_that_was_appended_to_as_often_as_can_be_counted(folder):
+    parts = Parts(CASES["hello"]["path"].read_bytes())
+    parts.generation = 2**32 - 1
+    work = Work(folder, "hello", parts.file())
+    done = work.run("append", "a.mldf", "a.mldf")
+    assert done.returncode == 1 and "repack first" in done.stderr
+    assert work.path.read_bytes() == work.data
+
+
+def test_a_front_that_no_writer_here_makes_survives_a_refused_append(folder):
+    """Reserved bytes of the header are another writer's business: a refused append leaves them."""
+    parts = Parts(CASES["hello"]["path"].read_bytes())
+    parts.header[5] = 7
+    work = Work(folder, "hello", parts.file()[:9] + bytes(64) + parts.file()[73:])  # and the footer's copy counts
+    (folder / "bad.csv").write_text("label,name\n1,one\nx,two\n")
+    assert work.run("append", "a.mldf", "bad.csv").returncode == 1
+    assert work.path.read_bytes() == parts.file()  # the header is the footer's again, byte for byte
+    (folder / "good.csv").write_text("label,name\n1,one\n")
+    assert work.run("append", "a.mldf", "good.csv").returncode == 0
+    assert work.whole("a.mldf").num_samples == 3
