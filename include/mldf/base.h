@@ -49,7 +49,7 @@ typedef enum mldf_status {
     MLDF_E_EXISTS = -13,      /* the target exists and overwriting was not asked for */
     MLDF_E_NO_SPACE = -14,    /* disk or quota full */
     MLDF_E_BUSY = -15,        /* another process holds the file's lock */
-    MLDF_E_CHANGED = -16,     /* the file changed or shrank while it was read */
+    MLDF_E_CHANGED = -16,     /* the file changed or shrank while it was read, or lost its name while it was written */
     MLDF_E_UNSUPPORTED = -17, /* this build lacks a codec or a library that is needed */
     MLDF_E_KEY_MISSING = -18, /* the file is encrypted and no key was given */
     MLDF_E_KEY_WRONG = -19,   /* the key or passphrase does not open this file */

@@ -1,6 +1,7 @@
 /* What may be written to under a user's name: checked before any work is done. Read file.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -45,6 +46,35 @@ bool mldfi_file_is(const struct os_file *file, const char *path) {
     struct stat open_one, named;
     return file->fd >= 0 && fstat(file->fd, &open_one) == 0 && stat(path, &named) == 0 &&
            open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+bool mldfi_file_same(const struct os_file *a, const struct os_file *b) {
+    struct stat first, second;
+    return fstat(a->fd, &first) == 0 && fstat(b->fd, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+char *mldfi_path_absolute(const char *path, mldf_error *err) {
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0); /* a folder that was removed has no name: then as given */
+    mldf_status st = folder ? mldfi_buffer_printf(&text, err, "%s/", folder) : MLDF_OK;
+    if (st >= 0)
+        st = mldf_buffer_append(&text, path, strlen(path), err);
+    char *result = st >= 0 ? mldfi_copy_text((const char *)text.data, text.size, err) : NULL;
+    mldf_buffer_free(&text);
+    free(folder);
+    return result;
+}
+
+mldf_status mldfi_file_check_name(const struct os_file *file, const char *path, const char *consequence,
+                                  mldf_error *err) {
+    struct stat info;
+    if (mldfi_file_is(file, path))
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_CHANGED, "%s %s: %s", file->path,
+                      stat(path, &info) == 0 ? "is another file now: it was replaced meanwhile"
+                                             : "is gone: it was removed or renamed meanwhile",
+                      consequence);
 }
 
 void mldfi_file_remove(const char *path) {

@@ -12,6 +12,14 @@ mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err
 mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, mldf_error *err);
 /* Is `path` another name of this open file? False when there is no such file. */
 bool mldfi_file_is(const struct os_file *file, const char *path);
+/* Are these one file, opened twice? */
+bool mldfi_file_same(const struct os_file *a, const struct os_file *b);
+/* The path from the root, links not followed, so that it stays a name of the file when the process changes its folder. Freed by the
+ * caller; NULL: no memory. */
+char *mldfi_path_absolute(const char *path, mldf_error *err);
+/* A file that is changed in place must still be reached by its name: otherwise MLDF_E_CHANGED, with `consequence` behind the reason. */
+mldf_status mldfi_file_check_name(const struct os_file *file, const char *path, const char *consequence,
+                                  mldf_error *err);
 /* Removes a name; that it was not there is no error. */
 void mldfi_file_remove(const char *path);
 

@@ -144,7 +144,7 @@ static mldf_status attach_file(mldf_reader *reader, const char *path, mldf_error
 }
 
 static mldf_status open_path(const char *path, const mldf_reader_options *given, const struct salvage *salvage,
-                             mldf_reader **out, mldf_error *err) {
+                             bool any_descriptors, mldf_reader **out, mldf_error *err) {
     mldf_reader_options options;
     if (!path || !out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "opening a file needs a path and a place for the reader");
@@ -156,8 +156,11 @@ static mldf_status open_path(const char *path, const mldf_reader_options *given,
         mldf_reader *reader = new_reader(&options, path, err);
         if (!reader)
             return MLDF_E_MEMORY;
-        struct opening opening = {
-            .reader = reader, .secret = &options.secret, .without_key = options.without_key, .err = err};
+        struct opening opening = {.reader = reader,
+                                  .secret = &options.secret,
+                                  .without_key = options.without_key,
+                                  .any_descriptors = any_descriptors,
+                                  .err = err};
         status = attach_file(reader, path, err);
         if (status < 0) {
             mldf_reader_close(reader);
@@ -181,7 +184,12 @@ static mldf_status open_path(const char *path, const mldf_reader_options *given,
 
 mldf_status mldfi_reader_open_native(const char *path, const mldf_reader_options *options, mldf_reader **out,
                                      mldf_error *err) {
-    return open_path(path, options, NULL, out, err);
+    return open_path(path, options, NULL, false, out, err);
+}
+
+mldf_status mldfi_reader_open_respelled(const char *path, const mldf_reader_options *options, mldf_reader **out,
+                                        mldf_error *err) {
+    return open_path(path, options, NULL, true, out, err);
 }
 
 mldf_status mldfi_reader_map(const char *path, const mldf_reader_options *given, mldf_reader **out, mldf_error *err) {
@@ -205,7 +213,7 @@ mldf_status mldfi_reader_map(const char *path, const mldf_reader_options *given,
 
 mldf_status mldfi_reader_open_salvage(const char *path, const mldf_reader_options *options,
                                       const struct salvage *salvage, mldf_reader **out, mldf_error *err) {
-    return open_path(path, options, salvage, out, err);
+    return open_path(path, options, salvage, false, out, err);
 }
 
 mldf_status mldf_reader_open_memory(const void *data, size_t bytes, const mldf_reader_options *given, mldf_reader **out,

@@ -9,6 +9,7 @@ struct opening {
     mldf_reader *reader;
     const mldf_secret *secret;
     bool without_key;
+    bool any_descriptors;               /* repair: their checksums do not count */
     bool lenient;                       /* repair: a section that is damaged counts as missing */
     uint8_t front[FORMAT_HEADER_BYTES]; /* bytes 9-72 as they were when opening began */
     bool front_read;

@@ -193,7 +193,7 @@ mldf_status mldfi_open_tables(struct opening *opening) {
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, opening->tables_entry,
                                  "section 1 has %" PRIu64 " bytes where the tables need %" PRIu64, section->size,
                                  FORMAT_TABLES_BYTES + (checksummed ? 4 * blocks : 0));
-    return checksummed ? check_descriptor_blocks(opening) : MLDF_OK;
+    return checksummed && !opening->any_descriptors ? check_descriptor_blocks(opening) : MLDF_OK;
 }
 
 /* ---- Descriptors ---------------------------------------------------------------------------------------------------- */

@@ -155,6 +155,9 @@ mldf_status mldfi_reader_allocation(const mldf_reader *reader, uint64_t index, u
 
 const struct section *mldfi_reader_find_section(const mldf_reader *reader, uint32_t kind);
 
+/* For repair: as any file, but the checksums of the descriptors do not count. */
+mldf_status mldfi_reader_open_respelled(const char *path, const mldf_reader_options *options, mldf_reader **out,
+                                        mldf_error *err);
 /* How mldfi_reader_open_salvage looks at a damaged file. */
 struct salvage {
     uint64_t footer_at; /* take the header from this valid footer and end the file behind it; 0: the front header */

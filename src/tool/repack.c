@@ -7,6 +7,7 @@
 
 #include "field/field.h"
 #include "os/file.h"
+#include "os/target.h"
 #include "tool/copy_samples.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
@@ -41,8 +42,10 @@ static void keep_page_size(const mldf_reader *reader, mldf_writer_options *write
         writer->page_size = info.page_size;
 }
 
+/* lock: the file that is to be replaced, or none. */
 static mldf_status write_all(const mldf_reader *reader, const char *out, const mldf_schema *schema,
-                             const mldf_writer_options *options, mldf_pack_result *result, mldf_error *err) {
+                             const struct os_file *lock, const mldf_writer_options *options, mldf_pack_result *result,
+                             mldf_error *err) {
     mldf_writer *writer;
     struct input_watch watch;
     mldfi_watch_begin(&watch, options, "repack", mldf_reader_sample_count(reader));
@@ -50,11 +53,13 @@ static mldf_status write_all(const mldf_reader *reader, const char *out, const m
     if (status < 0)
         return status;
     status = mldfi_copy_samples(reader, writer, mldf_reader_has_keys(reader), &watch, err);
+    if (status >= 0 && lock->fd >= 0)
+        status = mldfi_file_check_name(lock, out, "it stays as it is", err);
     return mldfi_end_output(writer, status, result, err);
 }
 
-static mldf_status repack_open(const char *path, const char *out, const mldf_repack_options *options,
-                               mldf_pack_result *result, mldf_error *err) {
+static mldf_status repack_open(const char *path, const char *out, const struct os_file *lock,
+                               const mldf_repack_options *options, mldf_pack_result *result, mldf_error *err) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_writer_options writing = options->writer;
     mldf_reader *reader;
@@ -79,7 +84,7 @@ static mldf_status repack_open(const char *path, const char *out, const mldf_rep
     if (status == MLDF_OK)
         status = mldfi_derive_options(reader, schema, &writing, &card, err);
     if (status == MLDF_OK)
-        status = write_all(reader, out ? out : path, schema, &writing, result, err);
+        status = write_all(reader, out ? out : path, schema, lock, &writing, result, err);
     mldf_schema_free(schema);
     mldf_buffer_free(&card);
     mldf_reader_close(reader);
@@ -109,7 +114,7 @@ mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_opt
             status = mldfi_fail_errno(err, errno, "%s", path);
     }
     if (status == MLDF_OK)
-        status = repack_open(real ? real : path, out, options, result, err);
+        status = repack_open(real ? real : path, out, &lock, options, result, err);
     free(real);
     mldfi_file_close(&lock);
     return status;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "os/target.h"
 #include "reader/foreign.h"
 #include "tool/pack_source.h"
 #include "util/bytes.h"
@@ -246,6 +247,13 @@ static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
     if (first < 0) {
         if ((status = mend(repair, &done, err)) < 0)
             return status;
+        if (!done && first == MLDF_E_CHECKSUM) {
+            status = mldfi_repair_descriptors(repair->path, &repair->file, &options, &done, err);
+            if (status < 0)
+                return status;
+            if (done)
+                say(repair, "wrote the field descriptors as their checksum has them");
+        }
         if (!done) {
             if (err)
                 *err = why;
@@ -271,6 +279,8 @@ static mldf_status repair_in_place(const char *path, const mldf_repair_options *
         status = mldfi_file_size(&repair.file, &repair.size, err);
     if (status >= 0)
         status = repair_open_file(&repair, err);
+    if (status >= 0)
+        status = mldfi_file_check_name(&repair.file, path, "what has the name now was not repaired", err);
     mldfi_file_close(&repair.file);
     return status;
 }

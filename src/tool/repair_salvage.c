@@ -152,8 +152,14 @@ static mldf_status open_damaged(struct rescue *rescue, const char *path, mldf_er
     mldf_status first = mldfi_reader_open_native(path, &options, &rescue->reader, &why);
     if (first >= 0)
         return MLDF_OK;
-    rescue->damaged = true;
+    mldf_buffer table = MLDF_BUFFER_INIT;
     mldf_status status = MLDF_OK;
+    if (first == MLDF_E_CHECKSUM)
+        status = mldfi_repair_open_respelled(path, &options, &rescue->reader, &table, err);
+    mldf_buffer_free(&table);
+    if (status < 0 || rescue->reader)
+        return status;
+    rescue->damaged = true;
     if (is_damage(first) && first != MLDF_E_TAMPERED)
         status = find_way_in(rescue, path, &options, err);
     if (status >= 0 && !rescue->reader) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/target.h"
 #include "reader/foreign.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
@@ -32,8 +33,7 @@ static mldf_status read_section(const mldf_reader *reader, const struct section 
 }
 
 mldf_status mldfi_replay_section(const mldf_reader *reader, const struct section *section, size_t step,
-                                 mldf_status (*take)(void *user, const uint8_t *bytes, size_t count, mldf_error *err),
-                                 void *user, mldf_error *err) {
+                                 mldfi_take_fn take, void *user, mldf_error *err) {
     uint8_t *chunk = mldfi_alloc(step, err);
     uint32_t crc = 0;
     mldf_status st = chunk ? MLDF_OK : MLDF_E_MEMORY;
@@ -193,11 +193,8 @@ static mldf_status replay(mldf_writer *writer, const mldf_reader *reader, mldf_e
         st = mldfi_replay_allocation(writer, reader, err);
     if (st >= 0 && reader->checks)
         st = mldfi_replay_section(reader, reader->checks, SECTION_STEP, push_bytes, &tables->checks, err);
-    if (st >= 0 && reader->page_map) {
-        struct page_replay pages = {tables, 0};
-        st = mldfi_replay_section(reader, reader->page_map, SECTION_STEP, push_pages, &pages, err);
-    }
-    return st;
+    struct page_replay pages = {tables, 0};
+    return st < 0 ? st : mldfi_replay_page_map(reader, push_pages, &pages, err);
 }
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
@@ -209,19 +206,16 @@ static mldf_status check_appendable(const mldf_reader *reader, mldf_error *err) 
     if (reader->header.version_minor > 1)
         return mldfi_fail(err, MLDF_E_STATE, "format 1.%u is newer than this version, which appends to 1.1 only",
                           reader->header.version_minor);
-    bool checksummed = reader->header.flags & FORMAT_FLAG_CHECKSUMMED;
-    size_t payloads = reader->schema->payload_count;
-    if ((checksummed && payloads && !reader->checks) || (payloads && !reader->page_map))
-        return mldfi_fail(err, MLDF_E_STATE, "a section is missing; rewrite the file with mldf repack first");
+    if (reader->generation == UINT32_MAX)
+        return mldfi_fail(err, MLDF_E_LIMIT,
+                          "the file was appended to 2^32 - 1 times; rewrite it with mldf repack first");
     return MLDF_OK;
 }
 
 mldf_status mldfi_append_settle(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     mldf_status st = MLDF_OK;
     if (reader->header_recovered) {
-        uint8_t header[FORMAT_HEADER_BYTES];
-        mldfi_header_encode(&reader->header, header);
-        st = mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, header, sizeof header, err);
+        st = mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, writer->old_header, sizeof writer->old_header, err);
         if (st >= 0)
             st = mldfi_file_sync(&writer->file, err);
     }
@@ -231,9 +225,27 @@ mldf_status mldfi_append_settle(mldf_writer *writer, const mldf_reader *reader, 
     return st;
 }
 
+/* Header, descriptors and long arguments byte for byte: sums and copies of them are made of what stands in the file. */
+static mldf_status take_front(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
+    const struct table_ref *table = &reader->tables.descriptors;
+    const struct section *section = mldfi_reader_find_section(reader, SECTION_LONG_ARGUMENTS);
+    uint64_t header_at = reader->header_recovered ? reader->footer_ptr : FORMAT_HEADER_OFFSET;
+    mldf_buffer *descriptors = &writer->old_descriptors;
+    mldf_status st = mldfi_reader_copy(reader, header_at, writer->old_header, sizeof writer->old_header, err);
+    if (st >= 0)
+        st = mldfi_buffer_resize(descriptors, (size_t)table->bytes, err);
+    if (st >= 0)
+        st = mldfi_reader_copy(reader, table->ptr, descriptors->data, descriptors->size, err);
+    if (st >= 0 && section)
+        st = read_section(reader, section, &writer->old_long_arguments, err);
+    return st;
+}
+
 static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, const mldf_writer_options *options,
                              mldf_error *err) {
     mldf_status st = mldfi_schema_copy(reader->schema, &writer->schema, err);
+    if (st >= 0)
+        st = take_front(writer, reader, err);
     if (st >= 0 && reader->encrypted) {
         const struct section *section = mldfi_reader_find_section(reader, SECTION_ENCRYPTION);
         uint8_t bytes[MLDFI_CRYPT_SECTION_BYTES];
@@ -254,7 +266,6 @@ static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, con
     writer->data_ptr = reader->header.data_ptr;
     writer->cursor = writer->writeback_from = mldfi_align_up(reader->end, 64);
     writer->old_end = reader->end;
-    mldfi_header_encode(&reader->header, writer->old_header);
     writer->old_samples = reader->header.num_samples;
     writer->old_descriptor_ptr = reader->header.field_desc_ptr;
     writer->generation = reader->generation + 1;
@@ -267,11 +278,15 @@ mldf_status mldfi_append_open(mldf_writer *writer, const char *path, const mldf_
     how.context = options->context;
     how.secret = options->secret;
     how.verify = true;
+    if (!(writer->appended = mldfi_path_absolute(path, err)))
+        return MLDF_E_MEMORY;
     mldf_status st = mldfi_file_open(&writer->file, path, OS_OPEN_READ_WRITE, err);
     if (st >= 0)
         st = mldfi_file_lock(&writer->file, err);
     if (st >= 0)
         st = mldfi_reader_open_native(path, &how, reader, err);
+    if (st >= 0 && !mldfi_file_same(&writer->file, &(*reader)->file))
+        st = mldfi_fail(err, MLDF_E_CHANGED, "%s was replaced while it was opened", path);
     if (st >= 0)
         st = check_appendable(*reader, err);
     if (st >= 0)

@@ -22,9 +22,11 @@ struct row_extension {
 mldf_status mldfi_replay_rows(mldf_writer *writer, const mldf_reader *reader, const struct row_extension *extension,
                               mldf_error *err);
 mldf_status mldfi_replay_allocation(mldf_writer *writer, const mldf_reader *reader, mldf_error *err);
+typedef mldf_status (*mldfi_take_fn)(void *user, const uint8_t *bytes, size_t count, mldf_error *err);
 /* A section's bytes, `step` at a time at most, checked against its CRC at the end. */
 mldf_status mldfi_replay_section(const mldf_reader *reader, const struct section *section, size_t step,
-                                 mldf_status (*take)(void *user, const uint8_t *bytes, size_t count, mldf_error *err),
-                                 void *user, mldf_error *err);
+                                 mldfi_take_fn take, void *user, mldf_error *err);
+/* page_map.c: the numbers of section 7 for all payloads, whole ones at a time, whatever the file has of it. */
+mldf_status mldfi_replay_page_map(const mldf_reader *reader, mldfi_take_fn take, void *user, mldf_error *err);
 
 #endif

@@ -212,8 +212,8 @@ static mldf_status join_words(mldf_writer *writer, const struct table_builder *n
                                   payload ? join_checks : push_words, &checks, err);
     else
         st = copy_stream(&new_tables->checks, &writer->tables.checks, err);
-    if (st >= 0 && reader->page_map)
-        st = mldfi_replay_section(reader, reader->page_map, 8 * BATCH, join_pages, &pages, err);
+    if (st >= 0)
+        st = mldfi_replay_page_map(reader, join_pages, &pages, err);
     for (uint64_t left = mldfi_stream_bytes(&new_tables->page_map) / 8; pages.done < left && st >= 0; pages.done++) {
         uint64_t sample;
         st = new_page(&pages, pages.done, &sample, err);

@@ -132,8 +132,8 @@ static mldf_status output_seek(struct output *out, uint64_t offset, mldf_error *
     return st;
 }
 
-/* The descriptors stand at the front already, or in the file that is appended to; only those of an added field are new. Their sums are
- * taken in any case. */
+/* The descriptors stand at the front already, or in the file that is appended to; only with an added field they are written anew. Their
+ * sums are taken in any case, of the bytes that stand there. */
 static mldf_status sum_descriptors(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
     mldf_status st = MLDF_OK;
@@ -319,9 +319,7 @@ static mldf_status lay_out(struct ending *end, mldf_error *err) {
     mldfi_writer_header(writer, &end->header);
     if (writer->appending)
         end->header.field_desc_ptr = writer->old_descriptor_ptr;
-    mldf_status st = mldfi_descriptor_table(schema, &end->descriptors, err);
-    if (st >= 0)
-        st = mldfi_long_arguments(schema, &end->long_arguments, err);
+    mldf_status st = mldfi_final_descriptors(writer, &end->descriptors, &end->long_arguments, err);
     if (st < 0)
         return st;
     struct end_counts counts = count_all(end);

@@ -6,6 +6,8 @@
 #include "util/error.h"
 #include "writer/writer.h"
 
+enum { LONG_HEAD = 8, LONG_ENTRY = 24 }; /* of section 10 */
+
 /* All but the pointers behind the data. */
 void mldfi_writer_header(const mldf_writer *writer, struct header *out) {
     const mldf_schema *schema = writer->schema;
@@ -24,8 +26,9 @@ void mldfi_writer_header(const mldf_writer *writer, struct header *out) {
     out->data_ptr = writer->data_ptr;
 }
 
-mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, mldf_error *err) {
-    for (size_t f = 0; f < schema->field_count; f++) {
+/* The fields from `first` on. */
+static mldf_status add_descriptors(const mldf_schema *schema, size_t first, mldf_buffer *out, mldf_error *err) {
+    for (size_t f = first; f < schema->field_count; f++) {
         struct descriptor descriptor;
         bool is_long;
         uint8_t *where;
@@ -38,45 +41,74 @@ mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, 
     return MLDF_OK;
 }
 
-/* Section 10; stays empty when every field's arguments fit into its descriptor. */
-mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, mldf_error *err) {
-    mldf_buffer texts = MLDF_BUFFER_INIT;
-    mldf_status st = MLDF_OK;
-    uint32_t count = 0;
-    uint8_t entry[24] = {0};
-    for (size_t pass = 0; pass < 2 && st >= 0; pass++) {
-        uint64_t text_start = 8 + 24 * (uint64_t)count;
-        if (pass == 1 && count == 0)
-            break;
-        if (pass == 1) {
-            mldfi_store_u32(entry, count);
-            st = mldf_buffer_append(out, entry, 8, err);
-        }
-        for (size_t f = 0; f < schema->field_count && st >= 0; f++) {
-            struct descriptor descriptor;
-            bool is_long;
-            mldfi_schema_descriptor(schema, f, &descriptor, &is_long);
-            if (!is_long)
-                continue;
-            if (pass == 0) {
-                count++;
-                continue;
-            }
-            const char *text = schema->fields[f].info.arguments;
-            memset(entry, 0, sizeof entry);
-            mldfi_store_u32(entry, (uint32_t)f);
-            mldfi_store_u64(entry + 8, text_start + texts.size);
-            mldfi_store_u64(entry + 16, strlen(text));
-            st = mldf_buffer_append(out, entry, sizeof entry, err);
-            if (st >= 0)
-                st = mldf_buffer_append(&texts, text, strlen(text), err);
-        }
+mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, mldf_error *err) {
+    return add_descriptors(schema, 0, out, err);
+}
+
+/* ---- Long arguments ----------------------------------------------------------------------------------------------------- */
+
+static bool has_long_arguments(const mldf_schema *schema, size_t field) {
+    struct descriptor descriptor;
+    bool is_long;
+    mldfi_schema_descriptor(schema, field, &descriptor, &is_long);
+    return is_long;
+}
+
+/* Section 10 for the fields from `first` on, behind what `old` says of those before them: more entries move all texts back. */
+static mldf_status add_long_arguments(const mldf_schema *schema, size_t first, const mldf_buffer *old, mldf_buffer *out,
+                                      mldf_error *err) {
+    uint32_t old_count = old->size ? mldfi_load_u32(old->data) : 0, count = 0;
+    size_t old_entries = old->size ? LONG_HEAD + (size_t)LONG_ENTRY * old_count : 0;
+    for (size_t f = first; f < schema->field_count; f++)
+        count += has_long_arguments(schema, f);
+    if (count == 0)
+        return old->size ? mldf_buffer_append(out, old->data, old->size, err) : MLDF_OK;
+    uint64_t moved = old->size ? (uint64_t)LONG_ENTRY * count : 0;
+    uint64_t text = old->size ? old->size + moved : LONG_HEAD + (uint64_t)LONG_ENTRY * count;
+    uint8_t entry[LONG_ENTRY] = {0};
+    mldfi_store_u32(entry, old_count + count);
+    mldf_status st = mldf_buffer_append(out, entry, LONG_HEAD, err);
+    for (size_t at = LONG_HEAD; at < old_entries && st >= 0; at += LONG_ENTRY) {
+        memcpy(entry, old->data + at, sizeof entry);
+        mldfi_store_u64(entry + 8, mldfi_load_u64(entry + 8) + moved);
+        st = mldf_buffer_append(out, entry, sizeof entry, err);
     }
-    if (st >= 0 && texts.size)
-        st = mldf_buffer_append(out, texts.data, texts.size, err);
-    mldf_buffer_free(&texts);
+    for (size_t f = first; f < schema->field_count && st >= 0; f++) {
+        if (!has_long_arguments(schema, f))
+            continue;
+        size_t bytes = strlen(schema->fields[f].info.arguments);
+        memset(entry, 0, sizeof entry);
+        mldfi_store_u32(entry, (uint32_t)f);
+        mldfi_store_u64(entry + 8, text);
+        mldfi_store_u64(entry + 16, bytes);
+        text += bytes;
+        st = mldf_buffer_append(out, entry, sizeof entry, err);
+    }
+    if (st >= 0 && old->size > old_entries)
+        st = mldf_buffer_append(out, old->data + old_entries, old->size - old_entries, err);
+    for (size_t f = first; f < schema->field_count && st >= 0; f++)
+        if (has_long_arguments(schema, f))
+            st = mldf_buffer_append(out, schema->fields[f].info.arguments, strlen(schema->fields[f].info.arguments),
+                                    err);
     return st;
 }
+
+mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, mldf_error *err) {
+    const mldf_buffer none = MLDF_BUFFER_INIT;
+    return add_long_arguments(schema, 0, &none, out, err);
+}
+
+mldf_status mldfi_final_descriptors(const mldf_writer *writer, mldf_buffer *descriptors, mldf_buffer *long_arguments,
+                                    mldf_error *err) {
+    const mldf_buffer *old = &writer->old_descriptors; /* empty for a new file */
+    size_t first = old->size / FORMAT_DESCRIPTOR_BYTES;
+    mldf_status st = old->size ? mldf_buffer_append(descriptors, old->data, old->size, err) : MLDF_OK;
+    if (st >= 0)
+        st = add_descriptors(writer->schema, first, descriptors, err);
+    return st < 0 ? st : add_long_arguments(writer->schema, first, &writer->old_long_arguments, long_arguments, err);
+}
+
+/* ---- A new file --------------------------------------------------------------------------------------------------------- */
 
 /* Descriptors; and, for a stream, whose front cannot be written again, a header with zero pointers. */
 mldf_status mldfi_write_front(mldf_writer *writer, mldf_error *err) {

@@ -89,8 +89,12 @@ static mldf_status check_readable(const mldf_schema *schema, mldf_error *err) {
         bool is_long;
         mldfi_schema_descriptor(schema, f, &descriptor, &is_long);
         bool none = strcmp(arguments, "{}") == 0;
-        st = mldfi_schema_add_descriptor(again, &descriptor, none ? "" : arguments, none ? 0 : strlen(arguments), false,
-                                         0, err);
+        if (strlen(arguments) > FORMAT_MAX_LONG_ARGUMENTS)
+            st = mldfi_fail(err, MLDF_E_LIMIT, "arguments of %zu bytes, more than %d", strlen(arguments),
+                            FORMAT_MAX_LONG_ARGUMENTS);
+        else
+            st = mldfi_schema_add_descriptor(again, &descriptor, none ? "" : arguments, none ? 0 : strlen(arguments),
+                                             false, 0, err);
         if (st < 0 && st != MLDF_E_MEMORY) {
             char why[MLDF_MESSAGE_MAX + 1];
             snprintf(why, sizeof why, "%s", err ? err->message : "");
@@ -383,6 +387,8 @@ static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_e
     uint64_t file_bytes = 0;
     if (st >= 0)
         st = mldfi_finish_file(writer, &file_bytes, err);
+    if (st >= 0 && writer->appending)
+        st = mldfi_file_check_name(&writer->file, writer->appended, "nothing was added", err);
     if (st >= 0 && writer->target) {
         st = mldfi_file_publish(&writer->file, writer->target, writer->options.overwrite, err);
         writer->published = st >= 0 || strcmp(writer->file.path, writer->target) == 0;
@@ -448,6 +454,8 @@ void mldf_writer_abort(mldf_writer *writer) {
         mldf_buffer_free(&writer->kept[i].bytes);
     free(writer->kept);
     mldfi_added_field_free(writer->adding);
+    mldf_buffer_free(&writer->old_descriptors);
+    mldf_buffer_free(&writer->old_long_arguments);
     mldf_buffer_free(&writer->history);
     mldf_buffer_free(&writer->dictionary_bytes);
     mldfi_zstd_dictionary_free(writer->dictionary);
@@ -466,6 +474,7 @@ void mldf_writer_abort(mldf_writer *writer) {
     free(writer->card);
     mldfi_keyset_free(&writer->seen);
     free(writer->target);
+    free(writer->appended);
     pthread_cond_destroy(&writer->work);
     pthread_cond_destroy(&writer->room);
     pthread_mutex_destroy(&writer->lock);

@@ -140,10 +140,13 @@ struct mldf_writer {
 
     /* append: what stands before */
     bool appending;
+    char *appended;   /* the file's name, from the root */
     uint64_t old_end; /* cut back to it on failure */
     uint64_t old_samples, old_descriptor_ptr;
     uint8_t old_header[FORMAT_HEADER_BYTES];
-    bool header_touched; /* the new one may be in place: put the old one back on failure */
+    mldf_buffer old_descriptors,
+        old_long_arguments; /* as they stand in the file: another writer may spell them in its own way */
+    bool header_touched;    /* the new one may be in place: put the old one back on failure */
     uint32_t generation;
     mldf_buffer history;
     struct kept_section *kept; /* private sections, carried over */
@@ -240,8 +243,14 @@ mldf_status mldfi_tick(mldf_writer *writer, const char *phase, uint64_t done, ui
 /* front.c */
 mldf_status mldfi_write_front(mldf_writer *writer, mldf_error *err);
 void mldfi_writer_header(const mldf_writer *writer, struct header *out);
+/* The descriptors of a new file. */
 mldf_status mldfi_descriptor_table(const mldf_schema *schema, mldf_buffer *out, mldf_error *err);
+/* Section 10 of a new file; stays empty when every field's arguments fit into its descriptor. */
 mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, mldf_error *err);
+/* What the finished file has as its descriptors and as its section 10: those of the schema, or, after an append, the bytes that the
+ * old file has, with an added field behind them. */
+mldf_status mldfi_final_descriptors(const mldf_writer *writer, mldf_buffer *descriptors, mldf_buffer *long_arguments,
+                                    mldf_error *err);
 
 /* finish_file.c */
 mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_error *err);
