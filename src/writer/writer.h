@@ -123,6 +123,7 @@ struct mldf_writer {
     struct crypt *crypt; /* NULL: not encrypted */
     struct zstd_dictionary *dictionary;
     mldf_buffer dictionary_bytes;
+    bool dictionary_in_clear; /* of an encrypted file that is appended to and has it so */
 
     /* layout; place's turn only */
     struct table_builder tables;
