@@ -7,6 +7,7 @@
  * extents; then both files are synced; then the other superblock is written and synced. A crash leaves one good superblock at
  * least. The format is private to one build on one machine: `fingerprint` covers schema, options and the layout of the structs,
  * and a state with another one is refused. Read spill.h and place.c for what is saved. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,13 +159,14 @@ static mldf_status save(mldf_writer *writer, mldf_error *err) {
     if (st >= 0) {
         spill->file_bytes += state.size;
         writer->saved = true;
+        writer->saved_end = writer->prelude.active ? 0 : writer->cursor;
     }
     mldf_buffer_free(&sealed);
     mldf_buffer_free(&state);
     return st;
 }
 
-mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
+static mldf_status checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
     if (!writer->resuming)
         return mldfi_fail(err, MLDF_E_STATE, "checkpoints need the option `resume`");
     if (position_bytes > POSITION_MAX)
@@ -181,6 +183,24 @@ mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, si
     writer->position.size = 0;
     st = mldf_buffer_append(&writer->position, position, position_bytes, err);
     return st < 0 ? st : save(writer, err);
+}
+
+mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
+    return mldfi_resume_note(writer, checkpoint(writer, position, position_bytes, err), err);
+}
+
+mldf_status mldfi_resume_note(mldf_writer *writer, mldf_status st, mldf_error *err) {
+    if (st != MLDF_E_NO_SPACE || !writer->resuming)
+        return st;
+    writer->no_space = true;
+    if (err) {
+        size_t used = strlen(err->message);
+        snprintf(err->message + used, sizeof err->message - used,
+                 writer->saved ? "; %s keeps what was saved: free some space and run the same again to go on"
+                               : "; %s is kept, but nothing was saved yet: free some space and run the same again",
+                 writer->file.path);
+    }
+    return st;
 }
 
 const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes) {
@@ -284,6 +304,7 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     writer->saved = true;
     /* What was written after the checkpoint must not shine through the holes that are padding. */
     uint64_t data_end = writer->prelude.active ? 0 : writer->cursor, data_bytes = 0;
+    writer->saved_end = data_end;
     if (st >= 0)
         st = mldfi_file_size(&writer->file, &data_bytes, err);
     if (st >= 0 && data_end > writer->data_ptr && data_bytes <= writer->data_ptr)
@@ -354,6 +375,11 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
 }
 
 void mldfi_resume_remove(mldf_writer *writer, bool all) {
+    mldf_error ignored;
+    if (writer->no_space && !writer->published) { /* what no checkpoint covers only takes the space that is lacking */
+        (void)mldfi_file_truncate(&writer->file, writer->saved_end, &ignored);
+        return;
+    }
     if (!all && !writer->published)
         return;
     if (writer->tables.spill.file.path)
