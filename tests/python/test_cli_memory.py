@@ -167,7 +167,7 @@ def test_no_allocation_fails_silently(case, counter, files, tmp_path):
     want, bytes_wanted, _ = attempt(-1)
     total = int((tmp_path / "count").read_text())
     assert want.returncode in (0, 1) and total > 0, want.stderr
-    numbers = [*range(1, min(total, 30) + 1), *range(31, total + 1, max(1, total // 25))]  # options come first
+    numbers = [*range(1, min(total, 20) + 1), *range(21, total + 1, max(1, total // 12))]  # options come first
     for n in numbers:
         got, data, new = attempt(n)
         place = f"allocation {n} of {total}: exit code {got.returncode}, {got.stderr!r}"
