@@ -5,10 +5,6 @@
 
 #include "cli.h"
 
-static int no_memory(const struct invocation *v) {
-    return complain(v, EXIT_ENVIRONMENT, "no memory");
-}
-
 static int add_range(const struct invocation *v, struct choice *choice, uint64_t begin, uint64_t end) {
     if (choice->range_count == choice->range_capacity) {
         size_t capacity = choice->range_capacity ? 2 * choice->range_capacity : 64;

@@ -79,6 +79,7 @@ int exit_code_of(mldf_status status);
 __attribute__((format(printf, 1, 0))) char *format_one_line(const char *format, va_list args);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
 /* As note, but an error: said with -q too. Returns code. */
+int no_memory(const struct invocation *invocation); /* says so; EXIT_ENVIRONMENT */
 __attribute__((format(printf, 3, 4))) int complain(const struct invocation *invocation, int code, const char *format,
                                                    ...);
 
@@ -119,7 +120,7 @@ bool parse_format(const struct invocation *invocation, mldf_source_format *out);
 /* --layout */
 bool parse_layout(const struct invocation *invocation, mldf_layout *out);
 /* Every value of a repeatable option; the array is the caller's to free. */
-const char **collect(const struct invocation *invocation, const char *option, size_t *count);
+int collect(const struct invocation *invocation, const char *option, const char ***list, size_t *count);
 double seconds_now(void);
 double seconds_since(double start); /* to the microsecond */
 
@@ -143,6 +144,8 @@ __attribute__((format(printf, 1, 2))) void out_line(const char *format, ...);
 void out_char(char c);
 /* Standard output was closed by its reader, as the library found out. */
 void out_broken(void);
+/* Something could not be printed for want of memory: the command ends with a message and EXIT_ENVIRONMENT. */
+void out_no_memory(void);
 /* True once a write failed: stop producing. */
 bool out_failed(void);
 void out_flush(void);

@@ -70,6 +70,10 @@ int complain(const struct invocation *v, int code, const char *format, ...) {
     return code;
 }
 
+int no_memory(const struct invocation *v) {
+    return complain(v, EXIT_ENVIRONMENT, "no memory");
+}
+
 /* A name as the library's messages have it. NULL: no memory. */
 static char *one_line(const char *text) {
     char *copy = strdup(text);

@@ -163,10 +163,8 @@ static int open_files(struct bench *b, mldf_backend backend) {
     how.secret = b->v->secret;
     how.backend = backend;
     b->readers = calloc(b->v->file_count, sizeof(mldf_reader *));
-    if (!b->readers) {
-        fprintf(stderr, "mldf bench: no memory\n");
-        return EXIT_ENVIRONMENT;
-    }
+    if (!b->readers)
+        return no_memory(b->v);
     for (size_t i = 0; i < b->v->file_count; i++) {
         if (strcmp(b->v->files[i], "-") == 0)
             return usage_error(b->v, "samples are read at random: standard input cannot be, give a file");

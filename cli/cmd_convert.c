@@ -61,7 +61,7 @@ static int split_fields(const struct invocation *v, const char *list, char **tex
     *text = strdup(list);
     *names = calloc(room, sizeof **names);
     if (!*text || !*names)
-        return EXIT_ENVIRONMENT;
+        return no_memory(v);
     for (char *p = *text; p;) {
         char *comma = strchr(p, ',');
         if (comma)
@@ -115,8 +115,9 @@ static int run(struct invocation *v) {
         code = fill_writer_options(v, &converting.writer, &extras);
     if (code == EXIT_FINE && list)
         code = split_fields(v, list, &text, &names, &converting.field_count);
+    if (code == EXIT_FINE)
+        code = collect(v, "compress", &compress, &converting.compress_count);
     if (code == EXIT_FINE) {
-        compress = collect(v, "compress", &converting.compress_count);
         converting.compress_fields = compress;
         converting.source_secret = v->secret;
         converting.format = to;

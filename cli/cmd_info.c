@@ -85,6 +85,20 @@ static struct sizes measure(const mldf_reader *reader, const mldf_file_info *inf
     return sizes;
 }
 
+/* "plain", "encrypted", or NULL: the file has none. */
+static const char *dictionary_form(const mldf_reader *reader) {
+    mldf_section section;
+    for (size_t i = 0; i < mldf_reader_section_count(reader); i++) {
+        if (mldf_reader_section(reader, i, &section, NULL) != MLDF_OK)
+            continue;
+        if (strcmp(section.name, "dictionary") == 0)
+            return "plain";
+        if (strcmp(section.name, "encrypted_dictionary") == 0)
+            return "encrypted";
+    }
+    return NULL;
+}
+
 static size_t flag_names(uint32_t flags, const char *names[4]) {
     static const char *const all[4] = {"little_endian", "compressed", "checksummed", "encrypted"};
     size_t count = 0;
@@ -247,6 +261,11 @@ static void json_info(const mldf_reader *reader, const mldf_file_info *info, con
         json_text((const char *)card->data, card->size);
     else
         json_null();
+    json_key("dictionary");
+    if (dictionary_form(reader))
+        json_string(dictionary_form(reader));
+    else
+        json_null();
     json_key("has_keys");
     json_bool(mldf_reader_has_keys(reader));
     json_key("generation");
@@ -326,14 +345,17 @@ static void text_fields(const mldf_reader *reader) {
 
 static void text_sections(const mldf_reader *reader) {
     size_t count = mldf_reader_section_count(reader);
+    mldf_section section;
+    int width = 14;
     if (count == 0)
         return;
+    for (size_t i = 0; i < count; i++)
+        if (mldf_reader_section(reader, i, &section, NULL) == MLDF_OK && (int)strlen(section.name) > width)
+            width = (int)strlen(section.name);
     out_printf("\nsections (%zu)\n", count);
-    for (size_t i = 0; i < count; i++) {
-        mldf_section section;
+    for (size_t i = 0; i < count; i++)
         if (mldf_reader_section(reader, i, &section, NULL) == MLDF_OK)
-            out_printf("  %-14s %" PRIu64 " B at %" PRIu64 "\n", section.name, section.bytes, section.ptr);
-    }
+            out_printf("  %-*s %" PRIu64 " B at %" PRIu64 "\n", width, section.name, section.bytes, section.ptr);
 }
 
 static void text_format(const mldf_reader *reader, const mldf_file_info *info, const char *path) {
@@ -375,6 +397,9 @@ static void text_info(const mldf_reader *reader, const mldf_file_info *info, con
     if (info->flags & 8)
         out_printf("%-10s %s\n", "key",
                    info->authenticated ? "given: the file is authentic" : "not given: nothing is authenticated");
+    const char *dictionary = dictionary_form(reader);
+    if (info->flags & 8 && dictionary && strcmp(dictionary, "plain") == 0)
+        out_printf("%-10s not encrypted: it shows pieces of the payloads; `mldf repack` encrypts it\n", "dictionary");
     text_fields(reader);
     text_sections(reader);
     if (card->size) {
@@ -420,7 +445,7 @@ const struct command command_info = {
     "card. No payload is read, and nothing is written, unless --keep-index asks for it. An encrypted file is shown without its key too, unauthenticated, and the output says so.\n"
     "\n"
     "With --json, one object: format, version, num_samples, file_bytes, data_bytes, padding_bytes, page_size, flags,\n"
-    "fields, sections, card, has_keys, generation, authenticated, ignored_bytes, header_recovered.",
+    "fields, sections, card, dictionary (null, plain or encrypted), has_keys, generation, authenticated, ignored_bytes, header_recovered.",
     options,
     "  mldf info train.mldf\n"
     "  mldf info --json train.mldf | jq .num_samples\n",

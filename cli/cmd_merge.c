@@ -26,7 +26,7 @@ static int run(struct invocation *v) {
     struct pack_report report;
     mldf_pack_result result;
     mldf_error err;
-    const char *out = option_value(v, "o");
+    const char *out = option_value(v, "o"), **compress = NULL;
     memset(&extras, 0, sizeof extras);
     int code = check_output(v, out);
     if (code == EXIT_FINE)
@@ -37,8 +37,9 @@ static int run(struct invocation *v) {
         code = fill_writer_options(v, &merging.writer, &extras);
     if (code == EXIT_FINE)
         code = choose_secret(v, v->files, v->file_count, &merging.writer);
+    if (code == EXIT_FINE)
+        code = collect(v, "compress", &compress, &merging.compress_count);
     if (code == EXIT_FINE) {
-        const char **compress = collect(v, "compress", &merging.compress_count);
         merging.compress_fields = compress;
         merging.source_secret = v->secret;
         pack_report_begin(&report, v);
@@ -46,8 +47,8 @@ static int run(struct invocation *v) {
             code = report_error(v, NULL, &err);
         else
             pack_report_end(&report, &result, "written", strcmp(out, "-") == 0 ? "(standard output)" : out);
-        free(compress);
     }
+    free(compress);
     free_writer_extras(&extras);
     return code;
 }

@@ -93,11 +93,15 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
         code = image_arguments(v, &texts->images);
     if (code == EXIT_FINE && schema)
         code = load_schema(v, schema, &texts->schema);
+    if (code == EXIT_FINE)
+        code = collect(v, "compress", &texts->compress, &packing->compress_count);
+    if (code == EXIT_FINE)
+        code = collect(v, "files", &texts->files, &packing->file_column_count);
     if (code != EXIT_FINE)
         return code;
     packing->image_arguments = texts->images.size ? (const char *)texts->images.data : NULL;
-    packing->compress_fields = texts->compress = collect(v, "compress", &packing->compress_count);
-    packing->file_columns = texts->files = collect(v, "files", &packing->file_column_count);
+    packing->compress_fields = texts->compress;
+    packing->file_columns = texts->files;
     packing->file_root = option_value(v, "root");
     packing->allow_outside = option_given(v, "allow-outside");
     packing->schema = texts->schema;

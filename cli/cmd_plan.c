@@ -82,14 +82,15 @@ static int plan(const struct invocation *v, const mldf_schema *schema, mldf_plan
     mldf_error err;
     uint64_t *sizes = calloc(fields + 1, sizeof *sizes);
     if (!sizes)
-        return EXIT_ENVIRONMENT;
+        return no_memory(v);
     for (size_t i = 0; i < fields; i++)
         sizes[i] = MLDF_NONE;
     options_in->payload_bytes = sizes;
     int code = parse_payloads(v, schema, sizes);
     if (code == EXIT_FINE && mldf_plan(schema, options_in, regions, &count, &err) < 0) {
         report_error(v, NULL, &err);
-        code = EXIT_USAGE; /* everything here comes from the command line */
+        /* Everything else here comes from the command line. */
+        code = err.status == MLDF_E_MEMORY ? EXIT_ENVIRONMENT : EXIT_USAGE;
     } else if (code == EXIT_FINE && v->json) {
         print_json(regions, count);
     } else if (code == EXIT_FINE) {

@@ -27,7 +27,7 @@ static int run(struct invocation *v) {
     struct pack_report report;
     mldf_pack_result result;
     mldf_error err;
-    const char *path = v->files[0], *out = option_value(v, "o");
+    const char *path = v->files[0], *out = option_value(v, "o"), **compress = NULL;
     if (out && strcmp(out, "-") == 0)
         return usage_error(v, "-o -: repack writes a file, not a stream");
     pack_report_begin(&report, v);
@@ -40,16 +40,17 @@ static int run(struct invocation *v) {
     if (code == EXIT_FINE)
         code = choose_secret(v, &path, 1, &repacking.writer);
     repacking.source_secret = v->secret;
+    if (code == EXIT_FINE)
+        code = collect(v, "compress", &compress, &repacking.compress_count);
     if (code == EXIT_FINE) {
-        const char **compress = collect(v, "compress", &repacking.compress_count);
         repacking.compress_fields = compress;
         repacking.decompress = option_given(v, "decompress");
         if (mldf_repack(path, out, &repacking, &result, &err) < 0)
             code = report_failure(v, path, out, &err);
         else
             pack_report_end(&report, &result, "written", out ? out : path);
-        free(compress);
     }
+    free(compress);
     free_writer_extras(&extras);
     return code;
 }

@@ -61,8 +61,10 @@ static int write_out(struct invocation *v, const mldf_reader *reader, const char
     struct pack_report report;
     mldf_pack_result result;
     mldf_error err;
-    const char **compress = collect(v, "compress", &selecting->compress_count);
-    int code = EXIT_FINE;
+    const char **compress;
+    int code = collect(v, "compress", &compress, &selecting->compress_count);
+    if (code != EXIT_FINE)
+        return code;
     selecting->compress_fields = compress;
     pack_report_begin(&report, v);
     if (mldf_select(reader, out, selecting, &result, &err) < 0) {

@@ -95,7 +95,7 @@ static int parse_fractions(const struct invocation *v, const char *text, mldf_sp
         }
         p = end + 1;
     }
-    return EXIT_ENVIRONMENT;
+    return no_memory(v);
 }
 
 static int parse_ways(struct invocation *v, mldf_split_options *splitting, double **fractions, struct choice *names) {
@@ -134,8 +134,10 @@ static int write_out(struct invocation *v, const mldf_reader *reader, const char
     mldf_pack_result result;
     mldf_error err;
     double started = seconds_now();
-    const char **compress = collect(v, "compress", &splitting->compress_count);
-    int code = EXIT_FINE;
+    const char **compress;
+    int code = collect(v, "compress", &compress, &splitting->compress_count);
+    if (code != EXIT_FINE)
+        return code;
     splitting->compress_fields = compress;
     splitting->part = on_part;
     splitting->part_user = &parts;

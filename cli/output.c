@@ -62,6 +62,8 @@ void out_printf(const char *format, ...) {
         va_start(args, format);
         if (large && vsnprintf(large, (size_t)n + 1, format, args) == n)
             out_bytes(large, (size_t)n);
+        else
+            out_no_memory();
         free(large);
     } else if (n > 0) {
         out_bytes(text, (size_t)n);
@@ -76,12 +78,19 @@ void out_line(const char *format, ...) {
     va_end(args);
     if (text)
         out_text(text);
+    else
+        out_no_memory();
     out_char('\n');
     free(text);
 }
 
 void out_broken(void) {
     failure = EPIPE;
+}
+
+void out_no_memory(void) {
+    if (!failure)
+        failure = ENOMEM;
 }
 
 bool out_failed(void) {

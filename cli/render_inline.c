@@ -50,6 +50,8 @@ static void render_fixed_string(char code, size_t length, const uint8_t *p) {
     }
     char *text = malloc(4 * length + 1);
     size_t n = 0;
+    if (!text)
+        out_no_memory();
     for (size_t i = 0; text && i < length; i++) {
         uint32_t c;
         memcpy(&c, p + 4 * i, 4);

@@ -87,19 +87,20 @@ static int parse_samples(const struct invocation *v, const char *text, struct se
             return EXIT_FINE;
         p = comma + 1;
     }
-    return EXIT_ENVIRONMENT;
+    return no_memory(v);
 }
 
 static int parse_keys(const struct invocation *v, const char *text, struct selection *s) {
     mldf_error err;
     s->list = calloc(count_items(text) + 1, sizeof *s->list);
     if (!s->list)
-        return EXIT_ENVIRONMENT;
+        return no_memory(v);
     /* A key may hold a comma: the whole text is tried first. */
-    if (mldf_reader_has_keys(s->reader) && *text &&
-        mldf_reader_find_key(s->reader, text, strlen(text), &s->list[0], NULL) == MLDF_OK) {
-        s->list_count = 1;
-        return EXIT_FINE;
+    if (mldf_reader_has_keys(s->reader) && *text) {
+        mldf_status status = mldf_reader_find_key(s->reader, text, strlen(text), &s->list[0], &err);
+        s->list_count = status == MLDF_OK;
+        if (status != MLDF_E_NO_SAMPLE && status != MLDF_E_KEY)
+            return status < 0 ? report_error(v, s->path, &err) : EXIT_FINE;
     }
     for (const char *p = text;;) {
         const char *comma = strchr(p, ',');
@@ -158,7 +159,7 @@ static int choose_fields(const struct invocation *v, struct selection *s) {
     s->fields = calloc(room + 1, sizeof *s->fields);
     s->scratch = calloc(room + 1, sizeof *s->scratch);
     if (!s->fields || !s->scratch)
-        return EXIT_ENVIRONMENT;
+        return no_memory(v);
     if (raw)
         return add_field(v, s, raw, strlen(raw));
     if (!list) {
@@ -265,7 +266,7 @@ static int print_all(const struct invocation *v, struct selection *s) {
     mldf_error err;
     uint64_t count = s->list ? s->list_count : s->end - s->begin;
     if (!values)
-        return EXIT_ENVIRONMENT;
+        return no_memory(v);
     int code = EXIT_FINE;
     for (uint64_t i = 0; i < count && i < s->limit && code == EXIT_FINE && !out_failed(); i++) {
         uint64_t sample = s->list ? s->list[i] : s->begin + i;

@@ -1,5 +1,6 @@
 /* Keys and passphrases. They come from files only, never from the command line, which other users can see. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -10,9 +11,18 @@ void secret_wipe(struct secret_store *store) {
     store->size = 0;
 }
 
+/* A secret that others can read is none. Pipes and devices have their own rules. */
+static void check_mode(const struct invocation *v, const char *path) {
+    struct stat st;
+    if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & (S_IRGRP | S_IROTH)))
+        warn(v, path, "others than its owner can read this secret: chmod 600 forbids it");
+}
+
 static int load(const struct invocation *v, const char *path, struct secret_store *store) {
     mldf_buffer file = MLDF_BUFFER_INIT;
     int code = read_small_file(v, path, SECRET_MAX - 1, &file);
+    if (code == EXIT_FINE)
+        check_mode(v, path);
     if (code == EXIT_FINE && file.size)
         memcpy(store->bytes, file.data, file.size);
     store->size = code == EXIT_FINE ? file.size : 0;

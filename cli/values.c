@@ -128,13 +128,16 @@ bool parse_layout(const struct invocation *v, mldf_layout *out) {
     return !text;
 }
 
-const char **collect(const struct invocation *v, const char *option, size_t *count) {
-    const char **list = calloc(v->use_count + 1, sizeof *list), *value;
+int collect(const struct invocation *v, const char *option, const char ***list, size_t *count) {
+    const char *value;
     size_t at = 0;
     *count = 0;
-    while (list && (value = option_next(v, option, &at)) != NULL)
-        list[(*count)++] = value;
-    return list;
+    *list = calloc(v->use_count + 1, sizeof **list);
+    if (!*list)
+        return no_memory(v);
+    while ((value = option_next(v, option, &at)) != NULL)
+        (*list)[(*count)++] = value;
+    return EXIT_FINE;
 }
 
 static int file_error(const struct invocation *v, const char *path, int error) {

@@ -290,11 +290,12 @@ class Writer:
     """generations: lists of samples, the first written, the others appended. A sample is {field name: value}."""
 
     def __init__(self, fields, generations, keys=None, card=None, page_size=4096, checksums=True, dictionary=None,
-                 key=None, passphrase=None, minor=1, sections=(), stream=False, statistics=True, row_gap=0, skew=0):
+                 key=None, passphrase=None, minor=1, sections=(), stream=False, statistics=True, row_gap=0, skew=0,
+                 plain_dictionary=False):
         self.fields, self.generations, self.keys, self.card = fields, generations, keys, card
         self.page, self.checksums, self.dictionary, self.minor = page_size, checksums, dictionary, minor
         self.key, self.passphrase, self.extra, self.stream = key, passphrase, list(sections), stream
-        self.statistics, self.skew = statistics, skew
+        self.statistics, self.skew, self.plain_dictionary = statistics, skew, plain_dictionary
         self.encrypted = key is not None or passphrase is not None
         at, largest = 0, 1
         for k, f in enumerate(fields):
@@ -417,7 +418,11 @@ class Writer:
                         if page < len(pages):
                             pages[page] = min(pages[page], sample)
             result.append((7, 0, struct.pack(f"<{len(pages)}Q", *pages), self.page))
-        if self.dictionary:
+        if self.dictionary and self.encrypted and not self.plain_dictionary:
+            nonce = constant_bytes(f"dictionary nonce {len(self.rows)}", 24)
+            sealed = seal(self.dictionary, self.file_id + struct.pack("<I", 15), nonce, derive(self.file_key, 3))
+            result.append((15, 1, nonce + sealed, 0))
+        elif self.dictionary:
             result.append((8, 1, self.dictionary, 0))
         if self.long:
             head, texts = b"", b""
@@ -744,6 +749,10 @@ def valid_files():
     fields = [blob("b", PREFIX), ndarray("a", "<f4", [None], NULLABLE | PREFIX), js("j", NULLABLE)]
     rows = [{"b": FOX, "a": Array(RAMP, [512]), "j": "[1]"}, {"b": b""}, {"b": b"tiny", "a": Array(b"", [0]), "j": "null"}]
     yield "encrypted_zstd", Writer(fields, [rows[:2], rows[2:]], key=key, dictionary=None), None, {"key": key.hex()}
+    fields, rows = [text("t", PREFIX), integer("i")], [{"t": JUGS.decode(), "i": 1}, {"t": "jugs", "i": 2}, {"t": JUGS.decode(), "i": 3}]
+    yield "encrypted_dictionary", Writer(fields, [rows[:2], rows[2:]], key=key, dictionary=DICTIONARY), None, {"key": key.hex()}
+    yield "encrypted_plain_dictionary", Writer(fields, [rows], passphrase="an old file", dictionary=DICTIONARY,
+                                               plain_dictionary=True), None, {"passphrase": "an old file"}
 
     yield "no_checksums", small(3, checksums=False, card={"a": 1}), None, {}
     yield "zero_samples", small(0, [integer("label", None, NULLABLE), text("name")], keys=[], card={}), None, {}

@@ -111,6 +111,8 @@ class Base:
         self.key = mv.constant_bytes("user key", 32)
         self.locked = mv.small(3, key=self.key).write()
         self.passphrase = mv.small(2, passphrase="open sesame").write()
+        self.learned = mv.Writer([mv.blob("blob", mv.PREFIX)], [[{"blob": mv.JUGS}, {"blob": b"d"}]], key=self.key,
+                                 dictionary=mv.DICTIONARY, card={"title": "learned"}).write()
         self.squeezed = mv.Writer([mv.blob("blob", mv.PREFIX)], [[{"blob": b"abc"}, {"blob": b"d"}]], key=self.key).write()
 
     @staticmethod
@@ -396,6 +398,18 @@ def section_cases(base, case, edited):
     yield entry(10, "long_arguments_small", size, 7, "long arguments of 7 bytes")
     yield entry(12, "history_size", size, 25, "history is no multiple of 24 bytes", base.grown)
     yield entry(9, "encryption_size", size, 152, "an encryption section of 152 bytes", base.locked)
+    yield entry(15, "sealed_dictionary_short", size, 40, "an encrypted dictionary of 40 bytes", base.learned)
+    e = edited(base.learned)
+    e.put("I", e.entry(3), 8)
+    yield case("O34", "two_dictionaries", e.fix(), "corrupt", e.entry(15), "a plain dictionary beside the encrypted one")
+    e = edited()
+    at = e.entry(8)
+    e.put("I", at, 15)
+    yield case("O34", "sealed_dictionary_without_flag", e.fix(), "corrupt", at,
+               "an encrypted dictionary, but flag 8 is clear")
+    e = edited(base.learned)
+    e.b[e.ptr(15) + 2] ^= 64
+    yield case("O34", "sealed_dictionary_crc", e.fix(sections=False), "checksum", e.ptr(15), "damaged: encrypted dictionary")
     e = edited()
     at = e.entry(3)
     e.put("I", at, 9)
@@ -507,6 +521,24 @@ def locked_cases(base, case, edited):
     e.put("I", e.footer + 72, 5)
     e.put("Q", e.ptr(4), 2)
     yield case("O37", "edited_section", e.fix(), "tampered", s + 128, "statistics were edited", key=key)
+    e = edited(base.learned)
+    s = e.ptr(9)
+    e.b[e.ptr(15) + 30] ^= 1
+    yield case("O37", "edited_dictionary", e.fix(), "tampered", s + 128, "a bit of the encrypted dictionary", key=key)
+    e = edited(base.learned)
+    e.put("I", e.entry(15), 8)
+    yield case("O37", "dictionary_downgraded", e.fix(), "tampered", s + 128,
+               "the encrypted dictionary is called a plain one", key=key)
+    e = edited(base.learned)
+    e.put("Q", e.entry(15) + 16, len(mv.DICTIONARY))
+    e.put("I", e.entry(15), 8)
+    e.write(e.ptr(8), mv.DICTIONARY)
+    yield case("O37", "dictionary_replaced", e.fix(), "tampered", s + 128,
+               "a plain dictionary in place of the encrypted one", key=key)
+    e = edited(base.learned)
+    e.b[e.ptr(15) + 30] ^= 1
+    yield case("O37", "dictionary_not_sealed", relock(e, base), "tampered", e.ptr(15),
+               "a dictionary that does not open, with a MAC that is right", key=key)
 
 
 def draft(fields=((b"a", 1, 8), (b"b", 3, 16)), rows=bytes(24), stride=208, n=1, flags=1, payload=b""):

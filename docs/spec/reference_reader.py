@@ -37,8 +37,8 @@ MIB = 1 << 20
 LITTLE_ENDIAN, COMPRESSED, CHECKSUMMED, ENCRYPTED = 1, 2, 4, 8  # header flags
 NULLABLE, PREFIX, SIZE32, SIZE64 = 1, 2, 4, 8  # descriptor flags
 TABLES, CHECKS, CARD, STATISTICS, VALIDITY, KEYS, PAGE_MAP, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS = range(1, 11)
-HISTORY = 12
-KNOWN_KINDS = {*range(1, 11), HISTORY}
+HISTORY, SEALED_DICTIONARY = 12, 15
+KNOWN_KINDS = {*range(1, 11), HISTORY, SEALED_DICTIONARY}
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 PRIVATE = 0x8000
@@ -419,7 +419,7 @@ class File:
     def __init__(self, data, key=None, passphrase=None, without_key=False, limit=1 << 32):
         self.data, self.limit, self.warnings = memoryview(data), limit, []
         self.fields, self.sections, self.by_kind = [], [], {}
-        self.generation, self.entry_count, self.payload_key, self.row_bytes = 0, 0, None, 0
+        self.generation, self.entry_count, self.payload_key, self.dictionary, self.row_bytes = 0, 0, None, None, 0
         self._find_header()
         self.num_samples = self.header.num_samples
         if self.legacy:
@@ -657,10 +657,12 @@ class File:
                     DICTIONARY: 0 < s.size <= 16 * MIB,
                     ENCRYPTION: h.flags & ENCRYPTED and s.size == 160,
                     LONG_ARGUMENTS: s.size >= 8,
-                    HISTORY: s.size % 24 == 0}.get(s.kind, True)
+                    HISTORY: s.size % 24 == 0,
+                    SEALED_DICTIONARY: h.flags & ENCRYPTED and DICTIONARY not in self.by_kind
+                    and 41 <= s.size <= 16 * MIB + 40}.get(s.kind, True)
             if not good:
                 raise SpecError("corrupt", s.entry, f"section {s.kind}: {s.size} bytes, param {s.param}")
-            if s.kind in (STATISTICS, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS, HISTORY):
+            if s.kind in (STATISTICS, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS, HISTORY, SEALED_DICTIONARY):
                 if crc32c(self.section_bytes(s)) != s.crc:
                     raise SpecError("checksum", s.ptr, f"section {s.kind} is damaged")
             if s.kind == KEYS:
@@ -677,6 +679,8 @@ class File:
                     raise SpecError("limit", s.ptr + 40, f"opslimit {self.u64(s.ptr + 40)}")
                 if kdf and not 8192 <= self.u64(s.ptr + 48) <= 1 << 30:
                     raise SpecError("limit", s.ptr + 48, f"memlimit {self.u64(s.ptr + 48)}")
+            if s.kind == DICTIONARY:
+                self.dictionary = bytes(self.section_bytes(s))
             if s.kind == LONG_ARGUMENTS:
                 self._check_long_arguments(s)
         for kind, needed in ((CHECKS, h.flags & CHECKSUMMED and payloads), (VALIDITY, nullable),
@@ -778,6 +782,12 @@ class File:
                 digest.update(self.section_bytes(other))
         if digest.digest() != mac:
             raise SpecError("tampered", s.ptr + 128, "the tables are not what was written")
+        sealed = self.by_kind.get(SEALED_DICTIONARY)
+        if sealed:
+            data, associated = bytes(self.section_bytes(sealed)), self.file_id + struct.pack("<I", SEALED_DICTIONARY)
+            self.dictionary = aead_open(data[24:], associated, data[:24], subkey(file_key, 3))
+            if self.dictionary is None:
+                raise SpecError("tampered", sealed.ptr, "the dictionary is not what was written")
         self.payload_key = subkey(file_key, 1)
 
     # -- Opening: 1.0
@@ -903,9 +913,8 @@ class File:
             if codec == 1:
                 if raw_size > self.limit:
                     raise bad("limit", ptr, f"{raw_size} bytes, more than the limit of {self.limit}")
-                s = self.by_kind.get(DICTIONARY)
                 try:
-                    data = zstd_decompress(data, raw_size, bytes(self.section_bytes(s)) if s else None)
+                    data = zstd_decompress(data, raw_size, self.dictionary)
                 except ValueError as why:
                     raise bad("corrupt", ptr, str(why)) from None
         return Stored(record, bytes(data))

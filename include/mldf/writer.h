@@ -37,7 +37,9 @@ typedef struct mldf_writer_options {
     int threads;    /* 0: all on the caller's thread; -1: the CPUs this process may use */
     bool overwrite; /* replace an existing target */
     bool no_checksums;
-    bool dictionary;    /* train one zstd dictionary on the first 64 MiB of the compressed fields */
+    /* Train one zstd dictionary on the first 64 MiB of the compressed fields. Where these are too few to learn from, the file has none, and
+     * a warning says so. In an encrypted file the dictionary is encrypted. */
+    bool dictionary;
     uint64_t page_size; /* 0: automatic */
     const char *card;   /* JSON object, or NULL */
     size_t card_bytes;

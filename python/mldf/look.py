@@ -74,6 +74,7 @@ def secret_of(source: Any, key: Key, passphrase: Passphrase) -> tuple[Key, Passp
 
 
 _FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
+_DICTIONARIES = {"dictionary": "plain", "encrypted_dictionary": "encrypted"}
 
 
 def info(path: Path, *, key: Key = None, passphrase: Passphrase = None, keep_index: bool = False) -> dict[str, Any]:
@@ -111,6 +112,7 @@ def info(path: Path, *, key: Key = None, passphrase: Passphrase = None, keep_ind
         "fields": fields,
         "sections": about["sections"],
         "card": json.loads(card) if card else None,
+        "dictionary": next((_DICTIONARIES[s["name"]] for s in about["sections"] if s["name"] in _DICTIONARIES), None),
         **{k: about[k] for k in ("has_keys", "generation", "authenticated", "ignored_bytes", "header_recovered")},
     }
 

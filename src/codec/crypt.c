@@ -1,9 +1,10 @@
-/* Encryption with libsodium. One idea: a random key for each file, wrapped by the user's secret, from which two subkeys
+/* Encryption with libsodium. One idea: a random key for each file, wrapped by the user's secret, from which the subkeys
  * come, so that changing the secret touches 48 bytes and no payload.
  *
- *     key (32 bytes), or Argon2id(passphrase, salt) --unwraps--> file key --derives--> payload key, mac key
+ *     key (32 bytes), or Argon2id(passphrase, salt) --unwraps--> file key --derives--> payload key, mac key, dictionary key
  *
- * A payload is bound to its file, sample and field; the tables and sections are authenticated by one keyed hash.
+ * A payload is bound to its file, sample and field, the dictionary to its file; the tables and sections are authenticated by
+ * one keyed hash.
  * crypt_none.c stands in for this file in a build without libsodium; crypt_layout.h has the bytes of section 9. */
 #if defined(MLDF_HAVE_SODIUM)
 #include "codec/crypt.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "codec/crypt_layout.h"
+#include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
@@ -25,11 +27,14 @@ _Static_assert(SECTION_MAC + MLDFI_CRYPT_MAC_BYTES == MLDFI_CRYPT_SECTION_BYTES,
 
 /* ad of a payload: file_id 16, sample u64, field u16 */
 enum { PAYLOAD_AD_BYTES = FILE_ID_BYTES + 8 + 2 };
+/* ad of the dictionary: file_id 16, number of its section u32 */
+enum { DICTIONARY_AD_BYTES = FILE_ID_BYTES + 4, DICTIONARY_SECTION = 15 };
 
 /* In memory from sodium_malloc: locked, between guard pages, wiped when freed, read-only once complete. */
 struct crypt {
     uint8_t payload_key[32];
     uint8_t mac_key[32];
+    uint8_t dictionary_key[32];
     uint8_t section[MLDFI_CRYPT_SECTION_BYTES]; /* with a zero mac */
 };
 
@@ -85,6 +90,7 @@ static mldf_status wrapping_key(uint8_t out[32], const uint8_t *section, const m
 static void derive(struct crypt *crypt, const uint8_t file_key[32]) {
     (void)crypto_kdf_derive_from_key(crypt->payload_key, 32, 1, "MLDFkeys", file_key);
     (void)crypto_kdf_derive_from_key(crypt->mac_key, 32, 2, "MLDFkeys", file_key);
+    (void)crypto_kdf_derive_from_key(crypt->dictionary_key, 32, 3, "MLDFkeys", file_key);
 }
 
 /* ---- A new file ------------------------------------------------------------------------------------------------- */
@@ -241,6 +247,43 @@ mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample,
                                                    stored_bytes - NONCE_BYTES, ad, sizeof ad, stored,
                                                    crypt->payload_key) != 0)
         return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "the encrypted payload does not authenticate");
+    return MLDF_OK;
+}
+
+/* ---- The dictionary --------------------------------------------------------------------------------------------- */
+
+static void dictionary_ad(const struct crypt *crypt, uint8_t ad[DICTIONARY_AD_BYTES]) {
+    memcpy(ad, crypt->section + SECTION_FILE_ID, FILE_ID_BYTES);
+    mldfi_store_u32(ad + FILE_ID_BYTES, DICTIONARY_SECTION);
+}
+
+mldf_status mldfi_crypt_seal_dictionary(const struct crypt *crypt, const void *plain, size_t bytes, mldf_buffer *out,
+                                        mldf_error *err) {
+    uint8_t ad[DICTIONARY_AD_BYTES];
+    mldf_status status = mldfi_buffer_resize(out, bytes + MLDFI_CRYPT_OVERHEAD, err);
+    if (status < 0)
+        return status;
+    dictionary_ad(crypt, ad);
+    randombytes_buf(out->data, NONCE_BYTES);
+    (void)crypto_aead_xchacha20poly1305_ietf_encrypt(out->data + NONCE_BYTES, NULL, plain, bytes, ad, sizeof ad, NULL,
+                                                     out->data, crypt->dictionary_key);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_crypt_open_dictionary(const struct crypt *crypt, const uint8_t *stored, size_t stored_bytes,
+                                        mldf_buffer *out, mldf_error *err) {
+    uint8_t ad[DICTIONARY_AD_BYTES];
+    if (stored_bytes <= MLDFI_CRYPT_OVERHEAD)
+        return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "an encrypted dictionary of %zu bytes; the least is %d",
+                             stored_bytes, (int)MLDFI_CRYPT_OVERHEAD + 1);
+    mldf_status status = mldfi_buffer_resize(out, stored_bytes - MLDFI_CRYPT_OVERHEAD, err);
+    if (status < 0)
+        return status;
+    dictionary_ad(crypt, ad);
+    if (crypto_aead_xchacha20poly1305_ietf_decrypt(out->data, NULL, NULL, stored + NONCE_BYTES,
+                                                   stored_bytes - NONCE_BYTES, ad, sizeof ad, stored,
+                                                   crypt->dictionary_key) != 0)
+        return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "the encrypted dictionary does not authenticate");
     return MLDF_OK;
 }
 

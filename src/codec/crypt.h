@@ -14,7 +14,7 @@ enum {
 
 bool mldfi_crypt_available(void);
 
-struct crypt; /* file id and the two subkeys; locked memory; shared by threads */
+struct crypt; /* file id and the subkeys; locked memory; shared by threads */
 /* A new random file key, wrapped by the secret. */
 mldf_status mldfi_crypt_new(struct crypt **out, const mldf_secret *secret, mldf_error *err);
 /* From section 9: MLDF_E_FEATURE (algorithm, kdf), MLDF_E_LIMIT (cost of the kdf), MLDF_E_KEY_MISSING, MLDF_E_KEY_WRONG, all with
@@ -31,6 +31,13 @@ mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_
 /* dst holds stored_bytes - MLDFI_CRYPT_OVERHEAD. MLDF_E_TAMPERED when it does not authenticate. */
 mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample, uint16_t field, const uint8_t *stored,
                                      size_t stored_bytes, uint8_t *dst, mldf_error *err);
+
+/* The zstd dictionary, as section 15 holds it; out is replaced. Sealing takes a new nonce each time. MLDF_E_TAMPERED when it does not
+ * authenticate. */
+mldf_status mldfi_crypt_seal_dictionary(const struct crypt *crypt, const void *plain, size_t bytes, mldf_buffer *out,
+                                        mldf_error *err);
+mldf_status mldfi_crypt_open_dictionary(const struct crypt *crypt, const uint8_t *stored, size_t stored_bytes,
+                                        mldf_buffer *out, mldf_error *err);
 
 struct crypt_mac; /* running keyed BLAKE2b */
 mldf_status mldfi_crypt_mac_begin(struct crypt_mac **out, const struct crypt *crypt, mldf_error *err);

@@ -48,6 +48,18 @@ mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample,
     return refuse(err);
 }
 
+mldf_status mldfi_crypt_seal_dictionary(const struct crypt *crypt, const void *plain, size_t bytes, mldf_buffer *out,
+                                        mldf_error *err) {
+    (void)crypt, (void)plain, (void)bytes, (void)out;
+    return refuse(err);
+}
+
+mldf_status mldfi_crypt_open_dictionary(const struct crypt *crypt, const uint8_t *stored, size_t stored_bytes,
+                                        mldf_buffer *out, mldf_error *err) {
+    (void)crypt, (void)stored, (void)stored_bytes, (void)out;
+    return refuse(err);
+}
+
 mldf_status mldfi_crypt_mac_begin(struct crypt_mac **out, const struct crypt *crypt, mldf_error *err) {
     (void)crypt;
     *out = NULL;

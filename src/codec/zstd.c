@@ -15,6 +15,11 @@
 
 enum { DICTIONARY_MAX = 110 * 1024, LEVEL_MAX = 22 };
 
+/* What libzstd takes at most, with room to spare. Training (fastCover, f = 20): 4 MiB of counts for all samples and an offset for each; for
+ * one try 6 MiB of counts, three dictionaries, and a context and a digest at level 3. A digest for compression: the dictionary, and two
+ * tables of at most 16 bytes for each of its bytes. */
+enum { TRAINING_BYTES = 40 << 20, TRAINING_BYTES_PER_SAMPLE = 16, DIGEST_BYTES = 1 << 16, DIGEST_BYTES_PER_BYTE = 40 };
+
 struct zstd_dictionary {
     ZSTD_DDict *digest;
     size_t size;
@@ -44,20 +49,46 @@ void mldfi_prefix_decode(const uint8_t in[8], uint64_t *raw_bytes, uint8_t *code
     *codec = (uint8_t)(word >> 56);
 }
 
+/* ---- Memory of libzstd ------------------------------------------------------------------------------------------ */
+
+static bool is_memory_error(size_t result) {
+    return ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation;
+}
+
+/* Training, and making a digest for compression, write through NULL in libzstd up to 1.5.5 at least when they get no memory. They cannot be
+ * given memory either, so it is taken and given back just before: where it is not to be had, libzstd is not called. */
+static bool memory_is_there(size_t bytes) {
+    void *volatile probe = malloc(bytes); /* volatile: or the compiler leaves both calls out */
+    bool there = probe != NULL;
+    free(probe);
+    return there;
+}
+
 /* ---- Dictionary ------------------------------------------------------------------------------------------------- */
 
+static mldf_status fail_digest(size_t size, mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_MEMORY, "no memory to digest a zstd dictionary of %zu bytes", size);
+}
+
 /* A trained dictionary starts with a magic number and tables; any other bytes are a dictionary of plain content. */
-static bool dictionary_is_damaged(const void *bytes, size_t size) {
-    return size >= 8 && mldfi_load_u32(bytes) == ZSTD_MAGIC_DICTIONARY &&
-           ZDICT_isError(ZDICT_getDictHeaderSize(bytes, size));
+static mldf_status check_dictionary(const void *bytes, size_t size, mldf_error *err) {
+    if (size < 8 || mldfi_load_u32(bytes) != ZSTD_MAGIC_DICTIONARY)
+        return MLDF_OK;
+    size_t header = ZDICT_getDictHeaderSize(bytes, size); /* which takes memory too */
+    if (!ZDICT_isError(header))
+        return MLDF_OK;
+    return is_memory_error(header)
+               ? fail_digest(size, err)
+               : mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the tables of the zstd dictionary are damaged");
 }
 
 mldf_status mldfi_zstd_dictionary_new(struct zstd_dictionary **out, const void *bytes, size_t size, mldf_error *err) {
     *out = NULL;
     if (size == 0 || size > INT32_MAX)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "a zstd dictionary of %zu bytes", size);
-    if (dictionary_is_damaged(bytes, size))
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "the tables of the zstd dictionary are damaged");
+    mldf_status status = check_dictionary(bytes, size, err);
+    if (status < 0)
+        return status;
     struct zstd_dictionary *dictionary = mldfi_alloc(sizeof *dictionary + size, err);
     if (!dictionary)
         return MLDF_E_MEMORY;
@@ -66,7 +97,7 @@ mldf_status mldfi_zstd_dictionary_new(struct zstd_dictionary **out, const void *
     dictionary->digest = ZSTD_createDDict(dictionary->bytes, size);
     if (!dictionary->digest) {
         free(dictionary);
-        return mldfi_fail(err, MLDF_E_MEMORY, "no memory to digest a zstd dictionary of %zu bytes", size);
+        return fail_digest(size, err);
     }
     *out = dictionary;
     return MLDF_OK;
@@ -77,6 +108,10 @@ void mldfi_zstd_dictionary_free(struct zstd_dictionary *dictionary) {
         return;
     (void)ZSTD_freeDDict(dictionary->digest);
     free(dictionary);
+}
+
+static mldf_status fail_training(size_t count, mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_MEMORY, "no memory to train a zstd dictionary on %zu samples", count);
 }
 
 mldf_status mldfi_zstd_train(const void *samples, const size_t *sizes, size_t count, mldf_buffer *out,
@@ -90,15 +125,17 @@ mldf_status mldfi_zstd_train(const void *samples, const size_t *sizes, size_t co
     mldf_status status = mldfi_buffer_extend(out, DICTIONARY_MAX, &where, err);
     if (status != MLDF_OK)
         return status;
-    size_t trained = ZDICT_trainFromBuffer(where, DICTIONARY_MAX, samples, sizes, (unsigned)count);
     out->size = before;
-    if (!ZDICT_isError(trained)) {
-        out->size += trained;
-        return MLDF_OK;
-    }
-    if (ZSTD_getErrorCode(trained) == ZSTD_error_memory_allocation)
-        return mldfi_fail(err, MLDF_E_MEMORY, "no memory to train a zstd dictionary on %zu samples", count);
-    return MLDF_END;
+    if (!memory_is_there(TRAINING_BYTES + TRAINING_BYTES_PER_SAMPLE * count))
+        return fail_training(count, err);
+    size_t trained = ZDICT_trainFromBuffer(where, DICTIONARY_MAX, samples, sizes, (unsigned)count);
+    if (ZSTD_getErrorCode(trained) == ZSTD_error_srcSize_wrong)
+        return MLDF_END;
+    /* Without memory it also fails without saying why, or makes a dictionary of no bytes. */
+    if (ZDICT_isError(trained) || trained == 0)
+        return fail_training(count, err);
+    out->size += trained;
+    return MLDF_OK;
 }
 
 /* ---- Compression ------------------------------------------------------------------------------------------------ */
@@ -129,7 +166,7 @@ void mldfi_zstd_compressor_free(struct zstd_compressor *compressor) {
 }
 
 static mldf_status fail_compress(size_t result, size_t raw_bytes, mldf_error *err) {
-    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+    if (is_memory_error(result))
         return mldfi_fail(err, MLDF_E_MEMORY, "no memory to compress %zu bytes with zstd", raw_bytes);
     return mldfi_fail(err, MLDF_E_STATE, "zstd cannot compress %zu bytes: %s", raw_bytes, ZSTD_getErrorName(result));
 }
@@ -140,10 +177,10 @@ static mldf_status prepare(struct zstd_compressor *compressor, int level, mldf_e
     ZSTD_CCtx *context = compressor->context;
     ZSTD_CDict **digest = &compressor->digests[level];
     if (dictionary && !*digest) {
-        *digest = ZSTD_createCDict(dictionary->bytes, dictionary->size, level);
+        if (memory_is_there(DIGEST_BYTES + DIGEST_BYTES_PER_BYTE * dictionary->size))
+            *digest = ZSTD_createCDict(dictionary->bytes, dictionary->size, level);
         if (!*digest)
-            return mldfi_fail(err, MLDF_E_MEMORY, "no memory to digest a zstd dictionary of %zu bytes",
-                              dictionary->size);
+            return fail_digest(dictionary->size, err);
     }
     size_t result = ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
     if (!ZSTD_isError(result))

@@ -15,7 +15,7 @@ struct
     zstd_dictionary; /* digested for decompression, and for compression at the levels asked for (made on first use by the owner of a compressor) */
 mldf_status mldfi_zstd_dictionary_new(struct zstd_dictionary **out, const void *bytes, size_t size, mldf_error *err);
 void mldfi_zstd_dictionary_free(struct zstd_dictionary *dictionary);
-/* Trains a dictionary of at most 110 KiB; MLDF_END when the samples are too few to learn from. Deterministic. */
+/* Trains a dictionary of at most 110 KiB; MLDF_END when the samples are too few to learn from, whatever the memory. Deterministic. */
 mldf_status mldfi_zstd_train(const void *samples, const size_t *sizes, size_t count, mldf_buffer *out, mldf_error *err);
 
 struct zstd_compressor;

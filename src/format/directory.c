@@ -14,8 +14,10 @@
 const uint8_t mldfi_directory_magic[FORMAT_DIRECTORY_MAGIC_BYTES] = {'M', 'L', 'D', 'F', 'D', 'I', 'R', 0};
 
 static const char *const section_names[] = {
-    "unknown",    "tables",     "checks",         "card",      "statistics", "validity", "keys",       "page_map",
-    "dictionary", "encryption", "long_arguments", "pack_plan", "history",    "digest",   "seek_index",
+    "unknown",    "tables",     "checks",         "card",
+    "statistics", "validity",   "keys",           "page_map",
+    "dictionary", "encryption", "long_arguments", "pack_plan",
+    "history",    "digest",     "seek_index",     "encrypted_dictionary",
 };
 enum { SECTION_NAMES = sizeof section_names / sizeof section_names[0] };
 
@@ -27,7 +29,8 @@ const char *mldfi_section_name(uint32_t kind) {
 
 /* 11, 13 and 14 have a number but no layout yet. */
 bool mldfi_section_known(uint32_t kind) {
-    return (kind >= SECTION_TABLES && kind <= SECTION_LONG_ARGUMENTS) || kind == SECTION_HISTORY;
+    return (kind >= SECTION_TABLES && kind <= SECTION_LONG_ARGUMENTS) || kind == SECTION_HISTORY ||
+           kind == SECTION_SEALED_DICTIONARY;
 }
 
 mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count,

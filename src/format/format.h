@@ -63,11 +63,12 @@ typedef enum format_section_kind {
     SECTION_HISTORY = 12,
     SECTION_DIGEST = 13,
     SECTION_SEEK_INDEX = 14,
+    SECTION_SEALED_DICTIONARY = 15,
     SECTION_PRIVATE = 0x8000
 } format_section_kind;
 enum { SECTION_FLAG_REQUIRED = 1 };
 /* "tables", "checks", "card", "statistics", "validity", "keys", "page_map", "dictionary", "encryption",
- * "long_arguments", "pack_plan", "history", "digest", "seek_index", "private", "unknown" */
+ * "long_arguments", "pack_plan", "history", "digest", "seek_index", "encrypted_dictionary", "private", "unknown" */
 const char *mldfi_section_name(uint32_t kind);
 bool mldfi_section_known(uint32_t kind);
 

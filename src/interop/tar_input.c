@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "interop/tar.h"
 #include "os/file_copy.h"
@@ -196,6 +197,9 @@ static mldf_status zstd_step(struct tar_input *input, uint8_t *dst, size_t room,
     ZSTD_inBuffer in = {input->raw, input->raw_bytes < WINDOW ? (size_t)input->raw_bytes : WINDOW, 0};
     ZSTD_outBuffer out = {dst, room, 0};
     size_t result = ZSTD_decompressStream(input->zstd, &out, &in);
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decompress the zstd stream near byte %llu",
+                          ULL(input->raw_position));
     if (ZSTD_isError(result))
         return mldfi_fail_at(err, MLDF_E_CORRUPT, input->raw_position, "the zstd stream is damaged near byte %llu (%s)",
                              ULL(input->raw_position), ZSTD_getErrorName(result));

@@ -95,20 +95,35 @@ static mldf_status open_page_map(struct opening *opening, size_t index) {
     return s->param != header->page_size || s->size != 8 * pages ? wrong_size(opening, index) : MLDF_OK;
 }
 
-static mldf_status open_dictionary(struct opening *opening, size_t index) {
+static mldf_status take_dictionary(struct opening *opening, const struct section *s, const uint8_t *bytes,
+                                   size_t count) {
     mldf_reader *reader = opening->reader;
-    const struct section *s = &reader->sections[index];
+    mldf_status status = mldfi_zstd_dictionary_new(&reader->dictionary, bytes, count, opening->err);
+    if (status >= 0 || status == MLDF_E_MEMORY || status == MLDF_E_UNSUPPORTED)
+        return status;
+    return mldfi_reader_fail(reader, opening->err, MLDF_E_CORRUPT, s->ptr,
+                             "the zstd dictionary at byte %" PRIu64 " is not one", s->ptr);
+}
+
+static mldf_status open_dictionary(struct opening *opening, size_t index) {
+    const struct section *s = &opening->reader->sections[index];
     const uint8_t *bytes;
     if (s->size == 0 || s->size > DICTIONARY_MAX)
         return wrong_size(opening, index);
     mldf_status status = check_crc(opening, s);
     if (status < 0 || (status = mldfi_open_view(opening, s->ptr, s->size, &bytes)) < 0)
         return status;
-    status = mldfi_zstd_dictionary_new(&reader->dictionary, bytes, (size_t)s->size, opening->err);
-    if (status >= 0 || status == MLDF_E_MEMORY || status == MLDF_E_UNSUPPORTED)
-        return status;
-    return mldfi_reader_fail(reader, opening->err, MLDF_E_CORRUPT, s->ptr,
-                             "the zstd dictionary at byte %" PRIu64 " is not one", s->ptr);
+    return take_dictionary(opening, s, bytes, (size_t)s->size);
+}
+
+/* What it holds waits for the key: decrypt_dictionary. */
+static mldf_status open_sealed_dictionary(struct opening *opening, size_t index) {
+    const mldf_reader *reader = opening->reader;
+    const struct section *s = &reader->sections[index];
+    if (!(reader->header.flags & FORMAT_FLAG_ENCRYPTED) || s->size <= MLDFI_CRYPT_OVERHEAD ||
+        s->size > DICTIONARY_MAX + MLDFI_CRYPT_OVERHEAD || mldfi_reader_find_section(reader, SECTION_DICTIONARY))
+        return wrong_size(opening, index);
+    return check_crc(opening, s);
 }
 
 static mldf_status open_encryption_section(struct opening *opening, size_t index) {
@@ -206,6 +221,8 @@ static mldf_status open_section(struct opening *opening, size_t index) {
         return open_page_map(opening, index);
     case SECTION_DICTIONARY:
         return open_dictionary(opening, index);
+    case SECTION_SEALED_DICTIONARY:
+        return open_sealed_dictionary(opening, index);
     case SECTION_ENCRYPTION:
         return open_encryption_section(opening, index);
     case SECTION_LONG_ARGUMENTS:
@@ -358,6 +375,26 @@ static mldf_status authenticate(struct opening *opening, const struct section *s
     return MLDF_OK;
 }
 
+static mldf_status decrypt_dictionary(struct opening *opening) {
+    mldf_reader *reader = opening->reader;
+    const struct section *s = mldfi_reader_find_section(reader, SECTION_SEALED_DICTIONARY);
+    mldf_buffer plain = MLDF_BUFFER_INIT;
+    const uint8_t *stored;
+    if (!s)
+        return MLDF_OK;
+    mldf_status status = mldfi_open_view(opening, s->ptr, s->size, &stored);
+    if (status < 0)
+        return status;
+    status = mldfi_crypt_open_dictionary(reader->crypt, stored, (size_t)s->size, &plain, opening->err);
+    if (status == MLDF_E_TAMPERED)
+        status = mldfi_reader_fail(reader, opening->err, MLDF_E_TAMPERED, s->ptr,
+                                   "the encrypted dictionary at byte %" PRIu64 " does not authenticate", s->ptr);
+    if (status >= 0)
+        status = take_dictionary(opening, s, plain.data, plain.size);
+    mldf_buffer_free(&plain);
+    return status;
+}
+
 /* O37. */
 mldf_status mldfi_open_encryption(struct opening *opening) {
     mldf_reader *reader = opening->reader;
@@ -379,5 +416,6 @@ mldf_status mldfi_open_encryption(struct opening *opening) {
             err->offset += s->ptr;
         return mldfi_reader_name_error(reader, err, status);
     }
-    return authenticate(opening, s, bytes + MLDFI_CRYPT_MAC_OFFSET);
+    status = authenticate(opening, s, bytes + MLDFI_CRYPT_MAC_OFFSET);
+    return status < 0 ? status : decrypt_dictionary(opening);
 }

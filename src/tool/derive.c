@@ -39,7 +39,7 @@ mldf_status mldfi_derive_options(const mldf_reader *reader, const mldf_schema *s
     bool compressed = false;
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
         compressed |= (mldf_schema_field(schema, i)->flags & MLDF_FIELD_COMPRESSED) != 0;
-    if (compressed && has_section(reader, "dictionary"))
+    if (compressed && (has_section(reader, "dictionary") || has_section(reader, "encrypted_dictionary")))
         writer->dictionary = true;
     if (writer->card)
         return MLDF_OK;

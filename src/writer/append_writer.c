@@ -71,23 +71,41 @@ static mldf_status push_pages(void *user, const uint8_t *bytes, size_t count, ml
     return st;
 }
 
+/* A dictionary in the clear stays so: its old bytes remain in the file, and it must not look as if they were gone. */
+static mldf_status keep_dictionary(mldf_writer *writer, const mldf_reader *reader, const struct section *section,
+                                   mldf_error *err) {
+    mldf_buffer stored = MLDF_BUFFER_INIT;
+    bool sealed = section->kind == SECTION_SEALED_DICTIONARY;
+    mldf_status st = read_section(reader, section, sealed ? &stored : &writer->dictionary_bytes, err);
+    if (st >= 0 && sealed)
+        st = mldfi_crypt_open_dictionary(writer->crypt, stored.data, stored.size, &writer->dictionary_bytes, err);
+    mldf_buffer_free(&stored);
+    if (st < 0)
+        return st;
+    writer->dictionary_in_clear = reader->encrypted && !sealed;
+    if (writer->dictionary_in_clear)
+        mldfi_warn(writer->context,
+                   "%s: the file is encrypted but its zstd dictionary is not: it shows pieces of the payloads; "
+                   "`mldf repack` encrypts it",
+                   reader->path);
+    return mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data, writer->dictionary_bytes.size,
+                                     err);
+}
+
 static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     writer->kept = mldfi_alloc_zero(reader->section_count + 1, sizeof *writer->kept, err);
     mldf_status st = writer->kept ? MLDF_OK : MLDF_E_MEMORY;
     for (size_t i = 0; i < reader->section_count && st >= 0; i++) {
         const struct section *section = &reader->sections[i];
-        if (section->kind == SECTION_DICTIONARY) {
-            st = read_section(reader, section, &writer->dictionary_bytes, err);
-            if (st >= 0)
-                st = mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data,
-                                               writer->dictionary_bytes.size, err);
+        if (section->kind == SECTION_DICTIONARY || section->kind == SECTION_SEALED_DICTIONARY) {
+            st = keep_dictionary(writer, reader, section, err);
         } else if (section->kind == SECTION_HISTORY) {
             st = read_section(reader, section, &writer->history, err);
         } else if (section->kind >= SECTION_PRIVATE) {
             struct kept_section *kept = &writer->kept[writer->kept_count++];
             kept->section = *section;
             st = read_section(reader, section, &kept->bytes, err);
-        } else if (section->kind > SECTION_SEEK_INDEX || section->kind == SECTION_PACK_PLAN ||
+        } else if (section->kind > SECTION_SEALED_DICTIONARY || section->kind == SECTION_PACK_PLAN ||
                    section->kind == SECTION_DIGEST || section->kind == SECTION_SEEK_INDEX) {
             mldfi_warn(writer->context, "section %u (%s) does not survive an append", section->kind,
                        mldfi_section_name(section->kind));

@@ -7,6 +7,7 @@
  * extents; then both files are synced; then the other superblock is written and synced. A crash leaves one good superblock at
  * least. The format is private to one build on one machine: `fingerprint` covers schema, options and the layout of the structs,
  * and a state with another one is refused. Read spill.h and place.c for what is saved. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 #include "util/error.h"
 #include "writer/writer.h"
 
-enum { SUPER_BYTES = 40, SUPER_STRIDE = 512, EXTENTS_FROM = 4096, POSITION_MAX = 1 << 20 };
+enum { SUPER_BYTES = 40, SUPER_STRIDE = 512, EXTENTS_FROM = 4096, POSITION_MAX = 1 << 20, STATE_VERSION = 2 };
 static const uint8_t super_magic[8] = {'M', 'L', 'D', 'F', 'P', 'A', 'R', 'T'};
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------------------------- */
@@ -76,7 +77,9 @@ static void walk_array(struct walk *walk, void *array, size_t *count, size_t *ca
     walk_bytes(walk, data, *count * item_bytes);
 }
 
-static void walk_state(struct walk *walk, mldf_writer *writer, uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES]) {
+/* dictionary: as the file will hold it, so encrypted where the file is. */
+static void walk_state(struct walk *walk, mldf_writer *writer, mldf_buffer *dictionary,
+                       uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES]) {
     struct table_builder *tables = &writer->tables;
     const mldf_schema *schema = writer->schema;
     WALK(walk, tables->samples);
@@ -102,7 +105,7 @@ static void walk_state(struct walk *walk, mldf_writer *writer, uint8_t crypt[MLD
     WALK(walk, writer->submitted);
     WALK(walk, writer->skipped_total);
     WALK(walk, writer->samples_done);
-    walk_buffer(walk, &writer->dictionary_bytes);
+    walk_buffer(walk, dictionary);
     WALK(walk, writer->dictionary_pending);
     walk_bytes(walk, crypt, MLDFI_CRYPT_SECTION_BYTES);
     walk_buffer(walk, &writer->position);
@@ -130,15 +133,19 @@ static mldf_status write_super(mldf_writer *writer, uint64_t offset, const mldf_
 
 static mldf_status save(mldf_writer *writer, mldf_error *err) {
     struct spill *spill = &writer->tables.spill;
-    mldf_buffer state = MLDF_BUFFER_INIT;
+    mldf_buffer state = MLDF_BUFFER_INIT, sealed = MLDF_BUFFER_INIT;
     uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES] = {0};
+    bool seal = writer->crypt && writer->dictionary_bytes.size;
     if (writer->crypt)
         mldfi_crypt_section(writer->crypt, crypt);
     mldf_status st = mldfi_spill_flush(spill, err);
+    if (st >= 0 && seal)
+        st = mldfi_crypt_seal_dictionary(writer->crypt, writer->dictionary_bytes.data, writer->dictionary_bytes.size,
+                                         &sealed, err);
     if (st >= 0)
         st = mldf_buffer_append(&state, &writer->fingerprint, sizeof writer->fingerprint, err);
     struct walk walk = {false, &state, 0, st, err};
-    walk_state(&walk, writer, crypt);
+    walk_state(&walk, writer, seal ? &sealed : &writer->dictionary_bytes, crypt);
     st = walk.status;
     uint64_t offset = spill->file_bytes;
     if (st >= 0)
@@ -152,12 +159,14 @@ static mldf_status save(mldf_writer *writer, mldf_error *err) {
     if (st >= 0) {
         spill->file_bytes += state.size;
         writer->saved = true;
+        writer->saved_end = writer->prelude.active ? 0 : writer->cursor;
     }
+    mldf_buffer_free(&sealed);
     mldf_buffer_free(&state);
     return st;
 }
 
-mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
+static mldf_status checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
     if (!writer->resuming)
         return mldfi_fail(err, MLDF_E_STATE, "checkpoints need the option `resume`");
     if (position_bytes > POSITION_MAX)
@@ -174,6 +183,24 @@ mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, si
     writer->position.size = 0;
     st = mldf_buffer_append(&writer->position, position, position_bytes, err);
     return st < 0 ? st : save(writer, err);
+}
+
+mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
+    return mldfi_resume_note(writer, checkpoint(writer, position, position_bytes, err), err);
+}
+
+mldf_status mldfi_resume_note(mldf_writer *writer, mldf_status st, mldf_error *err) {
+    if (st != MLDF_E_NO_SPACE || !writer->resuming)
+        return st;
+    writer->no_space = true;
+    if (err) {
+        size_t used = strlen(err->message);
+        snprintf(err->message + used, sizeof err->message - used,
+                 writer->saved ? "; %s keeps what was saved: free some space and run the same again to go on"
+                               : "; %s is kept, but nothing was saved yet: free some space and run the same again",
+                 writer->file.path);
+    }
+    return st;
 }
 
 const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes) {
@@ -240,6 +267,23 @@ static mldf_status check_ours(mldf_writer *writer, mldf_error *err) {
                       table_bytes ? tables->path : data->path);
 }
 
+/* The keys of the run that was interrupted, and with them its dictionary. */
+static mldf_status restore_secrets(mldf_writer *writer, const uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES],
+                                   const mldf_buffer *dictionary, const mldf_secret *secret, mldf_error *err) {
+    mldf_buffer *plain = &writer->dictionary_bytes;
+    mldf_status st = MLDF_OK;
+    if (writer->crypt) {
+        mldfi_crypt_free(writer->crypt);
+        writer->crypt = NULL;
+        st = mldfi_crypt_open(&writer->crypt, crypt, secret, err);
+    }
+    if (st < 0 || dictionary->size == 0)
+        return st;
+    st = writer->crypt ? mldfi_crypt_open_dictionary(writer->crypt, dictionary->data, dictionary->size, plain, err)
+                       : mldf_buffer_append(plain, dictionary->data, dictionary->size, err);
+    return st < 0 ? st : mldfi_zstd_dictionary_new(&writer->dictionary, plain->data, plain->size, err);
+}
+
 static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end, const mldf_writer_options *options,
                            mldf_error *err) {
     uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES] = {0};
@@ -249,21 +293,18 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
                           "%s was begun with another schema, other options or another version; remove it to start anew",
                           writer->file.path);
     struct walk walk = {true, state, 8, MLDF_OK, err};
-    walk_state(&walk, writer, crypt);
+    mldf_buffer dictionary = MLDF_BUFFER_INIT;
+    walk_state(&walk, writer, &dictionary, crypt);
     mldf_status st = walk.status;
-    if (st >= 0 && writer->dictionary_bytes.size)
-        st = mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data,
-                                       writer->dictionary_bytes.size, err);
-    if (st >= 0 && writer->crypt) {
-        mldfi_crypt_free(writer->crypt);
-        writer->crypt = NULL;
-        st = mldfi_crypt_open(&writer->crypt, crypt, &options->secret, err);
-    }
+    if (st >= 0)
+        st = restore_secrets(writer, crypt, &dictionary, &options->secret, err);
+    mldf_buffer_free(&dictionary);
     writer->tables.spill.file_bytes = end;
     writer->writeback_from = writer->cursor;
     writer->saved = true;
     /* What was written after the checkpoint must not shine through the holes that are padding. */
     uint64_t data_end = writer->prelude.active ? 0 : writer->cursor, data_bytes = 0;
+    writer->saved_end = data_end;
     if (st >= 0)
         st = mldfi_file_size(&writer->file, &data_bytes, err);
     if (st >= 0 && data_end > writer->data_ptr && data_bytes <= writer->data_ptr)
@@ -276,10 +317,11 @@ static mldf_status make_fingerprint(mldf_writer *writer, const mldf_writer_optio
     mldf_buffer text = MLDF_BUFFER_INIT;
     mldf_status st = mldf_schema_write(writer->schema, &text, err);
     if (st >= 0)
-        st = mldfi_buffer_printf(
-            &text, err, "|%s|%llu %d %d %d %d|%zu %zu %zu|", mldf_version(), (unsigned long long)options->page_size,
-            options->no_checksums, options->dictionary, writer->crypt != NULL, options->secret.passphrase != NULL,
-            sizeof(struct stats_accumulator), sizeof(struct prelude_entry), sizeof(struct spill_extent));
+        st = mldfi_buffer_printf(&text, err, "|%s %d|%llu %d %d %d %d|%zu %zu %zu|", mldf_version(), STATE_VERSION,
+                                 (unsigned long long)options->page_size, options->no_checksums, options->dictionary,
+                                 writer->crypt != NULL, options->secret.passphrase != NULL,
+                                 sizeof(struct stats_accumulator), sizeof(struct prelude_entry),
+                                 sizeof(struct spill_extent));
     if (st >= 0 && writer->card)
         st = mldf_buffer_append(&text, writer->card, writer->card_bytes, err);
     if (st >= 0)
@@ -333,6 +375,11 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
 }
 
 void mldfi_resume_remove(mldf_writer *writer, bool all) {
+    mldf_error ignored;
+    if (writer->no_space && !writer->published) { /* what no checkpoint covers only takes the space that is lacking */
+        (void)mldfi_file_truncate(&writer->file, writer->saved_end, &ignored);
+        return;
+    }
     if (!all && !writer->published)
         return;
     if (writer->tables.spill.file.path)

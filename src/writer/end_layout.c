@@ -55,7 +55,7 @@ uint64_t mldfi_end_sections(const struct end_counts *c, const struct end_layout 
     struct sections s = {at, section, user};
     add_tables(&s, c, layout);
     if (c->dictionary_bytes)
-        add(&s, SECTION_DICTIONARY, c->dictionary_bytes, 0, true);
+        add(&s, c->dictionary_sealed ? SECTION_SEALED_DICTIONARY : SECTION_DICTIONARY, c->dictionary_bytes, 0, true);
     if (c->long_argument_bytes)
         add(&s, SECTION_LONG_ARGUMENTS, c->long_argument_bytes, 0, true);
     if (c->history_bytes)

@@ -14,10 +14,12 @@ struct end_counts {
     const mldf_schema *schema;
     bool checksums, keys, stats, encrypted;
     bool card; /* one of 0 bytes is one too */
+    bool dictionary_sealed;
     uint64_t page_size, data_ptr;
     uint64_t cursor; /* behind the last payload */
     uint64_t samples, key_bytes, allocation_bytes, descriptor_bytes;
-    uint64_t dictionary_bytes, long_argument_bytes, history_bytes, card_bytes;
+    uint64_t dictionary_bytes; /* as stored */
+    uint64_t long_argument_bytes, history_bytes, card_bytes;
     const struct kept_section *kept; /* sections that an append carries along */
     size_t kept_count;
     uint64_t tables_param; /* of the section TABLES: its head's CRC */

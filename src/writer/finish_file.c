@@ -32,6 +32,7 @@ struct ending {
     size_t count;
     uint8_t tables_head[FORMAT_TABLES_BYTES];
     mldf_buffer descriptors, long_arguments, block_crcs, directory;
+    mldf_buffer dictionary; /* encrypted; empty: as it is */
 };
 
 /* ---- Output ------------------------------------------------------------------------------------------------------------ */
@@ -235,6 +236,8 @@ static mldf_status write_section(struct ending *end, const struct section *secti
         return output_stream(out, &writer->tables.page_map, err);
     case SECTION_DICTIONARY:
         return output_write(out, writer->dictionary_bytes.data, writer->dictionary_bytes.size, err);
+    case SECTION_SEALED_DICTIONARY:
+        return output_write(out, end->dictionary.data, end->dictionary.size, err);
     case SECTION_LONG_ARGUMENTS:
         return output_write(out, end->long_arguments.data, end->long_arguments.size, err);
     case SECTION_HISTORY:
@@ -302,7 +305,9 @@ static struct end_counts count_all(const struct ending *end) {
                                .key_bytes = mldfi_stream_bytes(&tables->key_bytes),
                                .allocation_bytes = mldfi_stream_bytes(&tables->allocations),
                                .descriptor_bytes = end->descriptors.size,
-                               .dictionary_bytes = writer->dictionary_bytes.size,
+                               .dictionary_sealed = end->dictionary.size > 0,
+                               .dictionary_bytes =
+                                   end->dictionary.size > 0 ? end->dictionary.size : writer->dictionary_bytes.size,
                                .long_argument_bytes = end->long_arguments.size,
                                .history_bytes = writer->history.size,
                                .card_bytes = writer->card_bytes,
@@ -320,6 +325,9 @@ static mldf_status lay_out(struct ending *end, mldf_error *err) {
     if (writer->appending)
         end->header.field_desc_ptr = writer->old_descriptor_ptr;
     mldf_status st = mldfi_final_descriptors(writer, &end->descriptors, &end->long_arguments, err);
+    if (st >= 0 && writer->crypt && writer->dictionary_bytes.size && !writer->dictionary_in_clear)
+        st = mldfi_crypt_seal_dictionary(writer->crypt, writer->dictionary_bytes.data, writer->dictionary_bytes.size,
+                                         &end->dictionary, err);
     if (st < 0)
         return st;
     struct end_counts counts = count_all(end);
@@ -417,5 +425,6 @@ mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_er
     mldf_buffer_free(&end.long_arguments);
     mldf_buffer_free(&end.block_crcs);
     mldf_buffer_free(&end.directory);
+    mldf_buffer_free(&end.dictionary);
     return st;
 }

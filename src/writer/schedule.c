@@ -357,10 +357,14 @@ static mldf_status train_dictionary(mldf_writer *writer, mldf_error *err) {
     if (st >= 0)
         st = mldfi_zstd_train(text.data, (const size_t *)(const void *)sizes.data, sizes.size / sizeof(size_t),
                               &writer->dictionary_bytes, err);
+    size_t values = sizes.size / sizeof(size_t), bytes = text.size;
     mldf_buffer_free(&text);
     mldf_buffer_free(&sizes);
     if (st == MLDF_END) {
         writer->dictionary_bytes.size = 0;
+        mldfi_warn(writer->context,
+                   "%zu values of %zu bytes in all are too few to train a zstd dictionary: the file has none", values,
+                   bytes);
         return MLDF_OK;
     }
     return st < 0 ? st

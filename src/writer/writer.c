@@ -288,8 +288,8 @@ mldf_status mldfi_writer_settle(mldf_writer *writer, mldf_error *err) {
     mldf_error why;
     mldf_status st = mldfi_check(writer, err);
     if (st >= 0 && (st = mldfi_drain(writer, &why)) < 0)
-        return fail_writer(writer, st, &why, err);
-    return st;
+        st = fail_writer(writer, st, &why, err);
+    return mldfi_resume_note(writer, st, err);
 }
 
 mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count, const char *key,
@@ -299,9 +299,9 @@ mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, si
     if (!writer->filling) {
         st = mldfi_check(writer, err);
         if (st < 0)
-            return st;
+            return mldfi_resume_note(writer, st, err);
         if ((st = take_job(writer, &why)) < 0)
-            return fail_writer(writer, st, &why, err);
+            return mldfi_resume_note(writer, fail_writer(writer, st, &why, err), err);
     }
     if (count != writer->schema->field_count)
         st = mldfi_fail(&why, MLDF_E_ARGUMENT, "%zu values for %zu fields", count, writer->schema->field_count);
@@ -314,10 +314,11 @@ mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, si
     if (st < 0) {
         /* A sample before this one may be bad too, and a thread has yet to find out: the first one counts. */
         mldf_status earlier = st == MLDF_E_MEMORY ? MLDF_OK : mldfi_writer_settle(writer, err);
-        return earlier < 0 ? earlier : fail_writer(writer, st, &why, err);
+        return earlier < 0 ? earlier : mldfi_resume_note(writer, fail_writer(writer, st, &why, err), err);
     }
     writer->submitted++;
-    return mldfi_job_full(writer, writer->filling) ? mldfi_submit(writer, err) : MLDF_OK;
+    st = mldfi_job_full(writer, writer->filling) ? mldfi_submit(writer, err) : MLDF_OK;
+    return mldfi_resume_note(writer, st, err);
 }
 
 mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value *value, mldf_error *err) {
@@ -405,7 +406,7 @@ static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_e
 }
 
 mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
-    mldf_status st = finish(writer, result, err);
+    mldf_status st = mldfi_resume_note(writer, finish(writer, result, err), err);
     mldf_writer_abort(writer); /* frees; removes only what is not finished */
     return st;
 }

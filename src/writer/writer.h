@@ -123,6 +123,7 @@ struct mldf_writer {
     struct crypt *crypt; /* NULL: not encrypted */
     struct zstd_dictionary *dictionary;
     mldf_buffer dictionary_bytes;
+    bool dictionary_in_clear; /* of an encrypted file that is appended to and has it so */
 
     /* layout; place's turn only */
     struct table_builder tables;
@@ -134,6 +135,8 @@ struct mldf_writer {
     /* resume */
     bool resuming;        /* options.resume: the partial files stay when the writer ends early */
     bool saved;           /* a checkpoint exists */
+    uint64_t saved_end;   /* of the data that it covers */
+    bool no_space;        /* the disk is full: what is saved stays, and the partial file too when nothing is */
     uint64_t fingerprint; /* of schema and options */
     uint64_t checkpoints; /* sequence number of the last one */
     mldf_buffer position;
@@ -258,6 +261,8 @@ mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_er
 /* checkpoint.c */
 /* Opens or makes the partial files and restores the last checkpoint, if there is one. */
 mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err);
+/* Passes st on; a full disk is remembered, and the message says what stays. */
+mldf_status mldfi_resume_note(mldf_writer *writer, mldf_status st, mldf_error *err);
 /* Removes the partial tables; with `all` the partial file too. */
 void mldfi_resume_remove(mldf_writer *writer, bool all);
 

@@ -132,6 +132,31 @@ static mldf_status do_read(struct scene *scene, mldf_error *err) {
     return st;
 }
 
+/* As a long run does it: goes on from the last checkpoint, and saves after each quarter. */
+static mldf_status do_resume(struct scene *scene, mldf_error *err) {
+    mldf_writer *w;
+    mldf_writer_options options = scene->options;
+    size_t at = 0, all = scene->data.samples, bytes;
+    options.resume = true;
+    mldf_status st = mldf_writer_open(scene->path, scene->data.schema, &options, &w, err);
+    if (st < 0)
+        return st;
+    const void *position = mldf_writer_position(w, &bytes);
+    if (position)
+        memcpy(&at, position, sizeof at);
+    while (at < all && st >= 0) {
+        size_t to = at + all / 4 + 1 < all ? at + all / 4 + 1 : all;
+        st = dataset_feed(&scene->data, w, at, to, err);
+        at = to;
+        if (st >= 0 && at < all)
+            st = mldf_writer_checkpoint(w, &at, sizeof at, err);
+    }
+    if (st >= 0)
+        return mldf_writer_finish(w, NULL, err);
+    mldf_writer_abort(w);
+    return st;
+}
+
 static bool is_environment(mldf_status st) {
     return st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG;
 }
@@ -229,6 +254,54 @@ static void a_failing_call_leaves_the_old_file(void) {
     dataset_free(&scene.data);
 }
 
+/* The user frees some space and goes on: so what was saved is still there, and the message says where. */
+static void a_full_disk_leaves_what_can_be_resumed(int threads) {
+    struct scene scene;
+    mldf_error err;
+    char partial[600], tables[600];
+    size_t want_bytes = 0, from_the_beginning = 0, later = 0;
+    begin(&scene, 150, threads);
+    REQUIRE_STATUS(MLDF_OK, do_write(&scene, &err), &err);
+    uint8_t *want = dataset_load(scene.path, &want_bytes);
+    unlink(scene.path);
+    snprintf(partial, sizeof partial, "%s.partial", scene.path);
+    snprintf(tables, sizeof tables, "%s.partial.tables", scene.path);
+    for (long n = 1;; n += 1 + n / 20) {
+        atomic_store(&fault_errno, ENOSPC);
+        atomic_store(&countdown, n);
+        atomic_store(&faulty, CALL_PWRITE);
+        mldf_status st = do_resume(&scene, &err);
+        bool ran_out = atomic_load(&countdown) > 0;
+        atomic_store(&faulty, -1);
+        if (ran_out)
+            break;
+        CHECK_STATUS(MLDF_E_NO_SPACE, st, &err);
+        CHECK(strstr(err.message, ".partial") != NULL);
+        CHECK(access(partial, F_OK) == 0 && access(tables, F_OK) == 0 && access(scene.path, F_OK) != 0);
+        bool nothing = strstr(err.message, "nothing was saved yet") != NULL;
+        from_the_beginning += nothing;
+        later += !nothing;
+        REQUIRE_STATUS(MLDF_OK, do_resume(&scene, &err), &err);
+        size_t bytes = 0;
+        uint8_t *got = dataset_load(scene.path, &bytes);
+        CHECK_BYTES_EQ(want, want_bytes, got, bytes);
+        free(got);
+        unlink(scene.path);
+        CHECK_EQ_U64(0, entries());
+    }
+    CHECK(from_the_beginning > 0 && later > 0);
+    unlink(scene.path);
+    free(want);
+    dataset_free(&scene.data);
+}
+
+static void a_full_disk_leaves_what_can_be_resumed_on_the_callers_thread(void) {
+    a_full_disk_leaves_what_can_be_resumed(0);
+}
+static void a_full_disk_leaves_what_can_be_resumed_with_threads(void) {
+    a_full_disk_leaves_what_can_be_resumed(2);
+}
+
 static void a_failing_read_names_the_file(void) {
     struct scene scene;
     mldf_error err;
@@ -261,6 +334,8 @@ int main(int argc, char **argv) {
     base_seed = check_seed();
     RUN(a_failing_call_leaves_no_new_file);
     RUN(a_failing_call_leaves_the_old_file);
+    RUN(a_full_disk_leaves_what_can_be_resumed_on_the_callers_thread);
+    RUN(a_full_disk_leaves_what_can_be_resumed_with_threads);
     RUN(a_failing_read_names_the_file);
     RUN(short_transfers_and_interruptions_are_no_errors);
     return check_end();

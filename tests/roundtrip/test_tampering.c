@@ -1,5 +1,5 @@
 /* Encrypted files against someone who can edit the file and mend every checksum, but has no key: exchanged payloads, edited rows,
- * another card. Each is a clear error; the right key opens only what was written. */
+ * another card, another dictionary. Each is a clear error; the right key opens only what was written. */
 #include "dataset.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
@@ -174,6 +174,197 @@ static void a_wrong_key_or_none_is_told_apart_from_a_forgery(void) {
     free(file);
 }
 
+/* ---- The dictionary ---------------------------------------------------------------------------------------------------- */
+
+enum { TEXTS = 2000, SEALED = 15, PLAIN = 8 };
+
+static mldf_schema *text_schema(void) {
+    mldf_error err;
+    mldf_schema *schema = NULL;
+    CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
+    CHECK_OK(mldf_schema_add(schema, "t", MLDF_TEXT, NULL, MLDF_FIELD_COMPRESSED, &err), &err);
+    return schema;
+}
+
+static void append_texts(mldf_writer *w, int from, int to) {
+    mldf_error err;
+    for (int i = from; i < to; i++) {
+        char text[96];
+        int n = snprintf(text, sizeof text, "the patient Josephine Wintergreen was seen %d times in ward %d", i, i % 7);
+        mldf_value v = {.kind = MLDF_KIND_TEXT, .data = text, .bytes = (uint64_t)n};
+        CHECK_OK(mldf_writer_append(w, &v, 1, NULL, 0, &err), &err);
+    }
+}
+
+static mldf_writer_options text_options(void) {
+    mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
+    options.secret.key = key;
+    options.secret.key_bytes = 32;
+    options.overwrite = true;
+    options.dictionary = true;
+    return options;
+}
+
+static void write_texts(const char *path) {
+    mldf_error err;
+    mldf_schema *schema = text_schema();
+    mldf_writer *w;
+    mldf_writer_options options = text_options();
+    REQUIRE_STATUS(MLDF_OK, mldf_writer_open(path, schema, &options, &w, &err), &err);
+    append_texts(w, 0, TEXTS);
+    REQUIRE_STATUS(MLDF_OK, mldf_writer_finish(w, NULL, &err), &err);
+    mldf_schema_free(schema);
+}
+
+static bool tells_of_a_patient(const char *path) {
+    size_t bytes = 0;
+    uint8_t *file = dataset_load(path, &bytes);
+    bool found = file == NULL;
+    for (size_t i = 0; i + 9 <= bytes && !found; i++)
+        found = memcmp(file + i, "Josephine", 9) == 0 || memcmp(file + i, "Winter", 6) == 0;
+    free(file);
+    return found;
+}
+
+static mldf_status open_sealed(const uint8_t *file, size_t bytes, mldf_error *err) {
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_reader *r;
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    options.secret.key = key;
+    options.secret.key_bytes = 32;
+    mldf_status st = mldf_reader_open_memory(file, bytes, &options, &r, err);
+    for (uint64_t i = 0; st >= 0 && i < mldf_reader_sample_count(r); i++) {
+        mldf_value v;
+        st = mldf_reader_get(r, i, 0, &scratch, &v, err);
+        if (st >= 0)
+            CHECK(v.bytes > 40 && memcmp(v.data, "the patient Josephine", 21) == 0);
+    }
+    if (st >= 0)
+        mldf_reader_close(r);
+    mldf_buffer_free(&scratch);
+    return st;
+}
+
+static void a_dictionary_does_not_show_the_payloads(void) {
+    mldf_error err;
+    size_t bytes = 0;
+    write_texts(path_of("texts.mldf"));
+    uint8_t *file = dataset_load(path_of("texts.mldf"), &bytes);
+    REQUIRE(file != NULL);
+    CHECK(section_of(file, SEALED) != NULL);
+    CHECK(section_of(file, PLAIN) == NULL);
+    CHECK(!tells_of_a_patient(path_of("texts.mldf")));
+    CHECK_OK(open_sealed(file, bytes, &err), &err);
+    free(file);
+}
+
+static void an_append_keeps_the_dictionary_encrypted(void) {
+    mldf_error err;
+    mldf_writer *w;
+    mldf_writer_options options = text_options();
+    uint8_t nonces[2][24];
+    size_t bytes = 0;
+    write_texts(path_of("texts.mldf"));
+    for (int i = 0; i < 2; i++) {
+        uint8_t *file = dataset_load(path_of("texts.mldf"), &bytes);
+        REQUIRE(file != NULL && section_of(file, SEALED) != NULL);
+        memcpy(nonces[i], section_of(file, SEALED), 24);
+        CHECK(section_of(file, PLAIN) == NULL);
+        CHECK_OK(open_sealed(file, bytes, &err), &err);
+        free(file);
+        if (i == 0) {
+            REQUIRE_STATUS(MLDF_OK, mldf_writer_open_append(path_of("texts.mldf"), &options, &w, &err), &err);
+            append_texts(w, 0, 50);
+            REQUIRE_STATUS(MLDF_OK, mldf_writer_finish(w, NULL, &err), &err);
+        }
+    }
+    CHECK(!tells_of_a_patient(path_of("texts.mldf")));
+    CHECK(memcmp(nonces[0], nonces[1], 24) != 0);
+}
+
+static uint8_t *entry_of(uint8_t *file, uint32_t kind) {
+    uint64_t directory = mldfi_load_u64(file + 9 + 56);
+    for (uint32_t i = 0; i < mldfi_load_u32(file + directory + 8); i++)
+        if (mldfi_load_u32(file + directory + 16 + 40 * i) == kind)
+            return file + directory + 16 + 40 * i;
+    return NULL;
+}
+
+static void a_forged_dictionary_is_refused(void) {
+    enum { EDIT, CALL_IT_PLAIN, PUT_A_PLAIN_ONE, MAKE_IT_OPTIONAL, HIDE_IT, OF_ANOTHER_FILE, KINDS };
+    write_texts(path_of("texts.mldf"));
+    write_texts(path_of("other.mldf"));
+    for (int kind = 0; kind < KINDS; kind++) {
+        mldf_error err;
+        size_t bytes = 0, other_bytes = 0;
+        uint8_t *file = dataset_load(path_of("texts.mldf"), &bytes);
+        uint8_t *other = dataset_load(path_of("other.mldf"), &other_bytes);
+        REQUIRE(file != NULL && other != NULL);
+        uint8_t *entry = entry_of(file, SEALED), *section = section_of(file, SEALED);
+        REQUIRE(entry != NULL && section_of(other, SEALED) != NULL);
+        size_t size = (size_t)mldfi_load_u64(entry + 16);
+        switch (kind) {
+        case EDIT:
+            section[40] ^= 1;
+            break;
+        case CALL_IT_PLAIN:
+            mldfi_store_u32(entry, PLAIN);
+            break;
+        case PUT_A_PLAIN_ONE:
+            mldfi_store_u32(entry, PLAIN);
+            memset(section, 'x', size);
+            break;
+        case MAKE_IT_OPTIONAL:
+            mldfi_store_u32(entry + 4, 0);
+            break;
+        case HIDE_IT: /* a kind that readers pass over */
+            mldfi_store_u32(entry, 0x8001);
+            mldfi_store_u32(entry + 4, 0);
+            break;
+        default:
+            CHECK_EQ_U64(size, mldfi_load_u64(entry_of(other, SEALED) + 16));
+            memcpy(section, section_of(other, SEALED), size);
+        }
+        mend(file);
+        CHECK_STATUS(MLDF_E_TAMPERED, open_sealed(file, bytes, &err), &err);
+        free(file);
+        free(other);
+    }
+}
+
+/* The saved state of an interrupted run holds the dictionary as well. */
+static void what_an_interrupted_run_leaves_does_not_show_the_payloads(void) {
+    mldf_error err;
+    mldf_schema *schema = text_schema();
+    mldf_writer *w;
+    mldf_writer_options options = text_options();
+    char long_text[4096];
+    size_t bytes = 0;
+    options.resume = true;
+    REQUIRE_STATUS(MLDF_OK, mldf_writer_open(path_of("resumed.mldf"), schema, &options, &w, &err), &err);
+    /* 64 MiB of values and the dictionary is learnt. */
+    for (size_t i = 0; i < sizeof long_text; i += 64)
+        memcpy(long_text + i, "the patient Josephine Wintergreen was seen many times in ward 7.", 64);
+    for (int i = 0; i < 17000; i++) {
+        mldf_value v = {.kind = MLDF_KIND_TEXT, .data = long_text, .bytes = sizeof long_text - (uint64_t)(i % 64)};
+        CHECK_OK(mldf_writer_append(w, &v, 1, NULL, 0, &err), &err);
+    }
+    REQUIRE_STATUS(MLDF_OK, mldf_writer_checkpoint(w, "here", 4, &err), &err);
+    mldf_writer_abort(w);
+    CHECK(!tells_of_a_patient(path_of("resumed.mldf.partial")));
+    CHECK(!tells_of_a_patient(path_of("resumed.mldf.partial.tables")));
+    REQUIRE_STATUS(MLDF_OK, mldf_writer_open(path_of("resumed.mldf"), schema, &options, &w, &err), &err);
+    CHECK_EQ_U64(17000, mldf_writer_sample_count(w));
+    append_texts(w, 0, 10);
+    REQUIRE_STATUS(MLDF_OK, mldf_writer_finish(w, NULL, &err), &err);
+    uint8_t *file = dataset_load(path_of("resumed.mldf"), &bytes);
+    REQUIRE(file != NULL);
+    CHECK(section_of(file, SEALED) != NULL);
+    CHECK_OK(open_sealed(file, bytes, &err), &err);
+    free(file);
+    mldf_schema_free(schema);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     if (!strstr(mldf_build_features(), "sodium")) {
@@ -183,5 +374,9 @@ int main(int argc, char **argv) {
     RUN(a_forged_file_with_good_checksums_is_refused);
     RUN(a_forged_file_without_checksums_is_refused);
     RUN(a_wrong_key_or_none_is_told_apart_from_a_forgery);
+    RUN(a_dictionary_does_not_show_the_payloads);
+    RUN(an_append_keeps_the_dictionary_encrypted);
+    RUN(a_forged_dictionary_is_refused);
+    RUN(what_an_interrupted_run_leaves_does_not_show_the_payloads);
     return check_end();
 }

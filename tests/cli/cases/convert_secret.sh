@@ -6,6 +6,7 @@ else
     head -c 32 /dev/zero >k1
     head -c 32 /dev/zero | tr '\0' 'x' >k2
     printf 'open sesame\n' >pass
+    chmod 600 k1 k2 pass
     mldf pack a.csv -o plain.mldf -q
     mldf pack a.csv -o e.mldf -q --encrypt k1
     expect_error 0 '' mldf convert e.mldf --key k1 -o same.mldf -q

@@ -6,6 +6,20 @@ else
     python3 -c 'open("k1","wb").write(bytes(range(32))); open("k2","wb").write(bytes(32)); open("hex","w").write(bytes(range(32)).hex()+"\n")'
     printf 'open sesame\nsecond line\n' >pass
     printf 'short' >short
+    # A secret that others can read is told of.
+    for mode in 640 604 644; do
+        chmod $mode k1 pass
+        expect_error 0 'warning: k1: others than its owner can read this secret' mldf pack a.csv -f -o w.mldf --encrypt k1
+        expect_error 0 'warning: k1: others than its owner can read this secret' mldf cat --key k1 w.mldf
+        expect_error 0 'warning: pass: others than its owner can read this secret' mldf pack a.csv -f -o w.mldf --passphrase-file pass
+        mldf info --json -q --passphrase-file pass w.mldf | json 'd["warnings"][0]["source"] == "pass"'
+    done
+    chmod 600 k1 k2 hex pass short
+    expect_error 0 '' mldf cat --passphrase-file pass w.mldf
+    check test ! -s "$work/got.err"
+    INPUT=pass expect_error 0 '' mldf cat --passphrase-file - w.mldf
+    check test ! -s "$work/got.err"
+    rm w.mldf
     expect_error 0 '' mldf pack a.csv -o e.mldf --encrypt k1
     check test "$(grep -c 'secret words' e.mldf)" = 0
     for key in k1 hex; do

@@ -80,7 +80,8 @@ static void sections_have_names(void) {
     CHECK_EQ_STR("statistics", mldfi_section_name(4));
     CHECK_EQ_STR("long_arguments", mldfi_section_name(10));
     CHECK_EQ_STR("seek_index", mldfi_section_name(14));
-    CHECK_EQ_STR("unknown", mldfi_section_name(15));
+    CHECK_EQ_STR("encrypted_dictionary", mldfi_section_name(15));
+    CHECK_EQ_STR("unknown", mldfi_section_name(16));
     CHECK_EQ_STR("unknown", mldfi_section_name(0));
     CHECK_EQ_STR("private", mldfi_section_name(0x8000));
     CHECK(mldfi_section_known(12) && !mldfi_section_known(11) && !mldfi_section_known(0) && !mldfi_section_known(13));
