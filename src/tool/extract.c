@@ -323,7 +323,7 @@ static mldf_status extract_all(struct extraction *x, mldf_error *err) {
 mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *given,
                          mldf_pack_result *result, mldf_error *err) {
     mldf_extract_options own = MLDF_EXTRACT_OPTIONS_INIT;
-    struct extraction x = {.reader = reader, .options = &own};
+    struct extraction x = {.reader = reader, .options = &own, .folder = OS_FOLDER_NONE};
     if (!reader || !folder || !mldfi_take_options(&own, sizeof own, given))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "extract needs a reader, a folder, and options from MLDF_EXTRACT_OPTIONS_INIT");
