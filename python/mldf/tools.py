@@ -442,6 +442,7 @@ def clean(folder: Path, *, dry_run: bool = False, other_hosts: bool = False) -> 
     the names of its parts. Files that are being written are locked and stay; so does ``OUT.partial``, from which a pack
     can go on.
 
+    folder        where to look, not below it
     dry_run       only list
     other_hosts   files of other hosts too; only while none of them writes there
     """
