@@ -5,7 +5,7 @@
 #include "cli.h"
 
 static const struct option_spec options[] = {
-    {'n', "dry-run", NULL, "only list; remove nothing"},
+    {0, "dry-run", NULL, "only list; remove nothing"},
     {0, "other-hosts", NULL, "files of other hosts too, if nobody holds their lock; not while those hosts write"},
     {0, NULL, NULL, NULL},
 };

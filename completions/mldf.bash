@@ -24,7 +24,7 @@ _mldf_options() { # command
     add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
-    clean) echo "$common -n --dry-run --other-hosts" ;;
+    clean) echo "$common --dry-run --other-hosts" ;;
     convert) echo "$common $writing --to --fields --drop-fields --on-error= --lz4 --dataset-version --created --decrypt" ;;
     bench)
         echo "$common -p --pipeline --batch-size --order --seed --block --window --epochs --last --bucket-window --budget -j" \

@@ -30,6 +30,8 @@ True
 6
 >>> mldf.repair(out).action
 'nothing was wrong with header and footer'
+>>> mldf.clean(folder)
+[]
 
 What means the same everywhere:
 
