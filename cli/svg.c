@@ -1,5 +1,4 @@
-/* The histograms of stats as one SVG file: no script, no font, nothing from elsewhere. Written beside its name and renamed, so that
- * a failure leaves nothing. */
+/* The histograms of stats as one SVG file: no script, no font, nothing from elsewhere. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -102,42 +101,25 @@ static void put_titled(FILE *file, const char *source, const mldf_reader *reader
     put_document(file, title, reader, summary);
 }
 
-static int write_stream(const struct invocation *v, const char *source, const mldf_reader *reader,
-                        const mldf_summary *summary) {
+int write_svg(const struct invocation *v, const char *path, const char *source, const mldf_reader *reader,
+              const mldf_summary *summary) {
     char *text = NULL;
     size_t bytes = 0;
+    mldf_error err;
     FILE *file = open_memstream(&text, &bytes);
     bool bad = !file;
+    int code = EXIT_FINE;
     if (file) {
         put_titled(file, source, reader, summary);
         bad = ferror(file) != 0;
         bad = fclose(file) != 0 || bad;
     }
-    if (!bad)
+    if (bad)
+        code = complain(v, EXIT_ENVIRONMENT, "no memory");
+    else if (strcmp(path, "-") == 0)
         out_bytes(text, bytes);
+    else if (mldf_write_file(path, text, bytes, true, &err) < 0)
+        code = report_error(v, path, &err);
     free(text);
-    return bad ? complain(v, EXIT_ENVIRONMENT, "no memory") : EXIT_FINE;
-}
-
-int write_svg(const struct invocation *v, const char *path, const char *source, const mldf_reader *reader,
-              const mldf_summary *summary) {
-    if (strcmp(path, "-") == 0)
-        return write_stream(v, source, reader, summary);
-    size_t room = strlen(path) + 32;
-    char *temporary = malloc(room);
-    int error = ENOMEM;
-    FILE *file = NULL;
-    if (temporary) {
-        snprintf(temporary, room, "%s.%ld.tmp", path, (long)getpid());
-        file = fopen(temporary, "wxe");
-        error = file ? 0 : errno;
-    }
-    if (file) {
-        put_titled(file, source, reader, summary);
-        bool bad = ferror(file) != 0;
-        if ((fclose(file) != 0 || bad || rename(temporary, path) != 0) && (error = errno ? errno : EIO) != 0)
-            (void)unlink(temporary);
-    }
-    free(temporary);
-    return error ? complain(v, EXIT_ENVIRONMENT, "%s: %s", path, strerror(error)) : EXIT_FINE;
+    return code;
 }

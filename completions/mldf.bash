@@ -24,6 +24,7 @@ _mldf_options() { # command
     add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
+    clean) echo "$common --dry-run --other-hosts" ;;
     convert) echo "$common $writing --to --fields --drop-fields --on-error= --lz4 --dataset-version --created --decrypt" ;;
     bench)
         echo "$common -p --pipeline --batch-size --order --seed --block --window --epochs --last --bucket-window --budget -j" \
@@ -35,7 +36,7 @@ _mldf_options() { # command
 }
 
 _mldf() {
-    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field repack repair bench"
+    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field repack repair clean bench"
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" word i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do

@@ -395,6 +395,46 @@ typedef struct mldf_extract_options {
 MLDF_API mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *options,
                                   mldf_pack_result *result, mldf_error *err);
 
+/* ---- clean -------------------------------------------------------------------------------------------------------- */
+
+/* A whole file at once, by the way that all files go: a temporary name, then its own. Until it is complete, `path` stays what it was. */
+MLDF_API mldf_status mldf_write_file(const char *path, const void *data, size_t bytes, bool overwrite, mldf_error *err);
+
+/* What writing leaves when its process is killed: temporary files ".NAME.HOST-N.mldf.tmp". The next run that writes NAME removes them;
+ * this finds those of every name in a folder. */
+typedef enum mldf_leftover_state {
+    MLDF_LEFTOVER_DEAD,   /* nobody writes it any more */
+    MLDF_LEFTOVER_LIVE,   /* it is being written */
+    MLDF_LEFTOVER_OTHER,  /* of another host, whose locks this one may not see */
+    MLDF_LEFTOVER_UNKNOWN /* it cannot be opened or locked here */
+} mldf_leftover_state;
+typedef enum mldf_leftover_action {
+    MLDF_LEFTOVER_KEPT,
+    MLDF_LEFTOVER_REMOVED,
+    MLDF_LEFTOVER_FINISHED /* a set of files, complete but not all in place: the rest got their names */
+} mldf_leftover_action;
+typedef struct mldf_leftover {
+    const char *path;
+    uint64_t bytes; /* of a file; 0 for a folder */
+    mldf_leftover_state state;
+    mldf_leftover_action action; /* in a dry run: what would be done */
+} mldf_leftover;
+typedef void (*mldf_leftover_fn)(void *user, const mldf_leftover *leftover);
+
+typedef struct mldf_clean_options {
+    size_t struct_bytes;
+    bool dry_run;
+    bool other_hosts; /* believe the locks of this folder for files of other hosts too */
+    mldf_leftover_fn found;
+    void *found_user;
+} mldf_clean_options;
+#define MLDF_CLEAN_OPTIONS_INIT \
+    { sizeof(mldf_clean_options), false, false, 0, 0 }
+/* The temporary files and folders in `folder` (not below it) whose process is gone are removed, and a split that was killed between the
+ * names of its parts is finished. Never OUT.partial of a pack that can be resumed. The first that cannot be done is the error; the
+ * others are done all the same. */
+MLDF_API mldf_status mldf_clean(const char *folder, const mldf_clean_options *options, mldf_error *err);
+
 /* ---- add-field ---------------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_add_field_options {

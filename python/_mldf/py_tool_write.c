@@ -433,6 +433,47 @@ static PyObject *add_field(PyObject *module, PyObject *args) {
     return operate(module, args, begin_add_field, fill_add_field, call_add_field);
 }
 
+/* ---- clean ----------------------------------------------------------------------------------------------------------- */
+
+struct found {
+    PyObject *list;
+    bool failed;
+};
+
+static void on_found(void *user, const mldf_leftover *left) {
+    static const char *const states[] = {"dead", "live", "other-host", "unknown"};
+    static const char *const actions[] = {"kept", "removed", "finished"};
+    struct found *found = user;
+    PyObject *item = found->failed
+                         ? NULL
+                         : Py_BuildValue("(NKss)", PyUnicode_DecodeFSDefault(left->path),
+                                         (unsigned long long)left->bytes, states[left->state], actions[left->action]);
+    found->failed = !item || PyList_Append(found->list, item) < 0;
+    Py_XDECREF(item);
+}
+
+/* (folder, dry_run, other_hosts) -> [(path, bytes, state, action)] */
+static PyObject *clean(PyObject *module, PyObject *args) {
+    const char *folder;
+    int dry_run, other_hosts;
+    mldf_clean_options options = MLDF_CLEAN_OPTIONS_INIT;
+    mldf_error err;
+    if (!PyArg_ParseTuple(args, "ypp", &folder, &dry_run, &other_hosts))
+        return NULL;
+    struct found found = {PyList_New(0), false};
+    if (!found.list)
+        return NULL;
+    options.dry_run = dry_run;
+    options.other_hosts = other_hosts;
+    options.found = on_found;
+    options.found_user = &found;
+    mldf_status status = mldf_clean(folder, &options, &err);
+    if (!found.failed && status >= 0)
+        return found.list;
+    Py_DECREF(found.list);
+    return found.failed ? NULL : raise_error(state_of(module), &err);
+}
+
 PyMethodDef tool_write_functions[] = {
     {"pack", pack, METH_VARARGS, "pack(sources, out, options, types, progress)"},
     {"append", append, METH_VARARGS, "append(sources, path, options, types, progress)"},
@@ -443,6 +484,7 @@ PyMethodDef tool_write_functions[] = {
     {"select", select_samples, METH_VARARGS, "select(reader, out, options, types, progress)"},
     {"split", split, METH_VARARGS, "split(reader, pattern, options, types, progress)"},
     {"extract", extract, METH_VARARGS, "extract(reader, folder, options, types, progress)"},
+    {"clean", clean, METH_VARARGS, "clean(folder, dry_run, other_hosts)"},
     {"add_field", add_field, METH_VARARGS, "add_field(path, name, source, options, types, progress)"},
     {NULL, NULL, 0, NULL},
 };

@@ -51,10 +51,10 @@ from .look import diff, info, plan, stats, verify
 from .ops import *  # noqa: F403  # a class for every operation
 from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
-from .results import Difference, DiffResult, Part, Problem, Result, Skip, VerifyResult
+from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Skip, VerifyResult
 from .sample import Sample
 from .schema import FieldInfo, Schema
-from .tools import add_field, append, convert, extract, merge, pack, repack, repair, select, split
+from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
 from .writer import Writer, WriteResult, write
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "Int",
     "Json",
     "Keys",
+    "Leftover",
     "Loader",
     "LoaderStats",
     "NDArray",
@@ -93,6 +94,7 @@ __all__ = [
     "__version__",
     "add_field",
     "append",
+    "clean",
     "convert",
     "diff",
     "errors",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["DiffResult", "Difference", "Part", "Problem", "Result", "Skip", "VerifyResult"]
+__all__ = ["DiffResult", "Difference", "Leftover", "Part", "Problem", "Result", "Skip", "VerifyResult"]
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,20 @@ class Skip:
     """The file, and the row in it."""
     message: str
     """Why."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A temporary file that clean found."""
+
+    path: str
+    """The file."""
+    bytes: int
+    """Its size; 0 for a folder."""
+    state: str
+    """"dead", "live", "other-host" or "unknown" (it cannot be opened or locked here)."""
+    action: str
+    """"kept", "removed", or "finished": the parts of a split that had no names yet have them now."""
 
 
 @dataclass(frozen=True)

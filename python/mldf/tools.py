@@ -30,6 +30,8 @@ True
 6
 >>> mldf.repair(out).action
 'nothing was wrong with header and footer'
+>>> mldf.clean(folder)
+[]
 
 What means the same everywhere:
 
@@ -76,7 +78,7 @@ from .limits import flag, skips, text, thread_count, whole, whole_or_none
 from .look import opened, secret_of
 from .paths import Path, Paths, encode
 from .progress import ProgressArgument, Reporting
-from .results import Part, Result, Skip
+from .results import Leftover, Part, Result, Skip
 from .secret import Key, Passphrase, secret
 from .tool_options import (
     compressed,
@@ -91,7 +93,7 @@ from .tool_options import (
     whole_files,
 )
 
-__all__ = ["add_field", "append", "convert", "extract", "merge", "pack", "repack", "repair", "select", "split"]
+__all__ = ["add_field", "append", "clean", "convert", "extract", "merge", "pack", "repack", "repair", "select", "split"]
 
 
 def _result(began: float, answer: tuple[int, int, int, list[tuple[Any, ...]]]) -> Result:
@@ -435,6 +437,19 @@ def repack(
     with Reporting("repack", progress) as hook:
         target = b"" if out is None else encode(out)
         return _result(began, _mldf.repack(encode(path), target, options, registered_types(), hook))
+
+
+def clean(folder: Path, *, dry_run: bool = False, other_hosts: bool = False) -> list[Leftover]:
+    """Removes the temporary files in a folder whose process was killed, and finishes a split that was killed between
+    the names of its parts. Files that are being written are locked and stay; so does ``OUT.partial``, from which a pack
+    can go on.
+
+    folder        where to look, not below it
+    dry_run       only list
+    other_hosts   files of other hosts too; only while none of them writes there
+    """
+    found = _mldf.clean(encode(folder), flag("dry_run", dry_run), flag("other_hosts", other_hosts))
+    return [Leftover(*each) for each in found]
 
 
 def repair(

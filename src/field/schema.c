@@ -274,6 +274,8 @@ mldf_status mldf_schema_find(const mldf_schema *schema, const char *name, size_t
         *out = found;
         return MLDF_OK;
     }
+    if (!err)
+        return MLDF_E_NO_FIELD; /* nobody reads a suggestion, which takes a look at every name */
     struct suggestion near = {name, NULL, 0};
     for (size_t i = 0; i < schema->field_count; i++)
         mldfi_suggest(&near, schema->fields[i].name);

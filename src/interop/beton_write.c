@@ -111,10 +111,7 @@ void mldfi_beton_writer_free(struct beton_writer *w) {
     mldfi_stage_free(&w->rows);
     mldfi_stage_free(&w->blobs);
     mldfi_stage_free(&w->table);
-    if (w->finished)
-        mldfi_file_close(&w->file);
-    else if (w->file.fd >= 0)
-        mldfi_file_discard(&w->file);
+    mldfi_file_discard(&w->file);
     free(w->row);
     free(w->fields);
     free(w->descriptors);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "field/field.h"
+#include "format/names.h"
 #include "interop/name_set.h"
 #include "interop/sink.h"
 #include "interop/tar.h"
@@ -24,6 +25,9 @@ struct tar_sink {
     struct name_set *seen; /* a key that comes twice would be one sample when read back */
     mldf_buffer key, extension, text;
     mldf_buffer extensions; /* of one sample: lower case, terminated, one after the other */
+    size_t *claimed_at;     /* where each begins */
+    size_t claimed_capacity;
+    struct name_index claimed;
     const mldf_context *context;
     bool warned; /* of keys that were cut */
 };
@@ -34,6 +38,8 @@ static void free_sink(struct tar_sink *s) {
     mldf_buffer_free(&s->key);
     mldf_buffer_free(&s->extension);
     mldf_buffer_free(&s->extensions);
+    mldfi_names_free(&s->claimed);
+    free(s->claimed_at);
     mldf_buffer_free(&s->text);
     free(s);
 }
@@ -189,20 +195,28 @@ static mldf_status claim_key(struct tar_sink *s, const char *key, size_t key_byt
     return status;
 }
 
+static const char *claimed_name(const void *owner, size_t ordinal) {
+    const struct tar_sink *s = owner;
+    return (const char *)s->extensions.data + s->claimed_at[ordinal];
+}
+
 /* Members of one name would be one when the archive is unpacked, and none when it is read: readers do not tell upper from lower case. */
 static mldf_status claim_extension(struct tar_sink *s, mldf_error *err) {
     size_t first = s->extensions.size, bytes = s->extension.size;
     mldf_status status = mldf_buffer_append(&s->extensions, s->extension.data, bytes, err);
+    if (status == MLDF_OK)
+        status =
+            mldfi_array_reserve(&s->claimed_at, &s->claimed_capacity, s->claimed.used + 1, sizeof *s->claimed_at, err);
     if (status < 0)
         return status;
-    char *all = (char *)s->extensions.data, *name = all + first;
+    char *name = (char *)s->extensions.data + first;
     for (size_t i = 0; i < bytes; i++)
         name[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
-    for (const char *other = all; other < name; other += strlen(other) + 1)
-        if (strcmp(other, name) == 0)
-            return mldfi_fail(err, MLDF_E_SCHEMA,
-                              "two fields would be the member .%s of a sample; leave one of them out", name);
-    return MLDF_OK;
+    if (mldfi_names_find(&s->claimed, name, claimed_name, s) != SIZE_MAX)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "two fields would be the member .%s of a sample; leave one of them out",
+                          name);
+    s->claimed_at[s->claimed.used] = first;
+    return mldfi_names_add(&s->claimed, name, claimed_name, s, err);
 }
 
 /* One value: with `really` false only its name is looked at. */
@@ -234,6 +248,7 @@ static mldf_status put_all(struct tar_sink *s, const struct sink_kit *kit, const
                            mldf_error *err) {
     bool any = false;
     s->extensions.size = 0;
+    mldfi_names_free(&s->claimed);
     for (size_t i = 0; i < s->count; i++) {
         const mldf_field *field = mldf_schema_field(s->schema, i);
         if (!has_part(field, &values[i]))

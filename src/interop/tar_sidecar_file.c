@@ -94,23 +94,6 @@ static mldf_status check_target(const char *name, mldf_error *err) {
     return status;
 }
 
-static mldf_status write_whole(const char *name, const mldf_buffer *bytes, mldf_error *err) {
-    struct os_file file = OS_FILE_NONE;
-    mldf_status status = mldfi_file_create_beside(&file, name, err);
-    if (status < 0)
-        return status;
-    status = mldfi_file_write(&file, 0, bytes->data, bytes->size, err);
-    if (status >= 0)
-        status = mldfi_file_sync(&file, err);
-    if (status >= 0)
-        status = mldfi_file_publish(&file, name, true, err);
-    if (status < 0)
-        mldfi_file_discard(&file);
-    else
-        mldfi_file_close(&file);
-    return status;
-}
-
 mldf_status mldfi_tar_sidecar_keep(const struct tar_index *index, const char *path, const struct os_file *file,
                                    const struct os_stamp *before, mldf_error *err) {
     mldf_buffer name = MLDF_BUFFER_INIT, bytes = MLDF_BUFFER_INIT;
@@ -125,7 +108,7 @@ mldf_status mldfi_tar_sidecar_keep(const struct tar_index *index, const char *pa
     if (status >= 0)
         status = mldfi_tar_sidecar_encode(index, &binding, &bytes, err);
     if (status >= 0)
-        status = write_whole((const char *)name.data, &bytes, err);
+        status = mldfi_file_write_whole((const char *)name.data, bytes.data, bytes.size, true, err);
     mldf_buffer_free(&name);
     mldf_buffer_free(&bytes);
     return status;

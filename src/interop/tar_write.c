@@ -76,10 +76,7 @@ void mldfi_tar_writer_free(struct tar_writer *w) {
         return;
     mldfi_stage_free(&w->out);
     mldfi_tar_squeeze_free(w->squeeze);
-    if (w->finished)
-        mldfi_file_close(&w->file);
-    else if (w->file.fd >= 0)
-        mldfi_file_discard(&w->file);
+    mldfi_file_discard(&w->file);
     mldf_buffer_free(&w->buffer);
     mldf_buffer_free(&w->name);
     free(w->path);

@@ -237,10 +237,7 @@ void mldfi_tbl_writer_free(struct tbl_writer *w) {
     mldfi_stage_free(&w->payload);
     mldfi_stage_free(&w->index);
     mldfi_stage_free(&w->metadata);
-    if (w->finished)
-        mldfi_file_close(&w->file);
-    else if (w->file.fd >= 0)
-        mldfi_file_discard(&w->file);
+    mldfi_file_discard(&w->file);
     free(w->path);
     free(w);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "format/names.h"
 #include "loader/loader.h"
 #include "os/memory.h"
 #include "util/buffer.h"
@@ -99,14 +100,23 @@ static mldf_status add_all(struct naming *naming, const struct plan *plan, bool 
     return status;
 }
 
+static const char *array_name(const void *owner, size_t ordinal) {
+    return ((const struct batch_pool *)owner)->arrays[ordinal].name;
+}
+
 static mldf_status check_names(const struct batch_pool *pool, mldf_error *err) {
-    for (size_t i = 0; i < pool->array_count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(pool->arrays[i].name, pool->arrays[k].name) == 0)
-                return mldfi_fail(err, MLDF_E_ARGUMENT,
-                                  "two outputs would have the name %s: rename one (new = %s: ...)",
-                                  pool->arrays[i].name, pool->arrays[i].name);
-    return MLDF_OK;
+    struct name_index names = {0};
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i < pool->array_count && status == MLDF_OK; i++) {
+        const char *name = pool->arrays[i].name;
+        if (mldfi_names_find(&names, name, array_name, pool) != SIZE_MAX)
+            status = mldfi_fail(err, MLDF_E_ARGUMENT, "two outputs would have the name %s: rename one (new = %s: ...)",
+                                name, name);
+        else
+            status = mldfi_names_add(&names, name, array_name, pool, err);
+    }
+    mldfi_names_free(&names);
+    return status;
 }
 
 mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool want_valid,

@@ -113,7 +113,7 @@ bool mldfi_cache_get(const struct os_cache *cache, const uint8_t key[CODE_KEY_BY
     int fd = openat(cache->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    struct os_file file = {fd, name};
+    struct os_file file = {fd, name, false};
     bool good = is_sound(fd, &bytes) && mldfi_file_read(&file, 0, header, HEADER, NULL) == MLDF_OK &&
                 memcmp(header, magic, sizeof magic) == 0 && memcmp(header + 8, key, CODE_KEY_BYTES) == 0 &&
                 mldfi_buffer_resize(object, bytes - HEADER, NULL) == MLDF_OK &&

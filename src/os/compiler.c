@@ -176,7 +176,7 @@ static mldf_status read_object(const struct workplace *w, const char *name, mldf
         status = mldfi_fail(err, MLDF_E_UNSUPPORTED, "%s made an object of no sensible size", name);
     if (status == MLDF_OK)
         status = mldfi_buffer_resize(object, (size_t)st.st_size, err);
-    struct os_file file = {fd, (char *)(uintptr_t)w->object};
+    struct os_file file = {fd, (char *)(uintptr_t)w->object, false};
     if (status == MLDF_OK)
         status = mldfi_file_read(&file, 0, object->data, object->size, err);
     (void)close(fd);

@@ -71,8 +71,7 @@ mldf_status mldfi_direct_read(const struct os_direct *direct, const char *path, 
         size_t blocks = (skip + want + BLOCK - 1) / BLOCK * BLOCK;
         status = read_blocks(direct, path, at - skip, memory, blocks, &got, err);
         if (status >= 0 && got < skip + want)
-            status = mldfi_fail_at(err, MLDF_E_CHANGED, at, "%s ends before byte %llu", path,
-                                   (unsigned long long)(at + want));
+            status = mldfi_file_too_short(direct->fd, path, offset + bytes, err);
         if (status >= 0)
             memcpy((uint8_t *)dst + done, (uint8_t *)memory + skip, want);
         done += want;

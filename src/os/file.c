@@ -38,7 +38,7 @@ static mldf_status refuse_irregular(const struct os_file *file, mldf_error *err)
 mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode mode, mldf_error *err) {
     int flags = (mode == OS_OPEN_READ ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     mldf_status status;
-    file->fd = -1;
+    *file = (struct os_file)OS_FILE_NONE;
     file->path = mldfi_copy_text(path, strlen(path), err);
     if (!file->path)
         return MLDF_E_MEMORY;
@@ -81,6 +81,7 @@ void mldfi_file_close(struct os_file *file) {
     file->fd = -1;
     free(file->path);
     file->path = NULL;
+    file->temporary = false;
 }
 
 mldf_status mldfi_file_size(const struct os_file *file, uint64_t *out, mldf_error *err) {
@@ -95,11 +96,22 @@ static bool beyond_any_file(uint64_t offset, size_t bytes) {
     return offset > (uint64_t)INT64_MAX || bytes > (uint64_t)INT64_MAX - offset;
 }
 
+/* Where the file ends now, which may be far before the bytes that were asked for. */
+mldf_status mldfi_file_too_short(int fd, const char *path, uint64_t wanted_end, mldf_error *err) {
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return mldfi_fail_errno(err, errno, "%s cannot be examined", path);
+    uint64_t end = (uint64_t)info.st_size;
+    if (end >= wanted_end) /* it grew again meanwhile */
+        return mldfi_fail(err, MLDF_E_CHANGED, "%s changed while it was read", path);
+    return mldfi_fail_at(err, MLDF_E_CHANGED, end, "%s ends at byte %llu, %llu bytes too early", path,
+                         (unsigned long long)end, (unsigned long long)(wanted_end - end));
+}
+
 mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *dst, size_t bytes, mldf_error *err) {
     uint8_t *p = dst;
     if (beyond_any_file(offset, bytes))
-        return mldfi_fail_at(err, MLDF_E_CHANGED, offset, "%s ends before byte %llu", file->path,
-                             (unsigned long long)offset);
+        return mldfi_file_too_short(file->fd, file->path, UINT64_MAX, err);
     while (bytes > 0) {
         ssize_t n = pread(file->fd, p, bytes < TRANSFER_MAX ? bytes : TRANSFER_MAX, (off_t)offset);
         if (n < 0 && errno == EINTR)
@@ -112,8 +124,7 @@ mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *d
             return status;
         }
         if (n == 0)
-            return mldfi_fail_at(err, MLDF_E_CHANGED, offset, "%s ends at byte %llu, %zu bytes too early", file->path,
-                                 (unsigned long long)offset, bytes);
+            return mldfi_file_too_short(file->fd, file->path, offset + bytes, err);
         p += n;
         offset += (uint64_t)n;
         bytes -= (size_t)n;
@@ -220,6 +231,10 @@ mldf_status mldfi_file_lock(const struct os_file *file, mldf_error *err) {
     if (err)
         err->sys_errno = EWOULDBLOCK;
     return status;
+}
+
+void mldfi_file_unlock(const struct os_file *file) {
+    (void)flock(file->fd, LOCK_UN);
 }
 
 mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint64_t bytes, mldf_error *err) {

@@ -6,11 +6,12 @@
 #include "mldf/base.h"
 
 struct os_file {
-    int fd;     /* -1: none */
-    char *path; /* for messages; owned */
+    int fd;         /* -1: none */
+    char *path;     /* for messages; owned */
+    bool temporary; /* path is a temporary name of this file: mldfi_file_discard removes it */
 };
 #define OS_FILE_NONE \
-    { -1, NULL }
+    { -1, NULL, false }
 
 typedef enum os_open_mode { OS_OPEN_READ, OS_OPEN_READ_WRITE } os_open_mode;
 /* O_CLOEXEC. Refuses directories, and anything but a regular file (a FIFO would hang: opened O_NONBLOCK first). */
@@ -20,6 +21,8 @@ mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode
 int mldfi_file_open_stream(const char *path);
 void mldfi_file_close(struct os_file *file);
 mldf_status mldfi_file_size(const struct os_file *file, uint64_t *out, mldf_error *err);
+/* The MLDF_E_CHANGED of a read that wanted bytes up to wanted_end: at the byte where the file ends. */
+mldf_status mldfi_file_too_short(int fd, const char *path, uint64_t wanted_end, mldf_error *err);
 /* All of [offset, offset+bytes), or MLDF_E_CHANGED when the file ends before. */
 mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *dst, size_t bytes, mldf_error *err);
 /* All of it; a full disk is MLDF_E_NO_SPACE. Any thread. */
@@ -35,19 +38,26 @@ void mldfi_file_start_writeback(const struct os_file *file, uint64_t offset, uin
 void mldfi_file_forget(const struct os_file *file, uint64_t offset, uint64_t bytes);
 /* Exclusive advisory lock for the open file, not waiting: MLDF_E_BUSY when another holds it. Ends with close. */
 mldf_status mldfi_file_lock(const struct os_file *file, mldf_error *err);
+/* For every copy of the descriptor, also one that a forked process has. */
+void mldfi_file_unlock(const struct os_file *file);
 
-/* A new file with a unique name beside `target` (".<name>.<random>.tmp"), mode 0666 & ~umask. file->path is the temporary name.
+/* A new file with a temporary name beside `target` (temporary.h), mode 0666 & ~umask, locked until it is published, discarded or closed.
  * Reports, before any work, a folder that does not exist or cannot be written. */
 mldf_status mldfi_file_create_beside(struct os_file *file, const char *target, mldf_error *err);
-/* The same, already unlinked: for spill data. */
+/* The same without a name: for spill data. */
 mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target, mldf_error *err);
 /* Does `path` exist (even as a dangling link)? */
 mldf_status mldfi_file_exists(const char *path, bool *out, mldf_error *err);
 /* Renames file->path to target and syncs the folder. overwrite false: MLDF_E_EXISTS if target appeared meanwhile, atomically
  * (renameat2 RENAME_NOREPLACE, or link+unlink where that is missing). With overwrite the old file's permission bits are kept.
- * Afterwards file->path is target; after a failure it is still the temporary name, so that a discard never removes target. */
+ * After the rename the file is no longer temporary, and a discard leaves it: also when the sync fails, which the message says. */
 mldf_status mldfi_file_publish(struct os_file *file, const char *target, bool overwrite, mldf_error *err);
-/* Removes file->path (ignoring errors) and closes. */
+/* The two steps of it, for several files: publish_set.c. */
+mldf_status mldfi_file_rename(struct os_file *file, const char *target, bool overwrite, mldf_error *err);
+mldf_status mldfi_file_sync_folder(const char *target, mldf_error *err);
+/* All that a small file holds, from the temporary name to the target's. */
+mldf_status mldfi_file_write_whole(const char *target, const void *data, size_t bytes, bool overwrite, mldf_error *err);
+/* Removes the name if it is temporary (ignoring errors), and closes. */
 void mldfi_file_discard(struct os_file *file);
 
 struct os_map {

@@ -4,18 +4,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/temporary.h"
 #include "util/buffer.h"
 #include "util/error.h"
-
-enum { DEPTH = 16, TRIES = 64 };
 
 /* folder/name, to be freed. */
 static char *join(const char *folder, const char *name, mldf_error *err) {
@@ -51,36 +48,20 @@ static mldf_status check_empty(struct os_folder *folder, bool overwrite, mldf_er
                : mldfi_fail(err, MLDF_E_EXISTS, "%s is not empty; it is only filled on request", folder->target);
 }
 
+/* Beside the target, or in it: then both are on one file system, and nobody else sees a new name. */
 static mldf_status make_temporary(struct os_folder *folder, mldf_error *err) {
-    const char *slash = strrchr(folder->target, '/');
-    size_t parent = slash ? (size_t)(slash - folder->target) + 1 : 0, room = strlen(folder->target) + 64;
-    folder->temporary = mldfi_alloc(room, err);
-    if (!folder->temporary)
+    char *inside = folder->exists ? join(folder->target, "extract", err) : NULL;
+    if (folder->exists && !inside)
         return MLDF_E_MEMORY;
-    for (int i = 0; i < TRIES; i++) {
-        uint8_t r[6];
-        if (getentropy(r, sizeof r) != 0)
-            break;
-        if (folder->exists)
-            snprintf(folder->temporary, room, "%s/.%02x%02x%02x%02x%02x%02x.tmp", folder->target, r[0], r[1], r[2],
-                     r[3], r[4], r[5]);
-        else
-            snprintf(folder->temporary, room, "%.*s.%s.%02x%02x%02x%02x%02x%02x.tmp", (int)parent, folder->target,
-                     folder->target + parent, r[0], r[1], r[2], r[3], r[4], r[5]);
-        if (mkdir(folder->temporary, 0777) == 0)
-            return MLDF_OK;
-        if (errno != EEXIST)
-            break;
-    }
-    int reason = errno;
-    free(folder->temporary);
-    folder->temporary = NULL;
-    return mldfi_fail_errno(err, reason, "%s: no folder can be made there", folder->target);
+    mldf_status status =
+        mldfi_temporary_folder(inside ? inside : folder->target, &folder->temporary, &folder->lock, err);
+    free(inside);
+    return status;
 }
 
 mldf_status mldfi_folder_begin(struct os_folder *folder, const char *target, bool overwrite, mldf_error *err) {
     size_t bytes = strlen(target);
-    memset(folder, 0, sizeof *folder);
+    *folder = (struct os_folder)OS_FOLDER_NONE;
     if (bytes == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a folder without a name");
     while (bytes > 1 && target[bytes - 1] == '/')
@@ -173,18 +154,12 @@ mldf_status mldfi_folder_publish(struct os_folder *folder, mldf_error *err) {
     return status;
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info;
-    (void)kind;
-    (void)place;
-    (void)remove(path);
-    return 0;
-}
-
 void mldfi_folder_discard(struct os_folder *folder) {
     if (folder->temporary)
-        (void)nftw(folder->temporary, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS);
+        mldfi_remove_tree(folder->temporary);
+    if (folder->lock >= 0)
+        (void)close(folder->lock);
     free(folder->temporary);
     free(folder->target);
-    memset(folder, 0, sizeof *folder);
+    *folder = (struct os_folder)OS_FOLDER_NONE;
 }

@@ -9,7 +9,10 @@ struct os_folder {
     char *target;    /* without slashes at the end */
     char *temporary; /* beside it, or in it when it exists */
     bool exists;
+    int lock; /* on the temporary folder: temporary.h; -1: none */
 };
+#define OS_FOLDER_NONE \
+    { NULL, NULL, false, -1 }
 
 /* MLDF_E_EXISTS when the target is a folder with something in it and overwrite is false, or is no folder. */
 mldf_status mldfi_folder_begin(struct os_folder *folder, const char *target, bool overwrite, mldf_error *err);

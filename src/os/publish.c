@@ -10,26 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/file.h"
+#include "os/temporary.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* Of the target's name in the temporary one: names end at 255 bytes. */
-enum { NAME_PART_MAX = 200, TRIES = 64 };
-
-/* Bytes of the folder part of path, its slash included; 0 when there is none. */
-static size_t folder_bytes(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
 static mldf_status check_target(const char *target, mldf_error *err) {
     struct stat info;
-    const char *name = target + folder_bytes(target);
+    const char *name = target + mldfi_folder_part(target);
     if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "\"%s\" does not name a file", target);
     if (stat(target, &info) == 0 && S_ISDIR(info.st_mode)) {
@@ -41,52 +32,39 @@ static mldf_status check_target(const char *target, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* Writes "<folder>.<name>.<12 hex digits>.tmp" to path, which has room for it. */
-static mldf_status temporary_name(char *path, size_t room, const char *target, mldf_error *err) {
-    uint8_t random[6];
-    size_t folder = folder_bytes(target);
-    if (getentropy(random, sizeof random) != 0)
-        return mldfi_fail_errno(err, errno, "%s: no random bytes for a temporary name", target);
-    (void)snprintf(path, room, "%.*s.%.*s.%02x%02x%02x%02x%02x%02x.tmp", (int)folder, target, (int)NAME_PART_MAX,
-                   target + folder, random[0], random[1], random[2], random[3], random[4], random[5]);
-    return MLDF_OK;
+mldf_status mldfi_file_create_beside(struct os_file *file, const char *target, mldf_error *err) {
+    *file = (struct os_file)OS_FILE_NONE;
+    mldf_status status = check_target(target, err);
+    return status < 0 ? status : mldfi_temporary_create(file, target, TEMPORARY_WORK, NULL, NULL, err);
 }
 
-mldf_status mldfi_file_create_beside(struct os_file *file, const char *target, mldf_error *err) {
-    file->fd = -1;
-    file->path = NULL;
-    mldf_status status = check_target(target, err);
-    if (status != MLDF_OK)
-        return status;
-    size_t length = strlen(target);
-    if (length > INT32_MAX)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a path of %zu bytes", length);
-    size_t room = length + 32;
-    file->path = mldfi_alloc(room, err);
-    if (!file->path)
-        return MLDF_E_MEMORY;
-    for (int i = 0; i < TRIES && status == MLDF_OK; i++) {
-        status = temporary_name(file->path, room, target, err);
-        if (status != MLDF_OK)
-            break;
-        file->fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
-        if (file->fd >= 0)
-            return MLDF_OK;
-        if (errno != EEXIST && errno != EINTR)
-            status = mldfi_fail_errno(err, errno, "%s: no file can be created in its folder", target);
-    }
-    if (status == MLDF_OK)
-        status = mldfi_fail_errno(err, EEXIST, "%s: no free temporary name beside it", target);
-    mldfi_file_close(file);
-    return status;
+/* Where the system can, the file never has a name, so that a kill leaves nothing. */
+static int open_nameless(const char *target) {
+#if defined(O_TMPFILE)
+    char *folder = mldfi_copy_text(target, mldfi_folder_part(target), NULL);
+    int fd = folder ? open(folder[0] ? folder : ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600) : -1;
+    free(folder);
+    return fd;
+#else
+    (void)target;
+    return -1;
+#endif
 }
 
 mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target, mldf_error *err) {
+    *file = (struct os_file)OS_FILE_NONE;
+    if ((file->fd = open_nameless(target)) >= 0) {
+        if ((file->path = mldfi_hidden_name(target, TEMPORARY_WORK, err)))
+            return MLDF_OK;
+        mldfi_file_close(file);
+        return MLDF_E_MEMORY;
+    }
     mldf_status status = mldfi_file_create_beside(file, target, err);
     if (status == MLDF_OK && unlink(file->path) != 0) {
         status = mldfi_fail_errno(err, errno, "%s cannot be unlinked", file->path);
         mldfi_file_close(file);
     }
+    file->temporary = false;
     return status;
 }
 
@@ -150,11 +128,13 @@ static int rename_over(const struct os_file *file, const char *target) {
     return rename(file->path, target) == 0 ? 0 : errno;
 }
 
-/* The name itself becomes durable when its folder is synced. Special file systems cannot do that, and a folder may be
- * writable without being readable: neither is a reason to fail. Opened before the rename, so that little can fail after. */
+/* ---- The name becomes durable --------------------------------------------------------------------------------------------- */
+
+/* Special file systems cannot sync a folder, and a folder may be writable without being readable: neither is a reason to fail. */
 static mldf_status open_folder(const char *target, int *fd, mldf_error *err) {
-    size_t bytes = folder_bytes(target);
+    size_t bytes = mldfi_folder_part(target);
     char *folder = bytes ? mldfi_copy_text(target, bytes, err) : mldfi_copy_text(".", 1, err);
+    *fd = -1;
     if (!folder)
         return MLDF_E_MEMORY;
     mldf_status status = MLDF_OK;
@@ -165,44 +145,77 @@ static mldf_status open_folder(const char *target, int *fd, mldf_error *err) {
     return status;
 }
 
-static mldf_status sync_folder(int fd, const char *target, mldf_error *err) {
+/* 0 or an errno. */
+static int sync_folder(int fd) {
     int result = 0;
     if (fd < 0)
-        return MLDF_OK;
+        return 0;
     do
         result = fsync(fd);
     while (result != 0 && errno == EINTR);
-    if (result == 0 || missing_operation(errno))
-        return MLDF_OK;
-    return mldfi_fail_errno(err, errno, "%s is in place, but its folder cannot be made durable", target);
+    return result == 0 || missing_operation(errno) ? 0 : errno;
 }
 
-/* After a failed rename file->path stays the temporary name, so that a discard never removes the target. */
-mldf_status mldfi_file_publish(struct os_file *file, const char *target, bool overwrite, mldf_error *err) {
-    int folder = -1;
-    char *path = mldfi_copy_text(target, strlen(target), err);
-    mldf_status status = path ? open_folder(target, &folder, err) : MLDF_E_MEMORY;
-    if (status == MLDF_OK) {
-        int reason = overwrite ? rename_over(file, target) : rename_to_new(file->path, target);
-        if (reason == EEXIST)
-            status = mldfi_fail(err, MLDF_E_EXISTS, "%s exists, and overwriting was not asked for", target);
-        else if (reason != 0)
-            status = mldfi_fail_errno(err, reason, "%s cannot be put in place", target);
-    }
-    if (status == MLDF_OK) {
-        free(file->path);
-        file->path = path;
-        path = NULL;
-        status = sync_folder(folder, target, err);
-    }
+mldf_status mldfi_file_sync_folder(const char *target, mldf_error *err) {
+    int folder, reason;
+    mldf_status status = open_folder(target, &folder, err);
+    if (status == MLDF_OK && (reason = sync_folder(folder)) != 0)
+        status = mldfi_fail_errno(err, reason, "%s: its folder cannot be made durable", target);
     if (folder >= 0)
         (void)close(folder);
-    free(path);
+    return status;
+}
+
+/* ---- The name changes ---------------------------------------------------------------------------------------------------------- */
+
+/* The lock was for the temporary name; a process that was forked meanwhile must not keep the target locked. */
+mldf_status mldfi_file_rename(struct os_file *file, const char *target, bool overwrite, mldf_error *err) {
+    char *path = mldfi_copy_text(target, strlen(target), err);
+    if (!path)
+        return MLDF_E_MEMORY;
+    int reason = overwrite ? rename_over(file, target) : rename_to_new(file->path, target);
+    if (reason != 0) {
+        free(path);
+        if (reason == EEXIST)
+            return mldfi_fail(err, MLDF_E_EXISTS, "%s exists, and overwriting was not asked for", target);
+        return mldfi_fail_errno(err, reason, "%s cannot be put in place", target);
+    }
+    mldfi_file_unlock(file);
+    free(file->path);
+    file->path = path;
+    file->temporary = false;
+    return MLDF_OK;
+}
+
+/* The folder is opened before the rename, so that little can fail after. */
+mldf_status mldfi_file_publish(struct os_file *file, const char *target, bool overwrite, mldf_error *err) {
+    int folder, reason;
+    mldf_status status = open_folder(target, &folder, err);
+    if (status == MLDF_OK)
+        status = mldfi_file_rename(file, target, overwrite, err);
+    if (status == MLDF_OK && (reason = sync_folder(folder)) != 0)
+        status = mldfi_fail_errno(err, reason, "%s is in place, but its folder cannot be made durable", target);
+    if (folder >= 0)
+        (void)close(folder);
+    return status;
+}
+
+mldf_status mldfi_file_write_whole(const char *target, const void *data, size_t bytes, bool overwrite,
+                                   mldf_error *err) {
+    struct os_file file = OS_FILE_NONE;
+    mldf_status status = mldfi_file_create_beside(&file, target, err);
+    if (status == MLDF_OK)
+        status = mldfi_file_write(&file, 0, data, bytes, err);
+    if (status == MLDF_OK)
+        status = mldfi_file_sync(&file, err);
+    if (status == MLDF_OK)
+        status = mldfi_file_publish(&file, target, overwrite, err);
+    mldfi_file_discard(&file);
     return status;
 }
 
 void mldfi_file_discard(struct os_file *file) {
-    if (file->path)
+    if (file->path && file->temporary)
         (void)unlink(file->path);
     mldfi_file_close(file);
 }

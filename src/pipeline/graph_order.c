@@ -1,8 +1,10 @@
 /* What comes out of the chains: how samples become a batch, whether they can, which chains are needed at all, and in which order they run: inputs
  * and leaders of groups first. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/names.h"
 #include "pipeline/graph.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -86,24 +88,65 @@ mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* x_length, x_offset, x_mask and x_valid come with x. */
-static mldf_status check_names(const struct builder *b, mldf_error *err) {
-    static const char *const suffixes[] = {"_length", "_offset", "_mask", "_valid"};
-    const struct graph *g = b->graph;
-    for (size_t i = 0; i < g->chain_count; i++) {
-        const struct plan_output *out = &g->chains[i].output;
-        bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask, out->valid};
-        size_t bytes = strlen(g->chains[i].name);
-        if (g->chains[i].hidden)
+/* The outputs by their names; two may have one here, and the first is enough. */
+struct shown {
+    const struct graph *graph;
+    size_t *chains; /* ordinal -> chain */
+    struct name_index names;
+};
+
+static const char *shown_name(const void *owner, size_t ordinal) {
+    const struct shown *shown = owner;
+    return shown->graph->chains[shown->chains[ordinal]].name;
+}
+
+static mldf_status list_shown(struct shown *shown, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    shown->chains = mldfi_alloc_zero(shown->graph->chain_count + 1, sizeof *shown->chains, err);
+    if (!shown->chains)
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < shown->graph->chain_count && status == MLDF_OK; i++) {
+        const struct chain *chain = &shown->graph->chains[i];
+        if (chain->hidden || mldfi_names_find(&shown->names, chain->name, shown_name, shown) != SIZE_MAX)
             continue;
-        for (size_t k = 0; k < g->chain_count; k++)
-            for (size_t s = 0; s < sizeof used && !g->chains[k].hidden; s++)
-                if (used[s] && strncmp(g->chains[k].name, g->chains[i].name, bytes) == 0 &&
-                    strcmp(g->chains[k].name + bytes, suffixes[s]) == 0)
-                    return mldfi_chain_fail(b, k, err, MLDF_E_ARGUMENT, "%s makes an output of this name itself",
-                                            g->chains[i].name);
+        shown->chains[shown->names.used] = i;
+        status = mldfi_names_add(&shown->names, chain->name, shown_name, shown, err);
+    }
+    return status;
+}
+
+/* x_length, x_offset, x_mask and x_valid come with x. */
+static mldf_status check_beside(const struct builder *b, const struct shown *shown, size_t at, mldf_error *err) {
+    static const char *const suffixes[] = {"_length", "_offset", "_mask", "_valid"};
+    const struct chain *chain = &b->graph->chains[at];
+    const struct plan_output *out = &chain->output;
+    bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask, out->valid};
+    for (size_t s = 0; s < sizeof used; s++) {
+        if (!used[s])
+            continue;
+        size_t room = strlen(chain->name) + strlen(suffixes[s]) + 1;
+        char *name = mldfi_alloc(room, err);
+        if (!name)
+            return MLDF_E_MEMORY;
+        (void)snprintf(name, room, "%s%s", chain->name, suffixes[s]);
+        size_t found = mldfi_names_find(&shown->names, name, shown_name, shown);
+        free(name);
+        if (found != SIZE_MAX)
+            return mldfi_chain_fail(b, shown->chains[found], err, MLDF_E_ARGUMENT,
+                                    "%s makes an output of this name itself", chain->name);
     }
     return MLDF_OK;
+}
+
+static mldf_status check_names(const struct builder *b, mldf_error *err) {
+    struct shown shown = {.graph = b->graph};
+    mldf_status status = list_shown(&shown, err);
+    for (size_t i = 0; i < b->graph->chain_count && status == MLDF_OK; i++)
+        if (!b->graph->chains[i].hidden)
+            status = check_beside(b, &shown, i, err);
+    mldfi_names_free(&shown.names);
+    free(shown.chains);
+    return status;
 }
 
 /* ---- Order ------------------------------------------------------------------------------------------------------------------------------------------ */

@@ -113,11 +113,11 @@ mldf_status mldfi_reader_row(const mldf_reader *reader, uint64_t sample, mldf_bu
                              mldf_error *err) {
     uint64_t offset = sample * reader->row_bytes;
     mldf_status status = mldfi_reader_check_blocks(reader, offset, reader->row_bytes, err);
-    if (status < 0) {
+    if (status >= 0)
+        status = mldfi_reader_view(reader, reader->tables.metadata.ptr + offset, reader->row_bytes, scratch, out, err);
+    if (status < 0)
         mldfi_error_place(err, sample, NULL);
-        return status;
-    }
-    return mldfi_reader_view(reader, reader->tables.metadata.ptr + offset, reader->row_bytes, scratch, out, err);
+    return status;
 }
 
 /* ---- One value ------------------------------------------------------------------------------------------------------------ */
@@ -157,8 +157,10 @@ static mldf_status load_stored(const mldf_reader *reader, uint64_t sample, size_
     const uint8_t *record, *data = NULL;
     uint64_t bytes = 0;
     mldf_status status = mldfi_reader_view(reader, p.record_at, f->info.record_bytes, scratch, &record, err);
-    if (status < 0)
+    if (status < 0) {
+        mldfi_error_place(err, sample, f->info.name);
         return status;
+    }
     size_t record_place = reader->mapped ? 0 : (size_t)(record - scratch->data);
     if (mldfi_field_has_payload(f)) {
         mldfi_record_payload(f, record, &p.ptr, &p.bytes);
@@ -171,8 +173,10 @@ static mldf_status load_stored(const mldf_reader *reader, uint64_t sample, size_
         mldfi_error_place(err, sample, f->info.name);
         return status;
     }
-    if (p.bytes && (status = mldfi_reader_load_payload(reader, &p, scratch, &data, &bytes, err)) < 0)
+    if (p.bytes && (status = mldfi_reader_load_payload(reader, &p, scratch, &data, &bytes, err)) < 0) {
+        mldfi_error_place(err, sample, f->info.name);
         return status;
+    }
     out->record = reader->mapped ? record : scratch->data + record_place;
     out->data = data;
     out->bytes = bytes;

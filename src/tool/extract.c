@@ -68,31 +68,58 @@ static const char *ending_of(const mldf_field *field) {
     }
 }
 
-static mldf_status choose_columns(struct extraction *x, mldf_error *err) {
-    const mldf_schema *schema = mldf_reader_schema(x->reader);
-    size_t ignored, count = x->options->field_count ? x->options->field_count : mldf_schema_field_count(schema);
-    x->columns = mldfi_alloc_zero(count + 1, sizeof *x->columns, err);
-    if (!x->columns)
-        return MLDF_E_MEMORY;
-    for (; x->count < count; x->count++) {
-        struct column *column = &x->columns[x->count];
-        column->field = x->count;
-        if (x->options->field_count) {
-            mldf_status status = mldf_schema_find(schema, x->options->fields[x->count], &column->field, err);
-            if (status < 0)
-                return status;
-        }
-        const mldf_field *field = mldf_schema_field(schema, column->field);
-        column->ending = ending_of(field);
-        column->image = field->known && mldfi_is_image_type(field->type_id);
-        for (size_t i = 0; i < x->count; i++) {
-            struct column *other = &x->columns[i];
-            if (other->field == column->field)
-                return mldfi_fail(err, MLDF_E_ARGUMENT, "field '%s' is named twice", x->options->fields[x->count]);
-            if (column->ending && other->ending && strcmp(column->ending, other->ending) == 0)
-                column->named = other->named = true;
+/* The endings that columns have so far, each with the first column that has it; ending_of knows no more. */
+enum { ENDINGS = 16 };
+struct endings {
+    size_t first[ENDINGS], count;
+};
+
+static void claim_ending(struct extraction *x, struct endings *endings, struct column *column) {
+    for (size_t i = 0; column->ending && i < endings->count; i++) {
+        struct column *other = &x->columns[endings->first[i]];
+        if (strcmp(column->ending, other->ending) == 0) {
+            column->named = other->named = true;
+            return;
         }
     }
+    if (column->ending && endings->count < ENDINGS)
+        endings->first[endings->count++] = x->count;
+}
+
+static mldf_status choose_column(struct extraction *x, struct endings *endings, bool *taken, mldf_error *err) {
+    const mldf_schema *schema = mldf_reader_schema(x->reader);
+    struct column *column = &x->columns[x->count];
+    column->field = x->count;
+    if (x->options->field_count) {
+        mldf_status status = mldf_schema_find(schema, x->options->fields[x->count], &column->field, err);
+        if (status < 0)
+            return status;
+    }
+    if (taken[column->field])
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "field '%s' is named twice", x->options->fields[x->count]);
+    taken[column->field] = true;
+    const mldf_field *field = mldf_schema_field(schema, column->field);
+    column->ending = ending_of(field);
+    column->image = field->known && mldfi_is_image_type(field->type_id);
+    claim_ending(x, endings, column);
+    return MLDF_OK;
+}
+
+static mldf_status choose_columns(struct extraction *x, mldf_error *err) {
+    const mldf_schema *schema = mldf_reader_schema(x->reader);
+    size_t ignored, fields = mldf_schema_field_count(schema);
+    size_t count = x->options->field_count ? x->options->field_count : fields;
+    struct endings endings = {.count = 0};
+    bool *taken = mldfi_alloc_zero(fields + 1, sizeof *taken, err);
+    x->columns = mldfi_alloc_zero(count + 1, sizeof *x->columns, err);
+    mldf_status status = taken && x->columns ? MLDF_OK : MLDF_E_MEMORY;
+    while (status == MLDF_OK && x->count < count) {
+        status = choose_column(x, &endings, taken, err);
+        x->count += status == MLDF_OK;
+    }
+    free(taken);
+    if (status < 0)
+        return status;
     x->key_name = mldf_schema_find(schema, "key", &ignored, NULL) == MLDF_OK ? "__key__" : "key";
     x->width = snprintf(NULL, 0, "%" PRIu64, mldf_reader_sample_count(x->reader));
     return MLDF_OK;
@@ -323,7 +350,7 @@ static mldf_status extract_all(struct extraction *x, mldf_error *err) {
 mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *given,
                          mldf_pack_result *result, mldf_error *err) {
     mldf_extract_options own = MLDF_EXTRACT_OPTIONS_INIT;
-    struct extraction x = {.reader = reader, .options = &own};
+    struct extraction x = {.reader = reader, .options = &own, .folder = OS_FOLDER_NONE};
     if (!reader || !folder || !mldfi_take_options(&own, sizeof own, given))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "extract needs a reader, a folder, and options from MLDF_EXTRACT_OPTIONS_INIT");

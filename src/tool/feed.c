@@ -145,24 +145,30 @@ mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, 
     return status < 0 ? status : make_converters(feed, err);
 }
 
+static mldf_status check_missing(const struct feed *feed, const struct rows *rows, size_t column, mldf_error *err) {
+    const char *name = feed->columns.names[column];
+    size_t field;
+    if (column == feed->key_column)
+        return mldfi_fail(err, MLDF_E_KEY, "%s:1:1: the key column '%s' is missing", rows->input.name, name);
+    if (mldf_schema_find(feed->schema, name, &field, NULL) == MLDF_OK &&
+        !(mldf_schema_field(feed->schema, field)->flags & MLDF_FIELD_NULLABLE))
+        return mldfi_fail(err, MLDF_E_NULL, "%s:1:1: there is no column '%s', and the field is not nullable",
+                          rows->input.name, name);
+    return MLDF_OK;
+}
+
 /* A CSV file that lacks the column of a field that must have a value is refused before its first row. */
 static mldf_status check_header(const struct feed *feed, const struct rows *rows, mldf_error *err) {
-    for (size_t i = 0; i < feed->columns.count; i++) {
-        bool there = false;
-        for (size_t h = 0; h < rows->header_count && !there; h++)
-            there = rows->header[h] == i;
-        if (there)
-            continue;
-        const char *name = feed->columns.names[i];
-        if (i == feed->key_column)
-            return mldfi_fail(err, MLDF_E_KEY, "%s:1:1: the key column '%s' is missing", rows->input.name, name);
-        size_t field;
-        if (mldf_schema_find(feed->schema, name, &field, NULL) == MLDF_OK &&
-            !(mldf_schema_field(feed->schema, field)->flags & MLDF_FIELD_NULLABLE))
-            return mldfi_fail(err, MLDF_E_NULL, "%s:1:1: there is no column '%s', and the field is not nullable",
-                              rows->input.name, name);
-    }
-    return MLDF_OK;
+    bool *there = mldfi_alloc_zero(feed->columns.count + 1, sizeof *there, err);
+    mldf_status status = there ? MLDF_OK : MLDF_E_MEMORY;
+    for (size_t h = 0; there && h < rows->header_count; h++)
+        if (rows->header[h] < feed->columns.count)
+            there[rows->header[h]] = true;
+    for (size_t i = 0; status == MLDF_OK && i < feed->columns.count; i++)
+        if (!there[i])
+            status = check_missing(feed, rows, i, err);
+    free(there);
+    return status;
 }
 
 /* ---- Errors of workers --------------------------------------------------------------------------------------------- */

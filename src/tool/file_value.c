@@ -1,11 +1,13 @@
 /* Paths in tables. A table may come from anywhere, so by default its paths stay below one folder: `..` is resolved in the text of the
- * path, before the file system is asked, and a path that would climb out is refused. Links below the folder are the user's own and
- * are followed. See file_value.h. */
+ * path, before the file system is asked, and a path that would climb out is refused. Links below the folder are followed as long as they
+ * stay below it (os/beneath.h). See file_value.h. */
 #include "tool/file_value.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/beneath.h"
 #include "tool/convert.h"
 #include "tool/pack_source.h"
 #include "tool/read_file.h"
@@ -54,11 +56,24 @@ static bool append_parts(mldf_buffer *out, const char *text, size_t bytes, mldf_
     return true;
 }
 
-static bool is_below(const mldf_buffer *path, const char *root) {
+/* Bytes of the folder's own name without slashes at its end. */
+static size_t root_bytes(const char *root) {
     size_t bytes = strlen(root);
     while (bytes > 0 && root[bytes - 1] == '/')
         bytes--;
+    return bytes;
+}
+
+static bool is_below(const mldf_buffer *path, const char *root) {
+    size_t bytes = root_bytes(root);
     return path->size > bytes && memcmp(path->data, root, bytes) == 0 && path->data[bytes] == '/';
+}
+
+static mldf_status leads_out(const struct file_places *places, const char *text, size_t bytes, const char *how,
+                             mldf_error *err) {
+    char shown[80];
+    return mldfi_fail(err, MLDF_E_TYPE, "the path %s leads out of the folder %s%s; that must be allowed first",
+                      mldfi_excerpt(shown, text, bytes), places->root[0] ? places->root : ".", how);
 }
 
 static mldf_status resolve_inside(struct file_places *places, const char *text, size_t bytes, mldf_error *err) {
@@ -66,7 +81,6 @@ static mldf_status resolve_inside(struct file_places *places, const char *text, 
     mldf_status status = MLDF_OK;
     bool absolute = text[0] == '/', inside;
     const char *root = places->root[0] ? places->root : ".";
-    char shown[80];
     if (!absolute)
         status = mldfi_buffer_append_text(path, root, err);
     while (!absolute && path->size > 0 && path->data[path->size - 1] == '/')
@@ -74,10 +88,20 @@ static mldf_status resolve_inside(struct file_places *places, const char *text, 
     inside = append_parts(path, text, bytes, &status, err);
     if (status == MLDF_OK && inside && absolute)
         inside = is_below(path, root) || (places->real_root && is_below(path, places->real_root));
-    if (status == MLDF_OK && !inside)
-        return mldfi_fail(err, MLDF_E_TYPE, "the path %s leads out of the folder %s; that must be allowed first",
-                          mldfi_excerpt(shown, text, bytes), root);
-    return status;
+    return status == MLDF_OK && !inside ? leads_out(places, text, bytes, "", err) : status;
+}
+
+/* What resolve_inside made: its text is below the folder, and its links must be. */
+static mldf_status read_inside(const struct file_places *places, const char *text, size_t bytes, uint64_t limit,
+                               mldf_buffer *out, mldf_error *err) {
+    const char *root = places->root[0] ? places->root : ".", *path = (const char *)places->path.data;
+    if (text[0] == '/' && !is_below(&places->path, root))
+        root = places->real_root;
+    size_t at = root_bytes(root);
+    int fd = mldfi_open_beneath(root, path[at] && path[at + 1] ? path + at + 1 : ".");
+    if (fd < 0 && errno == EXDEV)
+        return leads_out(places, text, bytes, " by a link", err);
+    return mldfi_read_opened(fd, limit, out, err);
 }
 
 static mldf_status resolve_anywhere(struct file_places *places, const char *text, size_t bytes, mldf_error *err) {
@@ -107,7 +131,8 @@ mldf_status mldfi_files_read(struct file_places *places, const char *text, size_
         places->target_named = true;
         return status;
     }
-    status = mldfi_read_file(path, limit, out, err);
+    status = places->allow_outside ? mldfi_read_file(path, limit, out, err)
+                                   : read_inside(places, text, bytes, limit, out, err);
     if (status == MLDF_OK && image)
         status = mldfi_image_look(path, out->data, out->size, places->warn, places->warn_user, err);
     if (status < 0 && status != MLDF_E_MEMORY)

@@ -44,9 +44,12 @@ static mldf_status check_same(int fd, const struct stat *before, mldf_error *err
 }
 
 mldf_status mldfi_read_file(const char *path, uint64_t limit, mldf_buffer *out, mldf_error *err) {
+    return mldfi_read_opened(open_file(path), limit, out, err);
+}
+
+mldf_status mldfi_read_opened(int fd, uint64_t limit, mldf_buffer *out, mldf_error *err) {
     struct stat st;
     mldf_status status = MLDF_OK;
-    int fd = open_file(path);
     if (fd < 0)
         return mldfi_fail_errno(err, errno, "cannot be opened");
     if (fstat(fd, &st) != 0)

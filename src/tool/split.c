@@ -17,6 +17,7 @@
 #include "util/error.h"
 #include "util/options.h"
 #include "writer/measure.h"
+#include "writer/writer.h"
 
 enum { ASSIGNED_AT_ONCE = 4096 };
 
@@ -135,7 +136,6 @@ static mldf_status check_targets(struct split *s, size_t parts, mldf_error *err)
 static mldf_status open_part(struct split *s, mldf_error *err) {
     const char *temporary;
     size_t part = s->set.count;
-    mldf_writer_options writing = s->writing;
     if (part == SPLIT_MAX_PARTS)
         return mldfi_fail(err, MLDF_E_LIMIT, "there would be more than %d parts", SPLIT_MAX_PARTS);
     mldf_status status = mldfi_array_reserve(&s->made, &s->made_capacity, part + 1, sizeof *s->made, err);
@@ -145,8 +145,7 @@ static mldf_status open_part(struct split *s, mldf_error *err) {
         status = mldfi_reader_is_not_target(s->reader, (const char *)s->name.data, err);
     if (status == MLDF_OK)
         status = mldfi_set_add(&s->set, (const char *)s->name.data, &temporary, err);
-    writing.overwrite = true; /* the temporary name is taken already, by us */
-    return status < 0 ? status : mldf_writer_open(temporary, s->schema, &writing, &s->copier.writer, err);
+    return status < 0 ? status : mldfi_writer_open_in_set(temporary, s->schema, &s->writing, &s->copier.writer, err);
 }
 
 /* Finishes the writer that is open, or gives it up. */
@@ -200,9 +199,8 @@ static mldf_status write_scattered(struct split *s, const struct split_plan *pla
 static mldf_status split_planned(struct split *s, mldf_error *err) {
     struct split_plan plan;
     uint64_t begin = 0;
-    mldf_status status = check_names(s->options, err);
-    if (status == MLDF_OK)
-        status = mldfi_split_name(s->pattern, 0, s->options->names ? s->options->names[0] : NULL, &s->name, err);
+    mldf_status status =
+        mldfi_split_name(s->pattern, 0, s->options->names ? s->options->names[0] : NULL, &s->name, err);
     if (status < 0)
         return status;
     status = mldfi_split_plan(&plan, s->reader, (const char *)s->name.data, s->options, &s->watch, err);
@@ -283,6 +281,21 @@ static mldf_status check_options(const mldf_split_options *options, mldf_error *
     return MLDF_OK;
 }
 
+/* Part 0's name stands for the set: the next split to the same names finds what one that was killed left, and ends it. */
+static mldf_status begin_set(struct split *s, mldf_error *err) {
+    set_end ended;
+    mldf_status status = check_names(s->options, err);
+    if (status == MLDF_OK)
+        status = mldfi_split_name(s->pattern, 0, s->options->names ? s->options->names[0] : NULL, &s->name, err);
+    if (status == MLDF_OK)
+        status = mldfi_set_begin(&s->set, (const char *)s->name.data, s->writing.overwrite, &ended, err);
+    if (status == MLDF_OK && ended != SET_END_NONE)
+        mldfi_warn(s->writing.context, "%s: an earlier split to these names was killed; %s", (const char *)s->name.data,
+                   ended == SET_END_FINISHED ? "its parts were complete and have their names now"
+                                             : "its unfinished parts are removed");
+    return status;
+}
+
 static mldf_status split(struct split *s, mldf_error *err) {
     mldf_status status = mldfi_derive_schema(s->reader, s->writing.context, NULL, 0, &s->schema, err);
     if (status == MLDF_OK)
@@ -291,6 +304,8 @@ static mldf_status split(struct split *s, mldf_error *err) {
         status = mldfi_derive_options(s->reader, s->schema, &s->writing, &s->card, err);
     if (status == MLDF_OK)
         status = mldfi_copier_begin(&s->copier, s->reader, s->schema, mldf_reader_has_keys(s->reader), err);
+    if (status == MLDF_OK)
+        status = begin_set(s, err);
     if (status == MLDF_OK)
         status = s->options->bytes ? split_by_bytes(s, err) : split_planned(s, err);
     return status < 0 ? status : mldfi_set_publish(&s->set, err);
@@ -310,8 +325,8 @@ mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mld
     mldf_status status = check_options(options, err);
     if (status < 0)
         return status;
-    struct split s = {.reader = reader, .pattern = pattern, .options = options, .writing = options->writer};
-    s.set.overwrite = options->writer.overwrite;
+    struct split s = {
+        .reader = reader, .pattern = pattern, .options = options, .writing = options->writer, .set = PUBLISH_SET_NONE};
     mldfi_watch_begin(&s.watch, &s.writing, "split", mldf_reader_sample_count(reader));
     status = split(&s, err);
     for (size_t i = 0; status == MLDF_OK && i < s.set.count; i++) {

@@ -346,11 +346,15 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
          *tables = partial_path(writer->target, ".partial.tables", err);
     mldf_buffer state = MLDF_BUFFER_INIT;
     uint64_t end = EXTENTS_FROM;
+    bool existed = true, locked = false;
     mldf_status st = data && tables ? make_fingerprint(writer, options, err) : MLDF_E_MEMORY;
+    if (st >= 0)
+        st = mldfi_file_exists(data, &existed, err);
     if (st >= 0)
         st = mldfi_file_open_or_create(&writer->file, data, err);
     if (st >= 0)
         st = mldfi_file_lock(&writer->file, err);
+    locked = st >= 0;
     if (st >= 0)
         st = mldfi_file_open_or_create(&spill->file, tables, err);
     writer->resuming = true;
@@ -368,6 +372,8 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
         if (st >= 0)
             st = mldfi_file_truncate(&spill->file, EXTENTS_FROM, err);
     }
+    if (st < 0 && locked && !existed)
+        mldfi_file_remove(data); /* made just now */
     mldf_buffer_free(&state);
     free(data);
     free(tables);

@@ -174,6 +174,14 @@ mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const 
     return opened(writer, st, out);
 }
 
+mldf_status mldfi_writer_open_in_set(const char *temporary, const mldf_schema *schema,
+                                     const mldf_writer_options *options, mldf_writer **out, mldf_error *err) {
+    mldf_status st = mldf_writer_open(temporary, schema, options, out, err);
+    if (st >= 0)
+        (*out)->in_set = true;
+    return st;
+}
+
 mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mldf_writer_options *options,
                                     mldf_writer **out, mldf_error *err) {
     mldf_writer_options taken;
@@ -391,7 +399,8 @@ static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_e
     if (st >= 0 && writer->appending)
         st = mldfi_file_check_name(&writer->file, writer->appended, "nothing was added", err);
     if (st >= 0 && writer->target) {
-        st = mldfi_file_publish(&writer->file, writer->target, writer->options.overwrite, err);
+        st = writer->in_set ? mldfi_file_rename(&writer->file, writer->target, true, err)
+                            : mldfi_file_publish(&writer->file, writer->target, writer->options.overwrite, err);
         writer->published = st >= 0 || strcmp(writer->file.path, writer->target) == 0;
         if (writer->published && writer->resuming)
             mldfi_resume_remove(writer, false);

@@ -119,6 +119,7 @@ struct mldf_writer {
     int stream_fd; /* -1: a file */
     uint64_t stream_position;
     bool finished, published;
+    bool in_set; /* the target is a temporary name of a publish_set, which makes names durable */
 
     struct crypt *crypt; /* NULL: not encrypted */
     struct zstd_dictionary *dictionary;
@@ -195,6 +196,9 @@ struct kept_section {
 };
 
 /* writer.c */
+/* A file of a publish_set: finish gives it `temporary` as its name, which is not made durable yet. */
+mldf_status mldfi_writer_open_in_set(const char *temporary, const mldf_schema *schema,
+                                     const mldf_writer_options *options, mldf_writer **out, mldf_error *err);
 /* Any time before finish; the text is copied. */
 mldf_status mldfi_writer_set_card(mldf_writer *writer, const char *card, size_t card_bytes, mldf_error *err);
 

@@ -41,6 +41,22 @@ printf 'image\n../outside.png\n%s\n' "$PWD/outside.png" >set/out.csv
 expect_error 1 'leads out of the folder' mldf pack set/out.csv --files image -o d.mldf
 mldf pack set/out.csv --files image --allow-outside -o d.mldf -q
 mldf info --json d.mldf | json 'd["num_samples"] == 2'
+# A link that leads out of the folder is refused, whether the file or a folder on the way is one; a link that stays inside is followed.
+ln -s ../outside.png set/out.png
+ln -s "$PWD" set/away
+ln -s img/rgb.jpg set/in.jpg
+ln -s "$PWD/set/img" set/inside
+printf 'image\nout.png\n' >set/link.csv
+printf 'image\naway/outside.png\n' >set/links.csv
+printf 'image\nin.jpg\ninside/rgb.jpg\n%s\n' "$PWD/set/inside/rgb.jpg" >set/inner.csv
+expect_error 1 "set/link.csv:2:1: column 'image' (image): set/out.png: the path 'out.png' leads out of the folder set/ by a link" mldf pack set/link.csv --files image -o link.mldf
+expect_error 1 'leads out of the folder set/ by a link' mldf pack set/links.csv --files image -o link.mldf
+expect_error 1 'leads out of the folder set by a link' mldf pack set/link.csv --files image --root set -o link.mldf
+check test ! -e link.mldf
+mldf pack set/link.csv --files image --allow-outside -o link.mldf -q
+mldf pack set/inner.csv --files image -o inner.mldf -q
+mldf info --json inner.mldf | json 'd["num_samples"] == 3'
+rm set/out.png set/away set/in.jpg set/inside link.mldf inner.mldf
 printf 'image\n%s\nimg/rgb.jpg\n' "$PWD/set/img/rgb.jpg" >abs.csv
 mldf pack abs.csv --files image --root set -o e.mldf -q
 mldf info --json e.mldf | json 'd["num_samples"] == 2'

@@ -88,8 +88,12 @@ static void read_gives_all_or_says_that_the_file_ended(void) {
     CHECK_OK(mldfi_file_read(&file, 10, got, 0, &err), &err);
     CHECK_STATUS(MLDF_E_CHANGED, mldfi_file_read(&file, 8, got, 4, &err), &err);
     CHECK_EQ_U64(10, err.offset);
+    CHECK_CONTAINS("ends at byte 10, 2 bytes too early", err.message);
     CHECK_STATUS(MLDF_E_CHANGED, mldfi_file_read(&file, 100, got, 1, &err), &err);
+    CHECK_EQ_U64(10, err.offset); /* where it ends, not where the read began */
+    CHECK_CONTAINS("ends at byte 10, 91 bytes too early", err.message);
     CHECK_STATUS(MLDF_E_CHANGED, mldfi_file_read(&file, UINT64_MAX - 1, got, 16, &err), &err);
+    CHECK_EQ_U64(10, err.offset);
     mldfi_file_close(&file);
 }
 
@@ -119,7 +123,7 @@ static void write_then_truncate_changes_the_size(void) {
 }
 
 static void write_to_a_full_disk_is_no_space(void) {
-    struct os_file full = {open("/dev/full", O_RDWR | O_CLOEXEC), NULL};
+    struct os_file full = {open("/dev/full", O_RDWR | O_CLOEXEC), NULL, false};
     mldf_error err;
     if (full.fd < 0)
         return;

@@ -98,7 +98,9 @@ static void direct_reads_give_the_same_bytes(void) {
             CHECK_MEM_EQ(content + at, got, count);
         }
         CHECK_STATUS(MLDF_E_CHANGED, mldfi_direct_read(&direct, path, bytes - 10, got, 11, &err), &err);
+        CHECK_EQ_U64(bytes, err.offset);
         CHECK_STATUS(MLDF_E_CHANGED, mldfi_direct_read(&direct, path, bytes + 100000, got, 1, &err), &err);
+        CHECK_EQ_U64(bytes, err.offset);
         mldfi_direct_close(&direct);
     }
     mldfi_file_close(&file);

@@ -259,6 +259,10 @@ static void a_file_that_shrinks_under_positional_reads_is_an_error(void) {
     REQUIRE(r);
     CHECK(truncate(path, 5000) == 0);
     CHECK_STATUS(MLDF_E_CHANGED, mldf_reader_get(r, 199, MADE_TEXT, &scratch, &v, &err), &err);
+    CHECK_EQ_U64(5000, err.offset);
+    CHECK_EQ_U64(199, err.sample); /* so the loader leaves the byte as it is */
+    CHECK_EQ_STR("text", err.field);
+    CHECK_CONTAINS("ends at byte 5000", err.message);
     mldf_reader_close(r);
     mldf_buffer_free(&scratch);
 }
