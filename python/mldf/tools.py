@@ -447,9 +447,9 @@ def repair(
     passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
-    """out None: puts back a torn header or footer, in place, and never drops a sample; then verifies the file:
-    ``problems`` counts what cannot be mended in place, and ``skipped`` lists it. Else every whole sample goes into a new
-    file: every value has its checksum and decodes, and the key is whole. ``skipped`` lists the others, and ``lost`` says
+    """out None: puts back a torn header or footer, in place, and never drops a sample; then verifies the file, and
+    ``problems`` counts what cannot be mended in place, ``skipped`` lists it. Else every whole sample goes into a new
+    file: each value has its checksum and decodes, and the key is whole. ``skipped`` lists the others, and ``lost`` says
     what else is not in the new file.
     """
     began = time.monotonic()
