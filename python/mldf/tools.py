@@ -29,7 +29,7 @@ True
 >>> mldf.repack(out, compress=["name"]).written
 6
 >>> mldf.repair(out).action
-'nothing was wrong with header and footer'
+'nothing was wrong'
 
 What means the same everywhere:
 

@@ -308,7 +308,7 @@ def main(rounds, seed):
                 seen[outcome if outcome in ("good", "bad", "more") else "WRONG"] += 1
                 if outcome not in ("good", "bad", "more"):
                     print(f"{name}: {what}: {outcome}", flush=True)
-    print(dict(seen))
+            print(f"{name}: so far {dict(seen)}", flush=True)
 
 
 if __name__ == "__main__":
