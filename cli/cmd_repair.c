@@ -16,13 +16,14 @@ static const struct option_spec options[] = {
 struct listing {
     const struct invocation *invocation;
     const char *path;
+    bool in_place;
 };
 
 static void on_lost(void *user, const mldf_error *why) {
     struct listing *listing = user;
     progress_clear();
     if (!listing->invocation->json) {
-        out_line("%s: lost: %s", listing->path, why->message);
+        out_line("%s: %s: %s", listing->path, listing->in_place ? "left" : "lost", why->message);
         return;
     }
     json_begin('{');
@@ -35,6 +36,31 @@ static void on_lost(void *user, const mldf_error *why) {
     json_end('}');
 }
 
+static void json_losses(const mldf_repair_lost *lost) {
+    const struct {
+        const char *name;
+        uint64_t count;
+    } counts[] = {
+        {"samples", lost->samples}, {"keys", lost->keys}, {"values", lost->values}, {"sections", lost->sections}};
+    const struct {
+        const char *name;
+        bool is_lost;
+    } things[] = {{"directory", lost->directory},
+                  {"card", lost->card},
+                  {"dictionary", lost->dictionary},
+                  {"history", lost->history}};
+    json_begin('{');
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        json_key(counts[i].name);
+        json_u64(counts[i].count);
+    }
+    for (size_t i = 0; i < sizeof things / sizeof things[0]; i++) {
+        json_key(things[i].name);
+        json_bool(things[i].is_lost);
+    }
+    json_end('}');
+}
+
 static void json_result(const mldf_repair_result *result, const mldf_error *failed, double seconds) {
     json_end(']');
     json_warnings();
@@ -42,6 +68,13 @@ static void json_result(const mldf_repair_result *result, const mldf_error *fail
     json_u64_or_null(failed ? MLDF_NONE : result->samples_saved);
     json_key("lost");
     json_u64_or_null(failed ? MLDF_NONE : result->samples_lost);
+    json_key("losses");
+    if (failed)
+        json_null();
+    else
+        json_losses(&result->lost);
+    json_key("problems");
+    json_u64_or_null(failed ? MLDF_NONE : result->problems);
     json_key("bytes");
     json_u64_or_null(failed ? MLDF_NONE : result->bytes);
     json_key("seconds");
@@ -64,7 +97,7 @@ static int run(struct invocation *v) {
     mldf_repair_result result;
     mldf_error err;
     const char *path = v->files[0], *out = option_value(v, "o");
-    struct listing listing = {v, path};
+    struct listing listing = {v, path, out == NULL};
     double started = seconds_now();
     memset(&result, 0, sizeof result);
     if (out && strcmp(out, "-") == 0)
@@ -95,7 +128,7 @@ static int run(struct invocation *v) {
         return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
     if (!v->json)
         out_line("%s: %s", out ? out : path, result.action);
-    return result.samples_lost || result.unchecked ? EXIT_DATA : EXIT_FINE;
+    return result.lost.any || result.unchecked || result.problems ? EXIT_DATA : EXIT_FINE;
 }
 
 const struct command command_repair = {
@@ -103,11 +136,15 @@ const struct command command_repair = {
     "FILE [-o OUT]",
     "save what can be saved of a damaged file",
     "Without -o, in place and under the file's lock: puts back a torn header or a lost footer, and cuts off what an\n"
-    "interrupted append left. No sample is ever dropped that way. With -o, every sample that is whole goes into a new file;\n"
-    "the others are listed, each with what is wrong with it. Exit status 1 when samples were lost, or saved unchecked because\nchecksums were damaged too.\n"
+    "interrupted append left. No sample is ever dropped that way. Then the file is verified, and what cannot be mended in\n"
+    "place is listed; exit status 1 when there is any.\n"
     "\n"
-    "With --json, one object: written, skipped (source, sample, message), warnings, lost, bytes, seconds, changed,\n"
-    "unchecked, action.",
+    "With -o, every sample that is whole goes into a new file: its values are there, have their checksums and decode, and\n"
+    "its key is whole. The others are listed, each with what is wrong with it, and the last line says what else is lost.\n"
+    "Exit status 1 when anything was lost, or saved unchecked because checksums were damaged too.\n"
+    "\n"
+    "With --json, one object: written, skipped (source, sample, message), warnings, lost, losses{}, problems, bytes,\n"
+    "seconds, changed, unchecked, action.",
     options,
     "  mldf repair train.mldf\n"
     "  mldf repair broken.mldf -o saved.mldf\n",

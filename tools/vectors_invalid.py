@@ -580,6 +580,10 @@ def draft_cases(case):
     b = draft()
     struct.pack_into("<Q", b, 57, 72)
     yield case("Z7", "allocation_low", b, "corrupt", 57, "alloc_table_ptr 72")
+    yield case("V13", "record", draft(((b"x", 2, 7),), bytes(8)), "corrupt", 73 + 68, "a FLOAT record of 7 bytes in a 1.0 file",
+               when="verify")
+    yield case("V13", "arguments", draft(((b"x", 4, 16),), bytes(16)), "feature", 73 + 64, "an array without arguments in a 1.0 file",
+               when="verify")
     b = draft(rows=struct.pack("<qQQ", 1, 4096, 100), payload=b"pay")
     yield case("A3", "draft_payload", b, "corrupt", 512 + 8, "a 1.0 payload that passes the end", when="access",
                sample=0, field="b")

@@ -1061,6 +1061,11 @@ class File:
         if any(front) and front != state:
             at = next(i for i in range(64) if front[i] != state[i])
             problem("corrupt", 9 + at, "the front header is not the state of the file")  # V0
+        for f in self.fields if self.legacy else ():  # V13
+            if not f.known and f.type_id in (NDARRAY, INLINE):
+                problem("feature", f.at + 64, f"field {f.name}: type {f.type_id} without arguments")
+            elif not f.known and f.type_id in (INT, FLOAT, BYTES, JSON, TEXT, *IMAGES):
+                problem("corrupt", f.at + 68, f"field {f.name}: records of {f.record_bytes} bytes")
         bad_kinds = set()
         for s in self.sections:
             if crc32c(self.section_bytes(s)) != s.crc:

@@ -217,21 +217,35 @@ typedef struct mldf_repair_options {
     bool overwrite;
     int threads;
     mldf_secret secret;
-    mldf_problem_fn lost; /* each sample that could not be saved, and why */
+    mldf_problem_fn lost; /* each sample that could not be saved, and why; in place: each problem that is left */
     void *lost_user;
     mldf_progress_fn progress;
     void *progress_user;
 } mldf_repair_options;
 #define MLDF_REPAIR_OPTIONS_INIT \
     { sizeof(mldf_repair_options), 0, false, -1, {0, 0, 0, 0}, 0, 0, 0, 0 }
+/* What the file had, or may have had, and the new one has not. Checksums, statistics, page map and dictionary are made anew, and a new
+ * file begins a history of its own: they count when their section is damaged. */
+typedef struct mldf_repair_lost {
+    bool any;
+    uint64_t samples;  /* as samples_lost */
+    uint64_t keys;     /* of samples that were saved: most of the keys could not be read, so that none went along */
+    uint64_t values;   /* of nullable fields, in samples that were saved: null or zero, which nobody knows; null now */
+    uint64_t sections; /* private ones, and entries of the directory that cannot be read */
+    bool directory;    /* the whole directory, with keys and card, if there were any */
+    bool card, dictionary, history;
+} mldf_repair_lost;
 typedef struct mldf_repair_result {
     uint64_t samples_saved, samples_lost, bytes;
     bool changed;     /* false: nothing was wrong */
     bool unchecked;   /* checksums were lost with the damage: what was saved may itself be damaged */
-    char action[128]; /* what was done, in words */
+    char action[256]; /* what was done, and what was lost, in words */
+    mldf_repair_lost lost;
+    uint64_t problems; /* in place: what mldf_verify finds in the file afterwards */
 } mldf_repair_result;
-/* out NULL: in place: puts back a torn header or a lost footer and cuts an unfinished append; never drops a sample. Otherwise
- * every sample that is whole goes into a new file. */
+/* out NULL: in place: puts back a torn header or a lost footer and cuts an unfinished append; never drops a sample. Then the whole file is
+ * verified, and what cannot be put right in place is reported. Otherwise every sample that is whole goes into a new file: every value can
+ * be read, has its checksum and decodes, and the key is whole; result->lost says what else is not in the new file. */
 MLDF_API mldf_status mldf_repair(const char *path, const char *out, const mldf_repair_options *options,
                                  mldf_repair_result *result, mldf_error *err);
 

@@ -50,8 +50,10 @@ typedef struct mldf_writer_options {
     void *skipped_user;
     mldf_progress_fn progress; /* during finish, and while a call waits */
     void *progress_user;
-    bool resume;       /* keep checkpoints in PATH.partial and PATH.partial.tables, and go on from there; see below */
-    bool check_values; /* decode every image after encoding it; one that does not decode is an error of its sample */
+    bool resume; /* keep checkpoints in PATH.partial and PATH.partial.tables, and go on from there; see below */
+    bool
+        check_values; /* decode every image after encoding it, and every value that is copied as it is stored; one that does not decode
+                        * is an error of its sample */
 } mldf_writer_options;
 #define MLDF_WRITER_OPTIONS_INIT \
     { sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false, false }

@@ -278,7 +278,15 @@ static bool fill_repair(struct operation *op) {
            option_secret(op->options, "key", "passphrase", &o->secret);
 }
 
-/* Its reports end with ("action", text, changed, unchecked). */
+static PyObject *losses(const mldf_repair_lost *lost) {
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:O,s:O,s:O,s:O}", "samples", (unsigned long long)lost->samples, "keys",
+                         (unsigned long long)lost->keys, "values", (unsigned long long)lost->values, "sections",
+                         (unsigned long long)lost->sections, "directory", lost->directory ? Py_True : Py_False, "card",
+                         lost->card ? Py_True : Py_False, "dictionary", lost->dictionary ? Py_True : Py_False,
+                         "history", lost->history ? Py_True : Py_False);
+}
+
+/* Its reports end with ("action", text, changed, unchecked, losses, problems). */
 static mldf_status call_repair(struct operation *op) {
     mldf_repair_result result = {0};
     mldf_status status = mldf_repair(op->path, op->out, &op->how.repair, &result, &op->err);
@@ -286,9 +294,9 @@ static mldf_status call_repair(struct operation *op) {
     if (status < 0)
         return status;
     if (call_resume(&op->call))
-        call_append(&op->call,
-                    Py_BuildValue("(sNOO)", "action", words(result.action), result.changed ? Py_True : Py_False,
-                                  result.unchecked ? Py_True : Py_False));
+        call_append(&op->call, Py_BuildValue("(sNOONK)", "action", words(result.action),
+                                             result.changed ? Py_True : Py_False, result.unchecked ? Py_True : Py_False,
+                                             losses(&result.lost), (unsigned long long)result.problems));
     call_pause(&op->call);
     return status;
 }

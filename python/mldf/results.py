@@ -54,7 +54,7 @@ class Result:
     seconds: float
     """That it took."""
     skipped: list[Skip] = field(default_factory=list)
-    """What was left out because it does not fit (on_error="skip"), or was lost (repair)."""
+    """What was left out because it does not fit (on_error="skip"), was lost, or is still wrong in place (repair)."""
     warnings: list[Skip] = field(default_factory=list)
     """What is odd but was taken."""
     left_out: list[Skip] = field(default_factory=list)
@@ -62,11 +62,17 @@ class Result:
     parts: list[Part] = field(default_factory=list)
     """Of split: the files."""
     action: str | None = None
-    """Of repair: what was done."""
+    """Of repair: what was done, and what was lost."""
     changed: bool | None = None
     """Of repair: False when nothing was wrong."""
     unchecked: bool | None = None
     """Of repair: True when checksums were lost with the damage, so that what was saved may itself be damaged."""
+    lost: dict[str, int | bool] | None = None
+    """Of repair: what the file had and the new one has not: ``samples``, ``keys``, ``values`` (null or zero, which
+    nobody knows; null now), ``sections`` as numbers, ``directory``, ``card``, ``dictionary``, ``history`` as bool.
+    """
+    problems: int | None = None
+    """Of repair in place: how many problems verify finds afterwards, which only repair into a new file gets rid of."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ True
 >>> mldf.repack(out, compress=["name"]).written
 6
 >>> mldf.repair(out).action
-'nothing was wrong with header and footer'
+'nothing was wrong'
 >>> mldf.clean(folder)
 []
 
@@ -110,7 +110,7 @@ def _result(began: float, answer: tuple[int, int, int, list[tuple[Any, ...]]]) -
         of("warning"),
         of("left_out"),
         [Part(*r[1:]) for r in reports if r[0] == "part"],
-        *next((r[1:] for r in reports if r[0] == "action"), (None, None, None)),
+        *next((r[1:] for r in reports if r[0] == "action"), (None,) * 5),
     )
 
 
@@ -462,8 +462,10 @@ def repair(
     passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
-    """out None: puts back a torn header or footer, in place, and never drops a sample. Else every whole sample goes
-    into a new file; ``skipped`` lists the others.
+    """out None: puts back a torn header or footer, in place, and never drops a sample; then verifies the file, and
+    ``problems`` counts what cannot be mended in place, ``skipped`` lists it. Else every whole sample goes into a new
+    file: each value has its checksum and decodes, and the key is whole. ``skipped`` lists the others, and ``lost`` says
+    what else is not in the new file.
     """
     began = time.monotonic()
     options = {"overwrite": flag("overwrite", overwrite), "threads": thread_count(threads), **secret(key, passphrase)}

@@ -126,8 +126,7 @@ static void image_observe(const void *state, const uint8_t *record, struct obser
     out->dims[2] = record[IMAGE_CHANNELS];
 }
 
-/* A file's own header against the record. What cannot be judged passes: bytes of no format that is known here (1.0 files hold
- * such), and features that this build lacks. */
+/* A file's own header against the record, then its pixels. What cannot be judged passes: features that this build lacks. */
 static mldf_status image_check_deep(const void *state, const uint8_t *record, const void *payload,
                                     uint64_t payload_bytes, mldf_error *err) {
     mldf_image_info info, found;
@@ -137,7 +136,7 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
     if (info.mode < MLDF_IMAGE_MODE_JPEG || info.mode > MLDF_IMAGE_MODE_TIFF)
         return MLDF_OK;
     mldf_status status = mldf_image_probe(payload, (size_t)payload_bytes, &found, &why);
-    if (status == MLDF_E_UNSUPPORTED || status == MLDF_E_TYPE)
+    if (status == MLDF_E_UNSUPPORTED)
         return MLDF_OK;
     if (status < 0)
         return mldfi_fail(err, MLDF_E_CORRUPT, "the record says %s: %s", mldf_image_mode_name(info.mode), why.message);
@@ -153,6 +152,14 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
                              "the record says %u channels of %u bits, and the payload %u of %u", info.channels,
                              info.bits, found.channels, found.bits);
     return mldfi_image_check_full(state, record, payload, payload_bytes, err);
+}
+
+bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *record, const void *payload,
+                              uint64_t bytes) {
+    mldf_image_info found;
+    return field->info.known && field->info.type_id >= MLDF_IMAGE_RAW && field->info.type_id <= MLDF_IMAGE &&
+           record[IMAGE_MODE] >= MLDF_IMAGE_MODE_JPEG && record[IMAGE_MODE] <= MLDF_IMAGE_MODE_TIFF &&
+           mldf_image_probe(payload, (size_t)bytes, &found, NULL) == MLDF_E_TYPE;
 }
 
 bool mldfi_image_expects_pixels(const void *state, uint64_t bytes) {

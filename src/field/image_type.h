@@ -44,6 +44,9 @@ mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *
 /* Decodes an encoded payload whole, and forgets the pixels. */
 mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, const void *payload,
                                    uint64_t payload_bytes, mldf_error *err);
+/* A value of an image field whose record says JPEG, PNG, WebP, BMP or TIFF over bytes that are none of these. */
+bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *record, const void *payload,
+                              uint64_t bytes);
 /* Whether a field with these arguments will hold an image of so many stored bytes as pixels, not as a file. */
 bool mldfi_image_expects_pixels(const void *state, uint64_t bytes);
 /* The record as a description; bits 0 of a 1.0 file read as 8. */

@@ -113,8 +113,15 @@ static bool beton_range(void *state, uint64_t sample, size_t field, uint64_t *of
     return true;
 }
 
-static const struct foreign_ops ops = {"beton",      beton_close,         beton_get, NULL,       NULL,
-                                       beton_verify, beton_payload_bytes, false,     beton_range};
+/* Pixels, or a JPEG: the format has nothing else. */
+static bool beton_claims_image(void *state, uint64_t sample, size_t field) {
+    (void)sample;
+    return field < mldfi_beton_info(state)->field_count &&
+           mldfi_beton_field(state, (uint32_t)field)->type == BETON_IMAGE;
+}
+
+static const struct foreign_ops ops = {"beton",      beton_close,         beton_get, NULL,        NULL,
+                                       beton_verify, beton_payload_bytes, false,     beton_range, beton_claims_image};
 
 /* The dtype of `[["", "<f4"]]`; NONE for structs and what we do not store. */
 static mldf_dtype simple_dtype(const struct beton_field *f) {

@@ -95,8 +95,13 @@ static mldf_status tar_payload_bytes(void *state, uint64_t *out, mldf_error *err
     return MLDF_OK;
 }
 
+static bool tar_claims_image(void *state, uint64_t sample, size_t field) {
+    (void)sample;
+    return mldfi_tar_is_read_image(mldf_schema_field(((struct tar_state *)state)->schema, field)->name);
+}
+
 static const struct foreign_ops ops = {"tar", tar_close,         tar_get, tar_key, tar_find_key,
-                                       NULL,  tar_payload_bytes, false,   NULL};
+                                       NULL,  tar_payload_bytes, false,   NULL,    tar_claims_image};
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 

@@ -93,10 +93,16 @@ static bool tbl_range(void *state, uint64_t sample, size_t field, uint64_t *offs
     return true;
 }
 
-static const struct foreign_ops ops1 = {"tbl1",     tbl_close,         tbl_get, NULL,     NULL,
-                                        tbl_verify, tbl_payload_bytes, false,   tbl_range};
-static const struct foreign_ops ops2 = {"tbl2",     tbl_close,         tbl_get, NULL,     NULL,
-                                        tbl_verify, tbl_payload_bytes, true,    tbl_range};
+static bool tbl_claims_image(void *state, uint64_t sample, size_t field) {
+    struct tbl_entry entry;
+    return field == FIELD_IMAGE && mldfi_tbl_entry(state, sample, &entry, NULL) >= 0 && entry.format >= TBL_JPEG &&
+           entry.format <= TBL_TIFF;
+}
+
+static const struct foreign_ops ops1 = {"tbl1",     tbl_close,         tbl_get, NULL,      NULL,
+                                        tbl_verify, tbl_payload_bytes, false,   tbl_range, tbl_claims_image};
+static const struct foreign_ops ops2 = {"tbl2",     tbl_close,         tbl_get, NULL,      NULL,
+                                        tbl_verify, tbl_payload_bytes, true,    tbl_range, tbl_claims_image};
 
 /* JSON when every block says so and holds some; otherwise plain bytes. */
 static mldf_status metadata_type(struct tbl *tbl, uint64_t count, uint16_t *type, mldf_error *err) {

@@ -77,6 +77,8 @@ bool mldfi_tar_split(const char *name, size_t bytes, size_t *key_bytes, size_t *
 
 /* The type of the field that an extension stands for, by what is behind its last dot: "seg.png" is an image too. */
 uint16_t mldfi_tar_type(const char *extension);
+/* Does the extension stand for an image of a format that mldf/image.h reads? */
+bool mldfi_tar_is_read_image(const char *extension);
 /* The number in a ".cls"; white space around it does not count. */
 mldf_status mldfi_tar_integer(const uint8_t *data, uint64_t bytes, int64_t *out, mldf_error *err);
 

@@ -13,12 +13,23 @@ static bool one_of(const char *text, const char *const *list) {
     return *list != NULL;
 }
 
+/* What is behind the last dot. */
+static const char *ending_of(const char *extension) {
+    const char *dot = strrchr(extension, '.');
+    return dot ? dot + 1 : extension;
+}
+
+bool mldfi_tar_is_read_image(const char *extension) {
+    static const char *const images[] = {"jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", NULL};
+    return one_of(ending_of(extension), images);
+}
+
 uint16_t mldfi_tar_type(const char *extension) {
-    static const char *const images[] = {"jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "ppm", "pgm", "gif", NULL};
+    static const char *const others[] = {"ppm", "pgm", "gif", NULL};
     static const char *const integers[] = {"cls", "cls2", "class", "count", "index", "inx", "id", NULL};
     static const char *const texts[] = {"txt", "text", "transcript", NULL};
-    const char *dot = strrchr(extension, '.'), *last = dot ? dot + 1 : extension;
-    if (one_of(last, images))
+    const char *last = ending_of(extension);
+    if (mldfi_tar_is_read_image(extension) || one_of(last, others))
         return MLDF_IMAGE;
     if (one_of(last, integers))
         return MLDF_INT;

@@ -3,6 +3,7 @@
  * many samples; payload.c has the steps that compressed, encrypted and checked payloads take. */
 #include <inttypes.h>
 
+#include "field/image_type.h"
 #include "reader/foreign.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
@@ -27,7 +28,7 @@ mldf_status mldfi_reader_check_section(const mldf_reader *reader, const struct s
     return MLDF_OK;
 }
 
-/* repair's look at a file that lost its section 5: a null is stored as zeros. */
+/* repair's look at a file whose section 5 is lost or damaged: a null is stored as zeros. */
 static mldf_status is_not_zero(const mldf_reader *reader, uint64_t sample, const struct schema_field *field, bool *out,
                                mldf_error *err) {
     uint8_t piece[64];
@@ -57,7 +58,7 @@ mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, si
     *out = true;
     if (!(f->info.flags & MLDF_FIELD_NULLABLE))
         return MLDF_OK;
-    if (!reader->validity)
+    if (!reader->validity || (reader->doubted && reader->doubted[field]))
         return is_not_zero(reader, sample, f, out, err);
     mldf_status status =
         mldfi_reader_check_section(reader, reader->validity, READER_GOOD_VALIDITY, "5 (validity)", err);
@@ -66,7 +67,7 @@ mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, si
     if (status < 0)
         return status;
     *out = byte >> (sample % 8) & 1;
-    return *out || !reader->doubt_validity ? MLDF_OK : is_not_zero(reader, sample, f, out, err);
+    return MLDF_OK;
 }
 
 /* ---- Rows --------------------------------------------------------------------------------------------------------------- */
@@ -236,6 +237,25 @@ static mldf_status get_user_defined(const mldf_reader *reader, uint64_t sample, 
     return status;
 }
 
+/* A 1.0 file may call any bytes a JPEG. Where they are copied, and become a value of a newer file, they are bytes of another format. */
+static mldf_status settle_image(const mldf_reader *reader, const struct schema_field *f, mldf_buffer *scratch,
+                                mldf_value *out, mldf_error *err) {
+    uint8_t *record;
+    if (!scratch || !mldfi_image_of_no_format(f, out->record, out->data, out->bytes))
+        return MLDF_OK;
+    if (!reader->mapped) { /* the record is in scratch already */
+        record = scratch->data + ((const uint8_t *)out->record - scratch->data);
+    } else {
+        mldf_status status = mldfi_scratch_place(scratch, IMAGE_RECORD, 0, &record, err);
+        if (status < 0)
+            return status;
+        memcpy(record, out->record, IMAGE_RECORD);
+        out->record = record;
+    }
+    record[IMAGE_MODE] = MLDF_IMAGE_MODE_OTHER;
+    return MLDF_OK;
+}
+
 mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample, size_t field, bool stored,
                                       mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     const struct schema_field *f = &reader->schema->fields[field];
@@ -268,6 +288,8 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
     }
     if (!stored)
         return decode(reader, sample, f, payload_ptr, scratch, out, err);
+    if (reader->draft && (status = settle_image(reader, f, scratch, out, err)) < 0)
+        return status;
     out->kind = MLDF_KIND_STORED;
     out->dtype = MLDF_DTYPE_NONE;
     out->as.u = 0;

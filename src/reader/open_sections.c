@@ -244,6 +244,12 @@ static void forget_section(struct opening *opening, uint32_t kind) {
             *known[i] = NULL;
     if (kind == SECTION_LONG_ARGUMENTS)
         opening->long_count = 0;
+    if (kind == SECTION_DICTIONARY && reader->dictionary) {
+        mldfi_zstd_dictionary_free(reader->dictionary);
+        reader->dictionary = NULL;
+    }
+    if (kind < 32)
+        reader->unusable |= UINT32_C(1) << kind;
 }
 
 mldf_status mldfi_open_sections(struct opening *opening) {

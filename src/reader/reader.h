@@ -63,8 +63,11 @@ struct mldf_reader {
     struct crypt *crypt; /* NULL: not encrypted, or opened without key */
     bool encrypted;
     bool plain; /* mapped, nothing to verify or decrypt: a value without prefix and validity bit takes the short way */
-    bool salvage;              /* opened by descriptors and rows alone: what is nullable and all zero counts as null */
-    bool doubt_validity;       /* repair: a validity bit 0 over a record that is not zero does not count */
+    bool salvage; /* opened by descriptors and rows alone: what is nullable and all zero counts as null */
+    const bool *
+        doubted; /* repair: fields whose validity bits cannot be trusted: a record of zeros counts as null; NULL: none */
+    uint32_t unusable;         /* repair: bit k: the directory lists section k, and it cannot be used */
+    size_t nameless;           /* repair: directory entries that are damaged so that nobody knows what they were */
     uint64_t promised_samples; /* repair: as the header says, rows that are cut off included */
 
     const struct os_direct
@@ -160,8 +163,9 @@ mldf_status mldfi_reader_open_respelled(const char *path, const mldf_reader_opti
                                         mldf_error *err);
 /* How mldfi_reader_open_salvage looks at a damaged file. */
 struct salvage {
-    uint64_t footer_at; /* take the header from this valid footer and end the file behind it; 0: the front header */
-    bool bare;          /* descriptors and rows alone: no directory, no sections, no checksums */
+    uint64_t footer_at;     /* take the header from this valid footer and end the file behind it; 0: the front header */
+    bool bare;              /* descriptors and rows alone: no directory, no sections, no checksums */
+    bool trust_descriptors; /* their checksum is known to be wrong, not they */
 };
 /* For repair: opens what mldf_reader_open refuses. Sections that are damaged count as missing. In a bare opening rows that the file no longer holds are left out of
  * header.num_samples. */

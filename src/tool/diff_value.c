@@ -128,7 +128,11 @@ static bool is_int(const mldf_value *v) {
 /* The same bytes may be an image in one file and bytes of no known kind in the other. */
 static bool modes_equal(const mldf_value *x, const mldf_value *y) {
     mldf_image_info a, b;
-    return mldf_image_record(x, &a, NULL) < 0 || mldf_image_record(y, &b, NULL) < 0 || a.mode == b.mode;
+    if (mldf_image_record(x, &a, NULL) < 0 || mldf_image_record(y, &b, NULL) < 0 || a.mode == b.mode)
+        return true;
+    /* A 1.0 file may call any bytes a JPEG; written anew they are bytes of another format. */
+    return (a.mode == MLDF_IMAGE_MODE_OTHER || b.mode == MLDF_IMAGE_MODE_OTHER) &&
+           mldf_image_probe(x->data, (size_t)x->bytes, &a, NULL) == MLDF_E_TYPE;
 }
 
 mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, const mldf_value *y, bool *equal,

@@ -132,7 +132,7 @@ static mldf_status tidy(struct repair *repair, const mldf_reader *reader, mldf_e
             say(repair, "cut off what an unfinished append had left");
     }
     if (status >= 0 && !repair->result->changed)
-        snprintf(repair->result->action, sizeof repair->result->action, "nothing was wrong with header and footer");
+        snprintf(repair->result->action, sizeof repair->result->action, "nothing was wrong");
     repair->result->samples_saved = reader->header.num_samples;
     repair->result->bytes = reader->end;
     return status;
@@ -232,6 +232,28 @@ static mldf_status mend(struct repair *repair, bool *done, mldf_error *err) {
     return rebuild_footer(repair, header, at, done, err);
 }
 
+/* Header and footer are right now. What else is wrong cannot be put right in place. */
+static mldf_status look_at_the_rest(struct repair *repair, mldf_error *err) {
+    mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
+    mldf_verify_result found;
+    char *action = repair->result->action;
+    options.context = repair->options->context;
+    options.threads = repair->options->threads;
+    options.problem = repair->options->lost;
+    options.problem_user = repair->options->lost_user;
+    options.progress = repair->options->progress;
+    options.progress_user = repair->options->progress_user;
+    mldf_status status = mldf_verify(repair->path, &options, &found, err);
+    if (status < 0 || found.problems == 0)
+        return status;
+    repair->result->problems = found.problems;
+    size_t used = repair->result->changed ? strlen(action) : 0;
+    snprintf(action + used, sizeof repair->result->action - used,
+             "%s%" PRIu64 " problem%s cannot be mended in place; `mldf repair -o OUT` saves the samples that are whole",
+             used ? "; " : "", found.problems, found.problems == 1 ? "" : "s");
+    return MLDF_OK;
+}
+
 static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
     mldf_reader_options options = mldfi_repair_reader_options(repair->options);
     mldf_reader *reader = NULL;
@@ -265,7 +287,7 @@ static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
     }
     status = tidy(repair, reader, err);
     mldf_reader_close(reader);
-    return status;
+    return status < 0 ? status : look_at_the_rest(repair, err);
 }
 
 static mldf_status repair_in_place(const char *path, const mldf_repair_options *options, mldf_repair_result *result,

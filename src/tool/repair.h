@@ -1,9 +1,40 @@
-/* repair from the inside: repair.c puts a file right in place, repair_salvage.c writes what is whole into a new one. */
+/* repair from the inside.
+ *
+ *   repair.c          puts a file right in place, and says what it cannot put right
+ *   repair_open.c     the best way into a damaged file
+ *   repair_sections.c what its sections are still worth: checksums, validity, card; what is lost with them
+ *   repair_keys.c     which of its keys are whole
+ *   repair_salvage.c  the samples that are whole, written into a new file */
 #ifndef MLDF_TOOL_REPAIR_H
 #define MLDF_TOOL_REPAIR_H
 
 #include "mldf/tool.h"
 #include "reader/reader.h"
+
+struct rescue {
+    const mldf_repair_options *options;
+    mldf_repair_result *result;
+    mldf_reader *reader;
+    mldf_schema *schema; /* of the new file */
+    mldf_writer *writer;
+    bool damaged; /* the file did not open as it should */
+    bool
+        descriptors_damaged; /* ... since the descriptors do not have their checksum; in the state whose footer is here: */
+    uint64_t descriptors_state; /* byte of the footer */
+    uint64_t later_samples;     /* samples of the newest state that is known of; why_later: why it cannot be read */
+    mldf_error why_later;
+    bool unchecked;    /* checksums of the file are themselves damaged */
+    bool keys;         /* keys go along */
+    uint8_t *bad_keys; /* a bit for each sample; NULL: none is bad */
+    bool *doubted;     /* a flag for each field; see mldf_reader */
+    uint64_t *lost;    /* samples that were not submitted to the writer, ascending */
+    size_t lost_count, lost_capacity;
+    double last_report;
+};
+
+static inline bool mldfi_is_damage(mldf_status status) {
+    return status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT;
+}
 
 /* The footer that the header in these 64 bytes leads to through its directory: 0 when there is no directory there. */
 mldf_status mldfi_repair_implied_footer(const struct os_file *file, uint64_t size,
@@ -20,6 +51,15 @@ mldf_status mldfi_repair_open_respelled(const char *path, const mldf_reader_opti
 /* Writes the descriptors of such a file in that spelling. *done: now it opens. */
 mldf_status mldfi_repair_descriptors(const char *path, const struct os_file *file, const mldf_reader_options *options,
                                      bool *done, mldf_error *err);
+
+/* rescue->reader, in the best way there is. */
+mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_error *err);
+/* Looks at the sections that the reader has found: sets keys, doubted, unchecked and the losses in the result. */
+mldf_status mldfi_repair_sections(struct rescue *rescue, mldf_error *err);
+/* Sets keys and bad_keys. whole: section 6 has its CRC. */
+mldf_status mldfi_repair_keys(struct rescue *rescue, bool whole, mldf_error *err);
+/* What was done and what was lost, in words, and whether anything was. */
+void mldfi_repair_describe(const struct rescue *rescue);
 mldf_status mldfi_repair_into(const char *path, const char *out, const mldf_repair_options *options,
                               mldf_repair_result *result, mldf_error *err);
 

@@ -97,6 +97,29 @@ static mldf_status check_front(struct verify *verify, mldf_error *err) {
     return MLDF_OK;
 }
 
+/* V13. A field of a 1.0 file whose type is known and whose records are not that type's is read as one of an unknown type, and cannot be
+ * written anew. */
+static mldf_status check_draft_fields(struct verify *verify, mldf_error *err) {
+    const mldf_reader *reader = verify->reader;
+    uint64_t stride = reader->tables.descriptors.bytes / reader->schema->field_count;
+    (void)err;
+    for (size_t i = 0; reader->draft && i < reader->schema->field_count; i++) {
+        const mldf_field *field = &reader->schema->fields[i].info;
+        uint64_t at = reader->header.field_desc_ptr + i * stride;
+        if (field->known || !mldfi_builtin_type(field->type_id))
+            continue;
+        if (field->type_id == MLDF_NDARRAY || field->type_id == MLDF_INLINE)
+            mldfi_verify_problem(verify, MLDF_E_FEATURE, at + 64, MLDF_NONE,
+                                 "field %s: type %s needs arguments, which a 1.0 file does not have", field->name,
+                                 field->type_name);
+        else
+            mldfi_verify_problem(verify, MLDF_E_CORRUPT, at + 68, MLDF_NONE,
+                                 "field %s: records of %" PRIu32 " bytes are not those of type %s", field->name,
+                                 field->record_bytes, field->type_name);
+    }
+    return MLDF_OK;
+}
+
 /* V10. */
 static mldf_status check_card(struct verify *verify, mldf_error *err) {
     mldf_buffer card = MLDF_BUFFER_INIT;
@@ -120,9 +143,10 @@ static mldf_status check_card(struct verify *verify, mldf_error *err) {
 
 static mldf_status run_checks(struct verify *verify, mldf_error *err) {
     static mldf_status (*const checks[])(struct verify *, mldf_error *) = {
-        check_front,       mldfi_verify_sections, mldfi_verify_blocks,  mldfi_verify_allocations, mldfi_verify_validity,
-        mldfi_verify_keys, mldfi_verify_history,  mldfi_verify_samples, mldfi_verify_page_map,    mldfi_verify_stats,
-        check_card};
+        check_front,           check_draft_fields,       mldfi_verify_sections,
+        mldfi_verify_blocks,   mldfi_verify_allocations, mldfi_verify_validity,
+        mldfi_verify_keys,     mldfi_verify_history,     mldfi_verify_samples,
+        mldfi_verify_page_map, mldfi_verify_stats,       check_card};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         mldf_status status = checks[i](verify, err);
         if (status >= 0)

@@ -1,11 +1,15 @@
-/* verify for TBL, .beton and tar: what the format's own reader finds (structure, CRCs), then, when deep, every value decoded. The structure
+/* verify for TBL, .beton and tar: what the format's own reader finds (structure, CRCs), the keys, then, when deep, every value decoded. The structure
  * of a tar archive was checked when it was opened. verify.c comes before. */
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "mldf/image.h"
 #include "reader/foreign.h"
 #include "tool/verify.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/utf8.h"
 
 struct foreign_check {
     struct verify *verify;
@@ -37,6 +41,21 @@ static bool on_problem(void *user, const mldf_error *problem) {
 
 /* ---- Values ------------------------------------------------------------------------------------------------------------- */
 
+/* An image by the file's word, and no image by its bytes. */
+static mldf_status check_claim(const mldf_reader *reader, uint64_t sample, size_t field, const mldf_value *value,
+                               mldf_error *err) {
+    const struct foreign *foreign = &reader->foreign;
+    mldf_image_info info;
+    mldf_error why;
+    if (mldf_schema_field(reader->schema, field)->type_id != MLDF_IMAGE || !foreign->ops->claims_image ||
+        value->kind != MLDF_KIND_BYTES || !foreign->ops->claims_image(foreign->state, sample, field))
+        return MLDF_OK;
+    mldf_status status = mldf_image_probe(value->data, (size_t)value->bytes, &info, &why);
+    if (status >= 0 || status == MLDF_E_UNSUPPORTED)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_CORRUPT, "the file says that it is an image: %s", why.message);
+}
+
 static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t field, mldf_error *err) {
     const mldf_reader *reader = c->verify->reader;
     const struct schema_field *f = &reader->schema->fields[field];
@@ -45,7 +64,9 @@ static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t 
     if (status < 0 || value.kind == MLDF_KIND_NULL)
         return status;
     atomic_fetch_add(&c->verify->bytes_done, value.bytes);
-    status = mldfi_field_check_deep(f, value.record, 0, value.data, value.bytes, 0, err);
+    status = check_claim(reader, sample, field, &value, err);
+    if (status >= 0)
+        status = mldfi_field_check_deep(f, value.record, 0, value.data, value.bytes, 0, err);
     if (status < 0) {
         mldfi_error_prefix(err, "sample %llu, field %s", (unsigned long long)sample, f->info.name);
         mldfi_reader_name_error(reader, err, status);
@@ -80,6 +101,48 @@ static mldf_status check_values(struct foreign_check *c, mldf_error *err) {
     return status;
 }
 
+/* ---- Keys --------------------------------------------------------------------------------------------------------------- */
+
+/* What a key must be so that it can be shown, looked up and written. */
+static mldf_status check_key(const struct foreign_check *c, uint64_t sample, mldf_error *problem) {
+    const struct foreign *foreign = &c->verify->reader->foreign;
+    const char *key;
+    size_t bytes;
+    mldf_status status = foreign->ops->key(foreign->state, sample, &key, &bytes, problem);
+    if (status < 0)
+        return status;
+    if (bytes == 0 || bytes > FORMAT_MAX_KEY)
+        return mldfi_fail(problem, MLDF_E_CORRUPT, "sample %" PRIu64 ": a key of %zu bytes; keys have 1 to %d", sample,
+                          bytes, (int)FORMAT_MAX_KEY);
+    if (memchr(key, 0, bytes) || mldfi_utf8_valid_prefix(key, bytes) != bytes)
+        return mldfi_fail(problem, MLDF_E_CORRUPT, "sample %" PRIu64 ": its key is not UTF-8 text", sample);
+    if (foreign->ops->find_key(foreign->state, key, bytes) != sample)
+        return mldfi_fail(problem, MLDF_E_CORRUPT, "sample %" PRIu64 ": its key leads to another sample", sample);
+    return MLDF_OK;
+}
+
+static mldf_status check_keys(struct foreign_check *c, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    if (!c->verify->reader->foreign.ops->key)
+        return MLDF_OK;
+    for (uint64_t i = 0; i < c->verify->result->num_samples && status >= 0; i++) {
+        mldf_error problem;
+        status = check_key(c, i, &problem);
+        if (status >= 0)
+            continue;
+        if (!mldfi_is_problem(status)) {
+            if (err)
+                *err = problem;
+            return status;
+        }
+        mldfi_reader_name_error(c->verify->reader, &problem, status);
+        mldfi_error_place(&problem, i, NULL);
+        report(c, &problem);
+        status = c->no_memory ? MLDF_E_MEMORY : MLDF_OK;
+    }
+    return status;
+}
+
 mldf_status mldfi_verify_foreign(struct verify *verify, const mldf_reader *reader, mldf_error *err) {
     struct foreign_check c = {.verify = verify, .err = err};
     const struct foreign_ops *ops = reader->foreign.ops;
@@ -95,6 +158,8 @@ mldf_status mldfi_verify_foreign(struct verify *verify, const mldf_reader *reade
     }
     if (status >= 0 && c.no_memory)
         status = MLDF_E_MEMORY;
+    if (status >= 0)
+        status = check_keys(&c, err);
     if (status >= 0 && verify->options.deep)
         status = check_values(&c, err);
     result->good_samples = result->num_samples;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "field/image_type.h"
 #include "tool/verify.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -293,6 +294,8 @@ static mldf_status check_deep(struct verify_worker *w, const struct value_check 
     mldf_status status = mldf_reader_get(reader, c->sample, field, &w->scratch, &value, problem);
     if (status < 0 || value.kind == MLDF_KIND_NULL)
         return status;
+    if (reader->draft && mldfi_image_of_no_format(c->field, value.record, value.data, value.bytes))
+        return MLDF_OK;
     status = mldfi_field_check_deep(c->field, value.record, c->record_at, value.data, value.bytes, c->ptr, problem);
     if (status < 0)
         mldfi_error_prefix(problem, "%s: row %" PRIu64 ", field %s", reader->path, c->sample, c->field->info.name);

@@ -113,11 +113,21 @@ static mldf_status copy_stored_record(const struct schema_field *field, const ml
     return MLDF_OK;
 }
 
-static mldf_status encode_record(const struct schema_field *field, const mldf_value *value, uint8_t *record,
-                                 mldf_buffer *scratch, mldf_error *err) {
+/* A value that is copied undecoded: its record, and with check_values its payload. */
+static mldf_status check_copied(const mldf_writer *writer, const struct schema_field *field, const mldf_value *value,
+                                mldf_error *err) {
+    mldf_status st = mldfi_field_check_stored(field, value, err);
+    if (st >= 0 && writer->options.check_values)
+        st = mldfi_field_check_deep(field, value->record, 0, value->data, value->bytes, 0, err);
+    return st;
+}
+
+static mldf_status encode_record(mldf_writer *writer, const struct schema_field *field, const mldf_value *value,
+                                 uint8_t *record, mldf_error *err) {
+    mldf_buffer *scratch = &writer->workers[0].scratch;
     if (value->kind == MLDF_KIND_STORED) {
         mldf_status st = copy_stored_record(field, value, record, err);
-        return st < 0 ? st : mldfi_field_check_stored(field, value, err);
+        return st < 0 ? st : check_copied(writer, field, value, err);
     }
     if (!field->type)
         return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied",
@@ -128,8 +138,9 @@ static mldf_status encode_record(const struct schema_field *field, const mldf_va
                                     &payload_bytes, err);
 }
 
-static mldf_status add_value(struct job *job, const struct schema_field *field, const mldf_value *value, uint8_t *row,
-                             uint8_t *valid, struct job_payload *payloads, mldf_buffer *scratch, mldf_error *err) {
+static mldf_status add_value(mldf_writer *writer, struct job *job, const struct schema_field *field,
+                             const mldf_value *value, uint8_t *row, uint8_t *valid, struct job_payload *payloads,
+                             mldf_error *err) {
     uint8_t *record = row + field->info.row_offset;
     struct job_payload *payload = mldfi_field_has_payload(field) ? &payloads[field->payload_index] : NULL;
     if (payload)
@@ -141,7 +152,7 @@ static mldf_status add_value(struct job *job, const struct schema_field *field, 
                    ? MLDF_OK
                    : mldfi_fail(err, MLDF_E_NULL, "the value is missing and the field is not nullable");
     if (!payload)
-        return encode_record(field, value, record, scratch, err);
+        return encode_record(writer, field, value, record, err);
     if (value->kind == MLDF_KIND_STORED) {
         mldf_status st = copy_stored_record(field, value, record, err);
         if (st < 0)
@@ -165,7 +176,7 @@ mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value
     uint8_t *valid = job->valid + job->samples * schema->nullable_count;
     struct job_payload *payloads = job->payloads + job->samples * schema->payload_count;
     for (size_t f = 0; f < schema->field_count && st >= 0; f++) {
-        st = add_value(job, &schema->fields[f], &values[f], row, valid, payloads, &writer->workers[0].scratch, err);
+        st = add_value(writer, job, &schema->fields[f], &values[f], row, valid, payloads, err);
         if (st < 0)
             mldfi_error_place(err, MLDF_NONE, schema->fields[f].info.name);
     }
@@ -209,7 +220,7 @@ static mldf_status run_type(struct worker *worker, const struct job *job, const 
     if (payload->kind == MLDF_KIND_STORED) {
         *data = value.data;
         *bytes = value.bytes;
-        return mldfi_field_check_stored(field, &value, err);
+        return check_copied(worker->writer, field, &value, err);
     }
     worker->scratch.size = 0;
     mldf_status st = field->type->type.encode(field->type->type.user, field->state, &value, record, &worker->scratch,

@@ -130,6 +130,10 @@ def test_verify_and_repair(path, tmp_path):
     assert (
         result.written == 19 and len(result.skipped) == 1 and mldf.verify(tmp_path / "saved.mldf").ok and result.action
     )
+    assert result.lost["samples"] == 1 and not any(n for kind, n in result.lost.items() if kind != "samples")
+    in_place = mldf.repair(bad)
+    assert in_place.problems == 1 and in_place.skipped[0].source == "6" and "-o OUT" in in_place.action
+    assert mldf.repair(path).problems == 0 and not any(mldf.repair(path, tmp_path / "copy.mldf").lost.values())
 
 
 def test_stats_info_and_plan(path):

@@ -2,6 +2,8 @@
 #include <fcntl.h>
 
 #include "made.h"
+#include "util/bytes.h"
+#include "util/crc32c.h"
 
 static uint64_t lost_samples[64];
 static size_t lost_count;
@@ -111,6 +113,35 @@ static void header_and_footer_are_put_back_to_the_byte(void) {
     CHECK_CONTAINS("unfinished append", result.action);
     check_same(path, before, bytes);
     free(before);
+}
+
+static void what_is_wrong_elsewhere_is_told_in_place(void) {
+    static const char *const sections[] = {"keys", "validity", "checks", "card"};
+    const char *path = check_tmp("elsewhere.mldf");
+    mldf_repair_result result;
+    mldf_error err;
+    mldf_reader *r;
+    for (size_t k = 0; k < 6; k++) {
+        made_file(path, &(struct made){.samples = 60, .keys = true, .card = "{}"});
+        mldf_file_info info = info_of(path);
+        uint64_t at = k == 4 ? info.data_ptr + 1 : info.metadata_ptr + 1; /* a payload, a row */
+        REQUIRE_OK(mldf_reader_open(path, NULL, &r, &err), &err);
+        for (size_t i = 0; k < 4 && i < mldf_reader_section_count(r); i++) {
+            mldf_section s;
+            CHECK_OK(mldf_reader_section(r, i, &s, &err), &err);
+            if (strcmp(s.name, sections[k]) == 0)
+                at = s.ptr;
+        }
+        mldf_reader_close(r);
+        if (k == 0)
+            at += 61 * 8; /* the first key */
+        flip(path, at);
+        CHECK_OK(repair(path, NULL, &result, &err), &err);
+        CHECK(result.problems > 0 && lost_count == result.problems);
+        CHECK(!result.changed);
+        CHECK_CONTAINS("cannot be mended in place", result.action);
+        CHECK_CONTAINS("-o OUT", result.action);
+    }
 }
 
 static void what_cannot_be_mended_in_place_is_left_as_it_is(void) {
@@ -226,9 +257,165 @@ static void damaged_sections_cost_no_samples(void) {
         REQUIRE_OK(repair(path, out, &result, &err), &err);
         CHECK_EQ_U64(60, result.samples_saved);
         CHECK_EQ_U64(0, result.samples_lost);
+        CHECK_EQ_U64(k == 2, result.lost.card);
+        CHECK_EQ_U64(k == 4, result.lost.values > 0);
+        CHECK_EQ_U64(k == 2 || k == 4, result.lost.any);
+        CHECK_EQ_U64(k >= 5, result.unchecked);
+        CHECK_EQ_U64(0, result.lost.keys);
         if (k != 4) /* blob of sample 0 is empty, so a lost bit there cannot be told from a null */
-            check_saved(out, 60, k != 1, NULL, 0);
+            check_saved(out, 60, true, NULL, 0);
     }
+}
+
+static void find_section(const char *path, const char *name, mldf_section *found) {
+    mldf_section s;
+    memset(found, 0, sizeof *found);
+    mldf_reader *r;
+    mldf_error err;
+    REQUIRE_OK(mldf_reader_open(path, NULL, &r, &err), &err);
+    for (size_t i = 0; i < mldf_reader_section_count(r); i++)
+        if (mldf_reader_section(r, i, &s, &err) == MLDF_OK && strcmp(s.name, name) == 0)
+            *found = s;
+    mldf_reader_close(r);
+    CHECK(found->ptr != 0);
+}
+
+static mldf_section section_of(const char *path, const char *name) {
+    mldf_section found;
+    find_section(path, name, &found);
+    return found;
+}
+
+static void nulls_stay_nulls_past_damaged_bits(void) {
+    const char *path = check_tmp("nulls.mldf"), *out = check_tmp("saved.mldf");
+    mldf_repair_result result;
+    mldf_error err;
+    mldf_value value;
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    mldf_reader *r;
+    uint8_t byte = 0xff; /* sample 3 is null, and its bit now says that it is not */
+    made_file(path, &(struct made){.samples = 60});
+    edit(path, section_of(path, "validity").ptr, &byte, 1);
+    REQUIRE_OK(repair(path, out, &result, &err), &err);
+    CHECK_EQ_U64(60, result.samples_saved);
+    CHECK(result.lost.any && result.lost.values > 0);
+    CHECK_CONTAINS("now null", result.action);
+    REQUIRE_OK(mldf_reader_open(out, NULL, &r, &err), &err);
+    for (uint64_t i = 0; i < 60; i++)
+        for (size_t f = MADE_BLOB; f <= MADE_FIXED; f++) {
+            CHECK_OK(mldf_reader_get(r, i, f, &scratch, &value, &err), &err);
+            if (made_null(i))
+                CHECK_EQ_U64(MLDF_KIND_NULL, value.kind);
+            else if (f == MADE_FIXED) /* whose bits agree with the statistics */
+                CHECK(value.kind != MLDF_KIND_NULL);
+        }
+    mldf_buffer_free(&scratch);
+    mldf_reader_close(r);
+}
+
+static void a_damaged_key_costs_its_sample_alone(void) {
+    const char *path = check_tmp("key.mldf"), *out = check_tmp("saved.mldf");
+    mldf_repair_result result;
+    mldf_error err;
+    made_file(path, &(struct made){.samples = 60, .keys = true});
+    mldf_section keys = section_of(path, "keys");
+    flip(path, keys.ptr + 61 * 8 + 4); /* the last letter of "key-0" */
+    REQUIRE_OK(repair(path, out, &result, &err), &err);
+    CHECK_EQ_U64(59, result.samples_saved);
+    CHECK_EQ_U64(1, result.samples_lost);
+    CHECK_EQ_U64(0, lost_samples[0]);
+    check_saved(out, 60, true, (uint64_t[]){0}, 1);
+}
+
+static void keys_that_cannot_be_read_are_counted_and_their_samples_stay(void) {
+    const char *path = check_tmp("keys.mldf"), *out = check_tmp("saved.mldf");
+    mldf_repair_result result;
+    mldf_error err;
+    uint8_t zeros[8 * 50] = {0};
+    made_file(path, &(struct made){.samples = 60, .keys = true});
+    edit(path, section_of(path, "keys").ptr + 8, zeros, sizeof zeros);
+    REQUIRE_OK(repair(path, out, &result, &err), &err);
+    CHECK_EQ_U64(60, result.samples_saved);
+    CHECK_EQ_U64(60, result.lost.keys);
+    CHECK(result.lost.any);
+    CHECK_CONTAINS("60 keys", result.action);
+    check_saved(out, 60, false, NULL, 0);
+}
+
+static void a_damaged_directory_costs_what_its_damaged_entry_listed(void) {
+    const char *path = check_tmp("directory.mldf"), *out = check_tmp("saved.mldf");
+    mldf_repair_result result;
+    mldf_error err;
+    made_file(path, &(struct made){.samples = 60, .keys = true, .card = "{}"});
+    uint64_t directory = info_of(path).directory_ptr;
+    flip(path, directory + 12); /* its checksum */
+    REQUIRE_OK(repair(path, out, &result, &err), &err);
+    CHECK(!result.lost.any && result.changed);
+    check_saved(out, 60, true, NULL, 0);
+    flip(path, directory + 12);
+    size_t bytes;
+    uint8_t *data = check_read_file(path, &bytes);
+    REQUIRE(data);
+    uint64_t entry = directory + 16;
+    while (mldfi_load_u32(data + entry) != 3)
+        entry += 40;
+    free(data);
+    flip(path, entry + 8); /* where the card is */
+    REQUIRE_OK(repair(path, out, &result, &err), &err);
+    CHECK(result.lost.card && result.lost.any);
+    CHECK_CONTAINS("the card", result.action);
+    check_saved(out, 60, true, NULL, 0);
+}
+
+static void values_that_do_not_decode_cost_their_samples(void) {
+    const char *path = check_tmp("text.mldf"), *out = check_tmp("saved.mldf");
+    mldf_repair_result result;
+    mldf_error err;
+    uint8_t byte = 0xff;
+    size_t bytes;
+    made_file(path, &(struct made){.samples = 20, .no_checksums = true});
+    uint8_t *data = check_read_file(path, &bytes), *text = memmem(data, bytes, "sample 7", 8);
+    REQUIRE(text);
+    edit(path, (uint64_t)(text - data), &byte, 1);
+    free(data);
+    REQUIRE_OK(repair(path, out, &result, &err), &err);
+    CHECK_EQ_U64(19, result.samples_saved);
+    CHECK_EQ_U64(7, lost_samples[0]);
+    CHECK(result.lost.any);
+    check_saved(out, 20, false, (uint64_t[]){7}, 1);
+}
+
+/* Earlier versions could append with a checksum of the descriptors that was not that of their bytes. */
+static void a_wrong_checksum_of_descriptors_that_a_former_state_vouches_for_costs_nothing(void) {
+    const char *path = check_tmp("vouched.mldf"), *out = check_tmp("saved.mldf");
+    mldf_repair_result result;
+    mldf_error err;
+    size_t bytes;
+    made_file(path, &(struct made){.samples = 60, .keys = true});
+    made_file(path, &(struct made){.samples = 60, .keys = true, .append = true});
+    mldf_section tables = section_of(path, "tables");
+    mldf_file_info info = info_of(path);
+    uint8_t *data = check_read_file(path, &bytes);
+    REQUIRE(data);
+    uint8_t *directory = data + info.directory_ptr, *entry = directory + 16;
+    uint32_t count = mldfi_load_u32(directory + 8);
+    data[tables.ptr + 72] ^= 1;
+    while (mldfi_load_u32(entry) != 1)
+        entry += 40;
+    mldfi_store_u32(entry + 24, mldfi_crc32c(0, data + tables.ptr, (size_t)tables.bytes));
+    mldfi_store_u32(directory + 12, mldfi_crc32c(0, directory + 16, count * (size_t)40));
+    edit(path, 0, data, bytes);
+    mldf_reader *r;
+    CHECK_STATUS(MLDF_E_CHECKSUM, mldf_reader_open(path, NULL, &r, &err), &err);
+    REQUIRE_OK(repair(path, out, &result, &err), &err);
+    CHECK_EQ_U64(120, result.samples_saved);
+    CHECK_EQ_U64(0, result.samples_lost);
+    CHECK(!result.lost.any);
+    /* The descriptors themselves are damaged: no state vouches for them. */
+    data[mldfi_load_u64(data + 33)] ^= 1;
+    edit(path, 0, data, bytes);
+    CHECK_STATUS(MLDF_E_CHECKSUM, repair(path, out, &result, &err), &err);
+    free(data);
 }
 
 static void a_file_cut_behind_its_rows_is_saved_by_rows_alone(void) {
@@ -268,6 +455,10 @@ static void a_file_cut_inside_an_append_gives_back_its_former_state(void) {
     REQUIRE_OK(repair(path, out, &result, &err), &err);
     CHECK_EQ_U64(60, result.samples_saved);
     check_saved(out, 60, true, NULL, 0);
+    /* The header counts 120: those of the append are lost, and told. */
+    CHECK_EQ_U64(60, result.samples_lost);
+    CHECK(result.lost.any);
+    CHECK_EQ_U64(60, lost_samples[0]);
 }
 
 static void draft_files_become_files_of_today(void) {
@@ -289,6 +480,13 @@ int main(int argc, char **argv) {
     RUN(what_cannot_be_mended_in_place_is_left_as_it_is);
     RUN(damaged_samples_are_left_out_and_named);
     RUN(damaged_sections_cost_no_samples);
+    RUN(nulls_stay_nulls_past_damaged_bits);
+    RUN(a_damaged_key_costs_its_sample_alone);
+    RUN(keys_that_cannot_be_read_are_counted_and_their_samples_stay);
+    RUN(a_damaged_directory_costs_what_its_damaged_entry_listed);
+    RUN(values_that_do_not_decode_cost_their_samples);
+    RUN(a_wrong_checksum_of_descriptors_that_a_former_state_vouches_for_costs_nothing);
+    RUN(what_is_wrong_elsewhere_is_told_in_place);
     RUN(a_file_cut_behind_its_rows_is_saved_by_rows_alone);
     RUN(a_file_cut_inside_an_append_gives_back_its_former_state);
     RUN(draft_files_become_files_of_today);
