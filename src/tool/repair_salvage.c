@@ -233,7 +233,7 @@ static mldf_status copy_samples(struct rescue *rescue, mldf_value *values, mldf_
         status = load_sample(rescue, i, values, scratch, &key, &key_bytes, &why);
         if (status >= 0) {
             status = mldf_writer_append(rescue->writer, values, reader->schema->field_count, key, key_bytes, err);
-        } else if (is_damage(status)) {
+        } else if (is_damage(status) && status != MLDF_E_LIMIT) { /* beyond a limit is whole: never lost for that */
             status = lose(rescue, i, &why, err);
         } else if (err) {
             *err = why;

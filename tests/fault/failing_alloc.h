@@ -12,8 +12,12 @@
 #include <stddef.h>
 
 static atomic_long countdown; /* the allocation that fails; 0: none */
+static atomic_size_t largest; /* bytes of the largest allocation that was asked for since it was set to 0 */
 
-static bool fails(void) {
+static bool fails(size_t bytes) {
+    size_t most = atomic_load(&largest);
+    while (bytes > most && !atomic_compare_exchange_weak(&largest, &most, bytes))
+        ;
     return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
 }
 
@@ -56,19 +60,19 @@ void *__wrap_aligned_alloc(size_t align, size_t bytes);
 int __wrap_posix_memalign(void **out, size_t align, size_t bytes);
 
 void *__wrap_malloc(size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : REAL_MALLOC(bytes);
+    return fails(bytes) ? (errno = ENOMEM, NULL) : REAL_MALLOC(bytes);
 }
 void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : REAL_CALLOC(count, bytes);
+    return fails(count * bytes) ? (errno = ENOMEM, NULL) : REAL_CALLOC(count, bytes);
 }
 void *__wrap_realloc(void *old, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : REAL_REALLOC(old, bytes);
+    return fails(bytes) ? (errno = ENOMEM, NULL) : REAL_REALLOC(old, bytes);
 }
 void *__wrap_aligned_alloc(size_t align, size_t bytes) {
-    return fails() ? (errno = ENOMEM, NULL) : REAL_ALIGNED(align, bytes);
+    return fails(bytes) ? (errno = ENOMEM, NULL) : REAL_ALIGNED(align, bytes);
 }
 int __wrap_posix_memalign(void **out, size_t align, size_t bytes) {
-    void *memory = fails() ? NULL : REAL_ALIGNED(align, bytes);
+    void *memory = fails(bytes) ? NULL : REAL_ALIGNED(align, bytes);
     if (memory)
         *out = memory;
     return memory ? 0 : ENOMEM;
