@@ -1,4 +1,4 @@
-# --max-decoded: what one compressed value may become. 3 MB of zeros are a few hundred bytes in the file.
+# --max-decoded: what one compressed value may become. 3 MB of one letter are a few hundred bytes in the file.
 python3 - <<'EOF'
 import base64, json
 for name, rows in (("a", [3 << 20, 5]), ("b", [5, 5])):
