@@ -84,6 +84,20 @@ static int load_secret(struct invocation *invocation, struct secret_store *store
     return EXIT_FINE;
 }
 
+/* --max-decoded, which every command has. */
+static int set_limit(const struct invocation *invocation) {
+    const char *text = option_value(invocation, "max-decoded");
+    uint64_t bytes;
+    if (!text)
+        return EXIT_FINE;
+    if (!parse_bytes(invocation, "--max-decoded", text, &bytes))
+        return EXIT_USAGE;
+    if (bytes == 0)
+        return usage_error(invocation, "--max-decoded: nothing can be read with a limit of 0 bytes");
+    mldf_context_set_max_decoded(invocation->context, bytes);
+    return EXIT_FINE;
+}
+
 static int run_command(const struct command *command, int argc, char **argv) {
     struct invocation invocation;
     struct secret_store store;
@@ -102,6 +116,8 @@ static int run_command(const struct command *command, int argc, char **argv) {
         code = load_secret(&invocation, &store);
         if (code == EXIT_FINE && mldf_context_new(&invocation.context, &err) < 0)
             code = report_error(&invocation, NULL, &err);
+        if (code == EXIT_FINE)
+            code = set_limit(&invocation);
         if (code == EXIT_FINE) {
             mldf_context_set_warning(invocation.context, print_warning, &invocation);
             progress_begin(&invocation);

@@ -416,7 +416,7 @@ def decode_members(members, raw):
 
 
 class File:
-    def __init__(self, data, key=None, passphrase=None, without_key=False, limit=1 << 32):
+    def __init__(self, data, key=None, passphrase=None, without_key=False, limit=None):
         self.data, self.limit, self.warnings = memoryview(data), limit, []
         self.fields, self.sections, self.by_kind = [], [], {}
         self.generation, self.entry_count, self.payload_key, self.dictionary, self.row_bytes = 0, 0, None, None, 0
@@ -911,8 +911,9 @@ class File:
             if raw_size == 0 or codec == 0 and raw_size != len(data) or codec == 1 and zstd_content_size(data) != raw_size:
                 raise bad("corrupt", ptr, f"raw size {raw_size} contradicts the payload")
             if codec == 1:
-                if raw_size > self.limit:
-                    raise bad("limit", ptr, f"{raw_size} bytes, more than the limit of {self.limit}")
+                limit = self.limit or max(1 << 30, 256 * len(data))
+                if raw_size > limit:
+                    raise bad("limit", ptr, f"{raw_size} bytes, more than the limit of {limit}")
                 try:
                     data = zstd_decompress(data, raw_size, self.dictionary)
                 except ValueError as why:

@@ -141,6 +141,8 @@ MLDF_API mldf_status mldf_context_new(mldf_context **out, mldf_error *err);
 MLDF_API void mldf_context_free(mldf_context *context);
 /* May be called from any thread that uses a handle of this context. */
 MLDF_API void mldf_context_set_warning(mldf_context *context, mldf_warning_fn warn, void *user);
+/* The limit of every file that is opened with this context, where its own options have none: max_decoded_bytes of mldf/reader.h. */
+MLDF_API void mldf_context_set_max_decoded(mldf_context *context, uint64_t bytes);
 
 /* ---- Keys of encrypted files ------------------------------------------------------------------------------------- */
 

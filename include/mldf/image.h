@@ -72,6 +72,8 @@ MLDF_API mldf_status mldf_image_icc(const void *data, size_t bytes, mldf_buffer 
 
 /* ---- Decoding ---------------------------------------------------------------------------------------------------- */
 
+#define MLDF_IMAGE_MAX_BYTES (UINT64_C(1) << 31)
+
 typedef struct mldf_image_options {
     size_t struct_bytes;
     int channels; /* 0: as stored, CMYK as RGB; 1: gray; 3: RGB, alpha dropped; 4: RGB + alpha, opaque where there was none */
@@ -84,7 +86,7 @@ typedef struct mldf_image_options {
     bool fast_dct;       /* JPEG: the fast integer DCT, a level or two off */
     bool tolerant;       /* damaged or truncated entropy-coded data gives what can be had instead of an error */
     uint64_t max_pixels; /* of the whole image: MLDF_E_LIMIT above. 0: 2^28 */
-    uint64_t max_bytes;  /* decoded, and of any memory a codec asks for. 0: 2^31 */
+    uint64_t max_bytes;  /* decoded, and of any memory a codec asks for. 0: MLDF_IMAGE_MAX_BYTES */
     uint64_t max_chunk;  /* of one PNG chunk besides the pixels. 0: 2^26 */
     uint32_t max_scans;  /* of a progressive JPEG. 0: 100 */
 } mldf_image_options;

@@ -50,9 +50,13 @@ typedef struct mldf_reader_options {
         without_key; /* open an encrypted file for its structure alone: nothing is authenticated, payloads are refused */
     mldf_secret secret;
     mldf_tar_index tar_index;
+    /* The most bytes that one compressed payload may become; more is MLDF_E_LIMIT, found before memory is taken. Images that are decoded from
+     * the file have it as a limit too, besides their own (mldf/image.h). 0: the context's, and without one 1 GiB, or 256 times the stored
+     * bytes where that is more: so a small file cannot ask for much memory, and a large array needs no option. */
+    uint64_t max_decoded_bytes;
 } mldf_reader_options;
 #define MLDF_READER_OPTIONS_INIT \
-    { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE }
+    { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE, 0 }
 
 /* O(1) in the number of samples, except for encrypted files, whose tables are authenticated here. */
 MLDF_API mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out,
@@ -68,6 +72,8 @@ MLDF_API const mldf_schema *mldf_reader_schema(const mldf_reader *reader);
  * have (sections, statistics, rows) is not there. */
 MLDF_API const char *mldf_reader_format(const mldf_reader *reader);
 MLDF_API bool mldf_reader_is_mapped(const mldf_reader *reader);
+/* max_decoded_bytes of its options or of its context; 0: neither has one. */
+MLDF_API uint64_t mldf_reader_max_decoded(const mldf_reader *reader);
 
 /* ---- Values ------------------------------------------------------------------------------------------------------- */
 

@@ -40,6 +40,14 @@ bool option_u64(PyObject *dict, const char *name, uint64_t *out) {
     return !PyErr_Occurred();
 }
 
+bool option_limit(PyObject *dict, struct context *context) {
+    uint64_t bytes = 0;
+    if (!option_u64(dict, "max_decoded_bytes", &bytes))
+        return false;
+    mldf_context_set_max_decoded(context_edit(context), bytes);
+    return true;
+}
+
 /* str or bytes, without a NUL inside. */
 static const char *text_of(PyObject *value, const char *name, Py_ssize_t *bytes) {
     const char *text;

@@ -102,6 +102,7 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "yO!O", &path, &PyDict_Type, &dict, &types) || !option_int(dict, "backend", &backend) ||
         !option_int(dict, "tar_index", &tar_index) || !option_bool(dict, "verify", &options.verify) ||
         !option_bool(dict, "without_key", &options.without_key) ||
+        !option_u64(dict, "max_decoded_bytes", &options.max_decoded_bytes) ||
         !option_secret(dict, "key", "passphrase", &options.secret))
         return NULL;
     struct context *context = context_new(state, types);

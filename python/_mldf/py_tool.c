@@ -29,8 +29,9 @@ static PyObject *verify(PyObject *module, PyObject *args) {
         return NULL;
     PyObject *problems = PyList_New(0);
     struct context *context = problems ? context_new(state, types) : NULL;
-    if (!context) {
+    if (!context || !option_limit(dict, context)) {
         Py_XDECREF(problems);
+        context_free(context);
         return NULL;
     }
     options.context = context_get(context);

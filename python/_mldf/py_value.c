@@ -297,6 +297,8 @@ PyObject *plan_new(PyObject *module, PyObject *args) {
     self->image = (mldf_image_options)MLDF_IMAGE_OPTIONS_INIT;
     self->image.channels = channels;
     self->image.orient = orient;
+    uint64_t limit = mldf_reader_max_decoded(reader->handle->reader);
+    self->image.max_bytes = limit < MLDF_IMAGE_MAX_BYTES ? limit : 0;
     self->pixels_as_stored = !channels && !orient;
     self->cheap = true;
     self->slots = PyMem_Calloc((size_t)count + 1, sizeof *self->slots);

@@ -10,7 +10,7 @@ import numpy as np
 from .errors import ArgumentError, WrongTypeError
 from .suggest import choice
 
-__all__ = ["flag", "flag_or_none", "skips", "text", "thread_count", "whole", "whole_or_none"]
+__all__ = ["decoded_limit", "flag", "flag_or_none", "skips", "text", "thread_count", "whole", "whole_or_none"]
 
 
 def flag(name: str, value: Any) -> bool:
@@ -23,6 +23,15 @@ def flag(name: str, value: Any) -> bool:
 def flag_or_none(name: str, value: Any) -> bool | None:
     """The same for an argument that may be left out."""
     return None if value is None else flag(name, value)
+
+
+def decoded_limit(value: Any) -> dict[str, int]:
+    """max_decoded_bytes of everything that reads a file, as an option; 0: the library's own rule.
+
+    >>> decoded_limit(None), decoded_limit(1 << 20)
+    ({'max_decoded_bytes': 0}, {'max_decoded_bytes': 1048576})
+    """
+    return {"max_decoded_bytes": whole_or_none("max_decoded_bytes", value, 1) or 0}
 
 
 def text(name: str, value: Any) -> str | None:

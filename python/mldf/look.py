@@ -34,7 +34,7 @@ from .dataset import TAR_INDEX, Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError
 from .fields import registered_types, schema_json
-from .limits import flag, thread_count, whole, whole_or_none
+from .limits import decoded_limit, flag, thread_count, whole, whole_or_none
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .results import Difference, DiffResult, Problem, VerifyResult
@@ -151,10 +151,19 @@ def verify(
     threads: int | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
+    max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
 ) -> VerifyResult:
-    """Checks structure and checksums of a file of any format; deep decodes every value too."""
-    options = {"deep": flag("deep", deep), "threads": thread_count(threads), **secret(key, passphrase)}
+    """Checks structure and checksums of a file of any format; deep decodes every value too.
+
+    max_decoded_bytes   as for :func:`mldf.open`; a value beyond it is a problem of status "limit"
+    """
+    options = {
+        "deep": flag("deep", deep),
+        "threads": thread_count(threads),
+        **secret(key, passphrase),
+        **decoded_limit(max_decoded_bytes),
+    }
     with Reporting("verify", progress) as hook:
         found = _mldf.verify(encode(path), options, registered_types(), hook)
     problems = [

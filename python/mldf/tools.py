@@ -44,7 +44,7 @@ layout        of a folder: "flat" or "classes"; None: by what is there
 key_column    the column of a table that has the samples' keys
 files         columns of a table that hold names of files
 root          where those names begin; None: at the table
-allow_outside names of files may lead out of root
+allow_outside  names of files may lead out of root
 fields        these fields alone, in this order
 compress      with zstd: ``["text"]``, or with the level ``{"text": 9}``
 decompress    nothing is compressed
@@ -56,6 +56,7 @@ on_error      "raise", or "skip": leave out what does not fit, and list it in th
 key           of an encrypted file: 32 bytes
 passphrase    of an encrypted file
 decrypt       write an encrypted file's samples in the clear
+max_decoded_bytes   what one compressed value may become, as for :func:`mldf.open`
 progress      True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
 output        of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
               encrypt_passphrase
@@ -74,7 +75,7 @@ from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, WrongTypeError
 from .fields import Image, registered_types, schema_json
-from .limits import flag, skips, text, thread_count, whole, whole_or_none
+from .limits import decoded_limit, flag, skips, text, thread_count, whole, whole_or_none
 from .look import opened, secret_of
 from .paths import Path, Paths, encode
 from .progress import ProgressArgument, Reporting
@@ -130,6 +131,7 @@ def pack(
     check: bool = False,
     compress: Any = None,
     resume: bool = False,
+    max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -143,11 +145,13 @@ def pack(
     check       decode every image while packing
     compress    ``["text"]`` or ``{"text": 9}``
     resume      keep OUT.partial when interrupted, and go on from it
+    max_decoded_bytes   as for :func:`mldf.open`: of one member of a compressed archive, None: 4 GiB
     output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase
     """
     began = time.monotonic()
     options = {
         **output_options(output),
+        **decoded_limit(max_decoded_bytes),
         "check_values": flag("check", check),
         "resume": flag("resume", resume),
         **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
@@ -171,6 +175,7 @@ def append(
     threads: int | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
+    max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """Adds tables, folders of images, tar archives or MLDF files of the same fields to an existing file. Until it
@@ -183,6 +188,7 @@ def append(
     options = {
         **output_options({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
         **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
+        **decoded_limit(max_decoded_bytes),
         "number_keys": flag("number_keys", number_keys),
     }
     with Reporting("append", progress) as hook:
@@ -204,6 +210,7 @@ def convert(
     key: Key = None,
     passphrase: Passphrase = None,
     decrypt: bool = False,
+    max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -223,6 +230,7 @@ def convert(
     options = {
         **output_options(output),
         **secret(key, passphrase),
+        **decoded_limit(max_decoded_bytes),
         "format": text("to", to),
         "fields": name_list("fields", fields),
         "compress": compressed(compress),
@@ -245,6 +253,7 @@ def merge(
     key: Key = None,
     passphrase: Passphrase = None,
     decrypt: bool = False,
+    max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -252,7 +261,12 @@ def merge(
     began = time.monotonic()
     paths = whole_files(sources)
     key, passphrase = secret_of(sources, key, passphrase)
-    options = {**output_options(output), **secret(key, passphrase), "compress": compressed(compress)}
+    options = {
+        **output_options(output),
+        **secret(key, passphrase),
+        **decoded_limit(max_decoded_bytes),
+        "compress": compressed(compress),
+    }
     keep_encrypted(options, peek(paths), key, passphrase, decrypt)
     with Reporting("merge", progress) as hook:
         return _result(began, _mldf.merge([encode(p) for p in paths], encode(out), options, registered_types(), hook))
@@ -386,6 +400,7 @@ def add_field(
     threads: int | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
+    max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines file.
@@ -408,6 +423,7 @@ def add_field(
         "key_column": text("key_column", key_column),
         "compress_level": whole_or_none("compress", compress, 0, 22),
         **secret(key, passphrase),
+        **decoded_limit(max_decoded_bytes),
     }
     with Reporting("add_field", progress) as hook:
         return _result(began, _mldf.add_field(encode(path), name, encode(source), options, registered_types(), hook))
@@ -422,6 +438,7 @@ def repack(
     key: Key = None,
     passphrase: Passphrase = None,
     decrypt: bool = False,
+    max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -430,6 +447,7 @@ def repack(
     options = {
         **output_options(output),
         **secret(key, passphrase),
+        **decoded_limit(max_decoded_bytes),
         "compress": compressed(compress),
         "decompress": flag("decompress", decompress),
     }
@@ -460,6 +478,7 @@ def repair(
     threads: int | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
+    max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """out None: puts back a torn header or footer, in place, and never drops a sample; then verifies the file, and
@@ -468,7 +487,12 @@ def repair(
     what else is not in the new file.
     """
     began = time.monotonic()
-    options = {"overwrite": flag("overwrite", overwrite), "threads": thread_count(threads), **secret(key, passphrase)}
+    options = {
+        "overwrite": flag("overwrite", overwrite),
+        "threads": thread_count(threads),
+        **secret(key, passphrase),
+        **decoded_limit(max_decoded_bytes),
+    }
     with Reporting("repair", progress) as hook:
         target = b"" if out is None else encode(out)
         return _result(began, _mldf.repair(encode(path), target, options, registered_types(), hook))

@@ -52,7 +52,7 @@ mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_opti
     if (out->max_pixels == 0)
         out->max_pixels = UINT64_C(1) << 28;
     if (out->max_bytes == 0)
-        out->max_bytes = UINT64_C(1) << 31;
+        out->max_bytes = MLDF_IMAGE_MAX_BYTES;
     if (out->max_chunk == 0)
         out->max_chunk = UINT64_C(1) << 26;
     if (out->max_scans == 0)

@@ -5,6 +5,7 @@
 #include <spng.h>
 
 #include "codec/image.h"
+#include "codec/memory.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -35,6 +36,7 @@ static mldf_status take_jpeg(const uint8_t *data, size_t bytes, mldf_buffer *out
 
 static mldf_status take_png(const uint8_t *data, size_t bytes, mldf_buffer *out, mldf_error *err) {
     struct spng_iccp iccp;
+    mldfi_memory_watch();
     spng_ctx *ctx = spng_ctx_new(0);
     if (!ctx)
         return mldfi_fail(err, MLDF_E_MEMORY, "no memory for a colour profile");
@@ -43,9 +45,10 @@ static mldf_status take_png(const uint8_t *data, size_t bytes, mldf_buffer *out,
         code = spng_set_png_buffer(ctx, data, bytes);
     if (!code)
         code = spng_get_iccp(ctx, &iccp);
+    bool no_memory = code && (code == SPNG_EMEM || mldfi_memory_failed());
     mldf_status status = code ? MLDF_END : mldf_buffer_append(out, iccp.profile, iccp.profile_len, err);
     spng_ctx_free(ctx);
-    return code == SPNG_EMEM ? mldfi_fail(err, MLDF_E_MEMORY, "no memory for a colour profile") : status;
+    return no_memory ? mldfi_fail(err, MLDF_E_MEMORY, "no memory for a colour profile") : status;
 }
 
 /* The header's own size and signature. */

@@ -167,7 +167,7 @@ static void read_view(struct jpeg_reader *reader, struct image_job *job, uint32_
     size_t pixel = inks ? 4 : job->sink.channels, stride = (size_t)mldfi_align_up(cinfo->output_width * pixel, 64);
     uint64_t bytes = (uint64_t)stride * job->height + BESIDE;
     mldf_buffer *memory = &job->decoder->view;
-    if (bytes > job->options.max_bytes || bytes > SIZE_MAX)
+    if ((uint64_t)cinfo->output_width * pixel * job->height > job->options.max_bytes || bytes > SIZE_MAX)
         mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_LIMIT, "its region needs more memory than the limit allows");
     if (mldfi_buffer_resize(memory, (size_t)bytes, NULL) < 0)
         mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_MEMORY, "no memory for its region");

@@ -6,6 +6,7 @@
 #include <spng.h>
 
 #include "codec/image.h"
+#include "codec/memory.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -90,10 +91,19 @@ static mldf_status png_probe(const uint8_t *data, size_t bytes, mldf_image_info 
 
 /* ---- Decoding -------------------------------------------------------------------------------------------------------- */
 
+static mldf_status no_memory(mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decode a PNG");
+}
+
+/* libspng calls zlib's lack of memory an error of the stream; errno knows better. */
+static bool out_of_memory(int code) {
+    return code == SPNG_EMEM || mldfi_memory_failed();
+}
+
 static mldf_status fail(int code, const struct image_job *job, mldf_error *err) {
+    if (out_of_memory(code))
+        return no_memory(err);
     switch (code) {
-    case SPNG_EMEM:
-        return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decode a PNG");
     case SPNG_ECHUNK_LIMITS:
     case SPNG_EUSER_WIDTH:
     case SPNG_EUSER_HEIGHT:
@@ -131,10 +141,11 @@ static mldf_status decode_interlaced(spng_ctx *ctx, int format, int flags, size_
     mldf_status status = mldfi_image_work(job, bytes, &all, err);
     if (status < 0)
         return status;
+    mldfi_memory_watch();
     if (job->options.tolerant)
         memset(all, 0, bytes);
     code = spng_decode_image(ctx, all, bytes, format, flags);
-    if (code && !job->options.tolerant)
+    if (code && (!job->options.tolerant || out_of_memory(code)))
         return fail(code, job, err);
     for (uint32_t y = 0; y < job->height; y++)
         mldfi_sink_row(&job->sink, y, all + (job->y + y) * row_bytes + job->x * pixel);
@@ -147,6 +158,7 @@ static mldf_status decode_rows(spng_ctx *ctx, int format, int flags, size_t row_
     mldf_status status = mldfi_image_work(job, row_bytes, &row, err);
     if (status < 0)
         return status;
+    mldfi_memory_watch();
     bool direct = job->sink.direct && job->width == job->full_width;
     int code = spng_decode_image(ctx, NULL, 0, format, flags | SPNG_DECODE_PROGRESSIVE);
     for (uint32_t y = 0; y < job->y + job->height; y++) {
@@ -155,7 +167,7 @@ static mldf_status decode_rows(spng_ctx *ctx, int format, int flags, size_t row_
             code = spng_decode_row(ctx, target, row_bytes);
         if (code == SPNG_EOI && y + 1 == job->full_height)
             code = 0;
-        if (code && !job->options.tolerant)
+        if (code && (!job->options.tolerant || out_of_memory(code)))
             return fail(code, job, err);
         if (code)
             memset(target, 0, row_bytes);
@@ -168,9 +180,10 @@ static mldf_status decode_rows(spng_ctx *ctx, int format, int flags, size_t row_
 static mldf_status png_decode(struct image_job *job, mldf_error *err) {
     struct spng_ihdr ihdr;
     int flags, code = 0;
+    mldfi_memory_watch();
     spng_ctx *ctx = spng_ctx_new(0);
     if (!ctx)
-        return fail(SPNG_EMEM, job, err);
+        return no_memory(err);
     size_t chunk = job->options.max_chunk > SIZE_MAX / 2 ? SIZE_MAX / 2 : (size_t)job->options.max_chunk;
     code = spng_set_crc_action(ctx, SPNG_CRC_ERROR, SPNG_CRC_DISCARD);
     if (!code)

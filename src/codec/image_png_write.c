@@ -4,6 +4,7 @@
 #include <spng.h>
 
 #include "codec/image.h"
+#include "codec/memory.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -38,6 +39,7 @@ mldf_status mldfi_png_encode(const mldf_image_pixels *pixels, int level, const v
                              .bit_depth = (uint8_t)pixels->bits,
                              .color_type = types[pixels->channels - 1]};
     size_t before = out->size;
+    mldfi_memory_watch();
     spng_ctx *ctx = spng_ctx_new(SPNG_CTX_ENCODER);
     if (!ctx)
         return mldfi_fail(err, MLDF_E_MEMORY, "no memory to encode a PNG");
@@ -51,10 +53,11 @@ mldf_status mldfi_png_encode(const mldf_image_pixels *pixels, int level, const v
     if (!code)
         code = spng_encode_image(ctx, pixels->data, (size_t)(row_bytes * pixels->height), SPNG_FMT_PNG,
                                  SPNG_ENCODE_FINALIZE);
+    bool no_memory = code == SPNG_EMEM || code == SPNG_IO_ERROR || mldfi_memory_failed();
     spng_ctx_free(ctx);
     if (code) {
         out->size = before;
-        return mldfi_fail(err, code == SPNG_EMEM || code == SPNG_IO_ERROR ? MLDF_E_MEMORY : MLDF_E_ARGUMENT,
+        return mldfi_fail(err, no_memory ? MLDF_E_MEMORY : MLDF_E_ARGUMENT,
                           "%" PRIu32 " x %" PRIu32 " pixels do not encode as PNG: %s", pixels->width, pixels->height,
                           spng_strerror(code));
     }

@@ -11,6 +11,7 @@
 #include <tiffio.h>
 
 #include "codec/image_tiff.h"
+#include "codec/memory.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
@@ -91,6 +92,9 @@ static TIFF *open_file(struct tiff_file *f, const struct image_job *job) {
     return tif;
 }
 
+/* More than libtiff takes before it knows how large the image is. */
+enum { OPENING_BYTES = 128 << 10 };
+
 /* ---- Gathering ------------------------------------------------------------------------------------------------------------ */
 
 struct tiff_reader {
@@ -107,7 +111,21 @@ struct tiff_reader {
     uint8_t *row;  /* converted pixels */
 };
 
+/* libtiff has no status, only words; these are for the limit that open_file sets. */
+static bool beyond_limit(const struct tiff_reader *r) {
+    return strstr(r->file.text, "limit defined in open options") != NULL;
+}
+
+static mldf_status no_memory(mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decode a TIFF");
+}
+
 static mldf_status fail(const struct tiff_reader *r, mldf_error *err) {
+    if (mldfi_memory_failed())
+        return no_memory(err);
+    if (beyond_limit(r))
+        return mldfi_fail(err, MLDF_E_LIMIT, "the TIFF passes the limit of %" PRIu64 " bytes: %s",
+                          r->job->options.max_bytes, r->file.text);
     return mldfi_fail(err, MLDF_E_CORRUPT, "the TIFF does not decode: %s",
                       r->file.text[0] ? r->file.text : "no reason given");
 }
@@ -154,7 +172,7 @@ static mldf_status read_block(struct tiff_reader *r, uint32_t x, uint32_t y, uin
     else
         got = TIFFReadEncodedStrip(r->tif, TIFFComputeStrip(r->tif, y, (uint16_t)plane), r->block,
                                    (tmsize_t)r->block_bytes);
-    if (got < 0 && !r->job->options.tolerant)
+    if (got < 0 && (!r->job->options.tolerant || mldfi_memory_failed() || beyond_limit(r)))
         return fail(r, err);
     if (got < 0) {
         memset(r->block, 0, (size_t)r->block_bytes);
@@ -289,6 +307,7 @@ static mldf_status decode_blocks(struct tiff_reader *r, mldf_error *err) {
     status = mldfi_image_work(job, all, &work, err);
     if (status < 0)
         return status;
+    mldfi_memory_watch();
     r->block = work;
     r->row = work + block;
     r->band = work + block + row;
@@ -305,6 +324,7 @@ static mldf_status decode_rgba(struct tiff_reader *r, mldf_error *err) {
     mldf_status status = mldfi_image_work(job, raster + (uint64_t)job->width * 3, &work, err);
     if (status < 0)
         return status;
+    mldfi_memory_watch();
     if (!TIFFReadRGBAImageOriented(r->tif, job->full_width, job->full_height, (uint32_t *)(void *)work, orientation,
                                    !job->options.tolerant))
         return fail(r, err);
@@ -341,11 +361,17 @@ mldf_status mldfi_tiff_decode(struct image_job *job, mldf_error *err) {
     mldf_status status = mldfi_tiff_page(job->data, job->bytes, &r.page, &info, err);
     if (status < 0)
         return status;
+    status = mldfi_memory_probe(OPENING_BYTES, "TIFF", err);
+    if (status < 0)
+        return status;
+    mldfi_memory_watch();
     r.tif = open_file(&r.file, job);
     if (!r.tif)
         return fail(&r, err);
     bool jpeg = r.page.compression == COMPRESSION_JPEG;
-    if (!agrees(&r))
+    if (mldfi_memory_failed())
+        status = no_memory(err); /* it would go on without a tag: without a JPEG's tables, it crashes */
+    else if (!agrees(&r))
         status = mldfi_fail(err, MLDF_E_CORRUPT, "the TIFF's directory contradicts itself");
     else if (r.page.photometric == TIFF_YCBCR && !jpeg)
         status = decode_rgba(&r, err);
@@ -353,6 +379,8 @@ mldf_status mldfi_tiff_decode(struct image_job *job, mldf_error *err) {
         status = fail(&r, err);
     else
         status = decode_blocks(&r, err);
+    if (status == MLDF_OK && mldfi_memory_failed())
+        status = no_memory(err);
     TIFFClose(r.tif);
     return status;
 }

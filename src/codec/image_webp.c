@@ -12,9 +12,12 @@
 #endif
 
 #include "codec/image.h"
+#include "codec/memory.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
+/* What libwebp takes besides whole pixels: tables; for each column of a lossy image; rows of a lossless one. */
+enum { SMALL_BLOCKS = 256 << 10, ROW_BYTES = 128, MORE_ROWS = 64 };
 enum { RIFF_HEADER = 12, FLAG_ANIMATED = 2, FLAG_ALPHA = 16, FRAME_HEADER = 16 };
 
 static bool webp_match(const uint8_t *data, size_t bytes) {
@@ -149,13 +152,25 @@ static mldf_status webp_probe(const uint8_t *data, size_t bytes, mldf_image_info
 
 #ifdef MLDF_HAVE_WEBP
 
+/* libwebp calls an allocation that fails in a lossless stream damage (3), in a lossy one an abort by the user (6). */
 static mldf_status fail(VP8StatusCode code, const struct image_job *job, mldf_error *err) {
-    if (code == VP8_STATUS_OUT_OF_MEMORY)
+    if (code == VP8_STATUS_OUT_OF_MEMORY || mldfi_memory_failed())
         return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decode a WebP");
     if (code == VP8_STATUS_SUSPENDED || code == VP8_STATUS_NOT_ENOUGH_DATA)
         return mldfi_fail_at(err, MLDF_E_TRUNCATED, job->bytes, "the WebP ends inside its pixels, after %zu bytes",
                              job->bytes);
     return mldfi_fail(err, MLDF_E_CORRUPT, "the WebP does not decode (status %d of libwebp)", (int)code);
+}
+
+/* What libwebp will allocate, at most: whole pixels for a lossless stream and for an alpha plane, a few rows for a lossy one. */
+static mldf_status check_memory(const WebPBitstreamFeatures *input, const struct image_job *job, mldf_error *err) {
+    size_t width = (size_t)input->width, height = (size_t)input->height;
+    bool rows = input->format == 1 && !input->has_alpha; /* 1: lossy */
+    size_t largest = rows ? width * ROW_BYTES : width * (height + MORE_ROWS) * 4;
+    if (!rows && width * height * 4 > job->options.max_bytes)
+        return mldfi_fail(err, MLDF_E_LIMIT, "decoding a WebP needs %zu bytes, more than the limit of %" PRIu64,
+                          width * height * 4, job->options.max_bytes);
+    return mldfi_memory_probe(SMALL_BLOCKS + largest, "WebP", err);
 }
 
 /* `bytes` of data, a file or an animation's frame, into a part of the canvas. */
@@ -164,6 +179,7 @@ static mldf_status decode_into(const uint8_t *data, size_t bytes, uint32_t width
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfig(&config))
         return mldfi_fail(err, MLDF_E_UNSUPPORTED, "libwebp is of another version than its header");
+    mldfi_memory_watch();
     VP8StatusCode code = WebPGetFeatures(data, bytes, &config.input);
     if (code != VP8_STATUS_OK)
         return fail(code, job, err);
@@ -175,11 +191,13 @@ static mldf_status decode_into(const uint8_t *data, size_t bytes, uint32_t width
     config.output.u.RGBA.rgba = pixels;
     config.output.u.RGBA.stride = (int)stride;
     config.output.u.RGBA.size = stride * (height - 1) + (size_t)width * job->sink.channels;
+    mldf_status status = check_memory(&config.input, job, err);
+    if (status < 0)
+        return status;
     code = WebPDecode(data, bytes, &config);
-    WebPFreeDecBuffer(&config.output);
-    if (code == VP8_STATUS_OK || (code == VP8_STATUS_NOT_ENOUGH_DATA && job->options.tolerant))
-        return MLDF_OK;
-    return fail(code, job, err);
+    WebPFreeDecBuffer(&config.output); /* of nothing: the memory is ours */
+    bool enough = code == VP8_STATUS_NOT_ENOUGH_DATA && job->options.tolerant && !mldfi_memory_failed();
+    return code == VP8_STATUS_OK || enough ? MLDF_OK : fail(code, job, err);
 }
 
 /* ANMF: x / 2, y / 2, width - 1, height - 1, duration, each 24 bits, flags; then the frame's chunks. */

@@ -38,6 +38,11 @@ void mldf_context_set_warning(mldf_context *context, mldf_warning_fn warn, void 
     context->warn_user = user;
 }
 
+void mldf_context_set_max_decoded(mldf_context *context, uint64_t bytes) {
+    if (context)
+        context->max_decoded = bytes;
+}
+
 void mldfi_warn(const mldf_context *context, const char *format, ...) {
     char message[MLDF_MESSAGE_MAX + 1];
     va_list args;

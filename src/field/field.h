@@ -66,6 +66,7 @@ struct mldf_context {
     void (*free_operations)(void *operations);
     char *cache_folder, *compiler; /* mldf_context_set_compiler; NULL: none */
     unsigned compile_limit_ms;     /* 0: 30 s */
+    uint64_t max_decoded;          /* mldf_context_set_max_decoded */
 };
 __attribute__((format(printf, 2, 3))) void mldfi_warn(const mldf_context *context, const char *format, ...);
 

@@ -105,13 +105,18 @@ static const struct foreign_ops ops = {"tar", tar_close,         tar_get, tar_ke
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 
-static mldf_status unpack(struct tar_input *input, struct tar_state *tar, mldf_error *err) {
+/* A small archive cannot fill the disk: `most` bytes come out of it. */
+static mldf_status unpack(struct tar_input *input, struct tar_state *tar, uint64_t most, mldf_error *err) {
     uint8_t chunk[65536];
     uint64_t at = 0;
     size_t got = 1;
     mldf_status status = mldfi_file_create_unlinked(&tar->unpacked, "/tmp/mldf-tar", err);
     while (status >= 0 && got > 0) {
         status = mldfi_tar_input_read(input, chunk, sizeof chunk, &got, err);
+        if (status >= 0 && got > most - at)
+            status = mldfi_fail(err, MLDF_E_LIMIT,
+                                "the archive becomes more than %llu bytes, which is its limit: " DECODED_LIMIT_ADVICE,
+                                (unsigned long long)most);
         if (status >= 0 && got)
             status = mldfi_file_write(&tar->unpacked, at, chunk, got, err);
         at += status >= 0 ? got : 0;
@@ -189,7 +194,8 @@ mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
     if (status < 0)
         return status;
     if (strcmp(mldfi_tar_input_kind(input), "tar") != 0) {
-        status = unpack(input, tar, err);
+        uint64_t least = mldfi_decoded_limit(reader->max_decoded, 0), most = mldfi_decoded_limit(0, bytes);
+        status = unpack(input, tar, least > most ? least : most, err);
         data = tar->map.data;
         bytes = tar->map.bytes;
     }

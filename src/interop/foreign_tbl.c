@@ -134,6 +134,7 @@ mldf_status mldfi_foreign_open_tbl(mldf_reader *reader, mldf_error *err) {
     mldf_status status = mldfi_tbl_open(&tbl, reader->map.data, reader->map.bytes, err);
     if (status < 0)
         return status;
+    mldfi_tbl_limit(tbl, reader->max_decoded);
     const struct tbl_info *info = mldfi_tbl_info(tbl);
     reader->foreign.ops = info->version == 1 ? &ops1 : &ops2;
     reader->foreign.state = tbl;

@@ -98,7 +98,8 @@ struct tar_sample {
 };
 
 struct tar_group_options {
-    uint64_t member_max; /* a larger member is MLDF_E_LIMIT; 0: no limit */
+    uint64_t member_max;  /* a larger member is MLDF_E_LIMIT; 0: no limit */
+    uint64_t decoded_max; /* the same for members of compressed archives; 0: no limit */
     bool
         repeated_keys; /* a key may come again later (as another sample); saves about 50 bytes of memory for each sample */
     tar_warning_fn warn;

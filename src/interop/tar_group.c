@@ -7,6 +7,7 @@
 
 #include "interop/name_set.h"
 #include "interop/tar.h"
+#include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -35,6 +36,7 @@ struct tar_group {
     struct tar_member waiting; /* of the next sample; its name lives in the reader */
     size_t waiting_key, waiting_extension;
     bool has_waiting, ended;
+    bool squeezed; /* the archive is compressed */
 
     mldf_buffer names; /* the sample's key, then extensions, each terminated */
     size_t key_bytes;
@@ -100,6 +102,7 @@ mldf_status mldfi_tar_group_begin(struct tar_group *g, struct tar_input *input, 
     g->reader = NULL;
     g->has_waiting = g->ended = false;
     g->input = input;
+    g->squeezed = strcmp(mldfi_tar_input_kind(input), "tar") != 0;
     g->last.size = 0;
     mldf_status status =
         mldfi_array_reserve(&g->shards, &g->shard_capacity, g->shard_count + 1, sizeof *g->shards, err);
@@ -182,6 +185,11 @@ static mldf_status check_part(const struct tar_group *g, mldf_error *err) {
     if (g->options.member_max && g->waiting.size > g->options.member_max)
         return mldfi_fail_at(err, MLDF_E_LIMIT, g->waiting.header_offset, "%.*s has %llu bytes; the limit is %llu",
                              SHOWN, g->waiting.name, ULL(g->waiting.size), ULL(g->options.member_max));
+    if (g->squeezed && g->options.decoded_max && g->waiting.size > g->options.decoded_max)
+        return mldfi_fail_at(
+            err, MLDF_E_LIMIT, g->waiting.header_offset,
+            "%.*s has %llu bytes, and the limit in a compressed archive is %llu: " DECODED_LIMIT_ADVICE, SHOWN,
+            g->waiting.name, ULL(g->waiting.size), ULL(g->options.decoded_max));
     return MLDF_OK;
 }
 

@@ -14,6 +14,8 @@
 #define ULL(v) ((unsigned long long)(v))
 
 enum { WINDOW = 256 << 10, MAGIC = 4 };
+/* 2^n bytes are the most that a zstd frame may ask for to look back on: what zstd(1) has as its default. */
+enum { ZSTD_LOOK_BACK = 27 };
 enum kind { PLAIN, GZIP, ZSTANDARD };
 
 struct tar_input {
@@ -83,12 +85,12 @@ static mldf_status choose_decoder(struct tar_input *input, mldf_error *err) {
         return status;
     if (is_gzip(input)) {
         if (inflateInit2(&input->gzip, 15 + 16) != Z_OK)
-            return mldfi_fail_memory(err, 1 << 16);
+            return mldfi_fail(err, MLDF_E_MEMORY, "no memory for a gzip decoder");
         input->kind = GZIP;
     } else if (is_zstd(input)) {
         input->zstd = ZSTD_createDStream();
-        if (!input->zstd)
-            return mldfi_fail_memory(err, 1 << 17);
+        if (!input->zstd || ZSTD_isError(ZSTD_DCtx_setParameter(input->zstd, ZSTD_d_windowLogMax, ZSTD_LOOK_BACK)))
+            return mldfi_fail(err, MLDF_E_MEMORY, "no memory for a zstd decoder");
         input->kind = ZSTANDARD;
     }
     return MLDF_OK;
@@ -182,11 +184,26 @@ static mldf_status gzip_step(struct tar_input *input, uint8_t *dst, size_t room,
     if (result == Z_STREAM_END)
         input->in_frame = false;
     else if (result == Z_MEM_ERROR)
-        return mldfi_fail_memory(err, 1 << 16);
+        return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decompress gzip");
     else if (result != Z_OK && result != Z_BUF_ERROR)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, input->raw_position, "the gzip stream is damaged near byte %llu (%s)",
                              ULL(input->raw_position), z->msg ? z->msg : "no reason given");
     return MLDF_OK;
+}
+
+static mldf_status zstd_failed(const struct tar_input *input, size_t result, mldf_error *err) {
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation:
+        return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decompress zstd");
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return mldfi_fail_at(
+            err, MLDF_E_LIMIT, input->raw_position,
+            "the zstd stream at byte %llu needs more than %d MiB to decompress: compress it without --long",
+            ULL(input->raw_position), 1 << (ZSTD_LOOK_BACK - 20));
+    default:
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, input->raw_position, "the zstd stream is damaged near byte %llu (%s)",
+                             ULL(input->raw_position), ZSTD_getErrorName(result));
+    }
 }
 
 static mldf_status zstd_step(struct tar_input *input, uint8_t *dst, size_t room, size_t *got, mldf_error *err) {
@@ -201,8 +218,7 @@ static mldf_status zstd_step(struct tar_input *input, uint8_t *dst, size_t room,
         return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decompress the zstd stream near byte %llu",
                           ULL(input->raw_position));
     if (ZSTD_isError(result))
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, input->raw_position, "the zstd stream is damaged near byte %llu (%s)",
-                             ULL(input->raw_position), ZSTD_getErrorName(result));
+        return zstd_failed(input, result, err);
     use(input, in.pos);
     *got = out.pos;
     input->in_frame = result != 0;

@@ -59,6 +59,8 @@ bool mldfi_tbl_is(const void *data, uint64_t bytes);
 /* O(1): the header and the extent of the index. Entries are checked when they are asked for. */
 mldf_status mldfi_tbl_open(struct tbl **out, const void *data, uint64_t bytes, mldf_error *err);
 void mldfi_tbl_close(struct tbl *tbl);
+/* mldf_reader_options.max_decoded_bytes, for compressed samples. Before the first of them is read. */
+void mldfi_tbl_limit(struct tbl *tbl, uint64_t max_decoded);
 const struct tbl_info *mldfi_tbl_info(const struct tbl *tbl);
 mldf_status mldfi_tbl_entry(const struct tbl *tbl, uint64_t sample, struct tbl_entry *out, mldf_error *err);
 /* The sample's bytes: in the file itself, or decoded into `scratch`. verify: compare the CRC-16 (version 2). */

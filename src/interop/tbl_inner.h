@@ -16,6 +16,7 @@ struct tbl {
     uint64_t bytes;
     struct tbl_info info;
     uint64_t index_end; /* payloads lie behind it */
+    uint64_t max_decoded;
 
     /* Metadata blocks by sample, then by place; made by the first that asks, under the lock. */
     pthread_mutex_t lock;

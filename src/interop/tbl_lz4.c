@@ -31,7 +31,9 @@ size_t mldfi_tbl_lz4_bound(uint64_t bytes) {
 size_t mldfi_tbl_lz4_encode(const uint8_t *data, uint64_t bytes, uint8_t *out, size_t room) {
     if (bytes > LZ4_MAX_INPUT_SIZE || room > INT32_MAX)
         return 0;
-    int got = LZ4_compress_default((const char *)data, (char *)out, (int)bytes, (int)room);
+    LZ4_stream_t
+        state; /* LZ4_compress_default may be built to allocate one, and then has no word for having no memory */
+    int got = LZ4_compress_fast_extState(&state, (const char *)data, (char *)out, (int)bytes, (int)room, 1);
     return got > 0 ? (size_t)got : 0;
 }
 #else

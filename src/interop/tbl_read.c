@@ -5,6 +5,7 @@
 
 #include "interop/crc16.h"
 #include "interop/tbl_inner.h"
+#include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -123,6 +124,10 @@ void mldfi_tbl_close(struct tbl *tbl) {
     free(tbl);
 }
 
+void mldfi_tbl_limit(struct tbl *tbl, uint64_t max_decoded) {
+    tbl->max_decoded = max_decoded;
+}
+
 const struct tbl_info *mldfi_tbl_info(const struct tbl *tbl) {
     return &tbl->info;
 }
@@ -178,6 +183,11 @@ static mldf_status decode(const struct tbl *tbl, const struct tbl_entry *e, mldf
     *data = tbl->data + e->offset;
     if (!(e->flags & TBL_LZ4))
         return MLDF_OK;
+    uint64_t most = mldfi_decoded_limit(tbl->max_decoded, e->stored);
+    if (e->size > most)
+        return mldfi_fail_at(err, MLDF_E_LIMIT, e->offset,
+                             "%u stored bytes become %u, and the limit is %llu: " DECODED_LIMIT_ADVICE, e->stored,
+                             e->size, ULL(most));
     mldf_status status = mldfi_buffer_resize(scratch, e->size > 0 ? e->size : 1, err);
     if (status >= 0)
         status = mldfi_tbl_lz4_decode(*data, e->stored, scratch->data, e->size, err);

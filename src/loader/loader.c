@@ -5,6 +5,7 @@
 
 #include "field/type.h"
 #include "loader/loader.h"
+#include "mldf/image.h"
 #include "os/file.h"
 #include "os/thread.h"
 #include "util/buffer.h"
@@ -92,6 +93,17 @@ static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
 
 /* ---- The plan ------------------------------------------------------------------------------------------------------------------------- */
 
+/* The smallest limit that a reader was opened with, where that is less than the codecs' own; 0: none. */
+static uint64_t image_limit(const struct dataset *dataset) {
+    uint64_t least = 0;
+    for (size_t i = 0; i < dataset->count; i++) {
+        uint64_t limit = mldf_reader_max_decoded(dataset->readers[i]);
+        if (limit && limit < MLDF_IMAGE_MAX_BYTES && (least == 0 || limit < least))
+            least = limit;
+    }
+    return least;
+}
+
 static mldf_status compile(mldf_loader *loader, mldf_error *err) {
     const mldf_loader_options *o = &loader->options;
     const char *text = o->pipeline ? o->pipeline : "";
@@ -103,7 +115,8 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
                                 .codegen = (int)o->codegen,
                                 .channels = o->decode_channels,
                                 .orient = o->decode_orient,
-                                .seed = o->seed};
+                                .seed = o->seed,
+                                .max_bytes = image_limit(&loader->dataset)};
     mldf_status status = mldf_pipeline_parse(o->context, text, strlen(text), &loader->pipeline, err);
     if (status < 0)
         return status;

@@ -13,7 +13,10 @@ mldf_status mldfi_thread_start(pthread_t *thread, void *(*run)(void *), void *ar
     /* A new thread inherits the mask of the one that starts it. */
     int reason = pthread_sigmask(SIG_SETMASK, &all, &before);
     if (reason == 0) {
+        errno = 0;
         reason = pthread_create(thread, NULL, run, argument);
+        if (reason == EAGAIN && errno == ENOMEM)
+            reason = ENOMEM; /* glibc has one word for no memory and for too many threads */
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     if (reason == EAGAIN) {

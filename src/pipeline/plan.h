@@ -32,6 +32,7 @@ struct plan_options {
     int channels; /* of decode, where the text does not say; 0 and false: its own defaults */
     bool orient;
     uint64_t seed;
+    uint64_t max_bytes; /* of a decoded image; 0: the codecs' own limit */
 };
 
 /* bounds: one for each field of the schema. */

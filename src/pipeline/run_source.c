@@ -96,7 +96,10 @@ static mldf_status decode_whole(struct source *s, const mldf_image_options *opti
                                 mldf_error *err) {
     struct plan_worker *worker = s->run->worker;
     size_t pixel = (size_t)s->image.channels * (s->image.bits / 8), bytes = (size_t)width * height * pixel;
-    mldf_status status = mldfi_buffer_resize(&worker->pixels, bytes, err);
+    mldf_image_shape shape; /* asked for its checks: nothing is allocated for a size beyond the limits */
+    mldf_status status = mldf_image_value_shape(&s->value, options, &shape, err);
+    if (status >= 0)
+        status = mldfi_buffer_resize(&worker->pixels, bytes, err);
     if (status < 0)
         return status;
     s->image.stride = (size_t)width * pixel;
@@ -118,6 +121,7 @@ static mldf_status pixels(struct source *s, void *direct, size_t direct_bytes, m
     o.bits = s->decode->bits;
     o.scale = (int)scale;
     o.orient = s->decode->orient;
+    o.max_bytes = s->run->plan->options.max_bytes;
     uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];
     s->window_x = x;
     s->window_y = y;

@@ -18,6 +18,10 @@ const mldf_schema *mldf_reader_schema(const mldf_reader *reader) {
     return reader->schema;
 }
 
+uint64_t mldf_reader_max_decoded(const mldf_reader *reader) {
+    return reader ? reader->max_decoded : 0;
+}
+
 bool mldf_reader_is_mapped(const mldf_reader *reader) {
     return reader->mapped;
 }

@@ -15,7 +15,11 @@
 #include "util/crc32c.h"
 #include "util/error.h"
 
-/* Values larger than this are refused before memory is taken for them. */
+/* Without a limit of the caller's: what every payload may become, and how many times its own size a larger one. zstd shrinks zeros 32,000
+ * times; what people store, if it is large, rarely 256 times. */
+#define ALWAYS_ALLOWED (UINT64_C(1) << 30)
+enum { TIMES_ALLOWED = 256 };
+/* No option allows more. */
 #define RAW_LIMIT (UINT64_C(1) << 40)
 /* No zstd block of four bytes (the smallest that yields anything) yields more than this. */
 enum { ZSTD_BLOCK = 128 << 10 };
@@ -140,6 +144,15 @@ static mldf_status decrypt(const mldf_reader *reader, const struct payload *p, s
     return status;
 }
 
+uint64_t mldfi_decoded_limit(uint64_t max_decoded, uint64_t stored) {
+    uint64_t most = max_decoded;
+    if (most == 0) {
+        most = stored > RAW_LIMIT / TIMES_ALLOWED ? RAW_LIMIT : stored * TIMES_ALLOWED;
+        most = most < ALWAYS_ALLOWED ? ALWAYS_ALLOWED : most;
+    }
+    return most < RAW_LIMIT ? most : RAW_LIMIT;
+}
+
 /* The frame's own word for its content must agree with the prefix before memory is taken. */
 static mldf_status check_frame(const mldf_reader *reader, const struct payload *p, const uint8_t *frame,
                                uint64_t frame_bytes, uint64_t raw, mldf_error *err) {
@@ -147,9 +160,12 @@ static mldf_status check_frame(const mldf_reader *reader, const struct payload *
     if (content == ZSTD_CONTENTSIZE_ERROR || content == ZSTD_CONTENTSIZE_UNKNOWN || content != raw)
         return fail_payload(reader, p, err, MLDF_E_CORRUPT, p->ptr,
                             "not a zstd frame of the %" PRIu64 " bytes that its prefix says", raw);
-    if (raw > RAW_LIMIT)
-        return fail_payload(reader, p, err, MLDF_E_LIMIT, p->ptr, "a value of %" PRIu64 " bytes is larger than 2^40",
-                            raw);
+    uint64_t most = mldfi_decoded_limit(reader->max_decoded, frame_bytes);
+    if (raw > most)
+        return fail_payload(reader, p, err, MLDF_E_LIMIT, p->ptr,
+                            "%" PRIu64 " stored bytes become %" PRIu64 ", and the limit is %" PRIu64
+                            ": " DECODED_LIMIT_ADVICE,
+                            frame_bytes, raw, most);
     if (raw / ZSTD_BLOCK > frame_bytes / 4 + 1 ||
         ZSTD_findFrameCompressedSize(frame, (size_t)frame_bytes) != frame_bytes)
         return fail_payload(reader, p, err, MLDF_E_CORRUPT, p->ptr,

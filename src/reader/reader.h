@@ -41,7 +41,8 @@ struct mldf_reader {
     mldf_backend backend;
     bool verify;
     mldf_tar_index tar_index;
-    char *path; /* for messages; "" for memory */
+    uint64_t max_decoded; /* 0: mldfi_decoded_limit's own rule */
+    char *path;           /* for messages; "" for memory */
 
     struct header header;    /* the state: from the front or from the footer */
     uint64_t physical_bytes; /* of the file */
@@ -139,6 +140,10 @@ mldf_status mldfi_reader_load_payload(const mldf_reader *reader, const struct pa
 mldf_status mldfi_reader_stored_crc(const mldf_reader *reader, uint64_t sample, size_t payload_index, uint32_t *crc,
                                     mldf_error *err);
 void mldfi_reader_free_pool(mldf_reader *reader);
+/* The most bytes that `stored` compressed ones may become: max_decoded, or without one what the header promises. */
+uint64_t mldfi_decoded_limit(uint64_t max_decoded, uint64_t stored);
+/* Ends every message about that limit. */
+#define DECODED_LIMIT_ADVICE "max_decoded_bytes, or --max-decoded of the command, allows more"
 
 /* Byte of a record in the file. */
 static inline uint64_t mldfi_record_at(const mldf_reader *reader, uint64_t sample, const struct schema_field *field) {

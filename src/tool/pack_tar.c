@@ -214,7 +214,9 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
 }
 
 static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *err) {
-    struct tar_group_options options = {IMAGE_LIMIT * 256, false, NULL, NULL};
+    const mldf_context *context = run->feed->options->writer.context;
+    uint64_t limit = context && context->max_decoded ? context->max_decoded : IMAGE_LIMIT;
+    struct tar_group_options options = {.member_max = IMAGE_LIMIT * 256, .decoded_max = limit};
     struct tar_group *group;
     if (fn == pack_sample) {
         options.warn = on_group_warning;

@@ -30,6 +30,7 @@ mldf_reader_options mldfi_repair_reader_options(const mldf_repair_options *optio
     reader.backend = MLDF_BACKEND_READ;
     reader.without_key = true;
     reader.secret = options->secret;
+    reader.max_decoded_bytes = options->context ? options->context->max_decoded : 0;
     return reader;
 }
 

@@ -4,59 +4,35 @@
 #include <sys/types.h>
 
 #include "check.h"
+#include "fault/failing_alloc.h"
 #include "interop/beton.h"
 #include "interop/tar.h"
 #include "interop/tbl.h"
 
-static atomic_long memory_countdown, io_countdown; /* the call that fails; 0: none */
+static atomic_long io_countdown; /* the call that fails; 0: none */
 
-static bool fails(atomic_long *countdown) {
-    return atomic_load(countdown) > 0 && atomic_fetch_sub(countdown, 1) == 1;
+static bool io_fails(void) {
+    return atomic_load(&io_countdown) > 0 && atomic_fetch_sub(&io_countdown, 1) == 1;
 }
 
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__real_aligned_alloc(size_t align, size_t bytes);
-int __real_posix_memalign(void **out, size_t align, size_t bytes);
 ssize_t __real_pread(int fd, void *dst, size_t bytes, off_t offset);
 ssize_t __real_pwrite(int fd, const void *src, size_t bytes, off_t offset);
 ssize_t __real_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t bytes, unsigned flags);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-void *__wrap_aligned_alloc(size_t align, size_t bytes);
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes);
 ssize_t __wrap_pread(int fd, void *dst, size_t bytes, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *src, size_t bytes, off_t offset);
 ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t bytes, unsigned flags);
 
-void *__wrap_malloc(size_t bytes) {
-    return fails(&memory_countdown) ? (errno = ENOMEM, NULL) : __real_malloc(bytes);
-}
-void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails(&memory_countdown) ? (errno = ENOMEM, NULL) : __real_calloc(count, bytes);
-}
-void *__wrap_realloc(void *old, size_t bytes) {
-    return fails(&memory_countdown) ? (errno = ENOMEM, NULL) : __real_realloc(old, bytes);
-}
-void *__wrap_aligned_alloc(size_t align, size_t bytes) {
-    return fails(&memory_countdown) ? (errno = ENOMEM, NULL) : __real_aligned_alloc(align, bytes);
-}
-int __wrap_posix_memalign(void **out, size_t align, size_t bytes) {
-    return fails(&memory_countdown) ? ENOMEM : __real_posix_memalign(out, align, bytes);
-}
 ssize_t __wrap_pread(int fd, void *dst, size_t bytes, off_t offset) {
-    return fails(&io_countdown) ? (errno = EIO, -1) : __real_pread(fd, dst, bytes, offset);
+    return io_fails() ? (errno = EIO, -1) : __real_pread(fd, dst, bytes, offset);
 }
 ssize_t __wrap_pwrite(int fd, const void *src, size_t bytes, off_t offset) {
-    return fails(&io_countdown) ? (errno = ENOSPC, -1) : __real_pwrite(fd, src, bytes, offset);
+    return io_fails() ? (errno = ENOSPC, -1) : __real_pwrite(fd, src, bytes, offset);
 }
 ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t bytes, unsigned flags) {
     /* One failure that ends the copy, then one that makes it go through memory. */
-    if (fails(&io_countdown))
+    if (io_fails())
         return errno = ENOSPC, -1;
-    if (fails(&io_countdown))
+    if (io_fails())
         return errno = EXDEV, -1;
     return __real_copy_file_range(in, in_at, out, out_at, bytes, flags);
 }
@@ -257,18 +233,18 @@ static size_t files_in(const char *folder) {
     return count;
 }
 
-static void fail_each(mldf_status (*act)(mldf_error *), atomic_long *countdown, bool writes) {
+static void fail_each(mldf_status (*act)(mldf_error *), atomic_long *failing, bool writes) {
     long n = 1;
     bool ran_out = false;
     for (; !ran_out && n < 5000; n++) {
         mldf_error err;
         if (writes)
             CHECK(check_write_file(target, "old", 3));
-        atomic_store(countdown, n);
+        atomic_store(failing, n);
         mldf_status status = act(&err);
-        ran_out = atomic_exchange(countdown, 0) > 0;
+        ran_out = atomic_exchange(failing, 0) > 0;
         if (status < 0) {
-            if (countdown == &memory_countdown)
+            if (failing == &countdown)
                 CHECK_STATUS(MLDF_E_MEMORY, status, &err);
             else
                 CHECK(status == MLDF_E_IO || status == MLDF_E_NO_SPACE);
@@ -288,7 +264,7 @@ static void fail_each(mldf_status (*act)(mldf_error *), atomic_long *countdown, 
 }
 
 static void writing_survives(mldf_status (*act)(mldf_error *)) {
-    fail_each(act, &memory_countdown, true);
+    fail_each(act, &countdown, true);
     fail_each(act, &io_countdown, true);
 }
 
@@ -318,13 +294,17 @@ static void tar_writing_survives_every_failure(void) {
 
 static void reading_survives_every_failure(void) {
     load(tbl_counted);
-    fail_each(tbl_read, &memory_countdown, false);
+    fail_each(tbl_read, &countdown, false);
     load(beton_counted);
-    fail_each(beton_read, &memory_countdown, false);
+    fail_each(beton_read, &countdown, false);
     load(tar_written);
-    fail_each(tar_streamed, &memory_countdown, false);
-    fail_each(tar_indexed, &memory_countdown, false);
-    fail_each(shards_expanded, &memory_countdown, false);
+    fail_each(tar_streamed, &countdown, false);
+    fail_each(tar_indexed, &countdown, false);
+    load(tar_gz_written);
+    fail_each(tar_streamed, &countdown, false);
+    load(tar_zst_written);
+    fail_each(tar_streamed, &countdown, false);
+    fail_each(shards_expanded, &countdown, false);
     free(input);
     input = NULL;
 }

@@ -66,7 +66,7 @@ mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t
 void *__real_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset) {
-    return fails() ? (errno = ENOMEM, MAP_FAILED) : __real_mmap(where, bytes, protection, flags, fd, offset);
+    return fails(bytes) ? (errno = ENOMEM, MAP_FAILED) : __real_mmap(where, bytes, protection, flags, fd, offset);
 }
 
 static void calm(void) {

@@ -3,6 +3,8 @@
 #include <errno.h>
 
 #include "dataset.h"
+/* ZDICT_trainFromBuffer of libzstd 1.5.4 ends the process for some allocations of its own. */
+#define FAILING_ALLOC_OURS_ONLY 1
 #include "fault/failing_alloc.h"
 #include "writer/field_writer.h"
 
@@ -101,7 +103,9 @@ static mldf_status do_merge(struct scene *scene, mldf_error *err) {
     options.source_secret = scene->options.secret;
     mldf_status st = mldf_merge(&path, 1, out, &options, NULL, err);
     CHECK_EQ_INT(st >= 0, access(out, F_OK) == 0);
+    long left = atomic_exchange(&countdown, 0); /* the test's own work has memory */
     remove_results();
+    atomic_store(&countdown, left);
     return st;
 }
 
@@ -132,8 +136,10 @@ static mldf_status do_derive(struct scene *scene, mldf_error *err) {
         st = mldf_summary_new(r, NULL, &summary, err);
     mldf_summary_free(summary);
     mldf_reader_close(r);
+    long left = atomic_exchange(&countdown, 0);
     check_remove_tree(folder);
     remove_results();
+    atomic_store(&countdown, left);
     return st;
 }
 

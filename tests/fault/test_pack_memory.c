@@ -1,5 +1,5 @@
-/* Every allocation fails once while a folder, an archive and a table that names files are packed: MLDF_E_MEMORY or success, nothing is
- * left behind and, under the address sanitizer, nothing leaks. */
+/* Every allocation fails once while a folder, an archive and a table that names files are packed, bad rows refused or skipped: MLDF_E_MEMORY or
+ * success with every sample, nothing is left behind and, under the address sanitizer, nothing leaks. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,22 +52,26 @@ static void make_sources(void) {
 
 /* ---- Packing --------------------------------------------------------------------------------------------------------------- */
 
-static void pack_with_each_failing(const char *source, const char *column) {
+static void each_failing(const char *source, const char *column, uint64_t samples, bool skip) {
     mldf_pack_options options = MLDF_PACK_OPTIONS_INIT;
     long n = 1;
     options.writer.threads = 0;
     options.writer.check_values = true;
     options.image_arguments = "{\"encode\":\"jpeg\",\"max_resolution\":6}";
+    options.skip_bad_rows = skip;
     options.file_columns = &column;
     options.file_column_count = column != NULL;
     for (bool ran_out = false; !ran_out && n < 20000; n++) {
+        mldf_pack_result result = {0, 0, 0};
         mldf_error err;
         atomic_store(&countdown, n);
-        mldf_status status = mldf_pack(&source, 1, out, &options, NULL, &err);
+        mldf_status status = mldf_pack(&source, 1, out, &options, &result, &err);
         ran_out = atomic_load(&countdown) > 0;
         atomic_store(&countdown, 0);
         if (status < 0)
             CHECK_STATUS(MLDF_E_MEMORY, status, &err);
+        else
+            CHECK(result.written == samples && result.skipped == 0);
         CHECK((access(out, F_OK) == 0) == (status >= 0));
         (void)unlink(out);
         if (ran_out)
@@ -77,16 +81,21 @@ static void pack_with_each_failing(const char *source, const char *column) {
     printf("    %ld allocations\n", n - 2);
 }
 
+static void pack_with_each_failing(const char *source, const char *column, uint64_t samples) {
+    each_failing(source, column, samples, false);
+    each_failing(source, column, samples, true);
+}
+
 static void a_folder_without_memory(void) {
-    pack_with_each_failing(folder, NULL);
+    pack_with_each_failing(folder, NULL, 4);
 }
 
 static void an_archive_without_memory(void) {
-    pack_with_each_failing(archive, NULL);
+    pack_with_each_failing(archive, NULL, 4);
 }
 
 static void a_table_of_files_without_memory(void) {
-    pack_with_each_failing(table, "image");
+    pack_with_each_failing(table, "image", 2);
 }
 
 int main(int argc, char **argv) {

@@ -80,6 +80,7 @@ static void with_each_failing(mldf_status (*run)(mldf_error *err), void (*after)
 /* ---- convert ---------------------------------------------------------------------------------------------------------------- */
 
 static size_t files_before;
+static mldf_pack_result result;
 static const char *format;
 static bool skipping;
 
@@ -90,10 +91,12 @@ static mldf_status convert_once(mldf_error *err) {
     options.format = format;
     options.drop_fields = true;
     options.skip_bad_samples = skipping;
-    return mldf_convert(&source, 1, out, &options, NULL, err);
+    return mldf_convert(&source, 1, out, &options, &result, err);
 }
 
 static void converted(mldf_status status) {
+    if (status >= 0)
+        CHECK(result.written == 3 && result.skipped == 0);
     CHECK((access(out, F_OK) == 0) == (status >= 0));
     (void)unlink(out);
     CHECK_EQ_U64(files_before, files_here());
@@ -218,11 +221,62 @@ static void keeping_an_index_without_memory(void) {
     with_each_failing(open_once, opened);
 }
 
+/* ---- Good samples are no bad ones --------------------------------------------------------------------------------------------- */
+
+static char images[600];
+
+static mldf_status verify_once(mldf_error *err) {
+    mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
+    mldf_verify_result found;
+    options.deep = true;
+    options.threads = 0;
+    mldf_status status = mldf_verify(images, &options, &found, err);
+    if (status >= 0)
+        CHECK(found.problems == 0 && found.good_samples == 3);
+    return status;
+}
+
+static mldf_status load_once(mldf_error *err) {
+    mldf_loader_options options = MLDF_LOADER_OPTIONS_INIT;
+    mldf_loader *loader = NULL;
+    mldf_reader *reader = NULL;
+    mldf_batch *batch;
+    options.threads = 0;
+    options.pipeline = "image: resize([4, 4]) | chw(u8)";
+    options.bad = MLDF_BAD_SKIP;
+    mldf_status status = mldf_reader_open(images, NULL, &reader, err);
+    if (status >= 0)
+        status = mldf_loader_new((const mldf_reader *const *)&reader, 1, &options, &loader, err);
+    while (status == MLDF_OK)
+        if ((status = mldf_loader_next(loader, -1, &batch, err)) == MLDF_OK)
+            mldf_batch_release(batch);
+    if (loader)
+        CHECK_EQ_U64(0, mldf_loader_bad_count(loader));
+    mldf_loader_free(loader);
+    mldf_reader_close(reader);
+    return status < 0 ? status : MLDF_OK;
+}
+
+static void nothing_after(mldf_status status) {
+    (void)status;
+}
+
+static void a_good_sample_without_memory_is_not_a_bad_one(void) {
+    mldf_pack_options options = MLDF_PACK_OPTIONS_INIT;
+    const char *from = folder;
+    mldf_error err;
+    snprintf(images, sizeof images, "%s/images.mldf", check_tmpdir());
+    REQUIRE_OK(mldf_pack(&from, 1, images, &options, NULL, &err), &err);
+    with_each_failing(verify_once, nothing_after);
+    with_each_failing(load_once, nothing_after);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     make_sources();
     RUN(converting_without_memory);
     RUN(appending_without_memory);
     RUN(keeping_an_index_without_memory);
+    RUN(a_good_sample_without_memory_is_not_a_bad_one);
     return check_end();
 }

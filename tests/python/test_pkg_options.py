@@ -30,6 +30,7 @@ NAMES = {  # option: argument, where they differ
     "--no-checksums": "checksums",
     "--passphrase-file": "passphrase",
     "--max": "limit",
+    "--max-decoded": "max_decoded_bytes",
     "--encode": IMAGE,
     "--quality": IMAGE,
     "--max-resolution": IMAGE,
@@ -68,6 +69,14 @@ NOT_HERE = {
     ("bench", "--explain"): "Loader.explain()",
     ("bench", "--key"): "Loader(mldf.open(path, key=...))",
     ("bench", "--passphrase-file"): "Loader(mldf.open(path, passphrase=...))",
+    ("bench", "--max-decoded"): "Loader(mldf.open(path, max_decoded_bytes=...))",
+    ("info", "--max-decoded"): "no payload is decompressed",
+    ("plan", "--max-decoded"): "nothing is opened",
+    ("select", "--max-decoded"): "select(mldf.open(path, max_decoded_bytes=...))",
+    ("split", "--max-decoded"): "split(mldf.open(path, max_decoded_bytes=...))",
+    ("extract", "--max-decoded"): "extract(mldf.open(path, max_decoded_bytes=...))",
+    ("stats", "--max-decoded"): "stats(mldf.open(path, max_decoded_bytes=...))",
+    ("diff", "--max-decoded"): "diff(mldf.open(path, max_decoded_bytes=...))",
     ("bench", "--backend"): "Loader(mldf.open(path, backend=...))",
     ("bench", "--bucket-window"): "bucket names the output, bucket_window is its size",
 }
@@ -132,6 +141,48 @@ def test_the_index_of_a_tar_is_kept_used_and_ignored(tmp_path):
         mldf.open(tmp_path / "a.mldf", tar_index="keep")
     with pytest.raises(mldf.errors.ArgumentError, match="did you mean 'keep'"):
         mldf.open(tar, tar_index="keeep")
+
+
+def test_a_compressed_value_has_a_limit(tmp_path):
+    path, out = tmp_path / "a.mldf", tmp_path / "out.mldf"
+    zeros = np.zeros((1 << 20, 3), "u1")
+    with mldf.Writer(path, {"x": mldf.NDArray("u1", (None, 3), compress=3), "n": mldf.Int()}) as w:
+        w.append({"x": zeros[:1], "n": 0})
+        w.append({"x": zeros, "n": 1})
+    assert path.stat().st_size < 100_000
+    assert mldf.open(path)[1].x.shape == mldf.open(path, max_decoded_bytes=3 << 20)[1].x.shape == zeros.shape
+    ds = mldf.open(path, max_decoded_bytes=1 << 20)
+    assert ds[0].x.shape == (1, 3) and ds[1, "n"] == 1
+    with pytest.raises(mldf.errors.LimitError, match="limit is 1048576: max_decoded_bytes"):
+        ds[1]
+    small = {"max_decoded_bytes": 1 << 20}
+    assert mldf.convert(path, out, on_error="skip", **small).skipped[0].message
+    out.unlink()
+    for call in (mldf.convert, mldf.merge, mldf.repack, mldf.repair):
+        with pytest.raises(mldf.errors.LimitError, match="1048576"):
+            call(path, out, **small)
+        assert not out.exists()
+        call(path, out, max_decoded_bytes=3 << 20)
+        out.unlink()
+    assert [p.status for p in mldf.verify(path, deep=True, **small).problems] == ["limit"]
+    assert mldf.verify(path, deep=True).problems == []
+    for wrong in (0, -1, 1.5, "1G", True):
+        with pytest.raises((mldf.errors.ArgumentError, mldf.errors.WrongTypeError), match="max_decoded_bytes"):
+            mldf.open(path, max_decoded_bytes=wrong)
+
+
+def test_a_decoded_image_has_the_limit_of_its_dataset(tmp_path):
+    with mldf.Writer(tmp_path / "a.mldf", {"image": mldf.Image(encode="jpeg")}) as w:
+        w.append({"image": np.zeros((64, 64, 3), "u1")})
+    size = 64 * 64 * 3
+    assert mldf.open(tmp_path / "a.mldf", max_decoded_bytes=size)[0].image.shape == (64, 64, 3)
+    ds = mldf.open(tmp_path / "a.mldf", max_decoded_bytes=size - 1)
+    with pytest.raises(mldf.errors.LimitError, match="limit"):
+        ds[0]
+    with pytest.raises(mldf.errors.LimitError, match="limit"):
+        list(mldf.Loader(ds, batch_size=1, pipelines="image: chw(u8)"))
+    fits = mldf.open(tmp_path / "a.mldf", max_decoded_bytes=size)
+    assert len(list(mldf.Loader(fits, batch_size=1, pipelines="image: chw(u8)"))) == 1
 
 
 def test_convert_leaves_out_what_does_not_fit(tmp_path):
