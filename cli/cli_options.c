@@ -11,6 +11,7 @@ static const struct option_spec common_options[] = {
     {0, "json", NULL, "print JSON instead of text"},
     {0, "key", "FILE", "the key of an encrypted file: 32 bytes, or 64 hexadecimal digits"},
     {0, "passphrase-file", "FILE", "the passphrase of an encrypted file: the first line of FILE"},
+    {0, "max-unpacked", "BYTES", "refuse a compressed tar that unpacks to more; K, M, G and T may follow (default 1T)"},
     {'q', "quiet", NULL, NULL},
     {'v', "verbose", NULL, NULL},
     {'h', "help", NULL, NULL},

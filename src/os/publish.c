@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "os/file.h"
@@ -90,16 +91,59 @@ mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target,
     return status;
 }
 
+static bool missing_operation(int number) {
+    return number == EINVAL || number == ENOSYS || number == ENOTSUP || number == EOPNOTSUPP;
+}
+
+/* O_TMPFILE where the system and the file system have it. */
+static int open_nameless(const char *folder) {
+#if defined(O_TMPFILE)
+    int fd = open(folder, O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 || !(missing_operation(errno) || errno == EISDIR))
+        return fd;
+#endif
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/.mldf.XXXXXX", folder) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int named = mkstemp(path);
+    if (named >= 0) {
+        (void)unlink(path);
+        (void)fcntl(named, F_SETFD, FD_CLOEXEC);
+    }
+    return named;
+}
+
+mldf_status mldfi_file_create_temporary(struct os_file *file, const char *folder, mldf_error *err) {
+    *file = (struct os_file)OS_FILE_NONE;
+    file->path = mldfi_copy_text(folder, strlen(folder), err);
+    if (!file->path)
+        return MLDF_E_MEMORY;
+    file->fd = open_nameless(folder);
+    if (file->fd >= 0)
+        return MLDF_OK;
+    mldf_status status =
+        mldfi_fail_errno(err, errno, "the temporary folder %s takes no file (TMPDIR names another)", folder);
+    mldfi_file_close(file);
+    return status;
+}
+
+void mldfi_file_space(const struct os_file *file, uint64_t *available, uint64_t *total) {
+    struct statvfs info;
+    *available = *total = UINT64_MAX;
+    if (fstatvfs(file->fd, &info) != 0 || info.f_frsize == 0 || info.f_blocks == 0)
+        return;
+    *available = (uint64_t)info.f_bavail * info.f_frsize;
+    *total = (uint64_t)info.f_blocks * info.f_frsize;
+}
+
 mldf_status mldfi_file_exists(const char *path, bool *out, mldf_error *err) {
     struct stat info;
     *out = lstat(path, &info) == 0;
     if (!*out && errno != ENOENT && errno != ENOTDIR)
         return mldfi_fail_errno(err, errno, "%s cannot be examined", path);
     return MLDF_OK;
-}
-
-static bool missing_operation(int number) {
-    return number == EINVAL || number == ENOSYS || number == ENOTSUP || number == EOPNOTSUPP;
 }
 
 /* Renames without replacing. Returns 0 or an errno; EEXIST when the target is there. */

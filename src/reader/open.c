@@ -122,6 +122,7 @@ static mldf_reader *new_reader(const mldf_reader_options *options, const char *p
     reader->backend = options->backend;
     reader->verify = options->verify;
     reader->tar_index = options->tar_index;
+    reader->sequential = options->sequential;
     reader->path = mldfi_copy_text(path, strlen(path), err);
     reader->verified_sections = mldfi_alloc_zero(1, sizeof *reader->verified_sections, err);
     reader->decompressors = mldfi_alloc_zero(READER_IDLE_DECOMPRESSORS, sizeof *reader->decompressors, err);
