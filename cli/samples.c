@@ -217,15 +217,16 @@ static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_v
 
 static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
     const mldf_schema *schema = mldf_reader_schema(s->reader);
-    const char *key = NULL;
-    size_t key_bytes = 0;
-    if (mldf_reader_has_keys(s->reader)) {
+    bool has_key = mldf_reader_has_keys(s->reader);
+    const char *key;
+    size_t key_bytes;
+    if (has_key) {
         mldf_status status = mldf_reader_key(s->reader, sample, &s->key_scratch, &key, &key_bytes, err);
         if (status < 0)
             return status;
     }
     out_printf("sample %" PRIu64, sample);
-    if (key) {
+    if (has_key) {
         out_text(", key ");
         json_string_bytes(key, key_bytes);
     }

@@ -29,7 +29,8 @@ static PyObject *verify(PyObject *module, PyObject *args) {
         return NULL;
     PyObject *problems = PyList_New(0);
     struct context *context = problems ? context_new(state, types) : NULL;
-    if (!context) {
+    if (!context || !context_limits(context, dict)) {
+        context_free(context);
         Py_XDECREF(problems);
         return NULL;
     }

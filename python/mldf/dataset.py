@@ -39,7 +39,7 @@ from .errors import IoError, StateError, WrongTypeError
 from .fields import CustomField, register_field
 from .files import Files, View, field_list
 from .keys import Keys
-from .limits import flag
+from .limits import flag, whole_or_none
 from .paths import Paths, expand, named
 from .sample import Sample
 from .schema import Schema
@@ -73,6 +73,7 @@ def open(
     key: Key = None,
     passphrase: Passphrase = None,
     tar_index: str = "use",
+    max_unpacked: int | None = None,
 ) -> Dataset:
     """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
     ``{000..009}``.
@@ -86,6 +87,8 @@ def open(
     key, passphrase   of encrypted files
     tar_index   of a plain tar, FILE.mldfidx beside it: "use" it if it is there, "keep": make it for the next time,
                 "ignore"
+    max_unpacked      of a compressed tar, which is unpacked into a file without a name in the folder that the environment
+                variable TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40
 
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).
@@ -97,6 +100,7 @@ def open(
         "tar_index": choice("tar_index", tar_index, TAR_INDEX),
         "backend": choice("backend", backend, BACKENDS),
         "verify": flag("verify", verify),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         **secret(key, passphrase),
     }
     fields = field_list(fields)

@@ -82,6 +82,7 @@ def info(path: Path, *, key: Key = None, passphrase: Passphrase = None, keep_ind
     keep_index: of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time.
     """
     options = {
+        "sequential": True,  # no value is read: a compressed tar is not unpacked
         "without_key": not (key or passphrase),
         "tar_index": TAR_INDEX.index("keep" if flag("keep_index", keep_index) else "use"),
         **secret(key, passphrase),
@@ -149,10 +150,19 @@ def verify(
     threads: int | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
+    max_unpacked: int | None = None,
     progress: ProgressArgument = None,
 ) -> VerifyResult:
-    """Checks structure and checksums of a file of any format; deep decodes every value too."""
-    options = {"deep": flag("deep", deep), "threads": thread_count(threads), **secret(key, passphrase)}
+    """Checks structure and checksums of a file of any format; deep decodes every value too.
+
+    max_unpacked: of a compressed tar, the bytes after which one that unpacks to more is refused; None: 2**40.
+    """
+    options = {
+        "deep": flag("deep", deep),
+        "threads": thread_count(threads),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
+        **secret(key, passphrase),
+    }
     with Reporting("verify", progress) as hook:
         found = _mldf.verify(encode(path), options, registered_types(), hook)
     problems = [

@@ -128,6 +128,7 @@ def pack(
     check: bool = False,
     compress: Any = None,
     resume: bool = False,
+    max_unpacked: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -141,6 +142,7 @@ def pack(
     check       decode every image while packing
     compress    ``["text"]`` or ``{"text": 9}``
     resume      keep OUT.partial when interrupted, and go on from it
+    max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase
     """
     began = time.monotonic()
@@ -148,6 +150,7 @@ def pack(
         **output_options(output),
         "check_values": flag("check", check),
         "resume": flag("resume", resume),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
     }
     with Reporting("pack", progress) as hook:
@@ -169,12 +172,14 @@ def append(
     threads: int | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
+    max_unpacked: int | None = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """Adds tables, folders of images, tar archives or MLDF files of the same fields to an existing file. Until it
     succeeds the file is what it was.
 
-    number_keys: samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys. Samples from Python:
+    number_keys: samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys. max_unpacked: refuse a
+    compressed tar that unpacks to more bytes than these; None: 2**40. Samples from Python:
     ``mldf.Writer.existing(path)``.
     """
     began = time.monotonic()
@@ -182,6 +187,7 @@ def append(
         **output_options({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
         **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
         "number_keys": flag("number_keys", number_keys),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
     }
     with Reporting("append", progress) as hook:
         return _result(began, _mldf.append(source_files(sources), encode(path), options, registered_types(), hook))
@@ -202,6 +208,7 @@ def convert(
     key: Key = None,
     passphrase: Passphrase = None,
     decrypt: bool = False,
+    max_unpacked: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -213,6 +220,7 @@ def convert(
     on_error     "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them
                  in the result
     lz4, dataset_version, created    of TBL files
+    max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     output       as for :func:`pack`; of an MLDF file
     """
     began = time.monotonic()
@@ -228,6 +236,7 @@ def convert(
         "drop_fields": flag("drop_fields", drop_fields),
         "skip_unfit": skips(on_error),
         "lz4": flag("lz4", lz4),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),
     }
