@@ -76,13 +76,22 @@ def secret_of(source: Any, key: Key, passphrase: Passphrase) -> tuple[Key, Passp
 _FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
 
 
-def info(path: Path, *, key: Key = None, passphrase: Passphrase = None, keep_index: bool = False) -> dict[str, Any]:
+def info(
+    path: Path,
+    *,
+    key: Key = None,
+    passphrase: Passphrase = None,
+    keep_index: bool = False,
+    max_unpacked: int | None = None,
+) -> dict[str, Any]:
     """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key.
 
-    keep_index: of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time.
+    keep_index: of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time. max_unpacked:
+    refuse a compressed tar that unpacks to more bytes than these; None: 2**40.
     """
     options = {
         "sequential": True,  # no value is read: a compressed tar is not unpacked
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         "without_key": not (key or passphrase),
         "tar_index": TAR_INDEX.index("keep" if flag("keep_index", keep_index) else "use"),
         **secret(key, passphrase),

@@ -212,6 +212,8 @@ static mldf_status zstd_step(struct tar_input *input, uint8_t *dst, size_t room,
                              "the zstd frame at byte %llu needs a window of more than 128 MiB; compress the archive "
                              "with --long=27 or less",
                              ULL(input->raw_position));
+    if (ZSTD_isError(result) && ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        return mldfi_fail_memory(err, 1 << 20);
     if (ZSTD_isError(result))
         return mldfi_fail_at(err, MLDF_E_CORRUPT, input->raw_position, "the zstd stream is damaged near byte %llu (%s)",
                              ULL(input->raw_position), ZSTD_getErrorName(result));

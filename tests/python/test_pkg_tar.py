@@ -7,10 +7,9 @@ import io
 import tarfile
 from pathlib import Path
 
+import mldf
 import numpy as np
 import pytest
-
-import mldf
 from mldf.errors import Error
 
 
