@@ -24,7 +24,7 @@ def tar(path: Path, members: list[tuple[str, bytes]], packed: bool = False) -> P
     return path
 
 
-MEMBERS = [(f"{i:03d}.{end}", data) for i in range(50) for end, data in (("cls", b"%d" % i), ("bin", bytes([i]) * 1000))]
+MEMBERS = [m for i in range(50) for m in ((f"{i:03d}.cls", b"%d" % i), (f"{i:03d}.bin", bytes([i]) * 1000))]
 
 
 def test_a_compressed_tar_is_unpacked_where_tmpdir_says(tmp_path, monkeypatch):
@@ -47,7 +47,7 @@ def test_a_compressed_tar_is_unpacked_where_tmpdir_says(tmp_path, monkeypatch):
 def test_the_limit_of_unpacked_bytes(tmp_path):
     packed = tar(tmp_path / "a.tar.gz", MEMBERS, packed=True)
     out = tmp_path / "out.mldf"
-    words = "a.tar.gz: the gzip archive unpacks to more than 20000 bytes, which is the limit; --max-unpacked \\(max_unpacked\\)"
+    words = r"a.tar.gz: the gzip archive unpacks to more than 20000 bytes.*--max-unpacked \(max_unpacked\)"
     with pytest.raises(Error, match=words):
         mldf.open(packed, max_unpacked=20000)
     with pytest.raises(Error, match=words):
