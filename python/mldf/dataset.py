@@ -87,8 +87,8 @@ def open(
     key, passphrase   of encrypted files
     tar_index   of a plain tar, FILE.mldfidx beside it: "use" it if it is there, "keep": make it for the next time,
                 "ignore"
-    max_unpacked      of a compressed tar, which is unpacked into a file without a name in the folder that the environment
-                variable TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40
+    max_unpacked      of a compressed tar, which is unpacked into a file without a name in the folder that the
+                environment variable TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40
 
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).

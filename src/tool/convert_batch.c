@@ -233,7 +233,8 @@ void mldfi_convert_skipped(void *convert, uint64_t appended, const mldf_error *w
 static mldf_status refuse(struct convert *c, size_t source, const struct convert_sample *s, uint64_t sample,
                           mldf_error *why, bool fatal, mldf_error *err) {
     mldf_error earlier;
-    bool ends = why->status == MLDF_E_MEMORY || why->status == MLDF_E_CANCELLED || fatal;
+    bool ends =
+        why->status == MLDF_E_MEMORY || why->status == MLDF_E_CANCELLED || why->status == MLDF_E_CHANGED || fatal;
     mldf_status settled = ends || !c->sink->ops->settle ? MLDF_OK : c->sink->ops->settle(c->sink, &earlier);
     if (settled < 0) {
         mldfi_convert_place(c, &earlier);
