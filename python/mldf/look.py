@@ -86,8 +86,8 @@ def info(
 ) -> dict[str, Any]:
     """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key.
 
-    keep_index: of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time. max_unpacked:
-    refuse a compressed tar that unpacks to more bytes than these; None: 2**40.
+    keep_index    of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time
+    max_unpacked  refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     """
     options = {
         "sequential": True,  # no value is read: a compressed tar is not unpacked

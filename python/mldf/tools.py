@@ -178,9 +178,10 @@ def append(
     """Adds tables, folders of images, tar archives or MLDF files of the same fields to an existing file. Until it
     succeeds the file is what it was.
 
-    number_keys: samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys. max_unpacked: refuse a
-    compressed tar that unpacks to more bytes than these; None: 2**40. Samples from Python:
-    ``mldf.Writer.existing(path)``.
+    number_keys   samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys
+    max_unpacked  refuse a compressed tar that unpacks to more bytes than these; None: 2**40
+
+    Samples from Python: ``mldf.Writer.existing(path)``.
     """
     began = time.monotonic()
     options = {
