@@ -210,6 +210,8 @@ void format_count(char out[32], uint64_t count);
 int check_no_stdin(const struct invocation *invocation, size_t begin, size_t end);
 /* Opens a file for reading with the invocation's secret; EXIT_FINE or the code to end with. */
 int open_reader(const struct invocation *invocation, const char *path, bool verify, mldf_reader **out);
+/* For samples in ascending order: a compressed tar is not unpacked first. */
+int open_reader_in_order(const struct invocation *invocation, const char *path, bool verify, mldf_reader **out);
 bool same_file(const char *a, const char *b);
 /* -f must not put OUT in the place of a file that the command itself reads: a key, a card, a schema. The library, which reads the sources, sees
  * to those. */

@@ -13,6 +13,7 @@ static const struct option_spec common_options[] = {
     {0, "passphrase-file", "FILE", "the passphrase of an encrypted file: the first line of FILE"},
     {0, "max-decoded", "BYTES",
      "the most that one compressed value may become (K, M, G); default: 1G, or 256 times its size"},
+    {0, "max-unpacked", "BYTES", "refuse a compressed tar that unpacks to more; K, M, G and T may follow (default 1T)"},
     {'q', "quiet", NULL, NULL},
     {'v', "verbose", NULL, NULL},
     {'h', "help", NULL, NULL},

@@ -27,7 +27,7 @@ static int run(struct invocation *v) {
     if (code == EXIT_FINE && fields)
         code = choose_words(v, "--fields", fields, &choice);
     if (code == EXIT_FINE)
-        code = open_reader(v, v->files[0], true, &reader);
+        code = open_reader_in_order(v, v->files[0], true, &reader);
     if (code == EXIT_FINE) {
         extracting.overwrite = option_given(v, "force");
         extracting.fields = (const char *const *)choice.fields;

@@ -418,6 +418,7 @@ static int run(struct invocation *v) {
     const char *path = v->files[0];
     reading.context = v->context;
     reading.secret = v->secret;
+    reading.sequential = true; /* no value is read */
     reading.without_key = !v->secret.key && !v->secret.passphrase;
     reading.tar_index = option_given(v, "keep-index") ? MLDF_TAR_INDEX_KEEP : MLDF_TAR_INDEX_USE;
     if (strcmp(path, "-") == 0)

@@ -1,5 +1,6 @@
 /* mldf: the command. Finds COMMAND in the table, has its options read, runs it. Each command is one cmd_*.c. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -84,24 +85,32 @@ static int load_secret(struct invocation *invocation, struct secret_store *store
     return EXIT_FINE;
 }
 
-/* --max-decoded, which every command has. */
-static int set_limit(const struct invocation *invocation) {
-    const char *text = option_value(invocation, "max-decoded");
-    uint64_t bytes;
-    if (!text)
-        return EXIT_FINE;
-    if (!parse_bytes(invocation, "--max-decoded", text, &bytes))
+/* Limits that every command has. Temporary files go where TMPDIR says; a path that is not absolute counts as none. */
+static int begin_context(struct invocation *v) {
+    const char *folder = getenv("TMPDIR"), *unpacked = option_value(v, "max-unpacked");
+    const char *decoded = option_value(v, "max-decoded");
+    uint64_t most_unpacked = 0, most_decoded = 0;
+    mldf_error err;
+    if ((unpacked && !parse_bytes(v, "--max-unpacked", unpacked, &most_unpacked)) ||
+        (decoded && !parse_bytes(v, "--max-decoded", decoded, &most_decoded)))
         return EXIT_USAGE;
-    if (bytes == 0)
-        return usage_error(invocation, "--max-decoded: nothing can be read with a limit of 0 bytes");
-    mldf_context_set_max_decoded(invocation->context, bytes);
+    if (unpacked && most_unpacked == 0)
+        return usage_error(v, "--max-unpacked: nothing unpacks to 0 bytes");
+    if (decoded && most_decoded == 0)
+        return usage_error(v, "--max-decoded: nothing can be read with a limit of 0 bytes");
+    if (mldf_context_new(&v->context, &err) < 0)
+        return report_error(v, NULL, &err);
+    mldf_context_set_warning(v->context, print_warning, v);
+    mldf_context_set_max_unpacked(v->context, most_unpacked);
+    mldf_context_set_max_decoded(v->context, most_decoded);
+    if (folder && folder[0] == '/' && mldf_context_set_temporary_folder(v->context, folder, &err) < 0)
+        return report_error(v, NULL, &err);
     return EXIT_FINE;
 }
 
 static int run_command(const struct command *command, int argc, char **argv) {
     struct invocation invocation;
     struct secret_store store;
-    mldf_error err;
     bool wants_help = false;
     memset(&invocation, 0, sizeof invocation);
     memset(&store, 0, sizeof store);
@@ -114,12 +123,9 @@ static int run_command(const struct command *command, int argc, char **argv) {
             print_version();
     } else if (code == EXIT_FINE) {
         code = load_secret(&invocation, &store);
-        if (code == EXIT_FINE && mldf_context_new(&invocation.context, &err) < 0)
-            code = report_error(&invocation, NULL, &err);
         if (code == EXIT_FINE)
-            code = set_limit(&invocation);
+            code = begin_context(&invocation);
         if (code == EXIT_FINE) {
-            mldf_context_set_warning(invocation.context, print_warning, &invocation);
             progress_begin(&invocation);
             code = command->run(&invocation);
             progress_clear();

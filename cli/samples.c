@@ -218,13 +218,16 @@ static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_v
 
 static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
     const mldf_schema *schema = mldf_reader_schema(s->reader);
-    out_printf("sample %" PRIu64, sample);
-    if (mldf_reader_has_keys(s->reader)) {
-        const char *key;
-        size_t key_bytes;
+    bool has_key = mldf_reader_has_keys(s->reader);
+    const char *key;
+    size_t key_bytes;
+    if (has_key) {
         mldf_status status = mldf_reader_key(s->reader, sample, &s->key_scratch, &key, &key_bytes, err);
         if (status < 0)
             return status;
+    }
+    out_printf("sample %" PRIu64, sample);
+    if (has_key) {
         out_text(", key ");
         json_string_bytes(key, key_bytes);
     }
@@ -297,7 +300,8 @@ int cmd_samples(struct invocation *v, bool head) {
     s.full = option_given(v, "full");
     if (v->json && option_given(v, "raw"))
         return usage_error(v, "--json and --raw cannot be given together");
-    int code = open_reader(v, s.path, true, &s.reader);
+    bool in_order = !option_given(v, "samples") && !option_given(v, "keys");
+    int code = in_order ? open_reader_in_order(v, s.path, true, &s.reader) : open_reader(v, s.path, true, &s.reader);
     if (code == EXIT_FINE)
         code = choose_fields(v, &s);
     if (code == EXIT_FINE)

@@ -15,17 +15,26 @@ int check_no_stdin(const struct invocation *v, size_t begin, size_t end) {
     return EXIT_FINE;
 }
 
-int open_reader(const struct invocation *v, const char *path, bool verify, mldf_reader **out) {
+static int open_with(const struct invocation *v, const char *path, bool verify, bool in_order, mldf_reader **out) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
     mldf_error err;
     options.context = v->context;
     options.verify = verify;
+    options.sequential = in_order;
     options.secret = v->secret;
     if (strcmp(path, "-") == 0)
         return usage_error(v, "samples are read at random: standard input cannot be, give a file");
     if (mldf_reader_open(path, &options, out, &err) < 0)
         return report_error(v, path, &err);
     return EXIT_FINE;
+}
+
+int open_reader(const struct invocation *v, const char *path, bool verify, mldf_reader **out) {
+    return open_with(v, path, verify, false, out);
+}
+
+int open_reader_in_order(const struct invocation *v, const char *path, bool verify, mldf_reader **out) {
+    return open_with(v, path, verify, true, out);
 }
 
 bool same_file(const char *a, const char *b) {
@@ -115,6 +124,8 @@ int choose_secret(const struct invocation *v, const char *const *sources, size_t
         return usage_error(v, "--encrypt and --decrypt cannot be given together");
     if (option_given(v, "encrypt") || option_given(v, "decrypt"))
         return EXIT_FINE;
+    reading.context = v->context;
+    reading.sequential = true;
     reading.without_key = true;
     for (size_t i = 0; i < count; i++) {
         if (mldf_reader_open(sources[i], &reading, &reader, &err) < 0)
@@ -131,6 +142,8 @@ int report_foreign(const struct invocation *v, const char *path, const mldf_erro
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
     char format[16];
+    reading.context = v->context;
+    reading.sequential = true;
     if ((err && err->status != MLDF_E_MAGIC) || mldf_reader_open(path, &reading, &reader, NULL) < 0)
         return EXIT_FINE;
     snprintf(format, sizeof format, "%s", mldf_reader_format(reader));

@@ -1,7 +1,7 @@
 # bash completion of mldf. Installed as share/bash-completion/completions/mldf, which bash-completion loads by name.
 
 _mldf_options() { # command
-    local common="--help --json --key --max-decoded --passphrase-file -q -v"
+    local common="--help --json --key --max-decoded --max-unpacked --passphrase-file -q -v"
     local reading="-n --range --samples --keys --fields --raw --full"
     local writing="-o -f -j --workers --compress --page-size --encrypt --no-checksums --dictionary --card"
     case $1 in

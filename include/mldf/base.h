@@ -131,7 +131,7 @@ typedef bool (*mldf_progress_fn)(void *user, const mldf_progress *progress);
 
 /* ---- Context ----------------------------------------------------------------------------------------------------- */
 
-/* Holds what would otherwise be global: the warning hook and user-defined field types. Option structs may name one;
+/* Holds what would otherwise be global: the warning hook, user-defined field types, where temporary files go. Option structs may name one;
  * NULL means the built-in set and no warnings. Set it up first, then share it: once a handle uses it, it must not be
  * changed, and it must outlive the handle. */
 typedef struct mldf_context mldf_context;
@@ -143,6 +143,13 @@ MLDF_API void mldf_context_free(mldf_context *context);
 MLDF_API void mldf_context_set_warning(mldf_context *context, mldf_warning_fn warn, void *user);
 /* The limit of every file that is opened with this context, where its own options have none: max_decoded_bytes of mldf/reader.h. */
 MLDF_API void mldf_context_set_max_decoded(mldf_context *context, uint64_t bytes);
+/* Where temporary files go that belong beside no other file: a compressed tar that is read at random, what came from standard input, the
+ * tables of a file that is streamed. They have no name, or lose it at once. NULL: /tmp. The library reads no environment: a program that
+ * honours TMPDIR gives it here. */
+MLDF_API mldf_status mldf_context_set_temporary_folder(mldf_context *context, const char *folder, mldf_error *err);
+/* Bytes that a compressed tar may have when it is unpacked; one that has more is MLDF_E_LIMIT. 0: the default. */
+MLDF_API void mldf_context_set_max_unpacked(mldf_context *context, uint64_t bytes);
+#define MLDF_MAX_UNPACKED (UINT64_C(1) << 40)
 
 /* ---- Keys of encrypted files ------------------------------------------------------------------------------------- */
 

@@ -54,9 +54,13 @@ typedef struct mldf_reader_options {
      * the file have it as a limit too, besides their own (mldf/image.h). 0: the context's, and without one 1 GiB, or 256 times the stored
      * bytes where that is more: so a small file cannot ask for much memory, and a large array needs no option. */
     uint64_t max_decoded_bytes;
+    /* Samples will be asked for in ascending order, all fields of one before the next. A compressed tar is then read as a stream, twice
+     * (once for the index), and its values are copies; otherwise it is unpacked into a temporary file. Going back is MLDF_E_STATE there.
+     * Files of other formats are read as ever. */
+    bool sequential;
 } mldf_reader_options;
 #define MLDF_READER_OPTIONS_INIT \
-    { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE, 0 }
+    { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE, 0, false }
 
 /* O(1) in the number of samples, except for encrypted files, whose tables are authenticated here. */
 MLDF_API mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out,

@@ -80,6 +80,12 @@ static bool register_types(struct module_state *state, struct context *context, 
     return count >= 0;
 }
 
+/* The library reads no environment. tempfile.gettempdir() would choose once and for all; TMPDIR may be set at any time. */
+static mldf_status use_temporary_folder(mldf_context *context, mldf_error *err) {
+    const char *folder = getenv("TMPDIR");
+    return folder && folder[0] == '/' ? mldf_context_set_temporary_folder(context, folder, err) : MLDF_OK;
+}
+
 struct context *context_new(struct module_state *state, PyObject *types) {
     mldf_error err;
     struct context *context = calloc(1, sizeof *context);
@@ -88,7 +94,7 @@ struct context *context_new(struct module_state *state, PyObject *types) {
         return NULL;
     }
     pthread_mutex_init(&context->lock, NULL);
-    if (mldf_context_new(&context->context, &err) < 0) {
+    if (mldf_context_new(&context->context, &err) < 0 || use_temporary_folder(context->context, &err) < 0) {
         raise_error(state, &err);
         context_free(context);
         return NULL;
@@ -109,6 +115,14 @@ void context_free(struct context *context) {
         free(context->warnings[i]);
     pthread_mutex_destroy(&context->lock);
     free(context);
+}
+
+bool context_limits(struct context *context, PyObject *dict) {
+    uint64_t max_unpacked = 0;
+    if (!option_u64(dict, "max_unpacked", &max_unpacked))
+        return false;
+    mldf_context_set_max_unpacked(context->context, max_unpacked);
+    return true;
 }
 
 const mldf_context *context_get(const struct context *context) {

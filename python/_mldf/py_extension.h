@@ -128,6 +128,8 @@ struct context;
 /* types: a sequence of (id, name). NULL with an exception. */
 struct context *context_new(struct module_state *state, PyObject *types);
 void context_free(struct context *context);
+/* What the options say for a context: max_unpacked. */
+bool context_limits(struct context *context, PyObject *dict);
 const mldf_context *context_get(const struct context *context);
 mldf_context *context_edit(struct context *context);
 /* Warns of what came up; false when a warning became an exception. */

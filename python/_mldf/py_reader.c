@@ -103,11 +103,14 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
         !option_int(dict, "tar_index", &tar_index) || !option_bool(dict, "verify", &options.verify) ||
         !option_bool(dict, "without_key", &options.without_key) ||
         !option_u64(dict, "max_decoded_bytes", &options.max_decoded_bytes) ||
+        !option_bool(dict, "sequential", &options.sequential) ||
         !option_secret(dict, "key", "passphrase", &options.secret))
         return NULL;
     struct context *context = context_new(state, types);
-    if (!context)
+    if (!context || !context_limits(context, dict)) {
+        context_free(context);
         return NULL;
+    }
     options.context = context_get(context);
     options.backend = backend ? MLDF_BACKEND_READ : MLDF_BACKEND_MAP;
     options.tar_index = (mldf_tar_index)tar_index;

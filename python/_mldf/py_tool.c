@@ -29,7 +29,7 @@ static PyObject *verify(PyObject *module, PyObject *args) {
         return NULL;
     PyObject *problems = PyList_New(0);
     struct context *context = problems ? context_new(state, types) : NULL;
-    if (!context || !option_limit(dict, context)) {
+    if (!context || !option_limit(dict, context) || !context_limits(context, dict)) {
         Py_XDECREF(problems);
         context_free(context);
         return NULL;

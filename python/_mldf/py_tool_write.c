@@ -47,7 +47,7 @@ typedef mldf_status step_call(struct operation *op);
 static bool operation_types(struct operation *op, PyObject *types) {
     op->reports = PyList_New(0);
     op->context = op->reports ? context_new(op->state, types) : NULL;
-    return op->context && option_limit(op->options, op->context);
+    return op->context && option_limit(op->options, op->context) && context_limits(op->context, op->options);
 }
 
 /* (sources, out, options, types, progress) */

@@ -39,7 +39,7 @@ from .errors import IoError, StateError, WrongTypeError
 from .fields import CustomField, register_field
 from .files import Files, View, field_list
 from .keys import Keys
-from .limits import decoded_limit, flag
+from .limits import decoded_limit, flag, whole_or_none
 from .paths import Paths, expand, named
 from .sample import Sample
 from .schema import Schema
@@ -74,6 +74,7 @@ def open(
     passphrase: Passphrase = None,
     tar_index: str = "use",
     max_decoded_bytes: int | None = None,
+    max_unpacked: int | None = None,
 ) -> Dataset:
     """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
     ``{000..009}``.
@@ -89,6 +90,8 @@ def open(
                 "ignore"
     max_decoded_bytes   the most bytes that one compressed value, or one decoded image, may become: more is a
                 :class:`mldf.errors.LimitError`; None: 1 GiB, or 256 times the stored bytes where that is more
+    max_unpacked      of a compressed tar, which is unpacked into a file without a name in the folder that the
+                environment variable TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40
 
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).
@@ -101,6 +104,7 @@ def open(
         "backend": choice("backend", backend, BACKENDS),
         "verify": flag("verify", verify),
         **decoded_limit(max_decoded_bytes),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         **secret(key, passphrase),
     }
     fields = field_list(fields)

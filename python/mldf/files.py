@@ -66,7 +66,9 @@ def _common(schemas: list[Schema], infos: list[dict[str, Any]], paths: list[str]
         missing = [name for name in out if name not in schema]
         if missing and not archives:
             raise SchemaError(f"{path}: there is no field {missing[0]!r}, which {paths[0]} has", field=missing[0])
-    return Schema([_nullable(field) if _lacks(schemas, name) else field for name, field in out.items()])
+    # An empty archive has no fields, and lacks none.
+    filled = [s for s, i in zip(schemas, infos) if i["num_samples"] or i["format"] != "tar"]
+    return Schema([_nullable(field) if _lacks(filled, name) else field for name, field in out.items()])
 
 
 def _lacks(schemas: list[Schema], name: str) -> bool:

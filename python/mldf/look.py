@@ -77,12 +77,22 @@ _FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
 _DICTIONARIES = {"dictionary": "plain", "encrypted_dictionary": "encrypted"}
 
 
-def info(path: Path, *, key: Key = None, passphrase: Passphrase = None, keep_index: bool = False) -> dict[str, Any]:
+def info(
+    path: Path,
+    *,
+    key: Key = None,
+    passphrase: Passphrase = None,
+    keep_index: bool = False,
+    max_unpacked: int | None = None,
+) -> dict[str, Any]:
     """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key.
 
-    keep_index: of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time.
+    keep_index    of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time
+    max_unpacked  refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     """
     options = {
+        "sequential": True,  # no value is read: a compressed tar is not unpacked
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         "without_key": not (key or passphrase),
         "tar_index": TAR_INDEX.index("keep" if flag("keep_index", keep_index) else "use"),
         **secret(key, passphrase),
@@ -152,15 +162,18 @@ def verify(
     key: Key = None,
     passphrase: Passphrase = None,
     max_decoded_bytes: int | None = None,
+    max_unpacked: int | None = None,
     progress: ProgressArgument = None,
 ) -> VerifyResult:
     """Checks structure and checksums of a file of any format; deep decodes every value too.
 
     max_decoded_bytes   as for :func:`mldf.open`; a value beyond it is a problem of status "limit"
+    max_unpacked   of a compressed tar, the bytes after which one that unpacks to more is refused; None: 2**40
     """
     options = {
         "deep": flag("deep", deep),
         "threads": thread_count(threads),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         **secret(key, passphrase),
         **decoded_limit(max_decoded_bytes),
     }

@@ -102,7 +102,7 @@ def keep_encrypted(
 def peek(paths: Iterable[str]) -> Iterator[_mldf.Reader]:
     """Readers that only see what is not encrypted."""
     for path in paths:
-        reader = _mldf.open_reader(encode(path), {"without_key": True}, registered_types())
+        reader = _mldf.open_reader(encode(path), {"without_key": True, "sequential": True}, registered_types())
         yield reader
         reader.close()
 

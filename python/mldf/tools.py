@@ -132,6 +132,7 @@ def pack(
     compress: Any = None,
     resume: bool = False,
     max_decoded_bytes: int | None = None,
+    max_unpacked: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -146,6 +147,7 @@ def pack(
     compress    ``["text"]`` or ``{"text": 9}``
     resume      keep OUT.partial when interrupted, and go on from it
     max_decoded_bytes   as for :func:`mldf.open`: of one member of a compressed archive, None: 4 GiB
+    max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase
     """
     began = time.monotonic()
@@ -154,6 +156,7 @@ def pack(
         **decoded_limit(max_decoded_bytes),
         "check_values": flag("check", check),
         "resume": flag("resume", resume),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
     }
     with Reporting("pack", progress) as hook:
@@ -176,13 +179,16 @@ def append(
     key: Key = None,
     passphrase: Passphrase = None,
     max_decoded_bytes: int | None = None,
+    max_unpacked: int | None = None,
     progress: ProgressArgument = None,
 ) -> Result:
     """Adds tables, folders of images, tar archives or MLDF files of the same fields to an existing file. Until it
     succeeds the file is what it was.
 
-    number_keys: samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys. Samples from Python:
-    ``mldf.Writer.existing(path)``.
+    number_keys   samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys
+    max_unpacked  refuse a compressed tar that unpacks to more bytes than these; None: 2**40
+
+    Samples from Python: ``mldf.Writer.existing(path)``.
     """
     began = time.monotonic()
     options = {
@@ -190,6 +196,7 @@ def append(
         **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
         **decoded_limit(max_decoded_bytes),
         "number_keys": flag("number_keys", number_keys),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
     }
     with Reporting("append", progress) as hook:
         return _result(began, _mldf.append(source_files(sources), encode(path), options, registered_types(), hook))
@@ -211,6 +218,7 @@ def convert(
     passphrase: Passphrase = None,
     decrypt: bool = False,
     max_decoded_bytes: int | None = None,
+    max_unpacked: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -222,6 +230,7 @@ def convert(
     on_error     "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them
                  in the result
     lz4, dataset_version, created    of TBL files
+    max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     output       as for :func:`pack`; of an MLDF file
     """
     began = time.monotonic()
@@ -238,6 +247,7 @@ def convert(
         "drop_fields": flag("drop_fields", drop_fields),
         "skip_unfit": skips(on_error),
         "lz4": flag("lz4", lz4),
+        "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),
     }

@@ -1,4 +1,4 @@
-/* mldf_context: the warning hook and the user-defined types. What a user registers is wrapped (user_type.c) into the same
+/* mldf_context: the warning hook, temporary files and the user-defined types. What a user registers is wrapped (user_type.c) into the same
  * struct that the built-in types have, so the rest of the library knows one kind of type. type.c looks them up. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +27,7 @@ void mldf_context_free(mldf_context *context) {
         context->free_operations(context->operations);
     free(context->cache_folder);
     free(context->compiler);
+    free(context->temporary_folder);
     free(context->types);
     free(context);
 }
@@ -52,6 +53,32 @@ void mldfi_warn(const mldf_context *context, const char *format, ...) {
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     context->warn(context->warn_user, message);
+}
+
+mldf_status mldf_context_set_temporary_folder(mldf_context *context, const char *folder, mldf_error *err) {
+    if (!context)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_context_set_temporary_folder: context is NULL");
+    if (folder && !folder[0])
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "the temporary folder has an empty name");
+    char *copy = folder ? mldfi_copy_text(folder, strlen(folder), err) : NULL;
+    if (folder && !copy)
+        return MLDF_E_MEMORY;
+    free(context->temporary_folder);
+    context->temporary_folder = copy;
+    return MLDF_OK;
+}
+
+void mldf_context_set_max_unpacked(mldf_context *context, uint64_t bytes) {
+    if (context)
+        context->max_unpacked = bytes;
+}
+
+const char *mldfi_temporary_folder(const mldf_context *context) {
+    return context && context->temporary_folder ? context->temporary_folder : "/tmp";
+}
+
+uint64_t mldfi_max_unpacked(const mldf_context *context) {
+    return context && context->max_unpacked ? context->max_unpacked : MLDF_MAX_UNPACKED;
 }
 
 /* Reverse-DNS: lower-case letters, digits, '.', '_' and '-', with a dot between two of the others. */

@@ -67,7 +67,12 @@ struct mldf_context {
     char *cache_folder, *compiler; /* mldf_context_set_compiler; NULL: none */
     unsigned compile_limit_ms;     /* 0: 30 s */
     uint64_t max_decoded;          /* mldf_context_set_max_decoded */
+    char *temporary_folder;        /* NULL: /tmp */
+    uint64_t max_unpacked;         /* 0: MLDF_MAX_UNPACKED */
 };
+/* What was set, or the default; context may be NULL. */
+const char *mldfi_temporary_folder(const mldf_context *context);
+uint64_t mldfi_max_unpacked(const mldf_context *context);
 __attribute__((format(printf, 2, 3))) void mldfi_warn(const mldf_context *context, const char *format, ...);
 
 /* The type with this id that the context has, or NULL. */

@@ -1,5 +1,6 @@
 /* tar as a dataset: a sample for each key, a field for each extension, typed by the extension as WebDataset does. A plain archive is
- * indexed once and read in place; a compressed one is unpacked into an unlinked temporary file first. tar.h reads the bytes. */
+ * indexed once and read in place; a compressed one is a stream for those who read in order (tar_stream.h), and is unpacked into a temporary
+ * file without a name for others. tar.h reads the bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +8,15 @@
 #include "interop/sink.h"
 #include "interop/tar.h"
 #include "interop/tar_sidecar.h"
+#include "interop/tar_stream.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
 struct tar_state {
     struct tar_index index;
-    struct os_file unpacked; /* of a compressed archive */
+    struct tar_stream *stream; /* of a compressed archive, or */
+    struct os_file unpacked;
     struct os_map map;
     const mldf_schema *schema;
 };
@@ -23,6 +26,7 @@ static void tar_close(void *state) {
     mldfi_tar_index_free(&tar->index);
     mldfi_map_close(&tar->map);
     mldfi_file_close(&tar->unpacked);
+    mldfi_tar_stream_free(tar->stream);
     free(tar);
 }
 
@@ -47,38 +51,86 @@ static mldf_status get_integer(const uint8_t *data, uint64_t bytes, uint64_t off
     return mldfi_foreign_value(scratch, record, sizeof record, NULL, 0, false, out, err);
 }
 
+/* copy: the data does not stay where it is. */
+static mldf_status make_value(uint16_t type, const struct tar_index_part *part, const uint8_t *data, bool copy,
+                              mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    uint8_t record[IMAGE_RECORD_BYTES] = {0};
+    uint64_t ptr = part->bytes ? part->offset : 0;
+    if (type == MLDF_INT)
+        return get_integer(data, part->bytes, part->offset, scratch, out, err);
+    if (type == MLDF_IMAGE) {
+        mldfi_image_record_make(record, ptr, data, part->bytes);
+        return mldfi_foreign_value(scratch, record, sizeof record, data, part->bytes, copy, out, err);
+    }
+    mldfi_store_u64(record, ptr);
+    mldfi_store_u64(record + 8, part->bytes); /* text has 4 bytes of size, then zeros: the same bytes */
+    return mldfi_foreign_value(scratch, record, 16, data, part->bytes, copy, out, err);
+}
+
+static mldf_status get_streamed(struct tar_state *tar, uint64_t sample, const struct tar_index_part *part,
+                                uint16_t type, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    struct tar_stream *stream = tar->stream;
+    size_t at = 0;
+    for (const struct tar_index_part *p = &tar->index.parts[tar->index.samples[sample].first_part]; p < part; p++)
+        at += (size_t)p->bytes;
+    pthread_mutex_lock(&stream->lock);
+    mldf_status status = mldfi_tar_stream_load(stream, &tar->index, sample, err);
+    if (status >= 0)
+        status = make_value(type, part, part->bytes ? stream->bytes.data + at : (const uint8_t *)"", true, scratch, out,
+                            err);
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
 static mldf_status tar_get(void *state, uint64_t sample, size_t field, bool verify, mldf_buffer *scratch,
                            mldf_value *out, mldf_error *err) {
     struct tar_state *tar = state;
     const struct tar_index_part *part = find_part(&tar->index, sample, field);
     uint16_t type = mldf_schema_field(tar->schema, field)->type_id;
-    uint8_t record[IMAGE_RECORD_BYTES] = {0};
     (void)verify; /* only headers have a checksum, and that was checked */
     if (!part) {
         memset(out, 0, sizeof *out);
         return MLDF_OK;
     }
-    const uint8_t *data = tar->index.data + part->offset;
-    uint64_t ptr = part->bytes ? part->offset : 0;
-    if (type == MLDF_INT)
-        return get_integer(data, part->bytes, part->offset, scratch, out, err);
     if ((type == MLDF_IMAGE || type == MLDF_TEXT) && part->bytes > UINT32_MAX)
         return mldfi_fail_at(err, MLDF_E_LIMIT, part->offset, "a member of %llu bytes: at most 4 GiB for this kind",
                              (unsigned long long)part->bytes);
-    if (type == MLDF_IMAGE) {
-        mldfi_image_record_make(record, ptr, data, part->bytes);
-        return mldfi_foreign_value(scratch, record, sizeof record, data, part->bytes, false, out, err);
-    }
-    mldfi_store_u64(record, ptr);
-    mldfi_store_u64(record + 8, part->bytes); /* text has 4 bytes of size, then zeros: the same bytes */
-    return mldfi_foreign_value(scratch, record, 16, data, part->bytes, false, out, err);
+    if (tar->stream)
+        return get_streamed(tar, sample, part, type, scratch, out, err);
+    return make_value(type, part, tar->index.data + part->offset, false, scratch, out, err);
+}
+
+/* ---- Keys --------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status get_key(const struct tar_index *index, uint64_t sample, const char **key, size_t *bytes,
+                           mldf_error *err) {
+    const struct tar_index_sample *s = &index->samples[sample];
+    *key = (const char *)index->keys.data + s->key_at;
+    *bytes = s->key_bytes;
+    mldf_status status = mldfi_tar_check_key(*key, *bytes, index->parts[s->first_part].offset, err);
+    if (status < 0)
+        mldfi_error_place(err, sample, NULL);
+    return status;
 }
 
 static mldf_status tar_key(void *state, uint64_t sample, const char **key, size_t *bytes, mldf_error *err) {
+    return get_key(&((struct tar_state *)state)->index, sample, key, bytes, err);
+}
+
+/* The structure was checked when the archive was opened; keys are not, as most of what reads samples needs none. */
+static mldf_status tar_verify(void *state, bool (*report)(void *user, const mldf_error *problem), void *user,
+                              mldf_error *err) {
     const struct tar_index *index = &((struct tar_state *)state)->index;
     (void)err;
-    *key = (const char *)index->keys.data + index->samples[sample].key_at;
-    *bytes = index->samples[sample].key_bytes;
+    for (uint64_t i = 0; i < index->sample_count; i++) {
+        const char *key;
+        size_t bytes;
+        mldf_error problem;
+        if (get_key(index, i, &key, &bytes, &problem) < 0 && !report(user, &problem))
+            break;
+        if (!report(user, NULL))
+            break;
+    }
     return MLDF_OK;
 }
 
@@ -100,27 +152,46 @@ static bool tar_claims_image(void *state, uint64_t sample, size_t field) {
     return mldfi_tar_is_read_image(mldf_schema_field(((struct tar_state *)state)->schema, field)->name);
 }
 
-static const struct foreign_ops ops = {"tar", tar_close,         tar_get, tar_key, tar_find_key,
-                                       NULL,  tar_payload_bytes, false,   NULL,    tar_claims_image};
+static const struct foreign_ops ops = {"tar",      tar_close,         tar_get, tar_key, tar_find_key,
+                                       tar_verify, tar_payload_bytes, false,   NULL,    tar_claims_image};
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 
-/* A small archive cannot fill the disk: `most` bytes come out of it. */
-static mldf_status unpack(struct tar_input *input, struct tar_state *tar, uint64_t most, mldf_error *err) {
-    uint8_t chunk[65536];
-    uint64_t at = 0;
+enum { UNPACK_CHUNK = 1 << 18, UNPACK_STEP = 64 << 20 };
+
+/* Others need the disk too: a twentieth of it, at most 1 GiB, stays free. */
+static mldf_status check_space(const struct os_file *file, uint64_t written, mldf_error *err) {
+    uint64_t available, total;
+    mldfi_file_space(file, &available, &total);
+    uint64_t reserve = total / 20 < (UINT64_C(1) << 30) ? total / 20 : UINT64_C(1) << 30;
+    if (available == UINT64_MAX || available >= reserve + UNPACK_STEP)
+        return MLDF_OK;
+    return mldfi_fail(
+        err, MLDF_E_NO_SPACE,
+        "unpacking the archive takes more than the %llu bytes that the temporary folder %s has free, with "
+        "%llu bytes left for others; TMPDIR names another folder, and convert, pack and verify need none",
+        (unsigned long long)(written + available), file->path, (unsigned long long)reserve);
+}
+
+static mldf_status unpack(struct tar_input *input, struct tar_state *tar, const mldf_context *context,
+                          mldf_error *err) {
+    uint8_t *chunk = mldfi_alloc(UNPACK_CHUNK, err);
+    uint64_t at = 0, checked = 0;
     size_t got = 1;
-    mldf_status status = mldfi_file_create_unlinked(&tar->unpacked, "/tmp/mldf-tar", err);
+    mldf_status status =
+        chunk ? mldfi_file_create_temporary(&tar->unpacked, mldfi_temporary_folder(context), err) : MLDF_E_MEMORY;
     while (status >= 0 && got > 0) {
-        status = mldfi_tar_input_read(input, chunk, sizeof chunk, &got, err);
-        if (status >= 0 && got > most - at)
-            status = mldfi_fail(err, MLDF_E_LIMIT,
-                                "the archive becomes more than %llu bytes, which is its limit: " DECODED_LIMIT_ADVICE,
-                                (unsigned long long)most);
+        if (at >= checked) {
+            status = check_space(&tar->unpacked, at, err);
+            checked += UNPACK_STEP;
+        }
+        if (status >= 0)
+            status = mldfi_tar_input_read(input, chunk, UNPACK_CHUNK, &got, err);
         if (status >= 0 && got)
             status = mldfi_file_write(&tar->unpacked, at, chunk, got, err);
         at += status >= 0 ? got : 0;
     }
+    free(chunk);
     return status < 0 ? status : mldfi_map_open(&tar->map, &tar->unpacked, at, err);
 }
 
@@ -141,7 +212,8 @@ static mldf_status make_schema(mldf_reader *reader, const struct tar_index *inde
         status = mldf_schema_add(reader->schema, name, mldfi_tar_type(name), NULL, flags, err);
     }
     free(counts);
-    if (status >= 0 && index->extension_count == 0)
+    /* An archive without any file is a dataset without samples and fields; one of other files is no dataset. */
+    if (status >= 0 && index->extension_count == 0 && index->passed_over > 0)
         status = mldfi_fail(err, MLDF_E_TYPE, "the archive holds no samples (files with a name and an extension)");
     return status;
 }
@@ -180,6 +252,25 @@ static mldf_status walk(mldf_reader *reader, struct tar_state *tar, const void *
     return status;
 }
 
+/* Unpacked, or as a stream. */
+static mldf_status open_compressed(mldf_reader *reader, struct tar_state *tar, struct tar_input *input,
+                                   mldf_error *err) {
+    uint64_t unpacked_max = mldfi_max_unpacked(reader->context);
+    if (reader->tar_index == MLDF_TAR_INDEX_KEEP)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "a compressed archive is unpacked to be read: there is no index to keep");
+    if (!reader->sequential) {
+        mldfi_tar_input_limit(input, unpacked_max);
+        mldf_status status = unpack(input, tar, reader->context, err);
+        return status < 0 ? status : walk(reader, tar, tar->map.data, tar->map.bytes, err);
+    }
+    reader->foreign.in_order = true;
+    mldf_status status = mldfi_tar_stream_new(&tar->stream, &reader->file, reader->physical_bytes, unpacked_max, err);
+    if (status >= 0)
+        status = mldfi_tar_stream_index(tar->stream, &tar->index, on_warning, reader, err);
+    return status < 0 ? status : make_schema(reader, &tar->index, err);
+}
+
 mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
     struct tar_state *tar = mldfi_alloc_zero(1, sizeof *tar, err);
     if (!tar)
@@ -187,24 +278,15 @@ mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
     tar->unpacked = (struct os_file)OS_FILE_NONE;
     reader->foreign.ops = &ops;
     reader->foreign.state = tar;
-    const uint8_t *data = reader->map.data;
-    uint64_t bytes = reader->map.bytes;
     struct tar_input *input;
-    mldf_status status = mldfi_tar_input_memory(&input, data, bytes, err);
+    mldf_status status = mldfi_tar_input_memory(&input, reader->map.data, reader->map.bytes, err);
     if (status < 0)
         return status;
-    if (strcmp(mldfi_tar_input_kind(input), "tar") != 0) {
-        uint64_t least = mldfi_decoded_limit(reader->max_decoded, 0), most = mldfi_decoded_limit(0, bytes);
-        status = unpack(input, tar, least > most ? least : most, err);
-        data = tar->map.data;
-        bytes = tar->map.bytes;
-    }
+    if (strcmp(mldfi_tar_input_kind(input), "tar") != 0)
+        status = open_compressed(reader, tar, input, err);
+    else if (!use_kept(reader, tar))
+        status = walk(reader, tar, reader->map.data, reader->map.bytes, err);
     mldfi_tar_input_free(input);
-    if (status >= 0 && tar->unpacked.fd >= 0 && reader->tar_index == MLDF_TAR_INDEX_KEEP)
-        status =
-            mldfi_fail(err, MLDF_E_ARGUMENT, "a compressed archive is unpacked to be read: there is no index to keep");
-    if (status >= 0 && (tar->unpacked.fd >= 0 || !use_kept(reader, tar)))
-        status = walk(reader, tar, data, bytes, err);
     tar->schema = reader->schema;
     reader->header.num_samples = tar->index.sample_count;
     return status;

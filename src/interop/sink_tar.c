@@ -188,6 +188,10 @@ static mldf_status set_key(struct tar_sink *s, const char *key, size_t key_bytes
 /* The last check: from here on the sample is in the archive. */
 static mldf_status claim_key(struct tar_sink *s, const char *key, size_t key_bytes, mldf_error *err) {
     uint64_t number = s->samples;
+    if (key && key_bytes > 2 && memcmp(key, "./", 2) == 0) { /* the same file, when the archive is unpacked */
+        key += 2;
+        key_bytes -= 2;
+    }
     mldf_status status = key ? mldfi_name_set_add(s->seen, key, key_bytes, &number, err) : MLDF_OK;
     if (status == MLDF_END)
         return mldfi_fail(err, MLDF_E_KEY, "the key %.*s is that of sample %" PRIu64 " too",

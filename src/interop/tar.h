@@ -4,6 +4,7 @@
  *     tar_read.c    members: ustar, GNU and PAX headers          tar_write.c   the other way, tar_squeeze.c compressed
  *     tar_group.c   samples: members whose names agree up to the first dot
  *     tar_index.c   all samples of an archive in memory          tar_shards.c  data-{000..009}.tar
+ *     tar_stream.c  a compressed archive, sample after sample
  *     tar_field.c   what an extension stands for                 tar_sidecar.c the index in a file beside the archive
  *
  * "0001.jpg", "0001.cls", "0001.json" are three parts of the sample "0001". */
@@ -16,6 +17,10 @@
 #include "mldf/base.h"
 
 enum { TAR_BLOCK = 512, TAR_RECORD = 10240 };
+/* The field of bytes that an archive without files gets where a dataset must have one. */
+#define TAR_EMPTY_FIELD "bin"
+/* A member of a compressed archive that is read as a stream is held in memory, and a few kilobytes can unpack to all there is. */
+#define TAR_STREAMED_MEMBER_MAX (UINT64_C(4) << 30)
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------------------- */
 
@@ -30,6 +35,8 @@ mldf_status mldfi_tar_input_fd(struct tar_input **out, int fd, mldf_error *err);
 mldf_status mldfi_tar_input_pull(struct tar_input **out, tar_pull_fn pull, void *user, mldf_error *err);
 void mldfi_tar_input_free(struct tar_input *input);
 
+/* A compressed archive that unpacks to more is MLDF_E_LIMIT. */
+void mldfi_tar_input_limit(struct tar_input *input, uint64_t unpacked_max);
 /* "tar", "tar.gz" or "tar.zst". */
 const char *mldfi_tar_input_kind(const struct tar_input *input);
 /* Bytes of the archive (not of its compressed form) given so far. */
@@ -75,6 +82,13 @@ mldf_status mldfi_tar_read(struct tar_reader *reader, void *dst, size_t room, si
  * part of a sample (no dot, nothing before or behind it, or one of WebDataset's own, "__name__"). */
 bool mldfi_tar_split(const char *name, size_t bytes, size_t *key_bytes, size_t *extension_at);
 
+/* Keys are UTF-8. WebDataset takes others too, so an archive with such a key opens, and its values are read; what needs the key itself
+ * gets this error, which names the member: `offset` is the place of its content. */
+mldf_status mldfi_tar_check_key(const char *key, size_t bytes, uint64_t offset, mldf_error *err);
+
+/* See TAR_STREAMED_MEMBER_MAX; offset is the header's. */
+mldf_status mldfi_tar_member_too_large(const char *name, uint64_t bytes, uint64_t offset, mldf_error *err);
+
 /* The type of the field that an extension stands for, by what is behind its last dot: "seg.png" is an image too. */
 uint16_t mldfi_tar_type(const char *extension);
 /* Does the extension stand for an image of a format that mldf/image.h reads? */
@@ -102,6 +116,7 @@ struct tar_group_options {
     uint64_t decoded_max; /* the same for members of compressed archives; 0: no limit */
     bool
         repeated_keys; /* a key may come again later (as another sample); saves about 50 bytes of memory for each sample */
+    bool headers_only; /* no content is read: data is NULL */
     tar_warning_fn warn;
     void *user;
 };
@@ -114,6 +129,8 @@ void mldfi_tar_group_free(struct tar_group *group);
 mldf_status mldfi_tar_group_begin(struct tar_group *group, struct tar_input *input, const char *shard, mldf_error *err);
 /* MLDF_END after the shard's last sample. Errors name the last sample that was whole. */
 mldf_status mldfi_tar_group_next(struct tar_group *group, struct tar_sample *out, mldf_error *err);
+/* Files so far that are no part of a sample. */
+uint64_t mldfi_tar_group_passed_over(const struct tar_group *group);
 
 /* ---- A plain archive in memory, by number and by key ------------------------------------------------------------------ */
 
@@ -129,7 +146,9 @@ struct tar_index_sample {
 struct name_set;
 
 struct tar_index {
-    const uint8_t *data;
+    const uint8_t *data;  /* NULL: of a stream */
+    bool made;            /* the lock is */
+    uint64_t passed_over; /* files that are no part of a sample */
     struct tar_index_sample *samples;
     size_t sample_count, sample_capacity;
     struct tar_index_part *parts;
@@ -148,6 +167,9 @@ void mldfi_tar_index_init(struct tar_index *index, const void *data);
 /* One pass over the headers; O(members) memory. Compressed archives are MLDF_E_UNSUPPORTED. */
 mldf_status mldfi_tar_index_build(struct tar_index *index, const void *data, uint64_t bytes, tar_warning_fn warn,
                                   void *user, mldf_error *err);
+/* The same of any input, read to its end; no content is kept. */
+mldf_status mldfi_tar_index_read(struct tar_index *index, struct tar_input *input, tar_warning_fn warn, void *user,
+                                 mldf_error *err);
 void mldfi_tar_index_free(struct tar_index *index);
 /* Number of the sample with this key, or MLDF_NONE. */
 uint64_t mldfi_tar_index_find(struct tar_index *index, const char *key, size_t bytes);

@@ -37,6 +37,7 @@ struct tar_group {
     size_t waiting_key, waiting_extension;
     bool has_waiting, ended;
     bool squeezed; /* the archive is compressed */
+    uint64_t passed_over;
 
     mldf_buffer names; /* the sample's key, then extensions, each terminated */
     size_t key_bytes;
@@ -119,6 +120,20 @@ static const char *shard_name(const struct tar_group *g) {
     return g->shards[g->shard_count - 1].name;
 }
 
+static void pass_over(struct tar_group *g) {
+    char text[SHOWN + 100];
+    g->passed_over++;
+    if (!g->options.warn)
+        return;
+    (void)snprintf(text, sizeof text, "%.*s: no part of a sample (a name is KEY.EXTENSION), skipped", SHOWN,
+                   g->waiting.name);
+    g->options.warn(g->options.user, text);
+}
+
+uint64_t mldfi_tar_group_passed_over(const struct tar_group *g) {
+    return g->passed_over;
+}
+
 /* The next member that belongs to a sample, into `waiting`. MLDF_END at the shard's end. */
 static mldf_status look(struct tar_group *g, mldf_error *err) {
     while (!g->has_waiting && !g->ended) {
@@ -129,11 +144,8 @@ static mldf_status look(struct tar_group *g, mldf_error *err) {
             g->ended = true;
         } else if (mldfi_tar_split(g->waiting.name, g->waiting.name_bytes, &g->waiting_key, &g->waiting_extension)) {
             g->has_waiting = true;
-        } else if (g->options.warn) {
-            char text[SHOWN + 100];
-            (void)snprintf(text, sizeof text, "%.*s: no part of a sample (a name is KEY.EXTENSION), skipped", SHOWN,
-                           g->waiting.name);
-            g->options.warn(g->options.user, text);
+        } else {
+            pass_over(g);
         }
     }
     return g->ended ? MLDF_END : MLDF_OK;
@@ -182,6 +194,9 @@ static mldf_status check_part(const struct tar_group *g, mldf_error *err) {
                                  "sample %.*s has two parts .%.*s, at byte %llu and at byte %llu of %s", SHOWN,
                                  (const char *)g->names.data, SHOWN, extension, ULL(g->parts[i].offset),
                                  ULL(g->waiting.offset), shard_name(g));
+    if (!g->options.headers_only && g->waiting.size > TAR_STREAMED_MEMBER_MAX &&
+        strcmp(mldfi_tar_input_kind(g->input), "tar") != 0)
+        return mldfi_tar_member_too_large(g->waiting.name, g->waiting.size, g->waiting.header_offset, err);
     if (g->options.member_max && g->waiting.size > g->options.member_max)
         return mldfi_fail_at(err, MLDF_E_LIMIT, g->waiting.header_offset, "%.*s has %llu bytes; the limit is %llu",
                              SHOWN, g->waiting.name, ULL(g->waiting.size), ULL(g->options.member_max));
@@ -216,7 +231,8 @@ static mldf_status take_part(struct tar_group *g, mldf_error *err) {
     if (status < 0)
         return status;
     g->parts[n] = (struct tar_part){.bytes = m->size, .offset = m->offset};
-    status = mldfi_tar_content(g->reader, &g->pieces[n].memory, &g->parts[n].data, err);
+    if (!g->options.headers_only)
+        status = mldfi_tar_content(g->reader, &g->pieces[n].memory, &g->parts[n].data, err);
     g->part_count++;
     g->has_waiting = false;
     return status;

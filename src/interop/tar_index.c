@@ -1,4 +1,4 @@
-/* A plain archive in memory as an array of samples, so that any of them is found at once. Only headers are touched. */
+/* An archive as an array of samples, so that any of them is found at once. Only headers are touched. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static mldf_status keep(struct tar_index *index, const struct tar_sample *sample
 
 static mldf_status keep_all(struct tar_index *index, struct tar_input *input, tar_warning_fn warn, void *user,
                             mldf_error *err) {
-    struct tar_group_options options = {.warn = warn, .user = user};
+    struct tar_group_options options = {.headers_only = !index->data, .warn = warn, .user = user};
     struct tar_group *group = NULL;
     struct tar_sample sample;
     mldf_status status = mldfi_tar_group_new(&group, &options, err);
@@ -63,6 +63,7 @@ static mldf_status keep_all(struct tar_index *index, struct tar_input *input, ta
         if (status == MLDF_OK)
             status = keep(index, &sample, err);
     }
+    index->passed_over = group ? mldfi_tar_group_passed_over(group) : 0;
     mldfi_tar_group_free(group);
     return status == MLDF_END ? MLDF_OK : status;
 }
@@ -70,7 +71,18 @@ static mldf_status keep_all(struct tar_index *index, struct tar_input *input, ta
 void mldfi_tar_index_init(struct tar_index *index, const void *data) {
     memset(index, 0, sizeof *index);
     index->data = data;
-    pthread_mutex_init(&index->lock, NULL);
+    index->made = pthread_mutex_init(&index->lock, NULL) == 0;
+}
+
+mldf_status mldfi_tar_index_read(struct tar_index *index, struct tar_input *input, tar_warning_fn warn, void *user,
+                                 mldf_error *err) {
+    mldfi_tar_index_init(index, NULL);
+    mldf_status status = mldfi_name_set_new(&index->by_extension, err);
+    if (status >= 0)
+        status = keep_all(index, input, warn, user, err);
+    if (status < 0)
+        mldfi_tar_index_free(index);
+    return status;
 }
 
 mldf_status mldfi_tar_index_build(struct tar_index *index, const void *data, uint64_t bytes, tar_warning_fn warn,
@@ -100,7 +112,7 @@ void mldfi_tar_index_free(struct tar_index *index) {
     mldf_buffer_free(&index->keys);
     mldfi_name_set_free(index->by_key);
     mldfi_name_set_free(index->by_extension);
-    if (index->data)
+    if (index->made)
         pthread_mutex_destroy(&index->lock);
     memset(index, 0, sizeof *index);
 }

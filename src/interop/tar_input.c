@@ -31,9 +31,9 @@ struct tar_input {
     enum kind kind;
     z_stream gzip;
     ZSTD_DStream *zstd;
-    bool in_frame; /* a gzip member or a zstd frame has begun and not ended */
-    bool over;     /* the decoder has nothing more */
-    uint64_t position;
+    bool in_frame;                   /* a gzip member or a zstd frame has begun and not ended */
+    bool over;                       /* the decoder has nothing more */
+    uint64_t position, unpacked_max; /* 0: no limit */
 };
 
 /* ---- Raw bytes ---------------------------------------------------------------------------------------------------------- */
@@ -72,6 +72,12 @@ static void use(struct tar_input *input, uint64_t bytes) {
 
 static bool is_gzip(const struct tar_input *input) {
     return input->raw_bytes >= 2 && input->raw[0] == 0x1f && input->raw[1] == 0x8b;
+}
+
+/* Frames that hold something else, such as sizes, may stand between those of an archive. */
+static bool is_skippable(const struct tar_input *input) {
+    return input->raw_bytes >= MAGIC && (input->raw[0] & 0xf0) == 0x50 &&
+           memcmp(input->raw + 1, "\x2a\x4d\x18", 3) == 0;
 }
 
 static bool is_zstd(const struct tar_input *input) {
@@ -144,6 +150,10 @@ void mldfi_tar_input_free(struct tar_input *input) {
     free(input);
 }
 
+void mldfi_tar_input_limit(struct tar_input *input, uint64_t unpacked_max) {
+    input->unpacked_max = unpacked_max;
+}
+
 const char *mldfi_tar_input_kind(const struct tar_input *input) {
     static const char *const names[] = {"tar", "tar.gz", "tar.zst"};
     return names[input->kind];
@@ -207,22 +217,28 @@ static mldf_status zstd_failed(const struct tar_input *input, size_t result, mld
 }
 
 static mldf_status zstd_step(struct tar_input *input, uint8_t *dst, size_t room, size_t *got, mldf_error *err) {
-    if (!input->in_frame && !is_zstd(input)) {
+    if (!input->in_frame && !is_zstd(input) && !is_skippable(input)) {
         input->over = true;
         return MLDF_OK;
     }
     ZSTD_inBuffer in = {input->raw, input->raw_bytes < WINDOW ? (size_t)input->raw_bytes : WINDOW, 0};
     ZSTD_outBuffer out = {dst, room, 0};
     size_t result = ZSTD_decompressStream(input->zstd, &out, &in);
-    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
-        return mldfi_fail(err, MLDF_E_MEMORY, "no memory to decompress the zstd stream near byte %llu",
-                          ULL(input->raw_position));
     if (ZSTD_isError(result))
         return zstd_failed(input, result, err);
     use(input, in.pos);
     *got = out.pos;
     input->in_frame = result != 0;
     return MLDF_OK;
+}
+
+static mldf_status check_limit(const struct tar_input *input, size_t got, mldf_error *err) {
+    if (!input->unpacked_max || (got <= input->unpacked_max && input->position <= input->unpacked_max - got))
+        return MLDF_OK;
+    return mldfi_fail_at(err, MLDF_E_LIMIT, input->raw_position,
+                         "the %s archive unpacks to more than %llu bytes, which is the limit; --max-unpacked "
+                         "(max_unpacked) sets another (after byte %llu of the file)",
+                         input->kind == GZIP ? "gzip" : "zstd", ULL(input->unpacked_max), ULL(input->raw_position));
 }
 
 static mldf_status decode(struct tar_input *input, uint8_t *dst, size_t want, size_t *got, mldf_error *err) {
@@ -237,6 +253,8 @@ static mldf_status decode(struct tar_input *input, uint8_t *dst, size_t want, si
         if (status < 0)
             return status;
         *got += now;
+        if ((status = check_limit(input, *got, err)) < 0)
+            return status;
         if (now == 0 && before == input->raw_position && !input->over)
             return cut_off(input, err);
     }

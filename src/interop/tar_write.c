@@ -272,6 +272,36 @@ mldf_status mldfi_tar_writer_add(struct tar_writer *w, const char *name, const v
     return status < 0 ? status : mldfi_tar_writer_write(w, data, bytes, err);
 }
 
+/* Whoever unpacks the archive gets files below the folder that he chose, each where its name says: no "..", no "/" at the front, and no
+ * other way to write the same place. "./" at the front is how tar names what it finds in ".". */
+static const char *unsafe_path(const char *name) {
+    const char *p = strncmp(name, "./", 2) == 0 ? name + 2 : name;
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return "with a control character";
+    if (*name == '/')
+        return "that is absolute";
+    for (;;) {
+        size_t bytes = strcspn(p, "/");
+        if (bytes == 2 && memcmp(p, "..", 2) == 0)
+            return "with '..' in its path";
+        if (bytes == 0 || (bytes == 1 && *p == '.'))
+            return bytes ? "with '.' in its path" : "with an empty part in its path";
+        if (!p[bytes])
+            return NULL;
+        p += bytes + 1;
+    }
+}
+
+static mldf_status refuse_key(const char *key, const char *why, mldf_error *err) {
+    char shown[120];
+    size_t n = 0;
+    for (; key[n] && n + 1 < sizeof shown; n++)
+        shown[n] = (unsigned char)key[n] < 0x20 || key[n] == 0x7f ? '?' : key[n];
+    shown[n] = 0;
+    return mldfi_fail(err, MLDF_E_KEY, "the key '%s' %s cannot be the name of a file in a tar archive", shown, why);
+}
+
 mldf_status mldfi_tar_writer_check(struct tar_writer *w, const char *key, const char *extension, mldf_error *err) {
     w->name.size = 0;
     mldf_status status = mldfi_buffer_printf(&w->name, err, "%s.%s", key, extension);
@@ -284,6 +314,9 @@ mldf_status mldfi_tar_writer_check(struct tar_writer *w, const char *key, const 
     if (!mldfi_tar_split(name, w->name.size - 1, &key_bytes, &extension_at) || key_bytes != strlen(key))
         return mldfi_fail(err, MLDF_E_KEY,
                           "%s: a key for a tar archive has no dot after its last slash, and does not end there", key);
+    const char *unsafe = unsafe_path(name);
+    if (unsafe)
+        return refuse_key(key, unsafe, err);
     return check_name(name, err);
 }
 

@@ -46,6 +46,10 @@ void mldfi_file_unlock(const struct os_file *file);
 mldf_status mldfi_file_create_beside(struct os_file *file, const char *target, mldf_error *err);
 /* The same without a name: for spill data. */
 mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target, mldf_error *err);
+/* A file without a name in `folder`, for its owner alone. */
+mldf_status mldfi_file_create_temporary(struct os_file *file, const char *folder, mldf_error *err);
+/* Bytes that may still be written to the file's disk, and the disk's size; both UINT64_MAX when the system does not say. */
+void mldfi_file_space(const struct os_file *file, uint64_t *available, uint64_t *total);
 /* Does `path` exist (even as a dangling link)? */
 mldf_status mldfi_file_exists(const char *path, bool *out, mldf_error *err);
 /* Renames file->path to target and syncs the folder. overwrite false: MLDF_E_EXISTS if target appeared meanwhile, atomically

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "os/file.h"
@@ -38,22 +39,31 @@ mldf_status mldfi_file_create_beside(struct os_file *file, const char *target, m
     return status < 0 ? status : mldfi_temporary_create(file, target, TEMPORARY_WORK, NULL, NULL, err);
 }
 
-/* Where the system can, the file never has a name, so that a kill leaves nothing. */
-static int open_nameless(const char *target) {
+static bool missing_operation(int number) {
+    return number == EINVAL || number == ENOSYS || number == ENOTSUP || number == EOPNOTSUPP;
+}
+
+/* A file that never has a name, so that a kill leaves nothing; -1 where the system or the file system has no such files. */
+static int open_nameless(const char *folder) {
 #if defined(O_TMPFILE)
-    char *folder = mldfi_copy_text(target, mldfi_folder_part(target), NULL);
-    int fd = folder ? open(folder[0] ? folder : ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600) : -1;
-    free(folder);
-    return fd;
+    return open(folder[0] ? folder : ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
 #else
-    (void)target;
+    (void)folder;
+    errno = ENOTSUP;
     return -1;
 #endif
 }
 
+static int open_nameless_beside(const char *target) {
+    char *folder = mldfi_copy_text(target, mldfi_folder_part(target), NULL);
+    int fd = folder ? open_nameless(folder) : -1;
+    free(folder);
+    return fd;
+}
+
 mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target, mldf_error *err) {
     *file = (struct os_file)OS_FILE_NONE;
-    if ((file->fd = open_nameless(target)) >= 0) {
+    if ((file->fd = open_nameless_beside(target)) >= 0) {
         if ((file->path = mldfi_hidden_name(target, TEMPORARY_WORK, err)))
             return MLDF_OK;
         mldfi_file_close(file);
@@ -68,16 +78,53 @@ mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target,
     return status;
 }
 
+/* The same where there are such files; elsewhere the name goes at once. */
+static int open_temporary(const char *folder) {
+    char path[4096];
+    int fd = open_nameless(folder);
+    if (fd >= 0 || !(missing_operation(errno) || errno == EISDIR))
+        return fd;
+    if (snprintf(path, sizeof path, "%s/.mldf.XXXXXX", folder) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkstemp(path);
+    if (fd >= 0) {
+        (void)unlink(path);
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    return fd;
+}
+
+mldf_status mldfi_file_create_temporary(struct os_file *file, const char *folder, mldf_error *err) {
+    *file = (struct os_file)OS_FILE_NONE;
+    file->path = mldfi_copy_text(folder, strlen(folder), err);
+    if (!file->path)
+        return MLDF_E_MEMORY;
+    file->fd = open_temporary(folder);
+    if (file->fd >= 0)
+        return MLDF_OK;
+    mldf_status status =
+        mldfi_fail_errno(err, errno, "the temporary folder %s takes no file (TMPDIR names another)", folder);
+    mldfi_file_close(file);
+    return status;
+}
+
+void mldfi_file_space(const struct os_file *file, uint64_t *available, uint64_t *total) {
+    struct statvfs info;
+    *available = *total = UINT64_MAX;
+    if (fstatvfs(file->fd, &info) != 0 || info.f_frsize == 0 || info.f_blocks == 0)
+        return;
+    *available = (uint64_t)info.f_bavail * info.f_frsize;
+    *total = (uint64_t)info.f_blocks * info.f_frsize;
+}
+
 mldf_status mldfi_file_exists(const char *path, bool *out, mldf_error *err) {
     struct stat info;
     *out = lstat(path, &info) == 0;
     if (!*out && errno != ENOENT && errno != ENOTDIR)
         return mldfi_fail_errno(err, errno, "%s cannot be examined", path);
     return MLDF_OK;
-}
-
-static bool missing_operation(int number) {
-    return number == EINVAL || number == ENOSYS || number == ENOTSUP || number == EOPNOTSUPP;
 }
 
 /* Renames without replacing. Returns 0 or an errno; EEXIST when the target is there. */

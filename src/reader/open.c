@@ -126,6 +126,7 @@ static mldf_reader *new_reader(const mldf_reader_options *options, const char *p
     reader->max_decoded = options->max_decoded_bytes;
     if (reader->max_decoded == 0 && options->context)
         reader->max_decoded = options->context->max_decoded;
+    reader->sequential = options->sequential;
     reader->path = mldfi_copy_text(path, strlen(path), err);
     reader->verified_sections = mldfi_alloc_zero(1, sizeof *reader->verified_sections, err);
     reader->decompressors = mldfi_alloc_zero(READER_IDLE_DECOMPRESSORS, sizeof *reader->decompressors, err);

@@ -30,6 +30,7 @@ struct foreign {
     uint16_t version;
     uint64_t page_size; /* 0: the format has none */
     char *card;         /* canonical JSON, or NULL */
+    bool in_order;      /* a stream: samples are asked for in ascending order, and by one thread */
 };
 
 struct mldf_reader {
@@ -41,6 +42,7 @@ struct mldf_reader {
     mldf_backend backend;
     bool verify;
     mldf_tar_index tar_index;
+    bool sequential;
     uint64_t max_decoded; /* 0: mldfi_decoded_limit's own rule */
     char *path;           /* for messages; "" for memory */
 

@@ -1,6 +1,6 @@
 /* Batches of samples through the ordered pool. See convert_batch.h.
  *
- *     any thread    read, check, decompress, decode; images in the target's form     run_batch
+ *     any thread    read (a stream: the caller), check, decompress, decode; images in the target's form     run_batch
  *     the caller    append to the sink, in order; errors, skipped samples, progress    take_batch
  */
 #include "tool/convert_batch.h"
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "os/file.h"
+#include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -19,6 +20,7 @@ enum {
         256 << 10,      /* of values, about, in one batch: how many samples those are is guessed from the ones before */
     BATCH_SAMPLES = 64, /* at most */
     BATCHES_PER_THREAD = 2,    /* under way */
+    STREAM_BYTES = 64 << 20,   /* of a stream, under way, before the next batch is read */
     SCRATCH_KEEP = 4 << 20,    /* a larger buffer goes back after use */
     CONVERT_THREADS_MAX = 1024 /* as the writer has it */
 };
@@ -39,6 +41,8 @@ struct convert_batch {
     const mldf_reader *reader;
     uint64_t first; /* sample of the source */
     size_t count;
+    bool is_read;                   /* of a stream: only what is done with the values is left for the thread */
+    uint64_t bytes;                 /* then */
     struct convert_sample *samples; /* BATCH_SAMPLES, of which `made` have their arrays */
     size_t made;
     mldf_image_decoder *decoder;
@@ -69,7 +73,8 @@ static mldf_status get_value(const struct convert *c, const struct convert_batch
     return status;
 }
 
-static mldf_status load(struct convert_batch *b, struct convert_sample *s, uint64_t sample, mldf_error *err) {
+static mldf_status read_sample(const struct convert_batch *b, struct convert_sample *s, uint64_t sample,
+                               mldf_error *err) {
     const struct convert *c = b->convert;
     mldf_status status = MLDF_OK;
     s->key = NULL;
@@ -78,25 +83,49 @@ static mldf_status load(struct convert_batch *b, struct convert_sample *s, uint6
         status = mldf_reader_key(b->reader, sample, &s->key_scratch, &s->key, &s->key_bytes, err);
     for (size_t i = 0; status == MLDF_OK && i < c->count; i++)
         status = get_value(c, b, s, sample, i, err);
-    if (status == MLDF_OK && c->sink->ops->prepare)
-        status = c->sink->ops->prepare(c->sink, &s->kit, &b->decoder, s->values, err);
     return status;
+}
+
+/* Sample i of the batch into its place. */
+static void read_one(struct convert_batch *b, size_t i) {
+    struct convert_sample *s = &b->samples[i];
+    s->status = MLDF_OK;
+    if (i == b->made) {
+        s->status = make_sample(s, b->convert->count, &s->err);
+        b->made++;
+    }
+    if (s->status == MLDF_OK)
+        s->status = read_sample(b, s, b->first + i, &s->err);
 }
 
 static void run_batch(void *slot) {
     struct convert_batch *b = slot;
+    const struct sample_sink *sink = b->convert->sink;
     for (size_t i = 0; i < b->count; i++) {
         struct convert_sample *s = &b->samples[i];
-        s->status = MLDF_OK;
-        if (i == b->made) {
-            s->status = make_sample(s, b->convert->count, &s->err);
-            b->made++;
-        }
-        if (s->status == MLDF_OK)
-            s->status = load(b, s, b->first + i, &s->err);
+        if (!b->is_read)
+            read_one(b, i);
+        if (s->status == MLDF_OK && sink->ops->prepare)
+            s->status = sink->ops->prepare(sink, &s->kit, &b->decoder, s->values, &s->err);
         if (s->status < 0 && !b->convert->options.skip_bad_samples)
             b->count = i + 1; /* nobody will look at the rest */
     }
+}
+
+/* A stream gives its samples in order: the caller's thread takes them from it. As many as were wished for, fewer when they are large. */
+static void read_batch(struct convert_batch *b) {
+    bool failed = false;
+    size_t i = 0;
+    b->is_read = true;
+    b->bytes = 0;
+    for (; i < b->count && b->bytes < BATCH_BYTES && !failed; i++) {
+        const struct convert_sample *s = &b->samples[i];
+        read_one(b, i);
+        for (size_t k = 0; s->status == MLDF_OK && k < b->convert->count; k++)
+            b->bytes += s->values[k].bytes;
+        failed = s->status < 0 && !b->convert->options.skip_bad_samples;
+    }
+    b->count = i;
 }
 
 /* ---- Where samples come from ------------------------------------------------------------------------------------------------- */
@@ -204,7 +233,8 @@ void mldfi_convert_skipped(void *convert, uint64_t appended, const mldf_error *w
 static mldf_status refuse(struct convert *c, size_t source, const struct convert_sample *s, uint64_t sample,
                           mldf_error *why, bool fatal, mldf_error *err) {
     mldf_error earlier;
-    bool ends = why->status == MLDF_E_MEMORY || why->status == MLDF_E_CANCELLED || fatal;
+    bool ends =
+        why->status == MLDF_E_MEMORY || why->status == MLDF_E_CANCELLED || why->status == MLDF_E_CHANGED || fatal;
     mldf_status settled = ends || !c->sink->ops->settle ? MLDF_OK : c->sink->ops->settle(c->sink, &earlier);
     if (settled < 0) {
         mldfi_convert_place(c, &earlier);
@@ -293,18 +323,24 @@ mldf_status mldfi_convert_source(struct convert *c, size_t source, mldf_error *e
         return status;
     for (size_t i = 0; i < c->count; i++)
         c->from[i] = mldfi_sources_field(&c->sources, reader, c->chosen[i]);
-    uint64_t samples = mldf_reader_sample_count(reader), next = 0;
+    uint64_t samples = mldf_reader_sample_count(reader), next = 0, under_way = 0;
     while (status >= 0) {
-        while (next < samples && (b = mldfi_pool_slot(c->pool)) != NULL) {
+        while (next < samples && under_way < STREAM_BYTES && (b = mldfi_pool_slot(c->pool)) != NULL) {
             size_t size = batch_size(c);
             b->reader = reader;
             b->first = next;
             b->count = size < samples - next ? size : (size_t)(samples - next);
+            b->is_read = false;
+            b->bytes = 0;
+            if (reader->foreign.in_order)
+                read_batch(b);
+            under_way += b->bytes;
             next += b->count;
             mldfi_pool_submit(c->pool);
         }
         if (!(b = mldfi_pool_oldest(c->pool)))
             break;
+        under_way -= b->bytes;
         status = take_batch(c, source, b, err);
         mldfi_pool_release(c->pool);
     }

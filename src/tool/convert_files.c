@@ -174,6 +174,7 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     reading.context = c.options.writer.context;
     reading.secret = c.options.source_secret;
     reading.verify = true;
+    reading.sequential = true;
     c.watch.progress = c.options.writer.progress;
     c.watch.user = c.options.writer.progress_user;
     c.watch.now = (mldf_progress){"convert", 0, MLDF_NONE, 0, MLDF_NONE};

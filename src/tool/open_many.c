@@ -53,7 +53,9 @@ static mldf_status add_input(struct sources *s, const char *out, struct input_wa
     uint8_t *chunk = mldfi_alloc(SPOOL_CHUNK, err);
     if (!chunk)
         return MLDF_E_MEMORY;
-    mldf_status status = mldfi_file_create_unlinked(&s->spool, strcmp(out, "-") == 0 ? "/tmp/mldf" : out, err);
+    mldf_status status = strcmp(out, "-") == 0
+                             ? mldfi_file_create_temporary(&s->spool, mldfi_temporary_folder(s->options.context), err)
+                             : mldfi_file_create_unlinked(&s->spool, out, err);
     while (status >= 0) {
         size_t got = 0;
         status = mldfi_watched_read(STDIN_FILENO, chunk, SPOOL_CHUNK, watch, "(standard input)", &got, err);
@@ -73,6 +75,11 @@ static mldf_status add_input(struct sources *s, const char *out, struct input_wa
 
 static bool is_tar(const mldf_reader *reader) {
     return strcmp(mldf_reader_format(reader), "tar") == 0;
+}
+
+/* It has no fields, and says nothing of those of others. */
+static bool is_empty_tar(const mldf_reader *reader) {
+    return is_tar(reader) && mldf_schema_field_count(mldf_reader_schema(reader)) == 0;
 }
 
 static void set_nullable(mldf_schema *schema, size_t field) {
@@ -139,7 +146,7 @@ static mldf_status look_at(struct sources *s, size_t i, mldf_error *err) {
     mldf_status status = mldfi_sources_reader(s, i, &reader, err);
     if (status < 0)
         return status;
-    status = merge_schema(s, reader, i > 0, err);
+    status = is_empty_tar(reader) ? MLDF_OK : merge_schema(s, reader, s->schema->field_count > 0, err);
     if (status >= 0)
         status = take_profiles(s, reader, err);
     if (status < 0) {
@@ -178,6 +185,8 @@ mldf_status mldfi_sources_open(struct sources *s, const char *const *names, size
         status = mldfi_source_is_not_target(s->list[i].path, out, err);
     for (size_t i = 0; i < s->count && status >= 0; i++)
         status = look_at(s, i, err);
+    if (status >= 0 && s->schema->field_count == 0)
+        status = mldf_schema_add(s->schema, TAR_EMPTY_FIELD, MLDF_BYTES, NULL, 0, err);
     return status;
 }
 

@@ -32,8 +32,9 @@ struct tar_run {
     struct tar_input *input; /* of the archive in hand; the group needs it until the next one has begun */
     struct archive_field *fields;
     size_t field_count, field_capacity;
-    uint64_t looked; /* samples of the first look */
-    uint64_t done;   /* samples of the second */
+    uint64_t looked;      /* samples of the first look */
+    uint64_t done;        /* samples of the second */
+    uint64_t passed_over; /* files of the look before that are no part of a sample */
     uint64_t bytes_before;
     const char *archive; /* in hand, for messages */
     char place[512];     /* of the sample in hand */
@@ -166,6 +167,8 @@ static mldf_status each_sample(struct tar_run *run, struct tar_group *group, siz
     if (status == MLDF_OK)
         status = mldfi_tar_input_pull(&input, mldfi_tee_pull, tee, err);
     if (status == MLDF_OK)
+        mldfi_tar_input_limit(input, mldfi_max_unpacked(run->feed->options->writer.context));
+    if (status == MLDF_OK)
         status = mldfi_tar_group_begin(group, input, run->archive, err);
     if (input) {
         mldfi_tar_input_free(run->input); /* the group asked it for its last position in begin */
@@ -204,7 +207,11 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
         return mldfi_watch(&feed->watch, false, err); /* packed before the interruption */
     snprintf(run->place, sizeof run->place, "%.300s: %.200s", shown(feed->sources[source]), sample->key);
     feed->watch.now.bytes_done = run->bytes_before + run->tees[source].position;
-    mldf_status status = sample_values(run, sample, &why);
+    mldf_status status = run->without_keys
+                             ? MLDF_OK
+                             : mldfi_tar_check_key(sample->key, sample->key_bytes, sample->parts[0].offset, &why);
+    if (status >= 0)
+        status = sample_values(run, sample, &why);
     if (status < 0)
         status = mldfi_feed_refuse(feed, run->place, &why, err);
     else
@@ -216,7 +223,8 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
 static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *err) {
     const mldf_context *context = run->feed->options->writer.context;
     uint64_t limit = context && context->max_decoded ? context->max_decoded : IMAGE_LIMIT;
-    struct tar_group_options options = {.member_max = IMAGE_LIMIT * 256, .decoded_max = limit};
+    struct tar_group_options options = {
+        .member_max = IMAGE_LIMIT * 256, .decoded_max = limit, .headers_only = fn == look};
     struct tar_group *group;
     if (fn == pack_sample) {
         options.warn = on_group_warning;
@@ -233,6 +241,7 @@ static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *er
         if (status == MLDF_END && !(fn == look && (run->looked >= INFER_ROWS || mldfi_tee_full(&run->tees[i]))))
             status = MLDF_OK;
     }
+    run->passed_over = group ? mldfi_tar_group_passed_over(group) : 0;
     mldfi_tar_group_free(group);
     mldfi_tar_input_free(run->input);
     run->input = NULL;
@@ -244,6 +253,9 @@ static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *er
 static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
     mldf_status status = mldf_schema_new(options->writer.context, out, err);
+    /* No file at all: no samples, and a field because a file needs one. */
+    if (status == MLDF_OK && run->field_count == 0 && run->passed_over == 0)
+        return mldf_schema_add(*out, TAR_EMPTY_FIELD, MLDF_BYTES, NULL, 0, err);
     if (status == MLDF_OK && run->field_count == 0)
         status = mldfi_fail(err, MLDF_E_TYPE, "%s: holds no samples (files with a name and an extension)",
                             shown(run->feed->sources[0]));

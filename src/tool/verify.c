@@ -164,6 +164,7 @@ static mldf_status open_file(struct verify *verify, const char *path, mldf_reade
     options.context = verify->options.context;
     options.backend = MLDF_BACKEND_READ;
     options.without_key = true;
+    options.sequential = true;
     options.tar_index = MLDF_TAR_INDEX_IGNORE; /* what is verified is the archive */
     options.secret = verify->options.secret;
     mldf_status status = mldf_reader_open(path, &options, out, &problem);

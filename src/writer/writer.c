@@ -193,8 +193,12 @@ mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mld
     if (fd < 0)
         st = mldfi_fail(err, MLDF_E_ARGUMENT, "descriptor %d", fd);
     writer->stream_fd = fd;
+    mldf_buffer beside = MLDF_BUFFER_INIT;
     if (st >= 0)
-        st = begin_new(writer, schema, "/tmp/mldf-stream", &taken, err);
+        st = mldfi_buffer_printf(&beside, err, "%s/mldf-stream", mldfi_temporary_folder(taken.context));
+    if (st >= 0)
+        st = begin_new(writer, schema, (const char *)beside.data, &taken, err);
+    mldf_buffer_free(&beside);
     if (st >= 0 && taken.page_size)
         st = mldfi_write_front(writer, err);
     if (st >= 0)

@@ -1,6 +1,7 @@
 /* Every allocation, read and write of the neighbours' formats fails once: each gives the status that says so or succeeds all the
  * same, leaves no temporary file, leaves the old target alone and, under the address sanitizer, leaks nothing. */
 #include <errno.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 
 #include "check.h"
@@ -8,6 +9,7 @@
 #include "interop/beton.h"
 #include "interop/tar.h"
 #include "interop/tbl.h"
+#include "mldf/reader.h"
 
 static atomic_long io_countdown; /* the call that fails; 0: none */
 
@@ -21,6 +23,19 @@ ssize_t __real_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, siz
 ssize_t __wrap_pread(int fd, void *dst, size_t bytes, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *src, size_t bytes, off_t offset);
 ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t bytes, unsigned flags);
+
+static fsblkcnt_t disk_blocks, disk_free; /* 0: as the system says */
+int __real_fstatvfs(int fd, struct statvfs *out);
+int __wrap_fstatvfs(int fd, struct statvfs *out);
+int __wrap_fstatvfs(int fd, struct statvfs *out) {
+    int result = __real_fstatvfs(fd, out);
+    if (disk_blocks) {
+        out->f_frsize = 4096;
+        out->f_blocks = disk_blocks;
+        out->f_bavail = disk_free;
+    }
+    return result;
+}
 
 ssize_t __wrap_pread(int fd, void *dst, size_t bytes, off_t offset) {
     return io_fails() ? (errno = EIO, -1) : __real_pread(fd, dst, bytes, offset);
@@ -221,6 +236,30 @@ static mldf_status shards_expanded(mldf_error *err) {
     return status;
 }
 
+/* The compressed archive under the target's name, in order or at random. */
+static mldf_status compressed_read(bool in_order, mldf_error *err) {
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    mldf_reader *reader = NULL;
+    mldf_value value;
+    options.sequential = in_order;
+    mldf_status status = mldf_reader_open(target, &options, &reader, err);
+    for (uint64_t i = 0; status >= 0 && i < mldf_reader_sample_count(reader); i++)
+        for (size_t f = 0; status >= 0 && f < mldf_schema_field_count(mldf_reader_schema(reader)); f++)
+            status = mldf_reader_get_stored(reader, i, f, &scratch, &value, err);
+    mldf_buffer_free(&scratch);
+    mldf_reader_close(reader);
+    return status;
+}
+
+static mldf_status compressed_in_order(mldf_error *err) {
+    return compressed_read(true, err);
+}
+
+static mldf_status compressed_at_random(mldf_error *err) {
+    return compressed_read(false, err);
+}
+
 /* ---- Every failure ----------------------------------------------------------------------------------------------------------- */
 
 static size_t files_in(const char *folder) {
@@ -309,6 +348,32 @@ static void reading_survives_every_failure(void) {
     input = NULL;
 }
 
+static void compressed_tar_survives_every_failure(void) {
+    mldf_status (*const made[])(mldf_error *) = {tar_gz_written, tar_zst_written};
+    for (size_t i = 0; i < 2; i++) {
+        mldf_error err;
+        CHECK_OK(made[i](&err), &err);
+        fail_each(compressed_in_order, &countdown, false);
+        fail_each(compressed_at_random, &countdown, false);
+        fail_each(compressed_in_order, &io_countdown, false);
+        fail_each(compressed_at_random, &io_countdown, false);
+    }
+}
+
+static void unpacking_leaves_room_on_the_disk(void) {
+    mldf_error err;
+    CHECK_OK(tar_gz_written(&err), &err);
+    disk_blocks = 1000000; /* of 4 KiB */
+    disk_free = disk_blocks / 20;
+    CHECK_STATUS(MLDF_E_NO_SPACE, compressed_at_random(&err), &err);
+    CHECK(strstr(err.message, "the temporary folder /tmp has free") != NULL);
+    CHECK(strstr(err.message, target) != NULL);
+    CHECK_OK(compressed_in_order(&err), &err);
+    disk_free = disk_blocks / 10;
+    CHECK_OK(compressed_at_random(&err), &err);
+    disk_blocks = 0;
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     snprintf(target, sizeof target, "%s", check_tmp("target"));
@@ -318,5 +383,7 @@ int main(int argc, char **argv) {
     RUN(beton_writing_survives_every_failure);
     RUN(tar_writing_survives_every_failure);
     RUN(reading_survives_every_failure);
+    RUN(compressed_tar_survives_every_failure);
+    RUN(unpacking_leaves_room_on_the_disk);
     return check_end();
 }

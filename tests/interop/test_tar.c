@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "interop/tar.h"
+#include "mldf/reader.h"
 
 /* ---- Helpers ------------------------------------------------------------------------------------------------------------- */
 
@@ -274,6 +275,12 @@ static void writer_refuses_keys_that_would_be_cut_elsewhere(void) {
     CHECK_STATUS(MLDF_E_KEY, mldfi_tar_writer_part(w, "a/", "jpg", "", 0, &err), &err);
     CHECK_STATUS(MLDF_E_KEY, mldfi_tar_writer_part(w, "", "jpg", "", 0, &err), &err);
     CHECK_STATUS(MLDF_E_KEY, mldfi_tar_writer_part(w, "a", "x/y", "", 0, &err), &err);
+    static const char *const leaving[] = {"..",    "../a", "a/../b", "a/..",  "/a",   "a//b",
+                                          "a/./b", ".",    "./",     "././a", "a\nb", "a\x7f"};
+    for (size_t i = 0; i < sizeof leaving / sizeof leaving[0]; i++)
+        CHECK_STATUS(MLDF_E_KEY, mldfi_tar_writer_check(w, leaving[i], "jpg", &err), &err);
+    CHECK_OK(mldfi_tar_writer_check(w, "./a..b/c d", "jpg", &err), &err);
+    CHECK_OK(mldfi_tar_writer_check(w, "...a/c", "jpg", &err), &err);
     CHECK_OK(mldfi_tar_writer_begin(w, "a.b/c.jpg", 10, &err), &err);
     CHECK_STATUS(MLDF_E_STATE, mldfi_tar_writer_write(w, "12345678901", 11, &err), &err);
     CHECK_OK(mldfi_tar_writer_write(w, "12345", 5, &err), &err);
@@ -584,6 +591,45 @@ static void damaged_archives_are_read_without_harm(void) {
     free(data);
 }
 
+/* Samples of a compressed archive come in ascending order, some of them left out, each as often as it is asked for. */
+static void streams_give_samples_in_order(void) {
+    static const tar_compression kinds[] = {TAR_GZIP, TAR_ZSTD};
+    for (size_t k = 0; k < 2; k++) {
+        struct tar_writer *w = new_writer(check_tmp("s.tar.x"));
+        mldf_error err;
+        REQUIRE_OK(mldfi_tar_writer_compress(w, kinds[k], &err), &err);
+        for (int i = 0; i < 20; i++) {
+            char key[8], text[4000];
+            memset(text, 'a' + i, sizeof text);
+            snprintf(key, sizeof key, "%02d", i);
+            CHECK_OK(mldfi_tar_writer_part(w, key, "txt", text, (uint64_t)i * 199, &err), &err);
+            part(w, key, "cls", "7");
+        }
+        REQUIRE_OK(mldfi_tar_writer_finish(w, &err), &err);
+        mldfi_tar_writer_free(w);
+
+        mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+        mldf_buffer scratch = MLDF_BUFFER_INIT;
+        mldf_reader *reader;
+        mldf_value value;
+        options.sequential = true;
+        REQUIRE_OK(mldf_reader_open(check_tmp("s.tar.x"), &options, &reader, &err), &err);
+        CHECK_EQ_U64(20, mldf_reader_sample_count(reader));
+        for (uint64_t i = 3; i < 20; i += 5) {
+            CHECK_OK(mldf_reader_get(reader, i, 1, &scratch, &value, &err), &err);
+            CHECK_EQ_INT(7, value.as.i);
+            CHECK_OK(mldf_reader_get(reader, i, 0, &scratch, &value, &err), &err);
+            CHECK_EQ_U64(i * 199, value.bytes);
+            CHECK(((const char *)value.data)[i * 199 - 1] == (char)('a' + i));
+        }
+        CHECK_STATUS(MLDF_E_STATE, mldf_reader_get(reader, 17, 0, &scratch, &value, &err), &err);
+        CHECK(strstr(err.message, "opened to be read in order") != NULL);
+        CHECK_OK(mldf_reader_get(reader, 19, 0, &scratch, &value, &err), &err);
+        mldf_reader_close(reader);
+        mldf_buffer_free(&scratch);
+    }
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(names_are_cut_as_webdataset_cuts_them);
@@ -602,5 +648,6 @@ int main(int argc, char **argv) {
     RUN(keys_are_watched_over_all_shards);
     RUN(index_finds_samples_by_number_and_key);
     RUN(damaged_archives_are_read_without_harm);
+    RUN(streams_give_samples_in_order);
     return check_end();
 }

@@ -53,11 +53,15 @@ OF_COMMAND = {
     ("bench", "--in-flight"): "batches_ahead",
     ("bench", "--no-prefetch"): "prefetch",
 }
+DATASETS = ("diff", "stats", "select", "split", "extract", "bench")  # what these take besides paths
 NOT_HERE = {
     "--json": "what is given back has structure already",
     "-q": "progress=None is the default",
     "-v": "the result lists what was left out",
     "--help": "help()",
+    **{(c, "--max-unpacked"): "a dataset: mldf.open(path, max_unpacked=...)" for c in DATASETS},
+    **{(c, "--max-unpacked"): "no archive is read" for c in ("plan", "add-field", "repack", "repair")},
+    ("merge", "--max-unpacked"): "mldf.convert joins archives, and has it",
     ("stats", "--svg"): "the histograms are in the result, and Python has libraries that draw",
     ("stats", "-f"): "of --svg",
     ("plan", "--key"): "nothing is opened",

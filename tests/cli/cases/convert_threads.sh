@@ -82,7 +82,7 @@ with tarfile.open("parts.tar", "w", format=tarfile.USTAR_FORMAT, encoding="latin
             tar.addfile(info, io.BytesIO(data))
 END
 for j in 0 1 2 7; do
-    expect_error 1 'sample 20: the key is not UTF-8' mldf convert parts.tar -o x.mldf -j $j
+    expect_error 1 'sample 20: the key \xff120 of the member at byte 39936 is not UTF-8' mldf convert parts.tar -o x.mldf -j $j
     check test ! -e x.mldf
     mldf convert parts.tar -o parts$j.mldf -j $j --on-error=skip --json -q >said 2>warned
     python3 -c 'import json

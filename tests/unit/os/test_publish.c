@@ -111,6 +111,24 @@ static void unlinked_files_leave_no_name(void) {
     mldfi_file_discard(&file);
 }
 
+static void temporary_files_have_no_name_and_one_owner(void) {
+    struct os_file file;
+    mldf_error err;
+    struct stat st;
+    uint64_t available, total;
+    CHECK(mkdir(check_tmp("scratch"), 0700) == 0);
+    REQUIRE_OK(mldfi_file_create_temporary(&file, check_tmp("scratch"), &err), &err);
+    CHECK_OK(mldfi_file_write(&file, 5, "abc", 3, &err), &err);
+    CHECK(fstat(file.fd, &st) == 0 && st.st_nlink == 0 && st.st_size == 8 && (st.st_mode & 0777) == 0600);
+    mldfi_file_space(&file, &available, &total);
+    CHECK(total > 0 && available <= total);
+    mldfi_file_close(&file);
+    CHECK(rmdir(check_tmp("scratch")) == 0); /* empty */
+    CHECK_STATUS(MLDF_E_NOT_FOUND, mldfi_file_create_temporary(&file, check_tmp("scratch"), &err), &err);
+    CHECK(strstr(err.message, "scratch takes no file (TMPDIR names another)") != NULL);
+    CHECK(file.fd < 0);
+}
+
 static void exists_sees_dangling_links(void) {
     bool there = true;
     mldf_error err;
@@ -218,6 +236,7 @@ int main(int argc, char **argv) {
     RUN(create_refuses_targets_that_cannot_become_a_file);
     RUN(create_copes_with_the_longest_names);
     RUN(unlinked_files_leave_no_name);
+    RUN(temporary_files_have_no_name_and_one_owner);
     RUN(exists_sees_dangling_links);
     RUN(publish_gives_the_name);
     RUN(publish_without_overwrite_leaves_the_old_file);
