@@ -26,7 +26,7 @@ from report import Report
 BATCH = 500  # runs of one attack_runner
 COMMANDS_OF_A_MUTANT = 7
 ASAN_EVERY = 12  # of the mutants on the command line, one in so many goes through the command with sanitizers
-SHARES = {"command": 0.06, "tampered": 0.10, "faults": 0.05, "kills": 0.02, "signals": 0.004}
+SHARES = {"command": 0.06, "tampered": 0.10, "faults": 0.09, "kills": 0.02, "signals": 0.004}
 
 
 class Attack:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TIME_OUT = 60
-SAYS_ON_STDOUT = ("verify", "diff")
+SAYS_ON_STDOUT = ("verify", "diff", "repair")
 
 
 @dataclass

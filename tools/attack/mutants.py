@@ -71,7 +71,7 @@ def cases_of(name, base, secret):
         Case("extract", ["extract", name, "-o", "dir"], ["dir"]),
         Case("merge", ["merge", name, base, "-o", "merged.mldf"], ["merged.mldf"]),
         Case("split", ["split", name, "-o", "part{}.mldf", "--fractions", "0.5,0.5"], ["part0.mldf", "part1.mldf"]),
-        Case("select", ["select", name, "-o", "some.mldf", "--range", "0:1"], ["some.mldf"]),
+        Case("select", ["select", name, "-o", "some.mldf", "--samples", ":1"], ["some.mldf"]),
         Case("repair -o", ["repair", name, "-o", "mended.mldf"], ["mended.mldf"]),
         Case("repair", ["repair", copy], changes=[copy]),
         Case("append", ["append", copy, base], changes=[copy]),
@@ -132,6 +132,8 @@ def check_output(attack, tool, case, folder, out, secret, again):
     if secret:
         args[1:1] = ["--key", "key"] if secret.startswith("key:") else ["--passphrase-file", "words"]
     done = tool.run(args, folder)
-    if done.code:
+    if b"holds no samples" in done.stdout:
+        attack.report.note("a tar made of a file without samples cannot be opened")
+    elif done.code:
         line = " ".join(case.args)
         attack.report.found(BY_COMMAND, "output", f"{line}: {out} does not verify: {done.stdout[-200:]!r}", again)

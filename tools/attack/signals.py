@@ -9,7 +9,7 @@ from command import Case, remove, snapshot
 from corpus import write_jsonl
 
 PART = "signals at random times"
-ROWS = 20000
+ROWS = 4000
 
 
 def cases():

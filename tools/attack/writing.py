@@ -10,7 +10,7 @@ def cases(name, copy):
     yield Case("repack", ["repack", name, "-o", "out.mldf"], ["out.mldf"])
     yield Case("convert", ["convert", name, "-o", "out.mldf"], ["out.mldf"])
     yield Case("repair -o", ["repair", name, "-o", "out.mldf"], ["out.mldf"])
-    yield Case("select all", ["select", name, "-o", "out.mldf"], ["out.mldf"])
+    yield Case("select all", ["select", name, "--samples", ":", "-o", "out.mldf"], ["out.mldf"])
     yield Case("merge one", ["merge", name, "-o", "out.mldf"], ["out.mldf"])
     yield Case("merge two", ["merge", name, name, "-o", "out.mldf"], ["out.mldf"])
     for end in ("tar", "tar.gz", "tar.zst", "tbl", "beton"):
@@ -68,7 +68,9 @@ def check_result(attack, case, folder, key, good, name, again):
         done = tool.run(["verify", "--deep", *key, out], folder)
         if done.code == 3 and key:
             done = tool.run(["verify", "--deep", out], folder)  # a plain result of an encrypted file
-        if done.code and good:
+        if b"holds no samples" in done.stdout:
+            report.note("a tar made of a file without samples cannot be opened")
+        elif done.code and good:
             report.found(PART, "output", f"{case.name}: {out} does not verify: {done.stdout[-200:]!r}", again)
         if case.name in EQUAL and good:
             done = tool.run(["diff", *key, name, out], folder)
