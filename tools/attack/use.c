@@ -102,7 +102,8 @@ void content_of(const struct seed_file *file, struct content *out) {
         return;
     mldf_reader_info(r, &info);
     out->opens = true;
-    out->checksummed = strcmp(mldf_reader_format(r), "mldf") == 0 && (info.flags & 4);
+    out->checksummed = (strcmp(mldf_reader_format(r), "mldf") == 0 && (info.flags & 4)) ||
+                       strstr(file->path, ".tar.gz") != NULL; /* gzip has a CRC as well */
     out->encrypted = info.flags & 8;
     out->states = info.generation > 0 || info.ignored_bytes > 0;
     out->samples = min_u64(mldf_reader_sample_count(r), SAMPLES_MAX);
