@@ -1,10 +1,20 @@
 #!/usr/bin/env python3
-"""Attacks mldf: mutants, tampering, failing calls, kills, and every writing command on every valid file; prints a table of what was found.
+"""Attacks mldf and prints a table of what was found.
+
+Damaged and tampered files, failing calls, kills, and every writing command on every valid file:
 
     tools/attack/attack.py --asan build/asan --release build/release [--runs 100000] [--seed N] [--self-test]
 
-`make attack` builds what it needs and runs the self-test first. The same seed and the same sources make the same mutants. Exit code: 0
-when nothing was found, 1 when something was."""
+`make attack` builds what it needs and runs the self-test first. The same seed and the same sources make the same
+mutants. Exit code: 0 when nothing was found, 1 when something was.
+
+    corpus.py    the files that are attacked
+    mutants.py   mutants, in process (attack_runner) and through the command line
+    faults.py    calls that fail (fail.c), and kills in place of a call
+    signals.py   SIGINT and SIGKILL at random times
+    writing.py   every writing command on every valid file
+    selftest.py  planted faults that must be found
+"""
 
 import argparse
 import os
@@ -103,12 +113,17 @@ def run_all(attack, parts, workers):
     begin = last = time.monotonic()
     with ThreadPoolExecutor(workers) as pool:
         waiting = [pool.submit(job) for job in jobs_of(attack, parts)]
-        for i, future in enumerate(waiting):
-            future.result()
-            if time.monotonic() - last > 30:
-                last = time.monotonic()
-                runs, found = sum(attack.report.runs.values()), attack.report.total()
-                print(f"attack: {last - begin:.0f} s, {runs} runs, {i + 1}/{len(waiting)} jobs, {found} found", file=sys.stderr)
+        try:
+            for i, future in enumerate(waiting):
+                future.result()
+                if time.monotonic() - last > 30:
+                    last = time.monotonic()
+                    runs, found = sum(attack.report.runs.values()), attack.report.total()
+                    words = f"{last - begin:.0f} s, {runs} runs, {i + 1}/{len(waiting)} jobs, {found} found"
+                    print(f"attack: {words}", file=sys.stderr)
+        except KeyboardInterrupt:
+            print("attack: interrupted; the table is of what was run so far", file=sys.stderr)
+            pool.shutdown(cancel_futures=True)
     return time.monotonic() - begin
 
 

@@ -54,12 +54,23 @@ class Tool:
         return Path(tempfile.mkdtemp(prefix="box-", dir=self.scratch))
 
     def run(self, args, cwd, env=None):
-        full = {**os.environ, "TMPDIR": str(cwd), "HOME": str(cwd), "XDG_CACHE_HOME": "/nowhere", **self.env, **(env or {})}
+        full = {
+            **os.environ,
+            "TMPDIR": str(cwd),
+            "HOME": str(cwd),
+            "XDG_CACHE_HOME": "/nowhere",
+            **self.env,
+            **(env or {}),
+        }
         if self.fail:
             full["LD_PRELOAD"] = str(self.fail)
         try:
             done = subprocess.run(
-                [self.mldf, *map(str, args)], cwd=cwd, env=full, stdin=subprocess.DEVNULL, capture_output=True,
+                [self.mldf, *map(str, args)],
+                cwd=cwd,
+                env=full,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
                 timeout=TIME_OUT,
             )
         except subprocess.TimeoutExpired:
@@ -68,7 +79,7 @@ class Tool:
 
 
 def check_end(report, part, case, result, again, codes=(0, 1, 2, 3)):
-    """The rules of every end: no signal, a code of the list, words when it is not 0. True when the end is a proper one."""
+    """The rules of every end: no signal, a code of the list, words when it is not 0. True when they hold."""
     line = " ".join(map(str, case.args))
     if result.timed_out:
         report.found(part, "time-out", f"{line}: more than {TIME_OUT} s", again)
@@ -87,7 +98,7 @@ def check_end(report, part, case, result, again, codes=(0, 1, 2, 3)):
 
 
 def check_folder(report, part, case, before, after, failed, again):
-    """What a command may leave: outputs when it was fine, changed files that it was asked to change, and nothing else."""
+    """What a command may leave: outputs when it was fine, files that it was asked to change, and nothing else."""
     line = " ".join(map(str, case.args))
     for name in sorted(set(before) | set(after)):
         old, new = before.get(name), after.get(name)

@@ -1,4 +1,4 @@
-"""The files that are attacked: the specification's vectors, golden files, images, and small files made by the command itself."""
+"""The files that are attacked: the specification's vectors, golden files, images, and small files made here."""
 
 import io
 import json
@@ -126,7 +126,9 @@ class Corpus:
         self.run("pack", "rows.jsonl", "-o", "keyed.mldf", "--key-column", "id")
         self.run("pack", "rows.jsonl", "-o", "zstd.mldf", "--compress", "name", "--compress", "more")
         self.run("pack", "plain.tar", "-o", "tar.mldf")
-        self.run("pack", "rows.jsonl", "-o", "secret.mldf", "--key-column", "id", "--encrypt", "key", "--compress", "name")
+        self.run(
+            "pack", "rows.jsonl", "-o", "secret.mldf", "--key-column", "id", "--encrypt", "key", "--compress", "name"
+        )
         text = "".join(json.dumps({**row, "id": row["id"] + "x"}) + "\n" for row in rows(5, 2))
         (self.folder / "tail.jsonl").write_text(text)
         self.run("append", "keyed.mldf", "tail.jsonl", "--key-column", "id")

@@ -1,5 +1,4 @@
-"""Calls that fail: the n-th malloc, open, read, write, fsync, rename, ftruncate, mmap, close of each command, one at a time; and kills in
-place of each call."""
+"""Calls that fail: the n-th malloc, open, read ... of each command, one at a time; and kills in place of a call."""
 
 import errno
 import json
@@ -48,22 +47,50 @@ def cases():
     yield new("convert from tar", "convert", *j, "in.tar")
     yield new("convert from tar.gz", "convert", *j, "in.tar.gz")
     yield Case("merge", ["merge", *j, "in.mldf", "in2.mldf", "-o", "out.mldf"], ["out.mldf"])
-    yield Case("split", ["split", *j, "in.mldf", "-o", "part{}.mldf", "--fractions", "0.5,0.5"],
-               ["part0.mldf", "part1.mldf"])
+    yield Case(
+        "split", ["split", *j, "in.mldf", "-o", "part{}.mldf", "--fractions", "0.5,0.5"], ["part0.mldf", "part1.mldf"]
+    )
     yield new("select", "select", *j, "in.mldf", "--where", "label == 1")
     yield new("extract", "extract", "images.mldf", out="dir")
     yield Case("info", ["info", "--json", "in.mldf"])
     yield Case("cat", ["cat", "--full", "--json", "in.mldf"])
     yield Case("cat images", ["cat", "--json", "images.mldf"])
     yield Case("cat tar.gz", ["cat", "--json", "in.tar.gz"])
+    yield Case("cat some", ["cat", "--samples", "0,2", "--fields", "name,xy", "in.mldf"])
+    yield Case("cat keys", ["cat", "--keys", "k000001,k000003", "in.mldf"])
+    yield Case("cat structs", ["cat", "--full", "structs.mldf"])
+    yield Case("cat structs, JSON", ["cat", "--full", "--json", "structs.mldf"])
+    yield Case("cat long", ["cat", "--full", "--json", "long.mldf"])
+    yield Case("info, text", ["info", "images.mldf"])
+    yield Case("stats --svg", ["stats", "in.mldf", "--svg", "out.svg"], ["out.svg"])
+    yield new("convert fields", "convert", *j, "in.mldf", "--fields", "label,name")
+    yield new("select fields", "select", *j, "in.mldf", "--fields", "label,name", "--samples", "0,2:4")
+    yield new("pack files", "pack", *j, "files.csv", "--files", "image")
+    yield Case("diff, differs", ["diff", "in.mldf", "in2.mldf"], code=1)
+    yield Case("verify, damaged", ["verify", *j, "damaged.mldf"], code=1)
     yield Case("verify", ["verify", *j, "--deep", "--json", "in.mldf"])
     yield Case("verify images", ["verify", *j, "--deep", "--json", "images.mldf"])
     yield Case("verify webp", ["verify", *j, "--deep", "--json", "webp.mldf"])
     yield Case("verify key", ["verify", *j, "--deep", "--key", "key", "--json", "secret.mldf"])
     yield Case("diff", ["diff", "in.mldf", "same.mldf"])
     yield Case("stats", ["stats", "--json", "in.mldf"])
-    yield Case("bench", ["bench", *j, "--epochs", "1", "--batch-size", "2", "--hash", "--json", "--on-error=skip", "-p",
-                         "image: decode | resize([8, 8]) | chw(f32)", "images.mldf"])
+    yield Case(
+        "bench",
+        [
+            "bench",
+            *j,
+            "--epochs",
+            "1",
+            "--batch-size",
+            "2",
+            "--hash",
+            "--json",
+            "--on-error=skip",
+            "-p",
+            "image: decode | resize([8, 8]) | chw(f32)",
+            "images.mldf",
+        ],
+    )
 
 
 def lay_out(folder, corpus, tool):
@@ -71,6 +98,9 @@ def lay_out(folder, corpus, tool):
     write_tables(folder, 6)
     shutil.copy(corpus.folder / "tail.jsonl", folder)
     shutil.copy(corpus.key, folder / "key")
+    shutil.copy(corpus.root / "docs/spec/vectors/valid/inline.mldf", folder / "structs.mldf")
+    (folder / "long.jsonl").write_text(json.dumps({"text": "long " * 2000, "list": list(range(900))}) + "\n")
+    (folder / "files.csv").write_text("image,label\nimages/0-rgb.jpg,1\nimages/1-rgb.png,2\n")
     lines = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
     (folder / "extra.csv").write_text("extra\n" + "".join(f"{i}\n" for i in range(len(lines))))
     images = corpus.root / "tests/data/images"
@@ -87,6 +117,7 @@ def lay_out(folder, corpus, tool):
         ["pack", "tail.jsonl", "-o", "in2.mldf", "--key-column", "id"],
         ["repack", "in.mldf", "-o", "same.mldf"],
         ["pack", "rows.csv", "-o", "old.mldf"],
+        ["pack", "long.jsonl", "-o", "long.mldf"],
         ["pack", "images", "-o", "images.mldf"],
         ["pack", "webp", "-o", "webp.mldf"],
         ["pack", "rows.jsonl", "-o", "secret.mldf", "--encrypt", "key"],
@@ -94,6 +125,9 @@ def lay_out(folder, corpus, tool):
         done = tool.run(args, folder)
         if done.code:
             raise SystemExit(f"attack: mldf {' '.join(args)}: {done.stderr.decode()}")
+    damaged = bytearray((folder / "in.mldf").read_bytes())
+    damaged[4100] ^= 1  # a payload
+    (folder / "damaged.mldf").write_bytes(damaged)
     torn = bytearray((folder / "in.mldf").read_bytes())
     torn[9 + 32 : 9 + 64] = bytes(32)  # the pointers of the front header: the footer has them
     (folder / "torn.mldf").write_bytes(torn)
@@ -106,7 +140,8 @@ def in_place(stderr):
 
 def inputs_of(case):
     """The names that a case needs, besides what it makes."""
-    return [a.partition("=")[2] if a.startswith("extra=") else a for a in case.args[1:]]
+    names = [a.partition("=")[2] if a.startswith("extra=") else a for a in case.args[1:]]
+    return [*names, "images"] if "files.csv" in names else names
 
 
 class Faults:
@@ -117,7 +152,7 @@ class Faults:
         folder = self.folder()
         self.before = snapshot(folder)
         self.result = attack.tool.run(case.args, folder, {"ATTACK_COUNT": str(folder / "counts")})
-        if self.result.code:
+        if self.result.code != case.code:
             raise SystemExit(f"attack: {case.name}: {' '.join(case.args)}: {self.result.stderr.decode()}")
         self.counts = {k: int(n) for k, n in map(str.split, (folder / "counts").read_text().splitlines())}
         self.after = snapshot(folder)
@@ -156,23 +191,25 @@ class Faults:
     def check(self, call, way, result, after, again):
         report, case = self.attack.report, self.case
         report.ran(FAULTS)
-        if "fired" not in after and result.code == 0:
+        if "fired" not in after and result.code == case.code:
             return
         label = Case(case.name, [case.args[0], f"({case.name})", f"{call} {way}"], case.outputs, case.changes)
         if result.code == -11 and call == "malloc" and "webp.mldf" in case.args:
             report.note("crashes inside libwebp after a failing malloc (its own fault: it frees what it never got)")
             return
-        if not check_end(report, FAULTS, label, result, again, (0, 3)):
+        if not check_end(report, FAULTS, label, result, again, (case.code, 3)):
             return
         after.pop("fired", None)
         if call == "malloc" and b"corrupt" in result.stderr + result.stdout:
             report.found(FAULTS, "exit", f"{case.name}: no memory is called corrupt: {result.stderr[-200:]!r}", again)
-        if result.code == 0:
+        if result.code == case.code:
             self.check_success(call, way, result, after, again)
         elif call != "unlink" and not (in_place(result.stderr) and self.is_complete(after)):
             check_folder(report, FAULTS, label, self.before, after, True, again)
-        if way == "EINTR" and call in ("read", "write") and result.code:
-            report.found(FAULTS, "exit", f"{case.name}: {call} EINTR is not tried again: {result.stderr[-120:]!r}", again)
+        if way == "EINTR" and call in ("read", "write") and result.code != case.code:
+            report.found(
+                FAULTS, "exit", f"{case.name}: {call} EINTR is not tried again: {result.stderr[-120:]!r}", again
+            )
 
     def is_complete(self, after):
         return after == {k: v for k, v in self.after.items() if k != "counts"}
@@ -187,13 +224,17 @@ class Faults:
             after = {k: v for k, v in after.items() if k in wanted}
         if after != wanted:
             names = [k for k in {*after, *wanted} if after.get(k) != wanted.get(k)]
-            report.found(FAULTS, "silent", f"{case.name}: {call} {way}: exit code 0 and {names} are other files", again)
+            report.found(
+                FAULTS, "silent", f"{case.name}: {call} {way}: the usual exit code and {names} are other files", again
+            )
         if case.args[0] not in ("bench", "pack") and not case.outputs and result.stdout != self.result.stdout:
-            report.found(FAULTS, "silent", f"{case.name}: {call} {way}: exit code 0 and another output", again)
+            report.found(FAULTS, "silent", f"{case.name}: {call} {way}: the usual exit code and another output", again)
         if case.args[0] == "bench":
             hashes = [json.loads(r.stdout).get("batch_hashes") for r in (result, self.result)]
             if hashes[0] != hashes[1]:
-                report.found(FAULTS, "silent", f"{case.name}: {call} {way}: exit code 0 and other batches", again)
+                report.found(
+                    FAULTS, "silent", f"{case.name}: {call} {way}: the usual exit code and other batches", again
+                )
 
     def check_kill(self, folder, after, again):
         """Every name holds the old or the complete new file; changed files open with the old or the new samples."""

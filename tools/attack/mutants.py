@@ -1,6 +1,7 @@
-"""Mutants: by the thousand inside a process with sanitizers (attack_runner), and some of them through the command line."""
+"""Mutants: by the thousand in a process with sanitizers (attack_runner), and some through the command line."""
 
 import re
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ IN_PROCESS, TAMPERED, BY_COMMAND = "mutants, in process", "encrypted, in process
 KINDS = "mldf,tar,tbl,beton,image,csv,jsonl,schema,card,pipeline,state"
 WHOLE_FILES = "mldf,crypt,tar,tbl,beton"
 SANITIZERS = {
-    "ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=1024:detect_stack_use_after_return=1",
+    "ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=1024",
     "UBSAN_OPTIONS": "exitcode=99:print_stacktrace=1",
 }
 
@@ -27,6 +28,8 @@ def run_in_process(attack, part, kinds, first, count):
     text = log.read_text(errors="replace")
     if not text:
         log.unlink()
+    if done.returncode == -signal.SIGINT:  # Ctrl-C goes to the runners, too
+        return remove(folder)
     if done.returncode:
         report_words = text.strip().splitlines()[-1:] or [""]
         attack.report.found(part, "crash", f"the runner itself ended with {done.returncode}: {report_words[0]}")
@@ -45,7 +48,11 @@ def make_mutant(attack, run, out):
     """Writes the mutant of a run; (kind, path of its base, secret, mended)."""
     args = [str(attack.runner), "--make", str(attack.seed), str(run), str(out), WHOLE_FILES]
     done = subprocess.run(
-        args, input=attack.corpus.lines().encode(), stdout=subprocess.PIPE, check=True, env=SANITIZERS,
+        args,
+        input=attack.corpus.lines().encode(),
+        stdout=subprocess.PIPE,
+        check=True,
+        env=SANITIZERS,
     )
     kind, path, secret, mended, _ = done.stdout.decode().split("\t", 4)
     return kind, Path(path), secret, mended == "1"

@@ -149,18 +149,48 @@ static void set_integer(struct rng *rng, struct mutant *m, const struct region *
     memcpy(m->data + at, &now, width);
 }
 
+static void swap_bytes(uint8_t *a, uint8_t *b, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++) {
+        uint8_t keep = a[i];
+        a[i] = b[i];
+        b[i] = keep;
+    }
+}
+
+/* Two payloads, where the allocation table has them, change places: whole ones where they are of one size. */
+static bool swap_payloads(struct rng *rng, struct mutant *m) {
+    struct region regions[REGIONS_MAX];
+    size_t count = find_regions(m->data, m->size, regions);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t entries = regions[i].bytes / FORMAT_ALLOCATION_BYTES;
+        if (strcmp(regions[i].name, "allocations") != 0 || entries < 2)
+            continue;
+        const uint8_t *a = m->data + regions[i].begin + rng_below(rng, entries) * FORMAT_ALLOCATION_BYTES;
+        const uint8_t *b = m->data + regions[i].begin + rng_below(rng, entries) * FORMAT_ALLOCATION_BYTES;
+        uint64_t a_ptr = mldfi_load_u64(a), a_bytes = mldfi_load_u64(a + 8);
+        uint64_t b_ptr = mldfi_load_u64(b), b_bytes = mldfi_load_u64(b + 8);
+        if (!mldfi_range_inside(a_ptr, a_bytes, m->size) || !mldfi_range_inside(b_ptr, b_bytes, m->size))
+            return false;
+        swap_bytes(m->data + a_ptr, m->data + b_ptr, (size_t)(a_bytes < b_bytes ? a_bytes : b_bytes));
+        return true;
+    }
+    return false;
+}
+
 /* Two ranges of one region change places: payloads, rows, records, sections. */
 static void swap_ranges(struct rng *rng, struct mutant *m, const struct region *r) {
     static const size_t sizes[] = {4, 8, 16, 24, 40, 64, 208};
     size_t n = sizes[rng_below(rng, sizeof sizes / sizeof sizes[0])];
-    uint8_t keep[256];
-    if (r->bytes < 2 * n)
+    uint64_t samples = m->size > FORMAT_PREFIX_BYTES ? mldfi_load_u64(m->data + FORMAT_HEADER_OFFSET + 8) : 0;
+    if (strcmp(r->name, "payloads") == 0 && swap_payloads(rng, m))
         return;
-    uint8_t *a = m->data + r->begin + rng_below(rng, r->bytes / n) * n;
-    uint8_t *b = m->data + r->begin + rng_below(rng, r->bytes / n) * n;
-    memcpy(keep, a, n);
-    memmove(a, b, n);
-    memcpy(b, keep, n);
+    if (strcmp(r->name, "rows") == 0 && samples && r->bytes % samples == 0)
+        n = (size_t)(r->bytes / samples);
+    if (n == 0 || r->bytes < 2 * n)
+        return;
+    uint64_t a = rng_below(rng, r->bytes / n), b = rng_below(rng, r->bytes / n);
+    if (a != b)
+        swap_bytes(m->data + r->begin + a * n, m->data + r->begin + b * n, n);
 }
 
 static const char *const words[] = {"\"",

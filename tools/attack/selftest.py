@@ -1,4 +1,4 @@
-"""The attack's own test: faults are planted, and each must be found; and the same without a fault must find nothing of the kind."""
+"""The attack's own test: faults are planted, and each must be found; without a fault nothing must be."""
 
 import argparse
 import stat
@@ -22,8 +22,14 @@ FALSE_COMMANDS = [
     ("changes what it reads", "echo x >> in.mldf", "changed"),
     ("reports a sanitizer", "echo 'SUMMARY: AddressSanitizer: bad' >&2; exit 99", "sanitizer"),
 ]
-PLANTS = {"crash": "crash", "overflow": "sanitizer", "hang": "time-out", "leak": "sanitizer", "silent": "silent",
-          "leftover": "leftover"}
+PLANTS = {
+    "crash": "crash",
+    "overflow": "sanitizer",
+    "hang": "time-out",
+    "leak": "sanitizer",
+    "silent": "silent",
+    "leftover": "leftover",
+}
 
 
 class Failure(Exception):
@@ -69,14 +75,14 @@ def check_faults(attack):
     true_tool = attack.tool
     whole = faults.Faults(attack, template, case)
     for name, text, kind in (
-        ("hides a failure", 'touch fired; echo half > out.mldf', "silent"),
+        ("hides a failure", "touch fired; echo half > out.mldf", "silent"),
         ("calls no memory corrupt", 'touch fired; echo "the file is corrupt" >&2; exit 3', "exit"),
-        ("leaves half a file", 'touch fired; echo half > out.mldf; echo no >&2; exit 3', "leftover"),
+        ("leaves half a file", "touch fired; echo half > out.mldf; echo no >&2; exit 3", "leftover"),
     ):
         attack.tool, attack.report = false_command(attack, text), Report()
         whole.run("malloc", 1, "ENOMEM")
         expect(f"a failing call in a command that {name}", attack.report, kind)
-    attack.tool, attack.report = false_command(attack, 'echo half > out.mldf; kill -KILL $$'), Report()
+    attack.tool, attack.report = false_command(attack, "echo half > out.mldf; kill -KILL $$"), Report()
     whole.run("any", 1, "kill")
     attack.tool = true_tool
     expect("a kill that leaves half a file", attack.report, "output")

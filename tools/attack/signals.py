@@ -21,7 +21,9 @@ def cases():
     yield Case("repack", ["repack", "big.mldf", "-o", "out.mldf"], ["out.mldf"])
     yield Case("convert", ["convert", "big.mldf", "-o", "out.tar"], ["out.tar"])
     yield Case("convert tar.gz", ["convert", "big.mldf", "-o", "out.tar.gz"], ["out.tar.gz"])
-    yield Case("split", ["split", "big.mldf", "-o", "part{}.mldf", "--fractions", "0.5,0.5"], ["part0.mldf", "part1.mldf"])
+    yield Case(
+        "split", ["split", "big.mldf", "-o", "part{}.mldf", "--fractions", "0.5,0.5"], ["part0.mldf", "part1.mldf"]
+    )
     yield Case("merge", ["merge", "big.mldf", "big.mldf", "-o", "out.mldf"], ["out.mldf"])
     yield Case("repair -o", ["repair", "big.mldf", "-o", "out.mldf"], ["out.mldf"])
     yield Case("extract", ["extract", "big.mldf", "-o", "dir"], ["dir"])
@@ -64,8 +66,9 @@ class Signals:
         old = {self.count(folder, name) for name in case.changes}
         env = {**os.environ, "TMPDIR": str(folder), "LD_PRELOAD": str(self.attack.tool.fail)}
         args = [self.attack.tool.mldf, *case.args]
-        process = subprocess.Popen(args, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            args, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
         time.sleep(delay)
         process.send_signal(sent)
         err = process.communicate(timeout=120)[1]

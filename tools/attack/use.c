@@ -2,22 +2,14 @@
  *   - a failure has a message, leaves no file, and leaves a file that it was to change as it was;
  *   - what was written verifies;
  *   - a file with checksums (unmended), or one that was opened with its key (mended or not), gives its true values, or an error. */
-#include "use.h"
-
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mldf/image.h"
-#include "mldf/loader.h"
-#include "mldf/mldf.h"
-#include "mldf/tool.h"
-
-enum { SAMPLES_MAX = 2000, WRITE_MAX = 20000 };
+#include "run.h"
 
 static uint64_t mix(uint64_t hash, const void *data, size_t bytes) {
     const uint8_t *p = data;
@@ -123,25 +115,13 @@ void content_of(const struct seed_file *file, struct content *out) {
 
 /* ---- Helpers of a run ------------------------------------------------------------------------------------------------------ */
 
-struct run {
-    const struct use *use;
-    struct rng *rng;
-    const struct mutant *mutant;
-    char path[512], other[512]; /* the mutant; a second file */
-    mldf_secret secret;
-    uint8_t key[MLDF_KEY_BYTES];
-    bool guarded;      /* changed values must be noticed */
-    char problem[300]; /* the first that the last verify told of */
-};
-
-static void write_file(const char *path, const void *data, size_t bytes) {
+void write_file(const char *path, const void *data, size_t bytes) {
     FILE *f = fopen(path, "wb");
     if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f) != 0)
         abort();
 }
 
-/* Are these the file's bytes? *how says in words what differs. */
-static bool file_is(const char *path, const uint8_t *data, size_t bytes, char how[80]) {
+bool file_is(const char *path, const uint8_t *data, size_t bytes, char how[80]) {
     FILE *f = fopen(path, "rb");
     uint8_t *copy = malloc(bytes + 1);
     size_t got = f && copy ? fread(copy, 1, bytes + 1, f) : 0, same = 0;
@@ -154,7 +134,7 @@ static bool file_is(const char *path, const uint8_t *data, size_t bytes, char ho
     return same == bytes && got == bytes;
 }
 
-static void check_error(struct run *run, const char *what, mldf_status status, const mldf_error *err) {
+void check_error(struct run *run, const char *what, mldf_status status, const mldf_error *err) {
     if (status < 0 && (err->status != status || err->message[0] == 0))
         run->use->finding("exit", "%s: status %d, error says %d '%s'", what, status, err->status, err->message);
 }
@@ -165,8 +145,7 @@ static void keep_problem(void *user, const mldf_error *problem) {
         snprintf(run->problem, sizeof run->problem, "%s: %s", mldf_status_name(problem->status), problem->message);
 }
 
-/* How many problems verify finds; -1: it could not be done. */
-static long problems_of(struct run *run, const char *path, bool deep) {
+long problems_of(struct run *run, const char *path, bool deep) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
     mldf_verify_result result;
     mldf_error err;
@@ -235,9 +214,8 @@ static void compare(struct run *run, const char *what, const char *path, bool cl
     mldf_buffer_free(&scratch);
 }
 
-/* After a function that makes a new file: nothing there when it failed; else it verifies and has the truth. */
-static void check_output(struct run *run, const char *what, const char *path, mldf_status status, const mldf_error *err,
-                         bool whole) {
+void check_output(struct run *run, const char *what, const char *path, mldf_status status, const mldf_error *err,
+                  bool whole) {
     struct stat st;
     bool there = lstat(path, &st) == 0;
     check_error(run, what, status, err);
@@ -269,8 +247,7 @@ static bool needs_mending(struct run *run) {
     return info.header_recovered || info.ignored_bytes;
 }
 
-/* A file that was to be changed in place, after a failure: as it was. */
-static void check_unchanged(struct run *run, const char *what, mldf_status status, const mldf_error *err) {
+void check_unchanged(struct run *run, const char *what, mldf_status status, const mldf_error *err) {
     char how[80];
     if (status >= 0 || file_is(run->other, run->mutant->data, run->mutant->size, how))
         return;
@@ -280,9 +257,8 @@ static void check_unchanged(struct run *run, const char *what, mldf_status statu
         run->use->finding("changed", "%s failed and the file is %s (%s)", what, how, err->message);
 }
 
-/* After a function that changes a file in place. */
-static void check_in_place(struct run *run, const char *what, mldf_status status, const mldf_error *err, long before,
-                           bool whole) {
+void check_in_place(struct run *run, const char *what, mldf_status status, const mldf_error *err, long before,
+                    bool whole) {
     check_error(run, what, status, err);
     check_unchanged(run, what, status, err);
     if (status >= 0) {
@@ -294,217 +270,21 @@ static void check_in_place(struct run *run, const char *what, mldf_status status
     unlink(run->other);
 }
 
-/* ---- The loader --------------------------------------------------------------------------------------------------------- */
+/* ---- One run -------------------------------------------------------------------------------------------------------------- */
 
-static void load(struct run *run) {
-    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    mldf_loader_options lo = MLDF_LOADER_OPTIONS_INIT;
-    mldf_reader *r;
-    mldf_loader *loader;
-    mldf_batch *batch;
-    mldf_error err;
-    char text[2048];
-    size_t used = 0;
-    options.secret = run->secret;
-    options.verify = rng_below(run->rng, 2);
-    if (mldf_reader_open(run->path, &options, &r, &err) < 0)
+static void use_file(struct run *run) {
+    long problems = problems_of(run, run->path, rng_below(run->rng, 2));
+    compare(run, "read", run->path, problems == 0, true);
+    if (run->mutant->size > WRITE_MAX && rng_below(run->rng, 8))
         return;
-    const mldf_schema *schema = mldf_reader_schema(r);
-    text[0] = 0;
-    for (size_t f = 0; f < mldf_schema_field_count(schema) && used < 1500; f++) {
-        const mldf_field *field = mldf_schema_field(schema, f);
-        size_t length = strspn(field->name, "abcdefghijklmnopqrstuvwxyz_0123456789");
-        const char *steps = NULL;
-        if (field->name[0] < 'a' || field->name[0] > 'z' || field->name[length])
-            continue;
-        if (field->type_id == 13 || strstr(field->type_name, "image"))
-            steps = "decode | resize([9, 7]) | hflip | chw(f32)";
-        else if (field->type_id == MLDF_NDARRAY || strstr(field->type_name, "text") ||
-                 strstr(field->type_name, "bytes"))
-            steps = rng_below(run->rng, 2) ? "pad" : "ragged";
-        if (steps)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s: %s%s\n", field->name,
-                                     field->flags & MLDF_FIELD_NULLABLE ? "fill | " : "", steps);
-    }
-    lo.pipeline = rng_below(run->rng, 4) ? text : NULL;
-    lo.batch_size = 1 + rng_below(run->rng, 9);
-    lo.order = rng_below(run->rng, 2) ? MLDF_ORDER_RANDOM : MLDF_ORDER_QUASI_RANDOM;
-    lo.threads = (int)rng_below(run->rng, 8) == 0 ? 2 : 0;
-    lo.bad = (mldf_bad)rng_below(run->rng, 3);
-    lo.codegen = MLDF_CODEGEN_OFF;
-    lo.want_index = true;
-    const mldf_reader *readers[1] = {r};
-    mldf_status status = mldf_loader_new(readers, 1, &lo, &loader, &err);
-    check_error(run, "loader", status, &err);
-    if (status == MLDF_OK) {
-        for (int batches = 0; batches < 200; batches++) {
-            status = mldf_loader_next(loader, -1, &batch, &err);
-            check_error(run, "batch", status, &err);
-            if (status == MLDF_E_MEMORY || status == MLDF_END)
-                break;
-            if (status == MLDF_OK) {
-                uint8_t digest[16];
-                mldf_batch_hash(batch, digest);
-                mldf_batch_release(batch);
-            }
-        }
-        mldf_loader_free(loader);
-    }
-    mldf_reader_close(r);
+    for (int i = 0; i < 2; i++)
+        if (rng_below(run->rng, 9) < 2)
+            load_batches(run);
+        else
+            write_something(run, problems);
 }
 
-/* ---- Functions that write ----------------------------------------------------------------------------------------------- */
-
-static void append_to_copy(struct run *run, long before) {
-    mldf_pack_options po = MLDF_PACK_OPTIONS_INIT;
-    mldf_pack_result result;
-    mldf_error err;
-    const char *sources[1] = {run->use->base->path};
-    po.writer.threads = 0;
-    po.writer.secret = run->secret;
-    po.number_keys = true;
-    write_file(run->other, run->mutant->data, run->mutant->size);
-    mldf_status status = mldf_append(run->other, sources, 1, &po, &result, &err);
-    check_in_place(run, "append", status, &err, before, false);
-}
-
-static void add_field_to_copy(struct run *run, long before) {
-    mldf_add_field_options ao = MLDF_ADD_FIELD_OPTIONS_INIT;
-    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    mldf_pack_result result;
-    mldf_reader *r;
-    mldf_error err;
-    char rows[600];
-    options.secret = run->secret;
-    if (mldf_reader_open(run->path, &options, &r, &err) < 0)
-        return;
-    uint64_t samples = mldf_reader_sample_count(r);
-    mldf_reader_close(r);
-    if (samples > SAMPLES_MAX)
-        return;
-    snprintf(rows, sizeof rows, "%s/rows.csv", run->use->folder);
-    FILE *f = fopen(rows, "w");
-    if (!f)
-        abort();
-    fputs("attack_extra\n", f);
-    for (uint64_t i = 0; i < samples; i++)
-        fprintf(f, "%llu\n", (unsigned long long)i);
-    fclose(f);
-    ao.threads = 0;
-    ao.secret = run->secret;
-    write_file(run->other, run->mutant->data, run->mutant->size);
-    mldf_status status = mldf_add_field(run->other, "attack_extra", rows, &ao, &result, &err);
-    unlink(rows);
-    check_error(run, "add-field", status, &err);
-    check_unchanged(run, "add-field", status, &err);
-    if (status >= 0 && before == 0 && problems_of(run, run->other, false) != 0)
-        run->use->finding("output", "add-field made a file that verified one that does not: %s", run->problem);
-    unlink(run->other);
-}
-
-static void repair_copy(struct run *run, long before) {
-    mldf_repair_options ro = MLDF_REPAIR_OPTIONS_INIT;
-    mldf_repair_result result;
-    mldf_error err;
-    ro.threads = 0;
-    ro.secret = run->secret;
-    char how[80];
-    write_file(run->other, run->mutant->data, run->mutant->size);
-    mldf_status status = mldf_repair(run->other, NULL, &ro, &result, &err);
-    if (status >= 0 && !result.changed && !file_is(run->other, run->mutant->data, run->mutant->size, how))
-        run->use->finding("changed", "repair says it changed nothing, and did");
-    check_in_place(run, "repair", status, &err, before, false);
-    char out[600];
-    snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
-    status = mldf_repair(run->path, out, &ro, &result, &err);
-    bool guarded = run->guarded;
-    run->guarded = guarded && status >= 0 && !result.unchecked && result.samples_lost == 0;
-    check_output(run, "repair -o", out, status, &err, false);
-    run->guarded = guarded;
-}
-
-static void convert(struct run *run) {
-    static const char *const names[] = {"out.mldf",   "out.tar",     "out.tbl", "out.beton",
-                                        "out.tar.gz", "out.tar.zst", "out.mldf"};
-    mldf_convert_options co = MLDF_CONVERT_OPTIONS_INIT;
-    mldf_pack_result result;
-    mldf_error err;
-    char out[600];
-    const char *sources[1] = {run->path};
-    size_t which = (size_t)rng_below(run->rng, sizeof names / sizeof names[0]);
-    snprintf(out, sizeof out, "%s/%s", run->use->folder, names[which]);
-    co.writer.threads = rng_below(run->rng, 6) ? 0 : 2;
-    co.source_secret = run->secret;
-    co.drop_fields = which != 0 && rng_below(run->rng, 2);
-    co.skip_bad_samples = rng_below(run->rng, 2);
-    mldf_status status = mldf_convert(sources, 1, out, &co, &result, &err);
-    bool guarded = run->guarded;
-    mldf_secret secret = run->secret;
-    run->guarded = guarded && (which == 0 || which == 6) && !co.skip_bad_samples;
-    memset(&run->secret, 0, sizeof run->secret);
-    check_output(run, "convert", out, status, &err, run->guarded);
-    run->guarded = guarded;
-    run->secret = secret;
-}
-
-static void repack(struct run *run) {
-    mldf_repack_options ro = MLDF_REPACK_OPTIONS_INIT;
-    mldf_pack_result result;
-    mldf_error err;
-    char out[600];
-    snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
-    ro.writer.threads = 0;
-    ro.source_secret = run->secret;
-    ro.writer.secret = run->secret;
-    ro.decompress = rng_below(run->rng, 2);
-    mldf_status status = mldf_repack(run->path, out, &ro, &result, &err);
-    check_output(run, "repack", out, status, &err, true);
-    if (rng_below(run->rng, 2)) {
-        write_file(run->other, run->mutant->data, run->mutant->size);
-        status = mldf_repack(run->other, NULL, &ro, &result, &err);
-        check_in_place(run, "repack in place", status, &err, -1, true);
-    }
-}
-
-static void merge_and_select(struct run *run) {
-    mldf_merge_options mo = MLDF_MERGE_OPTIONS_INIT;
-    mldf_select_options so = MLDF_SELECT_OPTIONS_INIT;
-    mldf_split_options po = MLDF_SPLIT_OPTIONS_INIT;
-    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    mldf_pack_result result;
-    mldf_reader *r;
-    mldf_error err;
-    char out[600];
-    const char *paths[2] = {run->path, run->use->base->path};
-    snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
-    mo.writer.threads = so.writer.threads = po.writer.threads = 0;
-    mo.source_secret = run->secret;
-    mo.writer.secret = so.writer.secret = po.writer.secret = run->secret;
-    mldf_status status = mldf_merge(paths, 1 + rng_below(run->rng, 2), out, &mo, &result, &err);
-    check_output(run, "merge", out, status, &err, false);
-    options.secret = run->secret;
-    options.verify = true;
-    if (mldf_reader_open(run->path, &options, &r, &err) < 0)
-        return;
-    so.where = rng_below(run->rng, 4) == 0 ? "label == 10" : NULL;
-    status = mldf_select(r, out, &so, &result, &err);
-    bool guarded = run->guarded;
-    run->guarded = guarded && !so.where;
-    check_output(run, "select", out, status, &err, true);
-    run->guarded = false;
-    po.count = 1 + mldf_reader_sample_count(r) / 2;
-    snprintf(out, sizeof out, "%s/part{}.mldf", run->use->folder);
-    status = mldf_split(r, out, &po, &result, &err);
-    for (int k = 0; k < 2; k++) {
-        snprintf(out, sizeof out, "%s/part%d.mldf", run->use->folder, k);
-        if (k == 0 || access(out, F_OK) == 0)
-            check_output(run, "split", out, status, &err, false);
-    }
-    run->guarded = guarded;
-    mldf_reader_close(r);
-}
-
-static void remove_tree(const char *path) {
+void remove_tree(const char *path) {
     DIR *d = opendir(path);
     struct dirent *e;
     char name[900];
@@ -517,181 +297,6 @@ static void remove_tree(const char *path) {
     if (d)
         closedir(d);
     rmdir(path);
-}
-
-static void look_and_extract(struct run *run) {
-    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    mldf_extract_options eo = MLDF_EXTRACT_OPTIONS_INIT;
-    mldf_diff_options dopt = MLDF_DIFF_OPTIONS_INIT;
-    mldf_summary_options so = MLDF_SUMMARY_OPTIONS_INIT;
-    mldf_summary *summary;
-    mldf_pack_result result;
-    mldf_reader *r, *base;
-    mldf_error err;
-    struct stat st;
-    char out[600];
-    uint64_t differences;
-    options.secret = run->secret;
-    options.verify = rng_below(run->rng, 2);
-    if (mldf_reader_open(run->path, &options, &r, &err) < 0)
-        return;
-    mldf_status status = mldf_summary_new(r, &so, &summary, &err);
-    check_error(run, "stats", status, &err);
-    if (status == MLDF_OK)
-        mldf_summary_free(summary);
-    if (mldf_reader_open(run->use->base->path, &options, &base, &err) == MLDF_OK) {
-        check_error(run, "diff", mldf_diff(r, base, &dopt, &differences, &err), &err);
-        mldf_reader_close(base);
-    }
-    snprintf(out, sizeof out, "%s/dir", run->use->folder);
-    status = mldf_extract(r, out, &eo, &result, &err);
-    check_error(run, "extract", status, &err);
-    if (status < 0 && lstat(out, &st) == 0)
-        run->use->finding("leftover", "extract failed (%s) and left its folder", err.message);
-    remove_tree(out);
-    mldf_reader_close(r);
-}
-
-/* ---- Texts, tables and images --------------------------------------------------------------------------------------------- */
-
-static void use_table(struct run *run, const char *schema_text) {
-    mldf_pack_options po = MLDF_PACK_OPTIONS_INIT;
-    mldf_pack_result result;
-    mldf_schema *schema = NULL;
-    mldf_error err;
-    char out[600];
-    const char *sources[1] = {run->path};
-    snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
-    if (schema_text && mldf_schema_parse(NULL, schema_text, strlen(schema_text), &schema, &err) < 0)
-        schema = NULL;
-    po.schema = schema;
-    po.writer.threads = rng_below(run->rng, 6) ? 0 : 2;
-    po.skip_bad_rows = rng_below(run->rng, 2);
-    mldf_status status = mldf_pack(sources, 1, out, &po, &result, &err);
-    check_output(run, "pack", out, status, &err, false);
-    mldf_schema_free(schema);
-}
-
-static void use_text(struct run *run, const char *kind) {
-    const char *text = (const char *)run->mutant->data;
-    size_t bytes = run->mutant->size;
-    mldf_buffer out = MLDF_BUFFER_INIT, again = MLDF_BUFFER_INIT;
-    mldf_error err;
-    mldf_status status = MLDF_OK;
-    if (strcmp(kind, "schema") == 0) {
-        mldf_schema *schema, *second;
-        status = mldf_schema_parse(NULL, text, bytes, &schema, &err);
-        if (status == MLDF_OK) {
-            if (mldf_schema_write(schema, &out, &err) < 0 ||
-                mldf_schema_parse(NULL, (const char *)out.data, out.size, &second, &err) < 0)
-                run->use->finding("exit", "schema: what was written does not parse: %s", err.message);
-            else
-                mldf_schema_free(second);
-            mldf_schema_free(schema);
-        }
-    } else if (strcmp(kind, "pipeline") == 0) {
-        mldf_pipeline *pipeline, *second;
-        status = mldf_pipeline_parse(NULL, text, bytes, &pipeline, &err);
-        if (status == MLDF_OK) {
-            if (mldf_pipeline_write(pipeline, &out, &err) < 0 ||
-                mldf_pipeline_parse(NULL, (const char *)out.data, out.size, &second, &err) < 0)
-                run->use->finding("exit", "pipeline: the canonical form does not parse: %s", err.message);
-            else {
-                if (mldf_pipeline_write(second, &again, &err) < 0 || again.size != out.size ||
-                    (out.size && memcmp(again.data, out.data, out.size) != 0))
-                    run->use->finding("exit", "pipeline: the canonical form is not canonical: %.*s", (int)out.size,
-                                      (const char *)out.data);
-                mldf_pipeline_free(second);
-            }
-            mldf_pipeline_free(pipeline);
-        }
-    } else if (strcmp(kind, "state") == 0) {
-        mldf_order_state state;
-        status = mldf_order_state_parse(text, bytes, &state, &err);
-    } else { /* card */
-        mldf_writer_options wo = MLDF_WRITER_OPTIONS_INIT;
-        mldf_writer *w;
-        mldf_schema *schema;
-        if (mldf_schema_new(NULL, &schema, &err) < 0 || mldf_schema_add(schema, "x", 1, NULL, 0, &err) < 0)
-            abort();
-        wo.card = text, wo.card_bytes = bytes, wo.threads = 0;
-        status = mldf_writer_open(run->other, schema, &wo, &w, &err);
-        if (status == MLDF_OK)
-            status = mldf_writer_finish(w, NULL, &err);
-        check_output(run, "card", run->other, status, &err, false);
-        mldf_schema_free(schema);
-    }
-    check_error(run, kind, status, &err);
-    mldf_buffer_free(&out);
-    mldf_buffer_free(&again);
-}
-
-static void use_image(struct run *run) {
-    const uint8_t *data = run->mutant->data;
-    size_t bytes = run->mutant->size;
-    mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
-    mldf_image_info info;
-    mldf_image_shape shape;
-    mldf_buffer out = MLDF_BUFFER_INIT;
-    mldf_error err;
-    uint8_t *exact = malloc(bytes ? bytes : 1); /* so that a byte too far is seen */
-    if (!exact)
-        return;
-    memcpy(exact, data, bytes);
-    check_error(run, "probe", mldf_image_probe(exact, bytes, &info, &err), &err);
-    (void)mldf_image_icc(exact, bytes, &out, &err);
-    out.size = 0;
-    (void)mldf_image_to_baseline(exact, bytes, 0, &out, &err);
-    out.size = 0;
-    (void)mldf_image_strip(exact, bytes, ~0u, &out, &err);
-    o.channels = (int)rng_below(run->rng, 2) ? 3 : 0;
-    o.orient = rng_below(run->rng, 2);
-    mldf_status status = mldf_image_decoded_shape(exact, bytes, &o, &shape, &err);
-    check_error(run, "shape", status, &err);
-    if (status == MLDF_OK && shape.bytes < (64u << 20)) {
-        uint8_t *pixels = malloc(shape.bytes ? shape.bytes : 1);
-        if (pixels)
-            check_error(run, "decode", mldf_image_decode(NULL, exact, bytes, &o, pixels, shape.bytes, &err), &err);
-        free(pixels);
-    }
-    free(exact);
-    mldf_buffer_free(&out);
-}
-
-/* ---- One run -------------------------------------------------------------------------------------------------------------- */
-
-static void use_file(struct run *run) {
-    long problems = problems_of(run, run->path, rng_below(run->rng, 2));
-    compare(run, "read", run->path, problems == 0, true);
-    if (run->mutant->size > WRITE_MAX && rng_below(run->rng, 8))
-        return;
-    for (int i = 0; i < 2; i++)
-        switch (rng_below(run->rng, 9)) {
-        case 0:
-        case 1:
-            load(run);
-            break;
-        case 2:
-            append_to_copy(run, problems);
-            break;
-        case 3:
-            repair_copy(run, problems);
-            break;
-        case 4:
-            convert(run);
-            break;
-        case 5:
-            repack(run);
-            break;
-        case 6:
-            merge_and_select(run);
-            break;
-        case 7:
-            add_field_to_copy(run, problems);
-            break;
-        default:
-            look_and_extract(run);
-        }
 }
 
 void empty_folder(const char *folder, finding_fn finding) {
@@ -726,13 +331,13 @@ void use_mutant(const struct use *use, struct rng *rng, const struct mutant *m) 
     if (strcmp(kind, "image") == 0)
         use_image(&run);
     else if (strcmp(kind, "csv") == 0 || strcmp(kind, "jsonl") == 0)
-        use_table(&run, NULL);
+        use_table(&run);
     else if (strcmp(kind, "schema") == 0 || strcmp(kind, "card") == 0 || strcmp(kind, "pipeline") == 0 ||
              strcmp(kind, "state") == 0)
         use_text(&run, kind);
     else {
         if (strcmp(kind, "tar") == 0 && rng_below(rng, 4) == 0)
-            use_table(&run, NULL);
+            use_table(&run);
         use_file(&run);
     }
     if (!file_is(run.path, m->data, m->size, how))

@@ -1,4 +1,4 @@
-"""Every command that writes, on every valid file: it works or it is refused, what it wrote verifies, and nothing was lost."""
+"""Every command that writes, on every valid file: it is refused, or what it wrote verifies and has all samples."""
 
 from command import Case, check_end, check_folder, remove, snapshot
 
@@ -56,7 +56,9 @@ def run_file(attack, path, secret):
             if result.code == 0:
                 check_result(attack, case, folder, key, good, name, again)
             elif good and case.name in EQUAL and path.suffix == ".mldf":
-                report.note(f"refused on a valid file: {case.name} {path.name}: {result.stderr[-160:].decode().strip()}")
+                report.note(
+                    f"refused on a valid file: {case.name} {path.name}: {result.stderr[-160:].decode().strip()}"
+                )
         remove(folder)
 
 
