@@ -13,6 +13,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 120
+ATTACK_RUNS ?= 100000
+ATTACK_SEED ?=
 PYTHON ?= python3
 VENV := .venv
 CTEST_ARGS ?=
@@ -22,7 +24,7 @@ BENCH_ARGS ?=
 
 SH_FILES = tools/*.sh tools/interop/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
 C_FILES = $(wildcard include/mldf/*.h src/*/*.[ch] cli/*.[ch] tests/*.h tests/*/*.[ch] tests/unit/*/*.[ch] \
-	fuzz/*.[ch] bench/*.[ch] examples/*.c python/_mldf/*.[ch])
+	fuzz/*.[ch] tools/*/*.[ch] bench/*.[ch] examples/*.c python/_mldf/*.[ch])
 PYTEST_DIRS = $(wildcard tests/python docs/spec)
 
 .PHONY: help
@@ -129,6 +131,14 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (120)
 
 fuzz-long: ## each fuzz target for an hour
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
+
+.PHONY: attack
+attack: setup ## ATTACK_RUNS (100000) mutants, failing calls, kills; prints its seed, ATTACK_SEED repeats it; half an hour
+	@for preset in asan release; do cmake --preset $$preset >/dev/null || cmake --preset $$preset; done
+	@cmake --build --preset asan -j $(JOBS) --target attack_runner mldf_cli
+	@cmake --build --preset release -j $(JOBS) --target attack_fail mldf_cli
+	@$(PYTHON) tools/attack/attack.py --self-test
+	@$(PYTHON) tools/attack/attack.py --runs $(ATTACK_RUNS) $(if $(ATTACK_SEED),--seed $(ATTACK_SEED))
 
 .PHONY: interop
 interop: release ## our files before the real TurboLoader and the real FFCV (installs both, once)

@@ -228,3 +228,17 @@ if(MLDF_BUILD_EXAMPLES)
         endif()
     endforeach()
 endif()
+
+# ---- The attack (make attack): never part of a build or of the tests -------------------------------------------------------
+
+if(EXISTS "${CMAKE_SOURCE_DIR}/tools/attack" AND EXISTS "${CMAKE_SOURCE_DIR}/fuzz/fixup.c")
+    mldf_inner_program(attack_runner EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/tools/attack/runner.c"
+        "${CMAKE_SOURCE_DIR}/tools/attack/mutate.c" "${CMAKE_SOURCE_DIR}/tools/attack/use.c"
+        "${CMAKE_SOURCE_DIR}/tools/attack/use_write.c" "${CMAKE_SOURCE_DIR}/tools/attack/use_text.c"
+        "${CMAKE_SOURCE_DIR}/fuzz/fixup.c")
+    set_target_properties(attack_runner PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/attack")
+    add_library(attack_fail MODULE EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/tools/attack/fail.c")
+    target_link_libraries(attack_fail PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(attack_fail PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/attack")
+endif()

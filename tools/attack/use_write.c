@@ -1,0 +1,278 @@
+/* The loader on a mutant, and the functions that write: append, add-field, repair, convert, repack, merge, select, split, extract; each with
+ * what must hold after it (run.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mldf/loader.h"
+#include "run.h"
+
+/* ---- The loader --------------------------------------------------------------------------------------------------------- */
+
+void load_batches(struct run *run) {
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_loader_options lo = MLDF_LOADER_OPTIONS_INIT;
+    mldf_reader *r;
+    mldf_loader *loader;
+    mldf_batch *batch;
+    mldf_error err;
+    char text[2048];
+    size_t used = 0;
+    options.secret = run->secret;
+    options.verify = rng_below(run->rng, 2);
+    if (mldf_reader_open(run->path, &options, &r, &err) < 0)
+        return;
+    const mldf_schema *schema = mldf_reader_schema(r);
+    text[0] = 0;
+    for (size_t f = 0; f < mldf_schema_field_count(schema) && used < 1500; f++) {
+        const mldf_field *field = mldf_schema_field(schema, f);
+        size_t length = strspn(field->name, "abcdefghijklmnopqrstuvwxyz_0123456789");
+        const char *steps = NULL;
+        if (field->name[0] < 'a' || field->name[0] > 'z' || field->name[length])
+            continue;
+        if (field->type_id == 13 || strstr(field->type_name, "image"))
+            steps = "decode | resize([9, 7]) | hflip | chw(f32)";
+        else if (field->type_id == MLDF_NDARRAY || strstr(field->type_name, "text") ||
+                 strstr(field->type_name, "bytes"))
+            steps = rng_below(run->rng, 2) ? "pad" : "ragged";
+        if (steps)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s: %s%s\n", field->name,
+                                     field->flags & MLDF_FIELD_NULLABLE ? "fill | " : "", steps);
+    }
+    lo.pipeline = rng_below(run->rng, 4) ? text : NULL;
+    lo.batch_size = 1 + rng_below(run->rng, 9);
+    lo.order = rng_below(run->rng, 2) ? MLDF_ORDER_RANDOM : MLDF_ORDER_QUASI_RANDOM;
+    lo.threads = (int)rng_below(run->rng, 8) == 0 ? 2 : 0;
+    lo.bad = (mldf_bad)rng_below(run->rng, 3);
+    lo.codegen = MLDF_CODEGEN_OFF;
+    lo.want_index = true;
+    const mldf_reader *readers[1] = {r};
+    mldf_status status = mldf_loader_new(readers, 1, &lo, &loader, &err);
+    check_error(run, "loader", status, &err);
+    if (status == MLDF_OK) {
+        for (int batches = 0; batches < 200; batches++) {
+            status = mldf_loader_next(loader, -1, &batch, &err);
+            check_error(run, "batch", status, &err);
+            if (status == MLDF_E_MEMORY || status == MLDF_END)
+                break;
+            if (status == MLDF_OK) {
+                uint8_t digest[16];
+                mldf_batch_hash(batch, digest);
+                mldf_batch_release(batch);
+            }
+        }
+        mldf_loader_free(loader);
+    }
+    mldf_reader_close(r);
+}
+
+/* ---- Functions that write ----------------------------------------------------------------------------------------------- */
+
+static void append_to_copy(struct run *run, long before) {
+    mldf_pack_options po = MLDF_PACK_OPTIONS_INIT;
+    mldf_pack_result result;
+    mldf_error err;
+    const char *sources[1] = {run->use->base->path};
+    po.writer.threads = 0;
+    po.writer.secret = run->secret;
+    po.number_keys = true;
+    write_file(run->other, run->mutant->data, run->mutant->size);
+    mldf_status status = mldf_append(run->other, sources, 1, &po, &result, &err);
+    check_in_place(run, "append", status, &err, before, false);
+}
+
+static void add_field_to_copy(struct run *run, long before) {
+    mldf_add_field_options ao = MLDF_ADD_FIELD_OPTIONS_INIT;
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_pack_result result;
+    mldf_reader *r;
+    mldf_error err;
+    char rows[600];
+    options.secret = run->secret;
+    if (mldf_reader_open(run->path, &options, &r, &err) < 0)
+        return;
+    uint64_t samples = mldf_reader_sample_count(r);
+    mldf_reader_close(r);
+    if (samples > SAMPLES_MAX)
+        return;
+    snprintf(rows, sizeof rows, "%s/rows.csv", run->use->folder);
+    FILE *f = fopen(rows, "w");
+    if (!f)
+        abort();
+    fputs("attack_extra\n", f);
+    for (uint64_t i = 0; i < samples; i++)
+        fprintf(f, "%llu\n", (unsigned long long)i);
+    fclose(f);
+    ao.threads = 0;
+    ao.secret = run->secret;
+    write_file(run->other, run->mutant->data, run->mutant->size);
+    mldf_status status = mldf_add_field(run->other, "attack_extra", rows, &ao, &result, &err);
+    unlink(rows);
+    check_error(run, "add-field", status, &err);
+    check_unchanged(run, "add-field", status, &err);
+    if (status >= 0 && before == 0 && problems_of(run, run->other, false) != 0)
+        run->use->finding("output", "add-field made a file that verified one that does not: %s", run->problem);
+    unlink(run->other);
+}
+
+static void repair_copy(struct run *run, long before) {
+    mldf_repair_options ro = MLDF_REPAIR_OPTIONS_INIT;
+    mldf_repair_result result;
+    mldf_error err;
+    ro.threads = 0;
+    ro.secret = run->secret;
+    char how[80];
+    write_file(run->other, run->mutant->data, run->mutant->size);
+    mldf_status status = mldf_repair(run->other, NULL, &ro, &result, &err);
+    if (status >= 0 && !result.changed && !file_is(run->other, run->mutant->data, run->mutant->size, how))
+        run->use->finding("changed", "repair says it changed nothing, and did");
+    check_in_place(run, "repair", status, &err, before, false);
+    char out[600];
+    snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
+    status = mldf_repair(run->path, out, &ro, &result, &err);
+    bool guarded = run->guarded;
+    run->guarded = guarded && status >= 0 && !result.unchecked && result.samples_lost == 0;
+    check_output(run, "repair -o", out, status, &err, false);
+    run->guarded = guarded;
+}
+
+static void convert(struct run *run) {
+    static const char *const names[] = {"out.mldf",   "out.tar",     "out.tbl", "out.beton",
+                                        "out.tar.gz", "out.tar.zst", "out.mldf"};
+    mldf_convert_options co = MLDF_CONVERT_OPTIONS_INIT;
+    mldf_pack_result result;
+    mldf_error err;
+    char out[600];
+    const char *sources[1] = {run->path};
+    size_t which = (size_t)rng_below(run->rng, sizeof names / sizeof names[0]);
+    snprintf(out, sizeof out, "%s/%s", run->use->folder, names[which]);
+    co.writer.threads = rng_below(run->rng, 6) ? 0 : 2;
+    co.source_secret = run->secret;
+    co.drop_fields = which != 0 && rng_below(run->rng, 2);
+    co.skip_bad_samples = rng_below(run->rng, 2);
+    mldf_status status = mldf_convert(sources, 1, out, &co, &result, &err);
+    bool guarded = run->guarded;
+    mldf_secret secret = run->secret;
+    run->guarded = guarded && (which == 0 || which == 6) && !co.skip_bad_samples;
+    memset(&run->secret, 0, sizeof run->secret);
+    check_output(run, "convert", out, status, &err, run->guarded);
+    run->guarded = guarded;
+    run->secret = secret;
+}
+
+static void repack(struct run *run) {
+    mldf_repack_options ro = MLDF_REPACK_OPTIONS_INIT;
+    mldf_pack_result result;
+    mldf_error err;
+    char out[600];
+    snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
+    ro.writer.threads = 0;
+    ro.source_secret = run->secret;
+    ro.writer.secret = run->secret;
+    ro.decompress = rng_below(run->rng, 2);
+    mldf_status status = mldf_repack(run->path, out, &ro, &result, &err);
+    check_output(run, "repack", out, status, &err, true);
+    if (rng_below(run->rng, 2)) {
+        write_file(run->other, run->mutant->data, run->mutant->size);
+        status = mldf_repack(run->other, NULL, &ro, &result, &err);
+        check_in_place(run, "repack in place", status, &err, -1, true);
+    }
+}
+
+static void merge_and_select(struct run *run) {
+    mldf_merge_options mo = MLDF_MERGE_OPTIONS_INIT;
+    mldf_select_options so = MLDF_SELECT_OPTIONS_INIT;
+    mldf_split_options po = MLDF_SPLIT_OPTIONS_INIT;
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_pack_result result;
+    mldf_reader *r;
+    mldf_error err;
+    char out[600];
+    const char *paths[2] = {run->path, run->use->base->path};
+    snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
+    mo.writer.threads = so.writer.threads = po.writer.threads = 0;
+    mo.source_secret = run->secret;
+    mo.writer.secret = so.writer.secret = po.writer.secret = run->secret;
+    mldf_status status = mldf_merge(paths, 1 + rng_below(run->rng, 2), out, &mo, &result, &err);
+    check_output(run, "merge", out, status, &err, false);
+    options.secret = run->secret;
+    options.verify = true;
+    if (mldf_reader_open(run->path, &options, &r, &err) < 0)
+        return;
+    so.where = rng_below(run->rng, 4) == 0 ? "label == 10" : NULL;
+    status = mldf_select(r, out, &so, &result, &err);
+    bool guarded = run->guarded;
+    run->guarded = guarded && !so.where;
+    check_output(run, "select", out, status, &err, true);
+    run->guarded = false;
+    po.count = 1 + mldf_reader_sample_count(r) / 2;
+    snprintf(out, sizeof out, "%s/part{}.mldf", run->use->folder);
+    status = mldf_split(r, out, &po, &result, &err);
+    for (int k = 0; k < 2; k++) {
+        snprintf(out, sizeof out, "%s/part%d.mldf", run->use->folder, k);
+        if (k == 0 || access(out, F_OK) == 0)
+            check_output(run, "split", out, status, &err, false);
+    }
+    run->guarded = guarded;
+    mldf_reader_close(r);
+}
+
+static void look_and_extract(struct run *run) {
+    mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_extract_options eo = MLDF_EXTRACT_OPTIONS_INIT;
+    mldf_diff_options dopt = MLDF_DIFF_OPTIONS_INIT;
+    mldf_summary_options so = MLDF_SUMMARY_OPTIONS_INIT;
+    mldf_summary *summary;
+    mldf_pack_result result;
+    mldf_reader *r, *base;
+    mldf_error err;
+    struct stat st;
+    char out[600];
+    uint64_t differences;
+    options.secret = run->secret;
+    options.verify = rng_below(run->rng, 2);
+    if (mldf_reader_open(run->path, &options, &r, &err) < 0)
+        return;
+    mldf_status status = mldf_summary_new(r, &so, &summary, &err);
+    check_error(run, "stats", status, &err);
+    if (status == MLDF_OK)
+        mldf_summary_free(summary);
+    if (mldf_reader_open(run->use->base->path, &options, &base, &err) == MLDF_OK) {
+        check_error(run, "diff", mldf_diff(r, base, &dopt, &differences, &err), &err);
+        mldf_reader_close(base);
+    }
+    snprintf(out, sizeof out, "%s/dir", run->use->folder);
+    status = mldf_extract(r, out, &eo, &result, &err);
+    check_error(run, "extract", status, &err);
+    if (status < 0 && lstat(out, &st) == 0)
+        run->use->finding("leftover", "extract failed (%s) and left its folder", err.message);
+    remove_tree(out);
+    mldf_reader_close(r);
+}
+
+void write_something(struct run *run, long problems) {
+    switch (rng_below(run->rng, 7)) {
+    case 0:
+        append_to_copy(run, problems);
+        break;
+    case 1:
+        repair_copy(run, problems);
+        break;
+    case 2:
+        convert(run);
+        break;
+    case 3:
+        repack(run);
+        break;
+    case 4:
+        merge_and_select(run);
+        break;
+    case 5:
+        add_field_to_copy(run, problems);
+        break;
+    default:
+        look_and_extract(run);
+    }
+}
