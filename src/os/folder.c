@@ -54,7 +54,7 @@ static mldf_status make_temporary(struct os_folder *folder, mldf_error *err) {
     if (folder->exists && !inside)
         return MLDF_E_MEMORY;
     mldf_status status =
-        mldfi_temporary_folder(inside ? inside : folder->target, &folder->temporary, &folder->lock, err);
+        mldfi_temporary_create_folder(inside ? inside : folder->target, &folder->temporary, &folder->lock, err);
     free(inside);
     return status;
 }

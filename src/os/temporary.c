@@ -245,7 +245,7 @@ mldf_status mldfi_temporary_create(struct os_file *file, const char *target, con
     return status;
 }
 
-mldf_status mldfi_temporary_folder(const char *target, char **path, int *lock_fd, mldf_error *err) {
+mldf_status mldfi_temporary_create_folder(const char *target, char **path, int *lock_fd, mldf_error *err) {
     *lock_fd = -1;
     mldf_status status = take(take_folder, target, TEMPORARY_WORK, NULL, NULL, lock_fd, path, err);
     if (*lock_fd == UNLOCKED)

@@ -27,7 +27,7 @@ typedef mldf_status (*temporary_bury)(void *user, struct os_file *dead, mldf_err
 mldf_status mldfi_temporary_create(struct os_file *file, const char *target, const char *kind, temporary_bury bury,
                                    void *user, mldf_error *err);
 /* A new folder; *lock is its descriptor, or -1 where it cannot be opened. The path is to be freed. */
-mldf_status mldfi_temporary_folder(const char *target, char **path, int *lock, mldf_error *err);
+mldf_status mldfi_temporary_create_folder(const char *target, char **path, int *lock, mldf_error *err);
 /* The dead files and folders of this target alone. */
 void mldfi_temporary_remove_dead(const char *target);
 
