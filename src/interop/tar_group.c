@@ -200,7 +200,7 @@ static mldf_status check_part(const struct tar_group *g, mldf_error *err) {
     if (g->options.member_max && g->waiting.size > g->options.member_max)
         return mldfi_fail_at(err, MLDF_E_LIMIT, g->waiting.header_offset, "%.*s has %llu bytes; the limit is %llu",
                              SHOWN, g->waiting.name, ULL(g->waiting.size), ULL(g->options.member_max));
-    if (g->squeezed && g->options.decoded_max && g->waiting.size > g->options.decoded_max)
+    if (!g->options.headers_only && g->squeezed && g->options.decoded_max && g->waiting.size > g->options.decoded_max)
         return mldfi_fail_at(
             err, MLDF_E_LIMIT, g->waiting.header_offset,
             "%.*s has %llu bytes, and the limit in a compressed archive is %llu: " DECODED_LIMIT_ADVICE, SHOWN,

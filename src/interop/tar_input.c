@@ -208,8 +208,8 @@ static mldf_status zstd_failed(const struct tar_input *input, size_t result, mld
     case ZSTD_error_frameParameter_windowTooLarge:
         return mldfi_fail_at(
             err, MLDF_E_LIMIT, input->raw_position,
-            "the zstd stream at byte %llu needs more than %d MiB to decompress: compress it without --long",
-            ULL(input->raw_position), 1 << (ZSTD_LOOK_BACK - 20));
+            "the zstd frame at byte %llu needs a window of more than %d MiB; compress the archive with --long=%d or less",
+            ULL(input->raw_position), 1 << (ZSTD_LOOK_BACK - 20), ZSTD_LOOK_BACK);
     default:
         return mldfi_fail_at(err, MLDF_E_CORRUPT, input->raw_position, "the zstd stream is damaged near byte %llu (%s)",
                              ULL(input->raw_position), ZSTD_getErrorName(result));
