@@ -119,9 +119,7 @@ def test_fields_with_names_of_roles(tmp_path):
     """A role in a statement says nothing of a field of that name."""
     path = tmp_path / "roles.mldf"
     image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
-    rows = [
-        {"image": image, "seg": image[..., 0], "mask": image[..., 1], "as": i, "points": None} for i in range(4)
-    ]
+    rows = [{"image": image, "seg": image[..., 0], "mask": image[..., 1], "as": i, "points": None} for i in range(4)]
     types = {"image": mldf.Image(), "seg": mldf.Image(), "mask": mldf.Image(), "as": mldf.Int()}
     mldf.write(path, rows, types | {"points": mldf.Int(nullable=True)})
     for pipelines in ({"image, seg as mask": ["hflip(1)"]}, "image, seg as mask: hflip(1)"):

@@ -107,18 +107,18 @@ def test_images_from_everything(one, tmp_path):
 
 
 def test_pil_images_of_all_modes(one):
-    image = pytest.importorskip("PIL.Image")
-    rgb = image.fromarray(np.arange(90, dtype=np.uint8).reshape(6, 5, 3))
+    pillow = pytest.importorskip("PIL.Image")
+    rgb = pillow.fromarray(np.arange(90, dtype=np.uint8).reshape(6, 5, 3))
     shapes = {"1": 1, "L": 1, "LA": 2, "P": 3, "RGB": 3, "RGBA": 4, "CMYK": 3, "YCbCr": 3, "HSV": 3}
     for mode, channels in shapes.items():
         assert one(mldf.Image(), rgb.convert(mode)).shape == (6, 5, channels), mode
     assert one(mldf.Image(), rgb.convert("RGBA").convert("RGBa")).shape == (6, 5, 4)
     deep = np.arange(30, dtype=np.uint16).reshape(6, 5) * 2000
-    for image in (image.fromarray(deep), image.fromarray(deep.astype(np.int32))):
+    for image in (pillow.fromarray(deep), pillow.fromarray(deep.astype(np.int32))):
         assert np.array_equal(one(mldf.Image(), image)[:, :, 0], deep)
     for values in (np.array([[70000, 0]], np.int32), np.array([[-1, 0]], np.int32), np.array([[0.5]], np.float32)):
         with pytest.raises(WrongTypeError, match="do not fit into 16 bits"):
-            one(mldf.Image(), image.fromarray(values))
+            one(mldf.Image(), pillow.fromarray(values))
 
 
 # ---- what does not ----

@@ -53,11 +53,6 @@ for name in ("bytes", "unaligned_tables", "draft/one_field"):
     del REFUSED["convert tbl"][name]
 REFUSED["convert tar.gz"] = REFUSED["convert tar"]
 
-# Known and not good: what a file of version 1.0 without a type's name, or without a JSON value, becomes in repair -o; archives of no samples.
-REFUSED["repair -o"] = dict.fromkeys(["draft/private_204", "draft/private_208"], 'have no "type"')
-REPAIR_WRITES_JSON_NULL = ["draft/missing_204", "draft/missing_208"]
-NO_SAMPLES_IN_TAR = ["zero_samples", "zero_samples_scalar"]
-
 
 class Work:
     """A folder with a copy of one file in it, and the command with the file's secret."""
@@ -238,16 +233,15 @@ def test_convert(work, to):
     what = f"convert {to}"
     if work.write("convert", "a.mldf", "-o", f"b.{to}", what=what):
         checked = work.run("verify", "--deep", f"b.{to}", secret=to == "mldf")
-        if to.startswith("tar") and work.name in NO_SAMPLES_IN_TAR:
-            assert "the archive holds no samples" in checked.stdout
-            return
         assert checked.returncode == 0, checked.stdout
         if to == "mldf":
             work.same("b.mldf")
         else:
             assert work.run("convert", f"b.{to}", "-o", "c.mldf", secret=False).returncode == 0
             assert reader.read(work.folder / "c.mldf").verify(deep=True) == []
-            assert work.run("diff", f"b.{to}", "c.mldf", secret=False).returncode == 0
+            # Without samples an archive has no fields either; a file has one at least.
+            if work.old.num_samples or not to.startswith("tar"):
+                assert work.run("diff", f"b.{to}", "c.mldf", secret=False).returncode == 0
     assert work.path.read_bytes() == work.data
 
 
@@ -257,10 +251,13 @@ def test_repair(work):
 
 
 def test_repair_into(work):
-    if work.write("repair", "a.mldf", "-o", "b.mldf", what="repair -o"):
+    if work.name == "unknown_sections":  # what nobody here understands cannot be carried over, and that is said
+        done = work.run("repair", "a.mldf", "-o", "b.mldf")
+        assert done.returncode == 1 and "lost: 4 unknown sections" in done.stdout
+        work.same("b.mldf")
+    elif work.write("repair", "a.mldf", "-o", "b.mldf", what="repair -o"):
         work.whole("b.mldf")
-        if work.name not in REPAIR_WRITES_JSON_NULL:
-            work.same("b.mldf")
+        work.same("b.mldf")
     assert work.path.read_bytes() == work.data
 
 
