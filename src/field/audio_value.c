@@ -1,0 +1,36 @@
+/* Any window of a recording as float. */
+#include <inttypes.h>
+
+#include "field/audio_type.h"
+#include "kernel/pcm.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+mldf_status mldf_audio_record(const mldf_value *value, mldf_audio_info *out, mldf_error *err) {
+    if (!value || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_audio_record: %s is NULL", value ? "out" : "value");
+    if (!value->record || value->record_bytes != AUDIO_RECORD)
+        return mldfi_fail(err, MLDF_E_TYPE, "a value without an audio record: it was not read from an audio field");
+    mldfi_audio_record_info(value->record, out);
+    return MLDF_OK;
+}
+
+mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out, mldf_error *err) {
+    mldf_audio_info info;
+    uint64_t wanted;
+    mldf_status status = mldf_audio_record(value, &info, err);
+    if (status < 0)
+        return status;
+    if (!out && count > 0)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_audio_value_read: out is NULL");
+    uint64_t block = (uint64_t)info.channels * mldfi_pcm_bytes(info.codec, info.bits);
+    if (block == 0 || !mldfi_mul_u64(info.samples, block, &wanted) || wanted != value->bytes)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes, and the record speaks of others", value->bytes);
+    if (!mldfi_range_inside(from, count, info.samples))
+        return mldfi_fail(err, MLDF_E_RANGE, "samples %" PRIu64 " + %" PRIu64 " of a recording of %" PRIu64, from,
+                          count, info.samples);
+    if (count > 0)
+        mldfi_pcm_to_f32(info.codec, info.bits, (const uint8_t *)value->data + from * block,
+                         (size_t)(count * info.channels), out);
+    return MLDF_OK;
+}
