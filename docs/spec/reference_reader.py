@@ -1094,7 +1094,7 @@ class File:
             result[f.name] = {"present": present, "nulls": nulls, "stored_bytes": stored, "stored_bytes_max": stored_max,
                               "value_bytes_max": value_max, "nonfinite": nonfinite,
                               "min": low if kind else None, "max": high if kind else None, "mean": mean if kind else None,
-                              "dims_max": list(struct.unpack_from(f"<{min(ndim, 8)}I", self.data, at + 80))}
+                              "dims_max": list(struct.unpack_from(f"<{ndim if ndim <= 8 else 0}I", self.data, at + 80))}
         return result
 
     # -- Verify

@@ -22,6 +22,10 @@ struct audio_state {
 
 void mldfi_audio_record_info(const uint8_t *record, mldf_audio_info *out);
 
+/* Do two values say the same of rate, channels and coding? Their numbers are the caller's to compare. Nulls, and values that were
+ * copied undecoded, have nothing to say. */
+bool mldfi_audio_same(const mldf_value *a, const mldf_value *b);
+
 /* Is this file one that the type takes? Warns of what is odd or gets lost. MLDF_E_TYPE, MLDF_E_UNSUPPORTED ... when it is not. */
 typedef void (*audio_warning_fn)(void *user, const char *message);
 mldf_status mldfi_audio_look(const char *name, const void *data, size_t bytes, audio_warning_fn warn, void *user,

@@ -15,6 +15,14 @@ mldf_status mldf_audio_record(const mldf_value *value, mldf_audio_info *out, mld
     return MLDF_OK;
 }
 
+bool mldfi_audio_same(const mldf_value *a, const mldf_value *b) {
+    mldf_audio_info x, y;
+    if (mldf_audio_record(a, &x, NULL) < 0 || mldf_audio_record(b, &y, NULL) < 0)
+        return true;
+    return x.samples == y.samples && x.rate == y.rate && x.channels == y.channels && x.bits == y.bits &&
+           x.codec == y.codec;
+}
+
 mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out, mldf_error *err) {
     mldf_audio_info info;
     uint64_t wanted;
