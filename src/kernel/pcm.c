@@ -31,13 +31,19 @@ static void from_i16(const uint8_t *src, size_t count, float *dst) {
     }
 }
 
+/* Three bytes in the upper part of an i32: the sign is in its place, and its value is exact as float. */
+static float i24(uint32_t low_bytes) {
+    return (float)(int32_t)(low_bytes << 8) * 0x1p-31f;
+}
+
 static void from_i24(const uint8_t *src, size_t count, float *dst) {
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *p = src + 3 * i;
-        int32_t v = (int32_t)(p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16);
-        v -= (v & 0x800000) << 1;
-        dst[i] = (float)v * 0x1p-23f;
+    for (size_t i = 0; i + 1 < count; i++) { /* a byte of the next one comes along, and is shifted out */
+        uint32_t four;
+        memcpy(&four, src + 3 * i, 4);
+        dst[i] = i24(four);
     }
+    const uint8_t *last = src + 3 * (count - 1);
+    dst[count - 1] = i24(last[0] | (uint32_t)last[1] << 8 | (uint32_t)last[2] << 16);
 }
 
 static void from_i32(const uint8_t *src, size_t count, float *dst) {
