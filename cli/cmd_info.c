@@ -293,8 +293,7 @@ static void text_stats(const mldf_reader *reader, size_t field) {
     if (s.stored_bytes)
         out_printf("  %" PRIu64 " B stored", s.stored_bytes);
     if (s.number_kind) {
-        const mldf_field *info = mldf_schema_field(mldf_reader_schema(reader), field);
-        out_text(info->type_id == MLDF_AUDIO_WAVEFORM ? "  rate " : "  ");
+        out_text("  ");
         text_number(s.number_kind, s.min.i, s.min.u, s.min.f);
         out_text(" .. ");
         text_number(s.number_kind, s.max.i, s.max.u, s.max.f);

@@ -17,7 +17,7 @@ expect 0 mldf verify --deep t.mldf <<'END'
 t.mldf: ok: 2 samples
 END
 mldf info t.mldf >info.txt
-check grep -qx '  audio  audio_waveform {"rate":8000}  293 B stored  rate 8000 .. 8000, mean 8000' info.txt
+check grep -qx '  audio  audio_waveform {"rate":8000}  293 B stored  8000 .. 8000, mean 8000' info.txt
 
 printf 'audio,n\nffmpeg_s16.wav,1\n' >other.csv
 expect 1 mldf pack other.csv --schema "$schema" -o x.mldf -q <<'END'
