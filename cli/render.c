@@ -1,5 +1,5 @@
 /* Values as JSON: numbers, text and JSON as themselves, small arrays as lists, what is large or opaque as its size and SHA-256. Structs are
- * in render_inline.c. */
+ * in render_inline.c, recordings in render_audio.c. */
 #include <math.h>
 #include <string.h>
 
@@ -18,14 +18,14 @@ void render_hex(const uint8_t *data, size_t bytes) {
     out_char('"');
 }
 
-static void render_sha256(const void *data, uint64_t bytes) {
+void render_sha256(const void *data, uint64_t bytes) {
     uint8_t digest[32];
     mldf_sha256(data, (size_t)bytes, digest);
     json_key("sha256");
     render_hex(digest, sizeof digest);
 }
 
-static void render_base64(const uint8_t *data, uint64_t bytes) {
+void render_base64(const uint8_t *data, uint64_t bytes) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     json_key("base64");
     json_separate();
@@ -209,7 +209,7 @@ static bool render_image(const mldf_field *field, const mldf_value *v, bool full
 }
 
 void render_value(const mldf_field *field, const mldf_value *v, bool full) {
-    if (render_image(field, v, full))
+    if (render_image(field, v, full) || render_audio(field, v, full))
         return;
     switch (v->kind) {
     case MLDF_KIND_NULL:

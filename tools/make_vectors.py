@@ -212,13 +212,22 @@ def text(name, flags=0):
     return Field(name, 40, {}, flags | SIZE32, 16)
 
 
-def image(name, type_id=13, arguments=None, flags=0):
+def image_field(name, type_id=13, arguments=None, flags=0):
     return Field(name, type_id, arguments, flags | SIZE32, 24)
 
 
 def image(height, width, channels, mode, data, bits=8, color=0, orientation=1):
     """A value of an image field: what its record has behind ptr and size, and the payload."""
     return Raw(struct.pack("<HHBBBBB", height, width, channels, mode, bits, color, orientation) + bytes(3), data)
+
+
+def sound_field(name, arguments=None, flags=0):
+    return Field(name, 20, arguments, flags | SIZE64, 32)
+
+
+def sound(samples, rate, channels, bits, codec, data):
+    """A value of a recording: what its record has behind ptr and size, and the payload."""
+    return Raw(struct.pack("<QIHBB", samples, rate, channels, bits, codec), data)
 
 
 def inline(name, descr, flags=0):
@@ -357,9 +366,15 @@ class Writer:
             if f.type_id in range(10, 14):
                 dims = struct.unpack_from("<HHB", record, 12)
                 s["dims"] = [max(p) for p in zip(dims, s["dims"])] if s["dims"] else list(dims)
+            if f.type_id == 20 and f.form == SIZE64:
+                samples, rate, channels = struct.unpack_from("<QIH", record, 16)
+                s["numbers"].append(rate)
+                dims = min(samples, 2**32 - 1), channels
+                s["dims"] = [max(p) for p in zip(dims, s["dims"])] if s["dims"] else list(dims)
             if f.form and payload:
                 pixels = f.type_id in (10, 13) and record[17] == 0
-                payloads.append(self.pack(f, payload, sample, index, f.type_id == 4 or pixels))
+                viewable = f.type_id == 4 or f.type_id == 20 and f.form == SIZE64
+                payloads.append(self.pack(f, payload, sample, index, viewable or pixels))
                 owners.append(index)
         places = self.place(len(self.out) + self.skew, payloads)
         if payloads:
@@ -460,7 +475,7 @@ class Writer:
     def statistics_record(f, s):
         numbers = [v for v in s["numbers"] if isinstance(v, int) or math.isfinite(v)]
         bad = len(s["numbers"]) - len(numbers)
-        kind, code = (3, "<2d") if f.type_id == 2 else (2, "<2Q") if f.arguments.get("dtype") == "<u8" else (1, "<2q")
+        kind, code = (3, "<2d") if f.type_id == 2 else (2, "<2Q") if f.type_id == 20 or f.arguments.get("dtype") == "<u8" else (1, "<2q")
         extremes, mean = bytes(16), 0.0
         if numbers:
             total = math.fsum(numbers) if f.type_id == 2 else float(sum(numbers))
@@ -723,8 +738,8 @@ def valid_files():
             {"sound": Raw(b""), "future": Raw(b"", b"x"), "odd": Raw(b"\0\0\0"), "wide": None}]
     yield "unknown_types", Writer(fields, [rows]), None, {}
 
-    fields = [image("any", 13, {"encode": "smart", "icc": "card", "max_resolution": 512, "smart_threshold": 4096}, NULLABLE),
-              image("pixels", 10), image("png", 12, None, NULLABLE)]
+    fields = [image_field("any", 13, {"encode": "smart", "icc": "card", "max_resolution": 512, "smart_threshold": 4096}, NULLABLE),
+              image_field("pixels", 10), image_field("png", 12, None, NULLABLE)]
     rows = [{"any": image(2, 3, 3, 0, bytes(range(18))), "pixels": image(20, 30, 2, 0, constant_bytes("deep", 2400), 16),
              "png": image(1, 1, 3, 2, PIXEL, 8, 0, 0)},
             {"any": image(1, 1, 3, 2, PIXEL), "pixels": image(3, 5, 3, 6, constant_bytes("yuv", 15 + 2 * 6)), "png": None},
@@ -732,6 +747,19 @@ def valid_files():
             {"any": image(40, 10, 3, 0, constant_bytes("rgb", 1200)), "pixels": image(0, 0, 0, 0, b"", 0, 0, 0), "png": None},
             {"any": None, "pixels": image(32, 32, 1, 0, bytes(1024)), "png": None}]
     yield "images", Writer(fields, [rows]), None, {}
+
+    fields = [sound_field("any", None, NULLABLE), sound_field("fixed", {"channels": 2, "mask": 3, "rate": 16000}),
+              sound_field("packed", None, PREFIX), Field("draft", 20, {}, SIZE32, 24)]
+    draft = Raw(struct.pack("<IIHBB", 3, 8000, 1, 16, 0), b"sixsix")
+    rows = [{"any": sound(300, 44100, 2, 16, 0, constant_bytes("stereo", 1200)), "fixed": sound(2, 16000, 2, 16, 0, bytes(range(8))),
+             "packed": sound(512, 16000, 1, 32, 16, RAMP), "draft": draft},
+            {"any": sound(5, 48000, 1, 24, 0, bytes(range(15))), "fixed": sound(0, 16000, 2, 32, 16, b""),
+             "packed": sound(3, 8000, 1, 8, 18, b"\0\x7f\xff"), "draft": Raw(b"")},
+            {"any": None, "fixed": sound(1, 16000, 2, 64, 16, struct.pack("<dd", 0.1, math.inf)),
+             "packed": sound(0, 2**32 - 1, 65535, 8, 0, b""), "draft": Raw(b"")},
+            {"any": sound(3, 1, 3, 32, 0, struct.pack("<9i", *range(-2**31, 2**31, 2**29 + 2**21), 1)[:36]),
+             "fixed": sound(4, 16000, 2, 8, 0, bytes(range(124, 132))), "packed": sound(2048, 22050, 1, 8, 17, bytes(2048)), "draft": Raw(b"")}]
+    yield "recordings", Writer(fields, [rows]), None, {}
 
     fields = [blob("b", PREFIX), ndarray("a", "<f4", [512], PREFIX), text("t", PREFIX | NULLABLE), blob("raw")]
     rows = [{"b": FOX, "a": Array(RAMP), "t": "stored as it is", "raw": FOX},

@@ -678,10 +678,19 @@ def access_cases(base, case, edited):
     yield case("A7", "json_empty", e.fix(), "corrupt", e.record(0, 4) + 8, "an empty JSON value", when="access", sample=0, field="doc")
     for name, member, value, status in (("mode", 17, 7, "feature"), ("orientation", 20, 9, "corrupt"), ("channels", 16, 5, "corrupt"),
                                         ("bits", 18, 4, "corrupt"), ("size", 12, 4, "corrupt")):
-        e = Editor(mv.Writer([mv.image("image")], [[{"image": mv.image(3, 2, 3, 0, bytes(18))}]]).write())
+        e = Editor(mv.Writer([mv.image_field("image")], [[{"image": mv.image(3, 2, 3, 0, bytes(18))}]]).write())
         e.b[e.record(0, 0) + member] = value
         yield case("A7", f"image_{name}", e.fix(), status, e.record(0, 0) + (8 if name == "size" else member),
                    f"an image record: {name}", when="access", sample=0, field="image")
+    for name, code, member, value, status, at in (
+            ("codec", "B", 31, 1, "feature", 31), ("bits", "B", 30, 12, "corrupt", 30), ("codec_bits", "B", 31, 17, "corrupt", 30),
+            ("rate_zero", "I", 24, 0, "corrupt", 24), ("rate", "I", 24, 44100, "corrupt", 24), ("channels_zero", "H", 28, 0, "corrupt", 28),
+            ("channels", "H", 28, 3, "corrupt", 28), ("size", "Q", 16, 4, "corrupt", 8), ("size_wraps", "Q", 16, 2**62 + 3, "corrupt", 8)):
+        field = mv.sound_field("sound", {"channels": 2, "rate": 16000})
+        e = Editor(mv.Writer([field], [[{"sound": mv.sound(3, 16000, 2, 16, 0, bytes(12))}]]).write())
+        e.put(code, e.record(0, 0) + member, value)
+        yield case("A7", f"audio_{name}", e.fix(), status, e.record(0, 0) + at, f"an audio record: {name}", when="access", sample=0,
+                   field="sound")
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
 
     e = edited()

@@ -41,6 +41,7 @@ HISTORY, SEALED_DICTIONARY = 12, 15
 KNOWN_KINDS = {*range(1, 11), HISTORY, SEALED_DICTIONARY}
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
+WAVEFORM = 20
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
 FORM_1_0 = {**{t: SIZE64 for t in (3, 4, 5, 32, 44)},
@@ -348,6 +349,60 @@ def image_fault(record, size):
     if bits not in ((0, 8) if mode == 6 else (0, 8, 16)):
         return "corrupt", 18, f"{bits} bits"
     return ("corrupt", 8, f"{size} bytes of pixels, {need} are needed") if size != need else None
+
+
+def check_audio_arguments(a):
+    """ValueError when the arguments of a recording are wrong; then (rate, channels) that every value has, None where it may vary."""
+    for name, most in (("rate", 2**32 - 1), ("channels", 65535), ("mask", 2**32 - 1)):
+        if name in a and (type(a[name]) is not int or not 1 <= a[name] <= most):
+            raise ValueError(name)
+    named = a["mask"].bit_count() if "mask" in a else None
+    if None not in (named, a.get("channels")) and named != a["channels"]:
+        raise ValueError("mask")
+    return a.get("rate"), named or a.get("channels")
+
+
+AUDIO_BITS = {0: (8, 16, 24, 32), 16: (32, 64), 17: (8,), 18: (8,)}  # codec: bit depths
+
+
+def audio_fault(arguments, record, size):
+    """(status, byte of the record, message) when an audio record contradicts its payload of `size` bytes, else None."""
+    samples, rate, channels, bits, codec = struct.unpack_from("<QIHBB", record, 16)
+    fixed_rate, fixed_channels = check_audio_arguments(arguments)
+    if codec not in AUDIO_BITS:
+        return "feature", 31, f"audio codec {codec}"
+    if bits not in AUDIO_BITS[codec]:
+        return "corrupt", 30, f"codec {codec} of {bits} bits"
+    if rate == 0 or fixed_rate not in (None, rate):
+        return "corrupt", 24, f"rate {rate}"
+    if channels == 0 or fixed_channels not in (None, channels):
+        return "corrupt", 28, f"{channels} channels"
+    need = samples * channels * bits // 8
+    return ("corrupt", 8, f"{size} bytes of samples, {need} are needed") if size != need else None
+
+
+def audio_floats(stored):
+    """A recording as f32 (num_samples, channels)."""
+    samples, _, channels, bits, codec = struct.unpack_from("<QIHBB", stored.record, 16)
+    raw = np.frombuffer(stored.data, np.uint8)
+    if codec == 16:
+        values = np.frombuffer(stored.data, f"<f{bits // 8}").astype("<f4")
+    elif codec in (17, 18):
+        code = (raw ^ (0x55 if codec == 17 else 0xFF)).astype(int)
+        segment, low = code >> 4 & 7, code & 15
+        if codec == 17:
+            size = np.where(segment > 0, (low * 16 + 264) << np.maximum(segment - 1, 0), low * 16 + 8)
+        else:
+            size = ((low * 8 + 132) << segment) - 132
+        values = np.where((code >= 128) == (codec == 17), size, -size) / 2**15
+    elif bits == 8:
+        values = (raw.astype(int) - 128) / 2**7
+    elif bits == 24:
+        low, middle, high = raw.reshape(-1, 3).astype(int).T
+        values = (low + (middle << 8) + (high << 16) - ((high >> 7) << 24)) / 2**23
+    else:
+        values = np.frombuffer(stored.data, f"<i{bits // 8}") / 2.0**(bits - 1)
+    return np.asarray(values, "<f4").reshape(samples, channels)
 
 
 def parse_descr(descr, depth=1, dims=0, path=0, count=None):
@@ -749,6 +804,9 @@ class File:
         if f.type_id in IMAGES:
             check_image_arguments(f.type_id, a)
             return SIZE32, 24
+        if f.type_id == WAVEFORM and f.form != SIZE32:  # with SIZE32 it is the draft's form
+            check_audio_arguments(a)
+            return SIZE64, 32
         if f.type_id == INLINE:
             f.members, size = parse_descr(a.get("descr"))
             return 0, size
@@ -923,6 +981,9 @@ class File:
     def shape(self, f, record):
         if f.type_id in IMAGES:
             return list(struct.unpack_from("<HHB", record, 12))
+        if f.type_id == WAVEFORM and f.known:
+            samples, _, channels = struct.unpack_from("<QIH", record, 16)
+            return [min(samples, 2**32 - 1), channels]
         if f.type_id != NDARRAY:
             return []
         shape = f.arguments["shape"]
@@ -930,7 +991,7 @@ class File:
 
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
-        Stored for images and for types that are not known here, None for a null."""
+        Stored for images, recordings (audio_floats gives their numbers) and for types that are not known here, None for a null."""
         f = self._field(sample, name)
         s = self.stored(sample, name)
         if s is None or not f.known:
@@ -957,8 +1018,8 @@ class File:
             if math.prod(shape) * ITEM_BYTES[dtype] != len(s.data):
                 raise bad("corrupt", r + 8, f"{len(s.data)} bytes for shape {shape}")
             return np.frombuffer(s.data, "<u2" if dtype == "bfloat16" else dtype).reshape(shape)
-        if f.type_id in IMAGES:
-            wrong = image_fault(s.record, len(s.data))
+        if f.type_id in IMAGES or f.type_id == WAVEFORM:
+            wrong = audio_fault(f.arguments, s.record, len(s.data)) if f.type_id == WAVEFORM else image_fault(s.record, len(s.data))
             if wrong:
                 raise bad(wrong[0], r + wrong[1], wrong[2])
             return s
@@ -1043,7 +1104,7 @@ class File:
             result[f.name] = {"present": present, "nulls": nulls, "stored_bytes": stored, "stored_bytes_max": stored_max,
                               "value_bytes_max": value_max, "nonfinite": nonfinite,
                               "min": low if kind else None, "max": high if kind else None, "mean": mean if kind else None,
-                              "dims_max": list(struct.unpack_from(f"<{min(ndim, 8)}I", self.data, at + 80))}
+                              "dims_max": list(struct.unpack_from(f"<{ndim if ndim <= 8 else 0}I", self.data, at + 80))}
         return result
 
     # -- Verify

@@ -1,8 +1,9 @@
 /* mldf/mldf.h: all of libmldf's public interface. Read base.h for the conventions, then schema.h, writer.h and reader.h,
- * then tool.h for operations on whole files; image.h has the images. */
+ * then tool.h for operations on whole files; image.h has the images, audio.h the recordings. */
 #ifndef MLDF_MLDF_H
 #define MLDF_MLDF_H
 
+#include "audio.h"
 #include "base.h"
 #include "image.h"
 #include "loader.h"

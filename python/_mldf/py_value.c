@@ -124,19 +124,21 @@ static PyObject *array_object(struct module_state *state, struct handle *handle,
                               struct cell *cell) {
     const mldf_value *v = &cell->value;
     struct shape shape = {v->dtype, v->ndim, {0}};
-    PyObject *dtype = slot->dtype;
+    PyObject *dtype = slot->dtype, *named = NULL;
     bool is_struct = v->kind == MLDF_KIND_STRUCT, readonly = !cell->owned;
-    if (!dtype) /* pixels */
+    if (!dtype && (v->dtype == MLDF_U8 || v->dtype == MLDF_U16)) /* pixels */
         dtype = v->dtype == MLDF_U16 ? state->dtype_u16 : state->dtype_u8;
+    else if (!dtype && !(dtype = named = PyUnicode_FromString(mldf_dtype_name(v->dtype)))) /* each value has its own */
+        return NULL;
     memcpy(shape.dims, v->dims, sizeof v->dims); /* a batch's shape has room for one more */
     struct shape memory_shape = shape;
     if (is_struct)
         memory_shape = (struct shape){MLDF_DTYPE_NONE, 1, {v->bytes}};
     struct memory *memory = cell->owned ? memory_from_buffer(&cell->own) : memory_retain(&handle->memory);
-    if (!memory)
-        return NULL;
-    PyObject *array = array_new(state, memory, v->data, &memory_shape, v->bytes, readonly);
-    return array_to_numpy(state, array, &shape, dtype);
+    PyObject *array = memory ? array_new(state, memory, v->data, &memory_shape, v->bytes, readonly) : NULL;
+    PyObject *out = memory ? array_to_numpy(state, array, &shape, dtype) : NULL;
+    Py_XDECREF(named);
+    return out;
 }
 
 /* One record as a NumPy scalar. */

@@ -13,8 +13,8 @@ array([0, 1])
 
 Reading: :func:`open` and :class:`Dataset`. Writing: :class:`Writer` and :func:`write`, with the field types
 :class:`Int`, :class:`Float`, :class:`Bytes`, :class:`Text`, :class:`Json`, :class:`NDArray`, :class:`Struct`,
-:class:`Image` and your own (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`, :func:`merge`,
-:func:`split` and the rest of what the command
+:class:`Image`, :class:`Audio` and your own (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`,
+:func:`merge`, :func:`split` and the rest of what the command
 ``mldf`` does. What can go wrong: :mod:`mldf.errors`. Images alone: :mod:`mldf.images`. NumPy is all that is needed;
 PyTorch and Pillow are used when their objects are given.
 """
@@ -27,6 +27,7 @@ from typing import Any as _Any
 from . import errors, images, ops
 from ._mldf import features as _features
 from ._mldf import version as __version__
+from .audio import Audio
 from .batch import Batch
 from .dataset import Dataset, open
 from .errors import Error
@@ -58,6 +59,7 @@ from .tools import add_field, append, clean, convert, extract, merge, pack, repa
 from .writer import Writer, WriteResult, write
 
 __all__ = [
+    "Audio",
     "Batch",
     "Bytes",
     "CFunction",

@@ -16,6 +16,16 @@ __all__ = ["FieldInfo", "Schema"]
 
 IMAGE_TYPES = range(10, 14)
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT, PRIVATE = 1, 2, 3, 4, 5, 6, 40, 0x8000
+AUDIO = 20
+AUDIO_RECORD = [
+    ("ptr", "<u8"),
+    ("size", "<u8"),
+    ("num_samples", "<u8"),
+    ("sample_rate", "<u4"),
+    ("channels", "<u2"),
+    ("bit_depth", "u1"),
+    ("codec", "u1"),
+]
 
 
 @dataclass(frozen=True)
@@ -235,6 +245,8 @@ def rows_dtype(schema: Schema, row_bytes: int) -> np.dtype[Any]:
             kind = (field.dtype, field.shape) if field.shape else field.dtype
         elif field.is_image:
             kind = _record(image, field.record_bytes)
+        elif field.type_id == AUDIO and field.known:
+            kind = np.dtype(AUDIO_RECORD)
         elif field.type_id == TEXT:
             kind = _record(
                 [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u2"), ("encoding", "u1")], field.record_bytes

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from .arrays import array_converter, struct_converter
+from .audio import audio_converter
 from .errors import Error, RangeError, WrongTypeError
 from .foreign import from_pil, from_tensor, is_gone, is_na, is_pil, is_tensor, kind, missing, read_file, unmasked, wrong
-from .schema import BYTES, FLOAT, INLINE, INT, JSON, NDARRAY, TEXT, FieldInfo
+from .schema import AUDIO, BYTES, FLOAT, INLINE, INT, JSON, NDARRAY, TEXT, FieldInfo
 
 __all__ = ["converter", "plain"]
 
@@ -299,5 +300,6 @@ def converter(field: FieldInfo) -> Converter:
         JSON: _json,
         NDARRAY: array_converter,
         INLINE: struct_converter,
+        AUDIO: audio_converter,
     }
     return _image(field) if field.is_image else makers.get(field.type_id, _custom)(field)

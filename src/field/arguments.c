@@ -56,8 +56,14 @@ static mldf_status unknown_argument(const struct json_node *node, const char *co
         mldfi_suggest(&near, names[i]);
     if (near.best)
         return mldfi_fail(err, MLDF_E_SCHEMA, "unknown argument \"%s\"; did you mean \"%s\"?", given, near.best);
-    return mldfi_fail(err, MLDF_E_SCHEMA, "unknown argument \"%s\"; this type takes \"%s\"%s%s%s", given, names[0],
-                      names[1] ? " and \"" : "", names[1] ? names[1] : "", names[1] ? "\"" : "");
+    char all[256] = "";
+    for (size_t i = 0, used = 0; names[i] && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s\"%s\"",
+                                 i == 0         ? ""
+                                 : names[i + 1] ? ", "
+                                                : " and ",
+                                 names[i]);
+    return mldfi_fail(err, MLDF_E_SCHEMA, "unknown argument \"%s\"; this type takes %s", given, all);
 }
 
 mldf_status mldfi_arguments_check_names(const struct json *json, const char *const *names, mldf_error *err) {

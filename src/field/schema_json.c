@@ -92,8 +92,9 @@ static mldf_status read_source(struct entry *entry, mldf_error *err) {
         return MLDF_OK;
     if (!mldfi_json_is_text(entry->json, at, "file"))
         return refuse(entry, MLDF_E_SCHEMA, "source", "is not \"file\"", err);
-    if (type != MLDF_BYTES && type != MLDF_TEXT && (type < MLDF_IMAGE_RAW || type > MLDF_IMAGE))
-        return refuse(entry, MLDF_E_SCHEMA, "source", "is for bytes, text and images", err);
+    if (type != MLDF_BYTES && type != MLDF_TEXT && type != MLDF_AUDIO_WAVEFORM &&
+        (type < MLDF_IMAGE_RAW || type > MLDF_IMAGE))
+        return refuse(entry, MLDF_E_SCHEMA, "source", "is for bytes, text, images and audio", err);
     entry->from_file = true;
     return MLDF_OK;
 }

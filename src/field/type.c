@@ -1,5 +1,5 @@
 /* Looking types up by id and name, and what is done with a value whatever its type: decode, check, copy. The types
- * themselves are in scalar.c, bytes.c, ndarray.c, inline.c and image_type.c. */
+ * themselves are in scalar.c, bytes.c, ndarray.c, inline.c, image_type.c and audio_waveform.c. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,6 +29,8 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_image_png;
     case MLDF_IMAGE:
         return &mldfi_type_image;
+    case MLDF_AUDIO_WAVEFORM:
+        return &mldfi_type_audio_waveform;
     case MLDF_TEXT:
         return &mldfi_type_text;
     default:

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "field/audio_type.h"
 #include "mldf/image.h"
 #include "tool/convert.h"
 #include "util/bytes.h"
@@ -143,7 +144,7 @@ mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, con
         *equal = ints_equal(x, y);
         return MLDF_OK;
     }
-    if (x->kind != y->kind)
+    if (x->kind != y->kind || (field->type_id == MLDF_AUDIO_WAVEFORM && !mldfi_audio_same(x, y)))
         return MLDF_OK;
     switch (x->kind) {
     case MLDF_KIND_NULL:

@@ -27,7 +27,7 @@ mldf pack set/bt.csv --files b --files t --schema '{"fields":[{"name":"b","type"
 mldf cat --json bt.mldf | json 'd["fields"]["t"].startswith("image,label") and d["fields"]["b"]["bytes"] == 815'
 mldf pack set/bt.csv --schema '{"fields":[{"name":"b","type":"bytes","source":"file"},{"name":"t","type":"text"}]}' -o src.mldf -q
 mldf cat --json src.mldf | json 'd["fields"]["t"] == "list.csv" and d["fields"]["b"]["bytes"] == 815'
-expect_error 2 '"source" is for bytes, text and images' mldf pack set/bt.csv --schema '{"fields":[{"name":"b","type":"int","source":"file"}]}' -o x.mldf
+expect_error 2 '"source" is for bytes, text, images and audio' mldf pack set/bt.csv --schema '{"fields":[{"name":"b","type":"int","source":"file"}]}' -o x.mldf
 # Errors name file, line and column; skip lists them.
 printf 'image,label\nimg/rgb.jpg,1\nimg/none.jpg,2\n../outside.png,3\n/etc/hostname,4\nlist.csv,5\n,6\nimg/wrong_name.png,7\n' >set/bad.csv
 expect_error 1 "set/bad.csv:3:1: column 'image' (image): set/img/none.jpg: cannot be opened" mldf pack set/bad.csv --files image -o c.mldf

@@ -1,0 +1,108 @@
+"""Recordings: the field type, and what a Writer takes for it.
+
+>>> import mldf, numpy as np, os, tempfile
+>>> path = os.path.join(tempfile.mkdtemp(), "a.mldf")
+>>> with mldf.Writer(path, {"audio": mldf.Audio(rate=16000), "text": "text"}) as w:
+...     w.append({"audio": np.zeros(16000, np.int16), "text": "a second of silence"})
+>>> mldf.open(path)[0].audio.shape
+(16000, 1)
+
+nullable  a sample may lack the recording
+compress  zstd: True, or a level from 1 to 22
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .errors import RangeError
+from .fields import Field
+from .foreign import from_tensor, is_gone, is_tensor, missing, read_file, unmasked, wrong
+from .schema import FieldInfo
+
+__all__ = ["Audio"]
+
+DTYPES = ("uint8", "int16", "int32", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Audio(Field):
+    """A recording, stored as PCM: any window of it can be read alone.
+
+    rate      samples a second of every recording; arrays need it, since they do not say theirs
+    channels  of every recording
+    mask      which loudspeaker each channel is for, as WAV files count them
+
+    A Writer takes the path or bytes of a WAV file (PCM of 8 to 32 bits, float, A-law, mu-law) and arrays (t) or
+    (t, channels) of int16, int32, float32, float64 or uint8; torch tensors are (channels, t). Reading gives an array
+    (t, channels) of the stored dtype, and bytes where NumPy has no dtype: 24 bits, A-law, mu-law. docs/guides/audio.md
+    has more.
+    """
+
+    type_name: ClassVar[str] = "audio_waveform"
+    rate: int | None = None
+    channels: int | None = None
+    mask: int | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Those that were given."""
+        return {name: getattr(self, name) for name in ("rate", "channels", "mask") if getattr(self, name) is not None}
+
+
+def _samples(field: FieldInfo, value: Any) -> Any:
+    if value.dtype.name not in DTYPES:
+        raise wrong(field, value, f"samples of {', '.join(DTYPES)}")
+    if value.ndim not in (1, 2) or (value.ndim == 2 and value.shape[1] == 0):
+        raise wrong(field, value, "recordings as (t) or (t, channels)")
+    if "rate" not in field.arguments:
+        raise wrong(
+            field,
+            value,
+            "the bytes or path of a WAV file",
+            ": an array does not say its rate; give it to the field, as Audio(rate=16000)",
+        )
+    return np.ascontiguousarray(value, value.dtype.newbyteorder("="))
+
+
+def _from_mapping(field: FieldInfo, value: Mapping[str, Any]) -> Any:
+    """Hugging Face's: {"array", "sampling_rate"} when decoded, {"bytes", "path"} when not."""
+    if value.get("array") is not None:
+        rate = value.get("sampling_rate")
+        if rate is not None and rate != field.arguments.get("rate", rate):
+            raise RangeError(
+                f"field {field.name!r}: a recording of {rate} samples a second, and the field's rate is "
+                f"{field.arguments['rate']}",
+                field=field.name,
+            )
+        return np.asarray(value["array"])
+    found = value.get("bytes")
+    return value.get("path") if found is None else found
+
+
+def audio_converter(field: FieldInfo) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if type(value) is bytes:
+            return value
+        if value is None:
+            return missing(field)
+        if isinstance(value, (str, os.PathLike)):
+            return read_file(field, value)
+        if is_tensor(value):  # torchaudio's order: channels first
+            return _samples(field, from_tensor(field, value).T)
+        if isinstance(value, np.ndarray):
+            value = unmasked(field, value)
+            return None if value is None else _samples(field, value)
+        if isinstance(value, (bytearray, memoryview)):
+            return bytes(value)
+        if isinstance(value, Mapping) and not {"array", "bytes", "path"}.isdisjoint(value):
+            return convert(_from_mapping(field, value))
+        if is_gone(value):
+            return missing(field)
+        raise wrong(field, value, "a recording (a WAV file's bytes or path, or an array (t) or (t, channels))")
+
+    return convert

@@ -1,0 +1,44 @@
+/* Any window of a recording as float. */
+#include <inttypes.h>
+
+#include "field/audio_type.h"
+#include "kernel/pcm.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+mldf_status mldf_audio_record(const mldf_value *value, mldf_audio_info *out, mldf_error *err) {
+    if (!value || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_audio_record: %s is NULL", value ? "out" : "value");
+    if (!value->record || value->record_bytes != AUDIO_RECORD)
+        return mldfi_fail(err, MLDF_E_TYPE, "a value without an audio record: it was not read from an audio field");
+    mldfi_audio_record_info(value->record, out);
+    return MLDF_OK;
+}
+
+bool mldfi_audio_same(const mldf_value *a, const mldf_value *b) {
+    mldf_audio_info x, y;
+    if (mldf_audio_record(a, &x, NULL) < 0 || mldf_audio_record(b, &y, NULL) < 0)
+        return true;
+    return x.samples == y.samples && x.rate == y.rate && x.channels == y.channels && x.bits == y.bits &&
+           x.codec == y.codec;
+}
+
+mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out, mldf_error *err) {
+    mldf_audio_info info;
+    uint64_t wanted;
+    mldf_status status = mldf_audio_record(value, &info, err);
+    if (status < 0)
+        return status;
+    if (!out && count > 0)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_audio_value_read: out is NULL");
+    uint64_t block = (uint64_t)info.channels * mldfi_pcm_bytes(info.codec, info.bits);
+    if (block == 0 || !mldfi_mul_u64(info.samples, block, &wanted) || wanted != value->bytes)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes, and the record speaks of others", value->bytes);
+    if (!mldfi_range_inside(from, count, info.samples))
+        return mldfi_fail(err, MLDF_E_RANGE, "samples %" PRIu64 " + %" PRIu64 " of a recording of %" PRIu64, from,
+                          count, info.samples);
+    if (count > 0)
+        mldfi_pcm_to_f32(info.codec, info.bits, (const uint8_t *)value->data + from * block,
+                         (size_t)(count * info.channels), out);
+    return MLDF_OK;
+}

@@ -1,0 +1,263 @@
+/* AUDIO_WAVEFORM: a recording as PCM, channels interleaved, little-endian:
+ *
+ *     0 ptr u64 · 8 size u64 · 16 num_samples u64 · 24 sample_rate u32 · 28 channels u16 · 30 bit_depth u8 · 31 codec u8
+ *
+ * Written from the bytes of a WAV file or from an array. Reading gives an array [num_samples, channels] in place; numbers of 24 bits,
+ * A-law and mu-law are bytes. audio_value.c makes floats of any of them, audio_files.c WAV files. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "field/audio_type.h"
+#include "kernel/pcm.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+/* ---- Arguments ------------------------------------------------------------------------------------------------------------- */
+
+static const char *const audio_arguments[] = {"channels", "mask", "rate", NULL};
+
+static mldf_status get_number(const struct json *json, const char *name, uint64_t most, uint32_t *out,
+                              mldf_error *err) {
+    uint64_t number;
+    uint32_t at = mldfi_json_find(json, 0, name);
+    if (at == UINT32_MAX)
+        return MLDF_OK;
+    if (!mldfi_json_u64(json, at, &number) || number < 1 || number > most)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"%s\" is not an integer from 1 to %" PRIu64, name, most);
+    *out = (uint32_t)number;
+    return MLDF_OK;
+}
+
+static mldf_status get_arguments(const struct json *json, struct audio_state *s, mldf_error *err) {
+    mldf_status status = get_number(json, "rate", UINT32_MAX, &s->rate, err);
+    if (status == MLDF_OK)
+        status = get_number(json, "channels", UINT16_MAX, &s->channels, err);
+    if (status == MLDF_OK)
+        status = get_number(json, "mask", UINT32_MAX, &s->mask, err);
+    uint32_t named = (uint32_t)__builtin_popcount(s->mask);
+    if (status == MLDF_OK && s->mask && s->channels && s->channels != named)
+        status =
+            mldfi_fail(err, MLDF_E_SCHEMA, "argument \"mask\" names %" PRIu32 " channels, and \"channels\" is %" PRIu32,
+                       named, s->channels);
+    if (s->mask)
+        s->channels = named;
+    return status;
+}
+
+static mldf_status audio_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
+                              mldf_error *err) {
+    struct json json = {0};
+    struct audio_state *s = mldfi_alloc_zero(1, sizeof *s, err);
+    (void)user;
+    if (!s)
+        return MLDF_E_MEMORY;
+    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
+    if (status == MLDF_OK)
+        status = get_arguments(&json, s, err);
+    mldfi_json_free(&json);
+    if (status < 0) {
+        free(s);
+        return status;
+    }
+    *layout = (mldf_record_layout){AUDIO_RECORD, 8, MLDF_FIELD_SIZE64, true};
+    *state = s;
+    return MLDF_OK;
+}
+
+static void audio_unbind(void *user, void *state) {
+    (void)user;
+    free(state);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status check_fixed(const struct audio_state *s, const mldf_audio_info *info, mldf_error *err) {
+    if (s->rate && info->rate != s->rate)
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "a recording of %" PRIu32 " samples a second, and the field's rate is %" PRIu32, info->rate,
+                          s->rate);
+    if (s->channels && info->channels != s->channels)
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "a recording of %" PRIu32 " channels, and the field's recordings have %" PRIu32,
+                          info->channels, s->channels);
+    if (s->mask && info->mask && info->mask != s->mask)
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "a recording with channel mask 0x%" PRIx32 ", and the field's is 0x%" PRIx32, info->mask,
+                          s->mask);
+    return MLDF_OK;
+}
+
+static mldf_status from_wav(const mldf_value *value, mldf_audio_info *info, mldf_buffer *scratch, const void **payload,
+                            uint64_t *payload_bytes, mldf_error *err) {
+    mldf_wav wav;
+    mldf_status status = mldf_wav_parse(value->data, (size_t)value->bytes, &wav, err);
+    if (status < 0) {
+        if (err)
+            err->offset = MLDF_NONE; /* of the WAV file, not of ours */
+        return status;
+    }
+    if (wav.missing_bytes)
+        return mldfi_fail(err, MLDF_E_TRUNCATED,
+                          "the WAV file is cut short: its header announces %" PRIu64
+                          " bytes of samples more than it has",
+                          wav.missing_bytes);
+    *info = wav.info;
+    *payload = (const uint8_t *)value->data + wav.data_offset;
+    *payload_bytes = wav.data_bytes;
+    unsigned bytes = info->bits / 8;
+    if (!wav.big_endian || bytes == 1)
+        return MLDF_OK;
+    status = mldfi_buffer_resize(scratch, (size_t)wav.data_bytes, err);
+    if (status < 0)
+        return status;
+    mldfi_pcm_swap(bytes, *payload, (size_t)(wav.data_bytes / bytes), scratch->data);
+    *payload = scratch->data;
+    return MLDF_OK;
+}
+
+static mldf_status from_array(const struct audio_state *s, const mldf_value *value, mldf_audio_info *info,
+                              const void **payload, uint64_t *payload_bytes, mldf_error *err) {
+    uint64_t wanted, channels = value->ndim == 2 ? value->dims[1] : 1;
+    bool real = value->dtype == MLDF_F32 || value->dtype == MLDF_F64;
+    if (!s->rate)
+        return mldfi_fail(err, MLDF_E_SCHEMA,
+                          "an array says nothing of its rate: the field needs the argument \"rate\"");
+    if (value->dtype != MLDF_U8 && value->dtype != MLDF_I16 && value->dtype != MLDF_I32 && !real)
+        return mldfi_fail(err, MLDF_E_TYPE, "an array of %s; audio is |u1, <i2, <i4, <f4 or <f8",
+                          value->dtype ? mldf_dtype_name(value->dtype) : "no dtype");
+    if (value->ndim != 1 && value->ndim != 2)
+        return mldfi_fail(err, MLDF_E_TYPE, "an array of %" PRIu32 " dimensions; audio is (t) or (t, channels)",
+                          value->ndim);
+    if (channels < 1 || channels > UINT16_MAX)
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "an array (t, channels) of %" PRIu64 " channels; 1 to 65535 can be stored%s", channels,
+                          channels > 1 ? ". Is it (channels, t)?" : "");
+    *info = (mldf_audio_info){value->dims[0],
+                              s->rate,
+                              (uint32_t)channels,
+                              (uint32_t)(8 * mldf_dtype_bytes(value->dtype)),
+                              real ? MLDF_AUDIO_FLOAT : MLDF_AUDIO_PCM,
+                              0};
+    if (!mldfi_mul_u64(value->dims[0], channels * (info->bits / 8), &wanted) || wanted != value->bytes)
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "%" PRIu64 " bytes, and an array of %" PRIu64 " x %" PRIu64 " needs others", value->bytes,
+                          value->dims[0], channels);
+    *payload = value->data;
+    *payload_bytes = value->bytes;
+    return MLDF_OK;
+}
+
+static mldf_status audio_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
+                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
+    const struct audio_state *s = state;
+    mldf_audio_info info;
+    (void)user;
+    *payload = NULL;
+    *payload_bytes = 0;
+    if (value->kind != MLDF_KIND_BYTES && value->kind != MLDF_KIND_ARRAY)
+        return mldfi_wrong_kind(value, "an array, or the bytes of a WAV file", err);
+    mldf_status status = mldfi_check_data(value, err);
+    if (status == MLDF_OK)
+        status = value->kind == MLDF_KIND_BYTES ? from_wav(value, &info, scratch, payload, payload_bytes, err)
+                                                : from_array(s, value, &info, payload, payload_bytes, err);
+    if (status == MLDF_OK)
+        status = check_fixed(s, &info, err);
+    if (status < 0)
+        return status;
+    mldfi_store_u64(record + AUDIO_SAMPLES, info.samples);
+    mldfi_store_u32(record + AUDIO_RATE, info.rate);
+    mldfi_store_u16(record + AUDIO_CHANNELS, (uint16_t)info.channels);
+    record[AUDIO_BITS] = (uint8_t)info.bits;
+    record[AUDIO_CODEC] = (uint8_t)info.codec;
+    return MLDF_OK;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------------------------------- */
+
+void mldfi_audio_record_info(const uint8_t *record, mldf_audio_info *out) {
+    *out = (mldf_audio_info){mldfi_load_u64(record + AUDIO_SAMPLES),  mldfi_load_u32(record + AUDIO_RATE),
+                             mldfi_load_u16(record + AUDIO_CHANNELS), record[AUDIO_BITS],
+                             (mldf_audio_codec)record[AUDIO_CODEC],   0};
+}
+
+static mldf_status check_coding(const mldf_audio_info *info, mldf_error *err) {
+    bool known = info->codec == MLDF_AUDIO_PCM || (info->codec >= MLDF_AUDIO_FLOAT && info->codec <= MLDF_AUDIO_MULAW);
+    if (!known)
+        return mldfi_fail_at(err, MLDF_E_FEATURE, AUDIO_CODEC, "audio codec %u is not known; 0, 16, 17 and 18 are",
+                             (unsigned)info->codec);
+    if (!mldfi_pcm_bytes(info->codec, info->bits))
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_BITS, "%s of %" PRIu32 " bits",
+                             mldf_audio_codec_name(info->codec), info->bits);
+    return MLDF_OK;
+}
+
+static mldf_status check_record(const struct audio_state *s, const mldf_audio_info *info, uint64_t payload_bytes,
+                                mldf_error *err) {
+    uint64_t wanted;
+    mldf_status status = check_coding(info, err);
+    if (status < 0)
+        return status;
+    if (info->rate == 0 || (s->rate && info->rate != s->rate))
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_RATE,
+                             "the record says %" PRIu32 " samples a second, and the field's rate is %" PRIu32,
+                             info->rate, s->rate);
+    if (info->channels == 0 || (s->channels && info->channels != s->channels))
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_CHANNELS,
+                             "the record says %" PRIu32 " channels, and the field's recordings have %" PRIu32,
+                             info->channels, s->channels);
+    if (!mldfi_mul_u64(info->samples, info->channels * (info->bits / 8), &wanted) || wanted != payload_bytes)
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_SIZE,
+                             "%" PRIu64 " bytes, and %" PRIu64 " samples of %" PRIu32 " channels of %" PRIu32
+                             " bits need others",
+                             payload_bytes, info->samples, info->channels, info->bits);
+    return MLDF_OK;
+}
+
+static mldf_dtype dtype_of(const mldf_audio_info *info) {
+    if (info->codec == MLDF_AUDIO_FLOAT)
+        return info->bits == 32 ? MLDF_F32 : MLDF_F64;
+    if (info->codec != MLDF_AUDIO_PCM || info->bits == 24)
+        return MLDF_DTYPE_NONE;
+    return info->bits == 8 ? MLDF_U8 : info->bits == 16 ? MLDF_I16 : MLDF_I32;
+}
+
+static mldf_status audio_decode(void *user, const void *state, const uint8_t *record, const void *payload,
+                                uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    mldf_audio_info info;
+    (void)user, (void)scratch;
+    mldfi_audio_record_info(record, &info);
+    memset(out, 0, sizeof *out);
+    out->dtype = dtype_of(&info);
+    out->kind = out->dtype == MLDF_DTYPE_NONE ? MLDF_KIND_BYTES : MLDF_KIND_ARRAY;
+    out->data = payload;
+    out->bytes = payload_bytes;
+    if (out->kind == MLDF_KIND_ARRAY) {
+        out->ndim = 2;
+        out->dims[0] = info.samples;
+        out->dims[1] = info.channels;
+    }
+    return check_record(state, &info, payload_bytes, err);
+}
+
+/* Numbers are the rates, dimensions the samples and channels. */
+static void audio_observe(const void *state, const uint8_t *record, struct observation *out) {
+    mldf_audio_info info;
+    (void)state;
+    mldfi_audio_record_info(record, &info);
+    memset(out, 0, sizeof *out);
+    out->number_kind = 2;
+    out->number.u = info.rate;
+    out->ndim = 2;
+    out->dims[0] = info.samples > UINT32_MAX ? UINT32_MAX : (uint32_t)info.samples;
+    out->dims[1] = info.channels;
+}
+
+const struct field_type mldfi_type_audio_waveform = {
+    .type = {sizeof(mldf_type), MLDF_AUDIO_WAVEFORM, "audio_waveform", NULL, audio_bind, audio_unbind, audio_encode,
+             audio_decode},
+    .name = "audio_waveform",
+    .observe = audio_observe,
+    .argument_names = audio_arguments,
+};
