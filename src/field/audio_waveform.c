@@ -258,6 +258,7 @@ const struct field_type mldfi_type_audio_waveform = {
     .type = {sizeof(mldf_type), MLDF_AUDIO_WAVEFORM, "audio_waveform", NULL, audio_bind, audio_unbind, audio_encode,
              audio_decode},
     .name = "audio_waveform",
+    .draft_differs = true,
     .observe = audio_observe,
     .argument_names = audio_arguments,
 };

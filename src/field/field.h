@@ -16,6 +16,8 @@ struct user_type;
 struct field_type {
     mldf_type type;
     const char *name;
+    /* 1.0 files hold another record under this id: there it is of an unknown type. */
+    bool draft_differs;
     /* What statistics want to know of a present value; NULL: nothing. record is the whole record. */
     void (*observe)(const void *state, const uint8_t *record, struct observation *out);
     /* Is this value an array that a user may view in place? NULL: as the layout says. */

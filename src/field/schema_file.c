@@ -59,7 +59,7 @@ static mldf_status compare_layout(const struct schema_field *field, const struct
 /* A record of the draft's that was copied into a 1.1 file before its type had another one: stays as it is, undecoded. */
 static bool is_draft_form(const struct descriptor *d, const struct field_type *type) {
     uint16_t payload = d->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
-    return type == &mldfi_type_audio_waveform && payload == mldfi_type_payload_flag(d->type_id);
+    return type->draft_differs && payload == mldfi_type_payload_flag(d->type_id);
 }
 
 /* A 1.0 file has no arguments that count: its types are known where they need none and agree with the descriptor. */

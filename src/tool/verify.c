@@ -106,7 +106,8 @@ static mldf_status check_draft_fields(struct verify *verify, mldf_error *err) {
     for (size_t i = 0; reader->draft && i < reader->schema->field_count; i++) {
         const mldf_field *field = &reader->schema->fields[i].info;
         uint64_t at = reader->header.field_desc_ptr + i * stride;
-        if (field->known || !mldfi_builtin_type(field->type_id))
+        const struct field_type *type = mldfi_builtin_type(field->type_id);
+        if (field->known || !type || type->draft_differs)
             continue;
         if (field->type_id == MLDF_NDARRAY || field->type_id == MLDF_INLINE)
             mldfi_verify_problem(verify, MLDF_E_FEATURE, at + 64, MLDF_NONE,

@@ -439,24 +439,24 @@ def test_perspective():
 
 def test_pillow_shows_the_same_maps():
     """Pillow's affine transform steps in 16.16 fixed point: places near a pixel's edge are left out."""
-    image = noise(37, 52, 3)
-    image = Image.fromarray(image)
+    pixels = noise(37, 52, 3)
+    image = Image.fromarray(pixels)
     for seed in range(6):
         degrees = rng_of("rotate", seed).uniform(-60, 60)
-        got = run_op.run("rotate(60)", image, seed=seed)
+        got = run_op.run("rotate(60)", pixels, seed=seed)
         theirs = np.asarray(image.rotate(degrees, Image.Resampling.NEAREST))
         u, v = places(rotation(degrees, 26, 18.5), 37, 52)
         sure = (np.abs(u - np.rint(u)) > 4e-3) & (np.abs(v - np.rint(v)) > 4e-3)
         same(theirs[sure], got[sure], seed)
         assert sure.mean() > 0.95
         theirs = image.rotate(degrees, Image.Resampling.NEAREST, expand=True)
-        assert run_op.run("rotate(60, expand=true)", image, seed=seed).shape[1::-1] == theirs.size
+        assert run_op.run("rotate(60, expand=true)", pixels, seed=seed).shape[1::-1] == theirs.size
         rng = rng_of("perspective", seed)
         rng.chance(1)
         m = perspective_map([(0, 0), (51, 0), (51, 36), (0, 36)], perspective_corners(rng, 52, 37, 0.5))
         theirs = np.asarray(image.transform((52, 37), Image.Transform.PERSPECTIVE, m[:8], Image.Resampling.NEAREST))
-        check_nearest(image, m, 0, theirs, (seed, "Pillow"))
-        got = run_op.run("perspective(p=1, filter=nearest)", image, seed=seed)
+        check_nearest(pixels, m, 0, theirs, (seed, "Pillow"))
+        got = run_op.run("perspective(p=1, filter=nearest)", pixels, seed=seed)
         u, v = places(m, 37, 52)
         sure = (np.abs(u - np.rint(u)) > 1e-7) & (np.abs(v - np.rint(v)) > 1e-7)
         same(theirs[sure], got[sure], seed)

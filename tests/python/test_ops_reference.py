@@ -306,18 +306,18 @@ def test_pillow_agrees_exactly_where_it_computes_in_whole_numbers():
 
 def test_pillow_is_a_level_away_where_it_rounds_in_another_place():
     """Gray by other constants, contrast around a rounded mean, autocontrast by a rounded scale."""
-    for image in images(dtypes=[np.uint8]):
-        image = pil(image)
+    for pixels in images(dtypes=[np.uint8]):
+        image = pil(pixels)
         for factor in (0.4, 1.6):
             pairs = [("autocontrast(p=1)", ImageOps.autocontrast(image)),
                      (f"brightness({factor})", ImageEnhance.Brightness(image).enhance(factor)),
                      (f"contrast({factor})", ImageEnhance.Contrast(image).enhance(factor)),
                      (f"sharpness({factor}, p=1)", ImageEnhance.Sharpness(image).enhance(factor))]
-            if image.shape[2] == 3:
+            if pixels.shape[2] == 3:
                 pairs.append((f"saturation({factor})", ImageEnhance.Color(image).enhance(factor)))
             for text, want in pairs:
-                difference = np.abs(array(want).astype(int) - run_op.run(text, image).astype(int))
-                assert difference.max() <= 1, (text, image.shape, difference.max())
+                difference = np.abs(array(want).astype(int) - run_op.run(text, pixels).astype(int))
+                assert difference.max() <= 1, (text, pixels.shape, difference.max())
 
 
 # ---- Numbers ----------------------------------------------------------------------------------------------------------------------

@@ -104,10 +104,10 @@ def test_seeds_have_64_bits(path):
 
 
 def jpeg(i, orientation, gray):
-    image = pytest.importorskip("PIL.Image")
+    pillow = pytest.importorskip("PIL.Image")
     pixels = pkg.image(i, 16, 24)
-    image = image.fromarray(pixels).convert("L") if gray else image.fromarray(pixels)
-    exif = image.Exif()
+    image = pillow.fromarray(pixels).convert("L") if gray else pillow.fromarray(pixels)
+    exif = pillow.Exif()
     exif[0x0112] = orientation
     out = io.BytesIO()
     image.save(out, "jpeg", quality=95, exif=exif)

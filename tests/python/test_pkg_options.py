@@ -66,6 +66,8 @@ NOT_HERE = {
     ("stats", "-f"): "of --svg",
     ("plan", "--key"): "nothing is opened",
     ("plan", "--passphrase-file"): "nothing is opened",
+    ("clean", "--max-decoded"): "nothing is opened",
+    ("clean", "--max-unpacked"): "nothing is opened",
     ("clean", "--key"): "nothing is opened",
     ("clean", "--passphrase-file"): "nothing is opened",
     ("bench", "--epochs"): "a loop over the loader",

@@ -73,13 +73,13 @@ def made(folder):
     for k, form in enumerate(("JPEG", "PNG", "BMP", "WEBP", "TIFF")):
         (images / f"{k}.{form.lower()}").write_bytes(image(form))
     (folder / "t.jsonl").write_text('{"a":1,"t":"x","j":{"k":[1]},"n":null}\n{"a":null,"t":"ü","j":null,"n":2.5}\n')
-    for arguments in (["pack", images, "-o", folder / "images.mldf", "--no-checksums"],
+    for arguments in (["pack", images, "-o", folder / "photos.mldf", "--no-checksums"],
                       ["pack", folder / "t.jsonl", "-o", folder / "table.mldf", "--no-checksums"],
-                      ["convert", folder / "images.mldf", "-o", folder / "images.tbl", "--drop-fields", "--fields", "image"],
-                      ["convert", folder / "images.mldf", "-o", folder / "images.beton", "--fields", "image"]):
+                      ["convert", folder / "photos.mldf", "-o", folder / "photos.tbl", "--drop-fields", "--fields", "image"],
+                      ["convert", folder / "photos.mldf", "-o", folder / "photos.beton", "--fields", "image"]):
         done = run(*arguments, "-q")
         assert done.returncode == 0, (arguments, done.stderr)
-    return {p.name: p.read_bytes() for p in (tar, *(folder / n for n in ("images.mldf", "table.mldf", "images.tbl", "images.beton")))}
+    return {p.name: p.read_bytes() for p in (tar, *(folder / n for n in ("photos.mldf", "table.mldf", "photos.tbl", "photos.beton")))}
 
 
 def seeds(folder):
@@ -226,7 +226,7 @@ def prepared(tmp_path_factory):
     return folder, *seeds(folder)
 
 
-NAMES = ["made.tar", "images.mldf", "table.mldf", "images.tbl", "images.beton",
+NAMES = ["made.tar", "photos.mldf", "table.mldf", "photos.tbl", "photos.beton",
          *(e["file"] for e in json.loads((VALID / "manifest.json").read_text()) if (VALID / e["file"]).stat().st_size <= LARGEST),
          *sorted(p.name for p in (*(GOLDEN / "draft").glob("*.mldf"), *(GOLDEN / "tbl").glob("*.tbl"))),
          *(name + ".beton" for name in BETON)]
@@ -249,15 +249,15 @@ def test_what_verify_calls_good_every_command_reads(prepared, tmp_path, name):
 
 def test_an_image_whose_signature_is_damaged_is_found(prepared, tmp_path):
     _, files, _ = prepared
-    for name, signature in (("images.mldf", b"\xff\xd8\xff"), ("images.mldf", b"\x89PNG"), ("made.tar", b"\x89PNG"),
-                            ("images.tbl", b"\xff\xd8\xff"), ("images.beton", b"\xff\xd8\xff")):
+    for name, signature in (("photos.mldf", b"\xff\xd8\xff"), ("photos.mldf", b"\x89PNG"), ("made.tar", b"\x89PNG"),
+                            ("photos.tbl", b"\xff\xd8\xff"), ("photos.beton", b"\xff\xd8\xff")):
         data = bytearray(files[name])
         data[data.index(signature)] ^= 1
         path = tmp_path / name
         path.write_bytes(data)
         done = run("verify", "--deep", "--json", path)
         assert done.returncode == 1 and not json.loads(done.stdout)["ok"], (name, done)
-        if name == "images.tbl":  # its checksum speaks too: mended, the index still says JPEG
+        if name == "photos.tbl":  # its checksum speaks too: mended, the index still says JPEG
             assert any("checksum" == p["status"] for p in json.loads(done.stdout)["problems"])
 
 
