@@ -83,7 +83,8 @@ static mldf_status copy_samples(struct rescue *rescue, mldf_value *values, mldf_
             for (size_t f = 0; rescue->doubted && f < reader->schema->field_count; f++)
                 rescue->result->lost.values += rescue->doubted[f] && values[f].kind == MLDF_KIND_NULL;
             status = mldf_writer_append(rescue->writer, values, reader->schema->field_count, key, key_bytes, err);
-        } else if (mldfi_is_damage(status) && status != MLDF_E_LIMIT) { /* beyond a limit is whole: never lost for that */
+        } else if (mldfi_is_damage(status) &&
+                   status != MLDF_E_LIMIT) { /* beyond a limit is whole: never lost for that */
             status = lose(rescue, i, &why, err);
         } else if (err) {
             *err = why;
