@@ -220,6 +220,25 @@ mldf_status mldfi_open_check(struct opening *opening) {
     return MLDF_OK;
 }
 
+/* Where the footer belongs, whatever stands there now: behind the directory. */
+static mldf_status place_footer(struct opening *opening) {
+    mldf_reader *reader = opening->reader;
+    uint8_t head[FORMAT_DIRECTORY_HEAD_BYTES];
+    uint64_t at = reader->header.directory_ptr, end = reader->physical_bytes;
+    if (!mldfi_range_inside(at, sizeof head, end))
+        return mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, FORMAT_HEADER_OFFSET + 56,
+                                 "the directory at byte %" PRIu64 " passes the end of the file at %" PRIu64, at, end);
+    mldf_status status = mldfi_reader_copy(reader, at, head, sizeof head, opening->err);
+    if (status < 0)
+        return status;
+    uint64_t bytes = sizeof head + (uint64_t)FORMAT_DIRECTORY_ENTRY_BYTES * mldfi_load_u32(head + 8);
+    if (!mldfi_range_inside(at, bytes, end))
+        return mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, at,
+                                 "the directory's entries pass the end of the file at %" PRIu64, end);
+    reader->footer_ptr = mldfi_align_up(at + bytes, 8);
+    return MLDF_OK;
+}
+
 mldf_status mldfi_open_salvage(struct opening *opening, const struct salvage *salvage) {
     mldf_reader *reader = opening->reader;
     struct footer footer;
@@ -239,5 +258,5 @@ mldf_status mldfi_open_salvage(struct opening *opening, const struct salvage *sa
     if ((status = mldfi_reader_copy(reader, 0, front, sizeof front, opening->err)) < 0)
         return status;
     use_header(opening, front + FORMAT_HEADER_OFFSET, FORMAT_HEADER_OFFSET, reader->physical_bytes, NULL);
-    return MLDF_OK;
+    return salvage->bare ? MLDF_OK : place_footer(opening);
 }

@@ -145,6 +145,19 @@ static void note_front(struct rescue *rescue, const uint8_t bytes[FORMAT_HEADER_
     note_state(rescue, front.num_samples, &why);
 }
 
+/* The front header with the directory that it points to: with a damaged footer they are still the file's last state. */
+static mldf_status try_front(struct rescue *rescue, const char *path, const mldf_reader_options *options,
+                             const uint8_t bytes[FORMAT_HEADER_BYTES], mldf_error *err) {
+    const struct salvage front = {0, false, false};
+    mldf_error refused;
+    struct header header;
+    mldfi_header_load(bytes, &header);
+    mldf_status status = try_way(rescue, path, options, &front, &refused, err);
+    if (status >= 0 && refused.status == MLDF_E_CHECKSUM && refused.offset == header.field_desc_ptr)
+        rescue->descriptors_damaged = true;
+    return status;
+}
+
 static mldf_status find_way_in(struct rescue *rescue, const char *path, const mldf_reader_options *options,
                                mldf_error *err) {
     const struct salvage bare = {0, true, false};
@@ -160,6 +173,8 @@ static mldf_status find_way_in(struct rescue *rescue, const char *path, const ml
             status = mldfi_repair_implied_footer(&file, size, header, &at, err);
         if (status >= 0 && at)
             status = try_footer(rescue, path, options, &file, size, at, err);
+        if (status >= 0 && !rescue->reader)
+            status = try_front(rescue, path, options, header, err);
         if (status >= 0 && !rescue->reader)
             status = scan_footers(rescue, path, options, &file, size, err);
         if (status >= 0)

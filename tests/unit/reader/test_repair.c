@@ -193,6 +193,24 @@ static void check_saved(const char *out, uint64_t samples, bool keys, const uint
     mldf_reader_close(r);
 }
 
+static void a_damaged_footer_costs_nothing(void) {
+    const char *path = check_tmp("footer.mldf"), *out = check_tmp("saved.mldf");
+    mldf_repair_result result;
+    mldf_error err;
+    for (int cut = 0; cut < 2; cut++) {
+        made_file(path, &(struct made){.samples = 50, .keys = true, .card = "{}"});
+        mldf_file_info info = info_of(path);
+        if (cut)
+            REQUIRE(truncate(path, (off_t)info.footer_ptr + 9) == 0);
+        else
+            flip(path, info.footer_ptr + 70);
+        REQUIRE_OK(repair(path, out, &result, &err), &err);
+        CHECK(result.changed && !result.lost.any && !result.unchecked);
+        check_saved(out, 50, true, NULL, 0);
+        CHECK(remove(out) == 0);
+    }
+}
+
 static uint64_t pointer_of(const char *path, uint64_t sample, size_t field) {
     mldf_reader *r;
     mldf_value v = {0};
@@ -479,6 +497,7 @@ int main(int argc, char **argv) {
     RUN(header_and_footer_are_put_back_to_the_byte);
     RUN(what_cannot_be_mended_in_place_is_left_as_it_is);
     RUN(damaged_samples_are_left_out_and_named);
+    RUN(a_damaged_footer_costs_nothing);
     RUN(damaged_sections_cost_no_samples);
     RUN(nulls_stay_nulls_past_damaged_bits);
     RUN(a_damaged_key_costs_its_sample_alone);
