@@ -51,6 +51,8 @@ for name in ("draft/scalars_204", "draft/scalars_208", "draft/private_204", "dra
     REFUSED["convert tbl"][name] = "no field holds images or bytes"
 for name in ("bytes", "unaligned_tables", "draft/one_field"):
     del REFUSED["convert tbl"][name]
+REFUSED["convert tar"]["recordings"] = UNKNOWN
+REFUSED["convert beton"]["recordings"] = NO_PLACE
 REFUSED["convert tar.gz"] = REFUSED["convert tar"]
 
 
@@ -108,14 +110,14 @@ class Work:
 
 
 def samples(file, fields=None):
-    """Values as the reference reader shows them; the record of an unknown type without its pointer."""
+    """Values as the reference reader shows them; records without pointer and (compressed: another) size."""
     names = fields or [f.name for f in file.fields]
     result = []
     for i in range(file.num_samples):
         row = {f.name: reader.value_json(file, i, f) for f in file.fields if f.name in names}
         for f in file.fields:
             if f.form and isinstance(row.get(f.name), dict) and "record" in row[f.name]:
-                row[f.name]["record"] = row[f.name]["record"][16:]
+                row[f.name]["record"] = row[f.name]["record"][24:]
         result.append((file.key(i) if file.has_keys else None, row))
     return result
 
