@@ -12,6 +12,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/utf8.h"
 
 #define ULL(v) ((unsigned long long)(v))
 #define OCTAL_MAX UINT64_C(077777777777)
@@ -279,6 +280,8 @@ static const char *unsafe_path(const char *name) {
     for (const char *c = name; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             return "with a control character";
+    if (mldfi_utf8_valid_prefix(name, strlen(name)) != strlen(name))
+        return "which is not UTF-8";
     if (*name == '/')
         return "that is absolute";
     for (;;) {

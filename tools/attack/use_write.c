@@ -133,7 +133,7 @@ static void repair_copy(struct run *run, long before) {
     snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
     status = mldf_repair(run->path, out, &ro, &result, &err);
     bool guarded = run->guarded;
-    run->guarded = guarded && status >= 0 && !result.unchecked && result.samples_lost == 0;
+    run->guarded = guarded && status >= 0 && !result.unchecked && !result.lost.any;
     check_output(run, "repair -o", out, status, &err, false);
     run->guarded = guarded;
 }
