@@ -87,7 +87,8 @@ struct state {
 
 static void state_add(struct state *s, const void *data, size_t bytes) {
     s->data = realloc(s->data, s->bytes + bytes + 1);
-    memcpy(s->data + s->bytes, data, bytes);
+    if (bytes)
+        memcpy(s->data + s->bytes, data, bytes);
     s->bytes += bytes;
 }
 
@@ -114,7 +115,7 @@ static void state_of(struct state *s, const char *folder) {
 }
 
 static bool same(const struct state *a, const struct state *b) {
-    return a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
+    return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0);
 }
 
 static void print_names(const char *folder) {
