@@ -20,14 +20,14 @@ static const char schema_text[] =
 
 static void meet_schema(const mldf_pipeline *pipeline) {
     static mldf_schema *schema;
-    struct plan_bounds bounds[16];
+    struct value_bounds bounds[16];
     struct plan_options options = {0};
     struct graph graph;
     mldf_error err;
     if (!schema && mldf_schema_parse(NULL, schema_text, strlen(schema_text), &schema, &err) < 0)
         abort();
     memset(bounds, 0, sizeof bounds);
-    bounds[0] = (struct plan_bounds){true, 3, {100, 90, 3}, {375, 500, 3}, 8, true, false};
+    bounds[0] = (struct value_bounds){true, 3, {100, 90, 3}, {375, 500, 3}, 8, true, false};
     if (mldfi_graph_new(pipeline, schema, bounds, &options, &graph, &err) < 0)
         return;
     for (size_t i = 0; i < graph.chain_count; i++)

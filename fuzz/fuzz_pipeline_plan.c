@@ -29,7 +29,7 @@ static const char schema_text[] =
 static struct {
     bool ready;
     mldf_schema *schema;
-    struct plan_bounds bounds[FIELDS];
+    struct value_bounds bounds[FIELDS];
     uint8_t records[2][SAMPLES][IMAGE_RECORD];
     mldf_buffer pixels[2][SAMPLES];
     float numbers[16];
@@ -74,13 +74,13 @@ static void make_samples(void) {
     for (int i = 0; i < 16; i++)
         all.numbers[i] = (float)i * 0.75f - 2.0f;
     for (int k = 0; k < 2; k++)
-        all.bounds[k] = (struct plan_bounds){.known = true,
-                                             .ndim = 3,
-                                             .least = {1, 1, k ? 1 : 3},
-                                             .most = {90, 64, k ? 1 : 3},
-                                             .bits = 8,
-                                             .same_channels = true};
-    all.bounds[4] = (struct plan_bounds){.known = true, .ndim = 1, .least = {0}, .most = {SAMPLES}};
+        all.bounds[k] = (struct value_bounds){.known = true,
+                                              .ndim = 3,
+                                              .least = {1, 1, k ? 1 : 3},
+                                              .most = {90, 64, k ? 1 : 3},
+                                              .bits = 8,
+                                              .same_channels = true};
+    all.bounds[4] = (struct value_bounds){.known = true, .ndim = 1, .least = {0}, .most = {SAMPLES}};
     while (mldfi_op_at(all.operations))
         all.operations++;
     all.ready = true;

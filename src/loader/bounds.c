@@ -14,14 +14,14 @@
 enum { PIECE_FIRST = 1 << 14, PIECE_BYTES = 1 << 20 };
 
 struct gathering {
-    struct plan_bounds *bounds;
+    struct value_bounds *bounds;
     uint64_t seen;
     bool rgb;      /* one of them has three channels */
     uint64_t last; /* the members of the last record that was looked at, as one number; 0: none */
     uint8_t last_orientation;
 };
 
-static void see_dim(struct plan_bounds *bounds, uint32_t i, uint64_t size, bool first) {
+static void see_dim(struct value_bounds *bounds, uint32_t i, uint64_t size, bool first) {
     if (first || size < bounds->least[i])
         bounds->least[i] = size;
     if (first || size > bounds->most[i])
@@ -29,7 +29,7 @@ static void see_dim(struct plan_bounds *bounds, uint32_t i, uint64_t size, bool 
 }
 
 static void see_image(struct gathering *g, const mldf_image_info *info) {
-    struct plan_bounds *b = g->bounds;
+    struct value_bounds *b = g->bounds;
     bool first = g->seen++ == 0, ink = info->color == MLDF_IMAGE_CMYK || info->color == MLDF_IMAGE_YCCK;
     uint64_t channels = ink ? 3 : info->channels; /* as decoded */
     see_dim(b, 0, info->height, first);
@@ -85,7 +85,7 @@ static mldf_status scan_values(struct gathering *g, const mldf_reader *reader, s
 /* Neither the sides, nor the channels, nor the bits can turn out alike any more, or it does not matter: images of different channels become
  * RGB, so one that is RGB decides; and only if all have 16 bits are they decoded as such. */
 static bool is_settled(const struct gathering *g) {
-    const struct plan_bounds *b = g->bounds;
+    const struct value_bounds *b = g->bounds;
     return g->seen > 0 && b->least[0] != b->most[0] && b->least[1] != b->most[1] && b->bits != 16 &&
            (g->rgb || !b->same_channels);
 }
@@ -213,7 +213,7 @@ static bool varies(const mldf_field *field) {
     return false;
 }
 
-mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct plan_bounds *out,
+mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct value_bounds *out,
                                 mldf_error *err) {
     const mldf_schema *schema = dataset->schema;
     mldf_status status = MLDF_OK;

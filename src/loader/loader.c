@@ -120,7 +120,7 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
     mldf_status status = mldf_pipeline_parse(o->context, text, strlen(text), &loader->pipeline, err);
     if (status < 0)
         return status;
-    struct plan_bounds *bounds = mldfi_alloc_zero(mldf_schema_field_count(schema) + 1, sizeof *bounds, err);
+    struct value_bounds *bounds = mldfi_alloc_zero(mldf_schema_field_count(schema) + 1, sizeof *bounds, err);
     status = bounds ? mldfi_bounds_gather(&loader->dataset, loader->pipeline, bounds, err) : MLDF_E_MEMORY;
     if (status >= 0)
         status = mldfi_plan_new(loader->pipeline, schema, bounds, &want, &loader->plan, err);

@@ -80,7 +80,7 @@ mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position,
                                struct seat *out, mldf_error *err);
 
 /* What is known of each field of the dataset's schema (bounds.c); `names`: fields that the pipeline names. */
-mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct plan_bounds *out,
+mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct value_bounds *out,
                                 mldf_error *err);
 
 /* ---- Which samples they are (identity.c) -------------------------------------------------------------------------------- */

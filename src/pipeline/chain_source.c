@@ -14,7 +14,7 @@ static bool is_image(const mldf_field *field) {
 }
 
 /* A dimension that the schema leaves open: as far as the bounds know it. */
-static void bound_dim(const struct plan_bounds *bounds, uint32_t i, struct edge *out) {
+static void bound_dim(const struct value_bounds *bounds, uint32_t i, struct edge *out) {
     out->dims[i] = DIM_VARIES;
     out->most[i] = MLDF_NONE;
     if (!bounds || !bounds->known || i >= bounds->ndim)
@@ -29,8 +29,9 @@ static void fixed_dim(uint32_t i, int64_t size, struct edge *out) {
     out->most[i] = (uint64_t)size;
 }
 
-static void image_edge(const struct plan_bounds *bounds, struct edge *out) {
+static void image_edge(const struct value_bounds *bounds, struct edge *out) {
     out->kind = VALUE_ENCODED;
+    out->family = FAMILY_IMAGE;
     out->role = ROLE_IMAGE;
     mldfi_set_axes(out->axes, "hwc");
     out->dtype = bounds && bounds->known && bounds->bits == 16 ? MLDF_U16 : MLDF_U8;
@@ -42,7 +43,7 @@ static void image_edge(const struct plan_bounds *bounds, struct edge *out) {
         out->dims[2] = DIM_VARIES;
 }
 
-static void array_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out) {
+static void array_edge(const mldf_field *field, const struct value_bounds *bounds, struct edge *out) {
     out->kind = VALUE_ARRAY;
     out->dtype = field->dtype;
     out->ndim = field->ndim;
@@ -54,7 +55,7 @@ static void array_edge(const mldf_field *field, const struct plan_bounds *bounds
     }
 }
 
-static void bytes_edge(const struct plan_bounds *bounds, struct edge *out) {
+static void bytes_edge(const struct value_bounds *bounds, struct edge *out) {
     out->kind = VALUE_BYTES;
     out->dtype = MLDF_U8;
     out->ndim = 1;
@@ -62,7 +63,7 @@ static void bytes_edge(const struct plan_bounds *bounds, struct edge *out) {
     out->dims[0] = DIM_VARIES;
 }
 
-mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out,
+mldf_status mldfi_field_edge(const mldf_field *field, const struct value_bounds *bounds, struct edge *out,
                              mldf_error *err) {
     memset(out, 0, sizeof *out);
     if (is_image(field)) {

@@ -332,7 +332,7 @@ static mldf_status build(struct builder *b, mldf_error *err) {
     return status == MLDF_OK ? mldfi_graph_order(b, err) : status;
 }
 
-mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
+mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct value_bounds *bounds,
                             const struct plan_options *options, struct graph *out, mldf_error *err) {
     static const mldf_pipeline nothing = {.text = NULL};
     struct builder b = {.pipeline = pipeline ? pipeline : &nothing,

@@ -37,7 +37,7 @@ struct tuple {
 struct builder {
     const mldf_pipeline *pipeline;
     const mldf_schema *schema;
-    const struct plan_bounds *bounds;   /* may be NULL */
+    const struct value_bounds *bounds;  /* may be NULL */
     const struct plan_options *options; /* may be NULL */
     struct graph *graph;
     struct arena arena;

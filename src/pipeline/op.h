@@ -13,61 +13,14 @@
 #ifndef MLDF_PIPELINE_OP_H
 #define MLDF_PIPELINE_OP_H
 
+#include "field/edge.h"
 #include "kernel/kernels.h"
 #include "kernel/raster.h"
 #include "mldf/image.h"
 #include "mldf/schema.h"
 #include "util/random.h"
 
-/* ---- Types of values between steps -------------------------------------------------------------------------------------- */
-
-typedef enum value_kind {
-    VALUE_ARRAY,   /* dense, C order; a number is an array of no dimensions */
-    VALUE_IMAGE,   /* an array of pixels; dtype U8, U16, F16, BF16, F32 */
-    VALUE_ENCODED, /* a stored image before decode: JPEG, PNG, raw ... */
-    VALUE_BYTES    /* text, JSON, bytes: u8, one dimension that varies */
-} value_kind;
-
-/* What a geometric operation does with a value. */
-typedef enum value_role {
-    ROLE_NONE,
-    ROLE_IMAGE,
-    ROLE_MASK,  /* an image of class numbers: moved by nearest neighbour, never changed in colour */
-    ROLE_BOXES, /* array [..., 4]: x0, y0, x1, y1 in pixels, any float or integer dtype; computed in f32, kept as f32 */
-    ROLE_POINTS /* array [..., 2 or more]: x, y in pixels, the rest is carried along */
-} value_role;
-
-enum { DIM_VARIES = -1 };
-
-/* Axes: a letter for each dimension. t: frames or samples in time; h: rows; w: columns; c: channels. An image is "hwc" or "chw", a clip
- * "thwc" or "tchw". ("n" is reserved for items that each have an extent and a draw of their own.) */
-static inline uint32_t mldfi_axis(const char *axes, char letter) {
-    uint32_t i = 0;
-    while (axes[i] && axes[i] != letter)
-        i++;
-    return i;
-}
-/* Channels in front of rows and columns? */
-static inline bool mldfi_planar(const char *axes) {
-    return mldfi_axis(axes, 'c') < mldfi_axis(axes, 'h');
-}
-static inline void mldfi_set_axes(char axes[MLDF_MAX_DIMS + 1], const char *letters) {
-    __builtin_memset(axes, 0, MLDF_MAX_DIMS + 1);
-    for (uint32_t i = 0; i < MLDF_MAX_DIMS && letters[i]; i++)
-        axes[i] = letters[i];
-}
-
-/* The static type of a value. */
-struct edge {
-    value_kind kind;
-    value_role role;
-    mldf_dtype dtype;
-    char axes[MLDF_MAX_DIMS + 1]; /* IMAGE: what each dimension is; "" where dimensions have no names */
-    bool upright;                 /* ENCODED: no image's orientation makes its width its height */
-    uint32_t ndim;
-    int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
-    uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
-};
+/* ---- Values between steps; their types are struct edge (field/edge.h) ------------------------------------------------------------- */
 
 /* One value at run time. Dense. `axes` as the edge has them. */
 struct tensor {

@@ -125,12 +125,12 @@ struct graph {
     size_t output_count;
     uint32_t shared_count; /* different draws of a sample: op.shared of ops with OP_DRAWS is below this */
 };
-mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
+mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct value_bounds *bounds,
                             const struct plan_options *options, struct graph *out, mldf_error *err);
 void mldfi_graph_free(struct graph *graph);
 /* The type of a field's stored value (chain_source.c). bounds may be NULL. Where they say that all values agree in a dimension, it is fixed: whoever
  * reads values must check that. */
-mldf_status mldfi_field_edge(const mldf_field *field, const struct plan_bounds *bounds, struct edge *out,
+mldf_status mldfi_field_edge(const mldf_field *field, const struct value_bounds *bounds, struct edge *out,
                              mldf_error *err);
 
 #endif

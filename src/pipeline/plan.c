@@ -208,7 +208,7 @@ static mldf_status choose_kernels(struct plan *plan, mldf_error *err) {
     return MLDF_OK;
 }
 
-mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
+mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct value_bounds *bounds,
                            const struct plan_options *options, struct plan **out, mldf_error *err) {
     struct plan *plan = mldfi_alloc_zero(1, sizeof *plan, err);
     size_t unused;

@@ -14,16 +14,6 @@
 struct plan;
 struct plan_worker;
 
-/* What is known of a field's values besides its schema: the file's statistics, or one pass over its rows. */
-struct plan_bounds {
-    bool known;
-    uint32_t ndim;
-    uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* images: height, width, channels */
-    uint32_t bits;                                      /* images: 8, 16; 0: both occur */
-    bool same_channels;                                 /* images: all have most[2] channels */
-    bool upright;                                       /* images: no orientation turns one by 90 degrees */
-};
-
 struct plan_options {
     const mldf_context *context;
     bool exact, reference;
@@ -36,7 +26,7 @@ struct plan_options {
 };
 
 /* bounds: one for each field of the schema. */
-mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct plan_bounds *bounds,
+mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct value_bounds *bounds,
                            const struct plan_options *options, struct plan **out, mldf_error *err);
 void mldfi_plan_free(struct plan *plan);
 mldf_status mldfi_plan_explain(const struct plan *plan, mldf_buffer *out, mldf_error *err);

@@ -28,7 +28,7 @@ enum { ARRAY_WIDTH = 13, ARRAY_HEIGHT = 9 };
 
 struct arrays {
     mldf_schema *schema;
-    struct plan_bounds bounds[ARRAY_FIELDS];
+    struct value_bounds bounds[ARRAY_FIELDS];
     uint8_t data[ARRAY_SAMPLES][ARRAY_FIELDS][4096];
     uint8_t record[IMAGE_RECORD];
 };
@@ -48,12 +48,12 @@ CHECK_UNUSED static bool arrays_begin(struct arrays *all, uint64_t seed) {
         check_fail(__FILE__, __LINE__, "%s", err.message);
         return false;
     }
-    all->bounds[ARRAY_IMAGE] = (struct plan_bounds){.known = true,
-                                                    .ndim = 3,
-                                                    .least = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
-                                                    .most = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
-                                                    .bits = 16,
-                                                    .same_channels = true};
+    all->bounds[ARRAY_IMAGE] = (struct value_bounds){.known = true,
+                                                     .ndim = 3,
+                                                     .least = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
+                                                     .most = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
+                                                     .bits = 16,
+                                                     .same_channels = true};
     check_rand_bytes(&state, all->data, sizeof all->data);
     /* half of the f32 are of a size that people use; a bool is 0 or 1 */
     for (size_t s = 0; s < ARRAY_SAMPLES; s++) {

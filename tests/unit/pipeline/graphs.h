@@ -24,11 +24,11 @@ static const char graph_schema[] =
     "{\"name\":\"index\",\"type\":\"int\"}]}";
 enum { GRAPH_FIELDS = 15 };
 
-CHECK_UNUSED static void graph_bounds(struct plan_bounds *out) {
+CHECK_UNUSED static void graph_bounds(struct value_bounds *out) {
     memset(out, 0, GRAPH_FIELDS * sizeof *out);
-    out[0] = (struct plan_bounds){true, 3, {100, 90, 3}, {375, 500, 3}, 8, true, false};
-    out[1] = (struct plan_bounds){true, 3, {100, 90, 1}, {375, 500, 1}, 8, true, false};
-    out[8] = (struct plan_bounds){.known = true, .ndim = 1, .least = {1}, .most = {512}};
+    out[0] = (struct value_bounds){true, 3, {100, 90, 3}, {375, 500, 3}, 8, true, false};
+    out[1] = (struct value_bounds){true, 3, {100, 90, 1}, {375, 500, 1}, 8, true, false};
+    out[8] = (struct value_bounds){.known = true, .ndim = 1, .least = {1}, .most = {512}};
 }
 
 CHECK_UNUSED static void graph_print_edge(const struct edge *edge, mldf_buffer *out) {
@@ -86,7 +86,7 @@ CHECK_UNUSED static void graph_write(const struct graph *g, mldf_buffer *out) {
 /* text NULL: no pipeline. */
 CHECK_UNUSED static mldf_status graph_of(const char *text, const mldf_schema *schema, mldf_pipeline **pipeline,
                                          struct graph *out, mldf_error *err) {
-    struct plan_bounds bounds[GRAPH_FIELDS];
+    struct value_bounds bounds[GRAPH_FIELDS];
     struct plan_options options = {0};
     *pipeline = NULL;
     memset(err, 0, sizeof *err);

@@ -14,7 +14,7 @@ struct images {
     mldf_buffer data[IMAGES];
     int64_t labels[IMAGES];
     mldf_schema *schema;
-    struct plan_bounds bounds[2];
+    struct value_bounds bounds[2];
 };
 
 /* Smooth colours with some texture: what JPEG is made for, and every value occurs. */
@@ -65,12 +65,12 @@ CHECK_UNUSED static bool images_begin(struct images *all, uint32_t channels, boo
         mldf_schema_add(all->schema, "image", MLDF_IMAGE, NULL, 0, NULL) < 0 ||
         mldf_schema_add(all->schema, "label", MLDF_INT, NULL, 0, NULL) < 0)
         return false;
-    all->bounds[0] = (struct plan_bounds){.known = true,
-                                          .ndim = 3,
-                                          .least = {least[0], least[1], channels},
-                                          .most = {most[0], most[1], channels},
-                                          .bits = 8,
-                                          .same_channels = true};
+    all->bounds[0] = (struct value_bounds){.known = true,
+                                           .ndim = 3,
+                                           .least = {least[0], least[1], channels},
+                                           .most = {most[0], most[1], channels},
+                                           .bits = 8,
+                                           .same_channels = true};
     return true;
 }
 

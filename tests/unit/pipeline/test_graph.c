@@ -366,7 +366,7 @@ static void padding_reaches_the_output(void) {
 }
 
 static void types_of_fields_follow_schema_and_bounds(void) {
-    struct plan_bounds bounds[GRAPH_FIELDS];
+    struct value_bounds bounds[GRAPH_FIELDS];
     struct edge edge;
     mldf_error err;
     graph_bounds(bounds);
@@ -395,13 +395,13 @@ static void types_of_fields_follow_schema_and_bounds(void) {
 
 static void images_of_one_size_need_no_step(void) {
     static const char text[] = "image";
-    struct plan_bounds bounds[GRAPH_FIELDS];
+    struct value_bounds bounds[GRAPH_FIELDS];
     struct plan_options options = {0};
     mldf_pipeline *pipeline;
     struct graph g;
     mldf_error err;
     graph_bounds(bounds);
-    bounds[0] = (struct plan_bounds){true, 3, {32, 32, 3}, {32, 32, 3}, 8, true, false};
+    bounds[0] = (struct value_bounds){true, 3, {32, 32, 3}, {32, 32, 3}, 8, true, false};
     REQUIRE_OK(mldf_pipeline_parse(NULL, text, strlen(text), &pipeline, &err), &err);
     REQUIRE_OK(mldfi_graph_new(pipeline, schema, bounds, &options, &g, &err), &err);
     CHECK_EQ_U64(1, g.chains[0].op_count);

@@ -20,7 +20,7 @@ struct marked {
 struct marks {
     struct marked samples[SAMPLES];
     mldf_schema *schema;
-    struct plan_bounds bounds[FIELDS];
+    struct value_bounds bounds[FIELDS];
     bool other_size; /* the masks lack their last row */
 };
 
@@ -74,12 +74,12 @@ static bool marks_begin(struct marks *all) {
             return false;
         uint32_t channels = f == FIELD_IMAGE ? 3 : 1;
         if (f <= FIELD_GRID)
-            all->bounds[f] = (struct plan_bounds){.known = true,
-                                                  .ndim = f == FIELD_GRID ? 2 : 3,
-                                                  .least = {61, 64, channels},
-                                                  .most = {160, 160, channels},
-                                                  .bits = 8,
-                                                  .same_channels = true};
+            all->bounds[f] = (struct value_bounds){.known = true,
+                                                   .ndim = f == FIELD_GRID ? 2 : 3,
+                                                   .least = {61, 64, channels},
+                                                   .most = {160, 160, channels},
+                                                   .bits = 8,
+                                                   .same_channels = true};
     }
     return true;
 }

@@ -12,7 +12,7 @@ enum { SAMPLES = 4, WIDTH = 12, HEIGHT = 10, OUTPUTS = 8, ROOM = 4096 };
 
 static struct {
     mldf_schema *schema;
-    struct plan_bounds bounds[FIELDS];
+    struct value_bounds bounds[FIELDS];
     uint8_t records[2][IMAGE_RECORD];
     uint8_t pixels[2][WIDTH * HEIGHT * 3];
     float feat[3];
@@ -40,12 +40,12 @@ static void begin(void) {
         r[IMAGE_CHANNELS] = (uint8_t)channels;
         r[IMAGE_MODE] = MLDF_IMAGE_MODE_RAW;
         r[IMAGE_BITS] = 8;
-        all.bounds[k] = (struct plan_bounds){.known = true,
-                                             .ndim = 3,
-                                             .least = {HEIGHT, WIDTH, channels},
-                                             .most = {HEIGHT, WIDTH + 1, channels},
-                                             .bits = 8,
-                                             .same_channels = true};
+        all.bounds[k] = (struct value_bounds){.known = true,
+                                              .ndim = 3,
+                                              .least = {HEIGHT, WIDTH, channels},
+                                              .most = {HEIGHT, WIDTH + 1, channels},
+                                              .bits = 8,
+                                              .same_channels = true};
     }
     for (int i = 0; i < 3; i++)
         all.feat[i] = (float)i + 0.5f;

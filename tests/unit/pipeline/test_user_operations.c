@@ -348,7 +348,7 @@ static void dims_that_vary_are_asked_for_each_sample(void) {
     mldf_pipeline *pipeline;
     struct plan *plan;
     struct plan_worker *worker;
-    struct plan_bounds bounds = {.known = true, .ndim = 1, .least = {1}, .most = {5}};
+    struct value_bounds bounds = {.known = true, .ndim = 1, .least = {1}, .most = {5}};
     struct plan_feed feed = {.user = NULL, .get = some_floats};
     _Alignas(64) float out[16];
     mldf_error err;

@@ -1,0 +1,75 @@
+/* The static type of a value between the steps of a pipeline, and what is known of a field's values before any is read. A field's type says both
+ * of its values (field.h); src/pipeline computes with them. */
+#ifndef MLDF_FIELD_EDGE_H
+#define MLDF_FIELD_EDGE_H
+
+#include "field/media.h"
+#include "mldf/schema.h"
+
+typedef enum value_kind {
+    VALUE_ARRAY,   /* dense, C order; a number is an array of no dimensions */
+    VALUE_IMAGE,   /* an array of pixels; dtype U8, U16, F16, BF16, F32 */
+    VALUE_ENCODED, /* stored media before its decoder: `family` says which */
+    VALUE_BYTES    /* text, JSON, bytes: u8, one dimension that varies */
+} value_kind;
+
+/* What a geometric operation does with a value. */
+typedef enum value_role {
+    ROLE_NONE,
+    ROLE_IMAGE,
+    ROLE_MASK,  /* an image of class numbers: moved by nearest neighbour, never changed in colour */
+    ROLE_BOXES, /* array [..., 4]: x0, y0, x1, y1 in pixels, any float or integer dtype; computed in f32, kept as f32 */
+    ROLE_POINTS /* array [..., 2 or more]: x, y in pixels, the rest is carried along */
+} value_role;
+
+enum { DIM_VARIES = -1 };
+
+/* Axes: a letter for each dimension. t: frames or samples in time; h: rows; w: columns; c: channels. An image is "hwc" or "chw", a clip
+ * "thwc" or "tchw". ("n" is reserved for items that each have an extent and a draw of their own.) */
+static inline uint32_t mldfi_axis(const char *axes, char letter) {
+    uint32_t i = 0;
+    while (axes[i] && axes[i] != letter)
+        i++;
+    return i;
+}
+/* Channels in front of rows and columns? */
+static inline bool mldfi_planar(const char *axes) {
+    return mldfi_axis(axes, 'c') < mldfi_axis(axes, 'h');
+}
+static inline void mldfi_set_axes(char axes[MLDF_MAX_DIMS + 1], const char *letters) {
+    __builtin_memset(axes, 0, MLDF_MAX_DIMS + 1);
+    for (uint32_t i = 0; i < MLDF_MAX_DIMS && letters[i]; i++)
+        axes[i] = letters[i];
+}
+
+/* An exact number: num / den. */
+struct ratio {
+    uint64_t num, den;
+};
+
+/* The static type of a value. */
+struct edge {
+    value_kind kind;
+    value_role role;
+    mldf_dtype dtype;
+    char axes[MLDF_MAX_DIMS + 1]; /* IMAGE: what each dimension is; "" where dimensions have no names */
+    media_family family;          /* ENCODED: whose decoder */
+    bool upright;                 /* ENCODED images: no orientation makes a width a height */
+    struct ratio rate;            /* steps of axis t a second; den 0: there is none, or samples differ */
+    struct ratio seconds;         /* how long every value is, however many steps that is; den 0: not known */
+    uint32_t ndim;
+    int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
+    uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
+};
+
+/* What is known of a field's values besides its schema: the file's statistics, or one pass over its rows. */
+struct value_bounds {
+    bool known;
+    uint32_t ndim;
+    uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* images: height, width, channels */
+    uint32_t bits;                                      /* images: 8, 16; 0: both occur */
+    bool same_channels;                                 /* images: all have most[2] channels */
+    bool upright;                                       /* images: no orientation turns one by 90 degrees */
+};
+
+#endif

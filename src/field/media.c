@@ -1,0 +1,20 @@
+/* The table of families, and a thread's workers. */
+#include "field/media.h"
+
+static const struct media *const families[FAMILY_COUNT] = {
+    [FAMILY_IMAGE] = &mldfi_media_image,
+};
+
+mldf_status mldfi_kit_worker(struct media_kit *kit, media_family family, void **out, mldf_error *err) {
+    mldf_status status = kit->workers[family] ? MLDF_OK : families[family]->open(&kit->workers[family], err);
+    *out = kit->workers[family];
+    return status;
+}
+
+void mldfi_kit_free(struct media_kit *kit) {
+    for (int i = 0; i < FAMILY_COUNT; i++) {
+        if (kit->workers[i])
+            families[i]->close(kit->workers[i]);
+        kit->workers[i] = NULL;
+    }
+}

@@ -1,0 +1,28 @@
+/* Media: values that a decoder opens. A family has one decoder interface (struct media, a file for each family) and one kind of source in
+ * src/pipeline; the traits of a field type (field.h) say everything else.
+ *
+ * What a decoder keeps between values (libjpeg's tables, an FFT) belongs to a thread: its media kit, where each family's worker is opened when it
+ * is first needed and stays. Whoever decodes or encodes on a thread has one kit there: plan workers, writer workers, verify, convert, extract. */
+#ifndef MLDF_FIELD_MEDIA_H
+#define MLDF_FIELD_MEDIA_H
+
+#include "mldf/schema.h"
+
+typedef enum media_family { FAMILY_NONE, FAMILY_IMAGE, FAMILY_AUDIO, FAMILY_COUNT } media_family;
+
+/* One thread's. Begins as {0}. */
+struct media_kit {
+    void *workers[FAMILY_COUNT];
+};
+
+/* The family's worker of this thread. */
+mldf_status mldfi_kit_worker(struct media_kit *kit, media_family family, void **out, mldf_error *err);
+void mldfi_kit_free(struct media_kit *kit);
+
+struct media {
+    mldf_status (*open)(void **worker, mldf_error *err);
+    void (*close)(void *worker);
+};
+extern const struct media mldfi_media_image; /* image_media.c; its worker is an mldf_image_decoder */
+
+#endif
