@@ -31,21 +31,56 @@ static uint64_t feed_index(void *user, uint64_t position) {
     return seat ? index_of(user, seat) : MLDF_NONE; /* feed_get says why */
 }
 
-static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
-                            mldf_error *err) {
-    struct worker *worker = user;
+/* The reader, sample and field that a call of the feed means. *field SIZE_MAX: the file has none of it, which is a null. */
+static mldf_status feed_place(const struct worker *worker, uint64_t position, size_t *field, const mldf_reader **reader,
+                              uint64_t *sample, mldf_error *err) {
     const struct dataset *dataset = &worker->loader->dataset;
     const struct seat *seat = seat_at(worker, position);
     if (!seat)
         return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
                           (unsigned long long)position);
-    size_t its = dataset->fields[seat->reader * dataset->field_count + field];
-    if (its == SIZE_MAX) {
-        *out = (mldf_value){.kind = MLDF_KIND_NULL};
-        return MLDF_OK;
-    }
-    return mldf_reader_get(dataset->readers[seat->reader], seat->sample, its, scratch, out, err);
+    *field = dataset->fields[seat->reader * dataset->field_count + *field];
+    *reader = dataset->readers[seat->reader];
+    *sample = seat->sample;
+    return MLDF_OK;
 }
+
+static mldf_status nothing(mldf_status status, mldf_value *out) {
+    *out = (mldf_value){.kind = MLDF_KIND_NULL};
+    return status;
+}
+
+static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                            mldf_error *err) {
+    const mldf_reader *reader;
+    uint64_t sample;
+    mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
+    if (status < 0 || field == SIZE_MAX)
+        return nothing(status, out);
+    return mldf_reader_get(reader, sample, field, scratch, out, err);
+}
+
+static mldf_status feed_record(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                               mldf_error *err) {
+    const mldf_reader *reader;
+    uint64_t sample;
+    mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
+    if (status < 0 || field == SIZE_MAX)
+        return nothing(status, out);
+    return mldfi_reader_record(reader, sample, field, scratch, out, err);
+}
+
+static mldf_status feed_range(void *user, uint64_t position, size_t field, uint64_t offset, uint64_t bytes,
+                              mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    const mldf_reader *reader;
+    uint64_t sample;
+    mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
+    if (status < 0 || field == SIZE_MAX)
+        return nothing(status, out);
+    return mldf_reader_get_range(reader, sample, field, offset, bytes, scratch, out, err);
+}
+
+static const struct plan_feed feed = {.get = feed_get, .record = feed_record, .range = feed_range, .index = feed_index};
 
 static void free_targets(struct worker *worker) {
     free(worker->targets[0]);
@@ -57,7 +92,8 @@ static void free_targets(struct worker *worker) {
 mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, mldf_error *err) {
     size_t outputs = loader->outputs + 1;
     worker->loader = loader;
-    worker->feed = (struct plan_feed){worker, feed_get, feed_index};
+    worker->feed = feed;
+    worker->feed.user = worker;
     worker->targets[0] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
     worker->targets[1] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
     worker->lengths = mldfi_alloc_zero(outputs, sizeof *worker->lengths, err);

@@ -209,7 +209,7 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     status = mldfi_bind_parameters(b->pipeline, step, op, err);
     if (status < 0)
         return status;
-    if (b->options && strcmp(step->type->name, "decode") == 0)
+    if (b->options && step->type->decodes == FAMILY_IMAGE)
         mldfi_decode_defaults(op, b->options->channels, b->options->orient);
     op->stream = place->stream;
     op->shared = place->shared;
@@ -250,23 +250,21 @@ static mldf_status append_all(struct builder *b, const struct target *t, const s
 
 /* ---- Steps ------------------------------------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status decode_step(uint32_t offset, struct step *out, mldf_error *err) {
-    *out = (struct step){.type = mldfi_op_find("decode", 6), .offset = offset};
-    return out->type ? MLDF_OK : mldfi_fail(err, MLDF_E_UNSUPPORTED, "this build cannot decode images in a pipeline");
+/* The step that nobody wrote. */
+static mldf_status append_decode(struct builder *b, const struct target *one, uint32_t offset, mldf_error *err) {
+    struct step step = {.type = mldfi_op_decoder(b->drafts[one->chains[0]].edge.family), .offset = offset};
+    return append_all(b, one, &step, err);
 }
 
 mldf_status mldfi_chain_decode(struct builder *b, size_t chain, uint32_t offset, mldf_error *err) {
-    struct step step;
     struct target one = {&chain, 1, b->drafts[chain].origin, 0};
     if (b->drafts[chain].listed || b->drafts[chain].edge.kind != VALUE_ENCODED)
         return MLDF_OK;
-    mldf_status status = decode_step(offset, &step, err);
-    return status == MLDF_OK ? append_all(b, &one, &step, err) : status;
+    return append_decode(b, &one, offset, err);
 }
 
-/* Decoding of all members that are still stored images: in one step, for one draw. */
+/* Decoding of all members that are still stored. */
 static mldf_status decode_members(struct builder *b, const struct target *t, uint32_t offset, mldf_error *err) {
-    struct step step;
     size_t count = 0;
     size_t *stored = mldfi_alloc_zero(t->count, sizeof *stored, err);
     if (!stored)
@@ -277,9 +275,7 @@ static mldf_status decode_members(struct builder *b, const struct target *t, uin
     mldf_status status = MLDF_OK;
     for (size_t i = 0; i < count && status == MLDF_OK; i++) {
         struct target one = {&stored[i], 1, t->fields, t->view};
-        status = decode_step(offset, &step, err);
-        if (status == MLDF_OK)
-            status = append_all(b, &one, &step, err);
+        status = append_decode(b, &one, offset, err);
     }
     free(stored);
     return status;
@@ -310,7 +306,7 @@ mldf_status mldfi_step_append(struct builder *b, const struct target *t, const s
             b->drafts[t->chains[i]].dropped = b->graph->chains[t->chains[i]].hidden = true;
         return MLDF_OK;
     }
-    if (strcmp(step->type->name, "decode") != 0)
+    if (!step->type->decodes)
         status = decode_members(b, t, step->offset, err);
     return status == MLDF_OK ? append_all(b, t, step, err) : status;
 }

@@ -151,6 +151,7 @@ struct op_type {
     unsigned flags;
     const struct op_param *params; /* ends with name NULL; may be NULL */
     uint32_t draw_bytes;           /* <= OP_DRAW_BYTES */
+    media_family decodes;          /* the step that stands first in every chain of this family, written or not */
     /* Type of the output, and op->state from op->args. A message says what is wrong and what was expected. `in` is op->in. */
     mldf_status (*infer)(struct op *op, const struct edge *in, struct edge *out, mldf_error *err);
     void (*free_state)(void *state); /* NULL: free() */
@@ -196,6 +197,8 @@ struct op {
 
 /* NULL when unknown. */
 const struct op_type *mldfi_op_find(const char *name, size_t bytes);
+/* The operation that decodes a family. */
+const struct op_type *mldfi_op_decoder(media_family family);
 /* The index-th of all operations, or NULL. */
 const struct op_type *mldfi_op_at(size_t index);
 

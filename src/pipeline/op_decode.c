@@ -1,5 +1,5 @@
 /* decode: a stored image becomes pixels. It stands first in the chain of every image, written or not; how it is done, together with the
- * crops and the resize behind it, is in run_source.c. */
+ * crops and the resize behind it, is in source_image.c. */
 #include "pipeline/decode.h"
 #include "pipeline/op_registry.h"
 #include "util/buffer.h"
@@ -25,7 +25,7 @@ void mldfi_decode_defaults(struct op *op, int channels, bool orient) {
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     int64_t channels = op->args[CHANNELS].i, bits = op->args[BITS].i;
     struct decode_state *s;
-    if (in->kind != VALUE_ENCODED)
+    if (in->kind != VALUE_ENCODED || in->family != FAMILY_IMAGE)
         return mldfi_edge_refuse(op, in, "a stored image", err);
     if (channels == 2)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "decode: channels 2; 0, 1, 3 and 4 can be asked for");
@@ -55,7 +55,10 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     return MLDF_OK;
 }
 
-static const struct op_type op_decode = {
-    .name = "decode", .help = "a stored image becomes pixels", .flags = 0, .params = params, .infer = infer};
+static const struct op_type op_decode = {.name = "decode",
+                                         .help = "a stored image becomes pixels",
+                                         .params = params,
+                                         .decodes = FAMILY_IMAGE,
+                                         .infer = infer};
 
 const struct op_type *const mldfi_ops_decode[] = {&op_decode, NULL};

@@ -40,3 +40,11 @@ const struct op_type *mldfi_op_find(const char *name, size_t bytes) {
                 return *type;
     return NULL;
 }
+
+const struct op_type *mldfi_op_decoder(media_family family) {
+    const struct op_type *type;
+    for (size_t i = 0; (type = mldfi_op_at(i)) != NULL; i++)
+        if (type->decodes == family)
+            return type;
+    return NULL;
+}

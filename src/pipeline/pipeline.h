@@ -116,6 +116,7 @@ struct chain {
     size_t stage_count;
     size_t target; /* which output it is; SIZE_MAX: hidden */
     bool feeds;    /* another chain takes its value */
+    bool measured; /* a length depends on it (measure.c) */
     size_t once;   /* so many operations at its beginning could be done when packing (once.c) */
 };
 struct graph {

@@ -43,10 +43,6 @@ static mldf_status names_of(const struct op *ops, size_t count, mldf_buffer *out
     return status == MLDF_OK ? mldf_buffer_append(out, "", 1, err) : status;
 }
 
-static bool is_decode(const struct op *op) {
-    return strcmp(op->type->name, "decode") == 0;
-}
-
 static mldf_status plan_source(struct plan *plan, struct chain *chain, struct stage *stage, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT;
     size_t unused, count = 1;
@@ -55,18 +51,19 @@ static mldf_status plan_source(struct plan *plan, struct chain *chain, struct st
         count++;
     stage->count = count;
     mldfi_plan_finish(plan, chain, stage->first + count, &stage->finish);
-    mldf_status status = add_step(plan, chain, "decode", &stage->step, err);
+    mldf_status status = add_step(plan, chain, chain->ops[stage->first].type->name, &stage->step, err);
     size_t behind = count - 1 + (stage->finish.use ? stage->finish.count : 0);
     if (status == MLDF_OK)
         status = names_of(chain->ops + stage->first + 1, behind, &text, err);
     if (status == MLDF_OK)
         status = add_step(plan, chain, behind ? (const char *)text.data : "copy", &unused, err);
     if (status == MLDF_OK)
-        status = mldfi_buffer_printf(&plan->log, err, "  source   %s: decode%s%s%s\n", chain->name, behind ? " + " : "",
-                                     behind ? (const char *)text.data : "",
-                                     stage->finish.use ? (stage->finish.affine ? " (one pass into the batch)"
-                                                                               : " (look-up tables, into the batch)")
-                                                       : "");
+        status = mldfi_buffer_printf(
+            &plan->log, err, "  source   %s: %s%s%s%s\n", chain->name, chain->ops[stage->first].type->name,
+            behind ? " + " : "", behind ? (const char *)text.data : "",
+            stage->finish.use
+                ? (stage->finish.affine ? " (one pass into the batch)" : " (look-up tables, into the batch)")
+                : "");
     mldf_buffer_free(&text);
     return status;
 }
@@ -89,7 +86,7 @@ static mldf_status plan_stage(struct plan *plan, struct chain *chain, size_t fir
     const struct op *op = &chain->ops[first];
     mldf_buffer text = MLDF_BUFFER_INIT;
     *stage = (struct stage){.kind = STAGE_OP, .first = first, .count = 1};
-    if (is_decode(op))
+    if (op->type->decodes)
         return plan_source(plan, chain, stage, err);
     mldf_status status = MLDF_OK;
     if (op->type->flags & OP_PAIR) {
@@ -236,6 +233,7 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
     if (status == MLDF_OK) {
         note_uses(&plan->graph);
         mldfi_plan_note_once(&plan->graph);
+        mldfi_plan_note_measured(&plan->graph);
         status = list_fields(plan, err);
     }
     if (status < 0) {

@@ -83,6 +83,12 @@ struct plan_feed {
      * same position's field, in the mapping or in scratch (whose content the callee replaces). */
     mldf_status (*get)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                        mldf_error *err);
+    /* The same from the row alone, where that says what the value is: its data is NULL then, its bytes are counted. NULL: get. */
+    mldf_status (*record)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                          mldf_error *err);
+    /* Bytes [offset, offset + bytes) of a value's payload, and its record. NULL: cut from what get gives. */
+    mldf_status (*range)(void *user, uint64_t position, size_t field, uint64_t offset, uint64_t bytes,
+                         mldf_buffer *scratch, mldf_value *out, mldf_error *err);
     /* The index in the dataset of the sample at a position. NULL: the position itself. */
     uint64_t (*index)(void *user, uint64_t position);
 };

@@ -32,9 +32,7 @@ mldf_status mldfi_worker_new(const struct plan *plan, struct plan_worker **out, 
     w->plan = plan;
     w->work.kernels = plan->kernels;
     w->times = mldfi_alloc_zero(plan->step_count + 1, sizeof *w->times, err);
-    mldf_status status = w->times ? mldf_image_decoder_new(&w->decoder, err) : MLDF_E_MEMORY;
-    if (status == MLDF_OK)
-        status = mldfi_resize_work_new(&w->work.resize, err);
+    mldf_status status = w->times ? mldfi_resize_work_new(&w->work.resize, err) : MLDF_E_MEMORY;
     if (status == MLDF_OK)
         status = side_begin(plan, &w->sides[0], err);
     if (status == MLDF_OK && plan->pairs)
@@ -67,7 +65,7 @@ void mldfi_worker_free(struct plan_worker *worker) {
     for (int i = 0; i < 3; i++)
         mldf_buffer_free(&worker->work.scratch[i]);
     mldfi_resize_work_free(worker->work.resize);
-    mldf_image_decoder_free(worker->decoder);
+    mldfi_kit_free(&worker->kit);
     mldf_buffer_free(&worker->pixels);
     free(worker->times);
     free(worker);
@@ -126,7 +124,7 @@ mldf_status mldfi_stage_room(struct chain_memory *memory, struct tensor *out, vo
 
 /* ---- Stages -------------------------------------------------------------------------------------------------------------------- */
 
-static struct tensor like(const struct op *op, const struct tensor *in) {
+struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in) {
     struct tensor out = mldfi_tensor_of(&op->out);
     if (in && out.ndim == in->ndim)
         memcpy(out.dims, in->dims, sizeof out.dims);
@@ -138,20 +136,19 @@ static struct tensor like(const struct op *op, const struct tensor *in) {
     return out;
 }
 
-static mldf_status in_step(const struct op *op, mldf_status status, mldf_error *err) {
+mldf_status mldfi_in_step(const struct op *op, mldf_status status, mldf_error *err) {
     size_t bytes = strlen(op->type->name);
     if (status < 0 && err && strncmp(err->message, op->type->name, bytes) != 0)
         mldfi_error_prefix(err, "%s", op->type->name);
     return status;
 }
 
-/* What comes out of a step for this value, without data. */
-static mldf_status shape_step(const struct op *op, const void *draw, const struct tensor *value, struct tensor *out,
-                              mldf_error *err) {
+mldf_status mldfi_shape_step(const struct op *op, const void *draw, const struct tensor *value, struct tensor *out,
+                             mldf_error *err) {
     struct tensor frame = *value;
     if (op->frames)
         mldfi_frame_at(value, 0, &frame);
-    *out = like(op, &frame);
+    *out = mldfi_tensor_like(op, &frame);
     mldf_status status = op->type->shape ? op->type->shape(op, draw, &frame, out, err) : MLDF_OK;
     if (op->frames)
         mldfi_clip_of(out, value->dims[0], out);
@@ -187,9 +184,9 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     int in;
     mldf_status status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
     if (status == MLDF_OK)
-        status = shape_step(op, draw, &memory->tensor, &out, err);
+        status = mldfi_shape_step(op, draw, &memory->tensor, &out, err);
     if (status < 0)
-        return in_step(op, status, err);
+        return mldfi_in_step(op, status, err);
     if (memory->in >= 0 && !dst && stays_in_place(op, &memory->tensor, &out)) {
         out.data = memory->tensor.data;
         in = memory->in;
@@ -205,7 +202,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
         memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = in;
-    return in_step(op, status, err);
+    return mldfi_in_step(op, status, err);
 }
 
 mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,
@@ -242,7 +239,7 @@ static mldf_status run_join(const struct run *r, struct side *side, size_t chain
                             size_t dst_bytes, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
-    struct tensor inputs[JOIN_MAX], out = like(op, NULL);
+    struct tensor inputs[JOIN_MAX], out = mldfi_tensor_like(op, NULL);
     int in;
     for (size_t i = 0; i < c->input_count; i++)
         inputs[i] = side->chains[c->inputs[i]].tensor;
@@ -256,7 +253,7 @@ static mldf_status run_join(const struct run *r, struct side *side, size_t chain
         status = op->type->run_many(op, inputs, c->input_count, &out, err);
     memory->tensor = out;
     memory->in = status == MLDF_OK ? in : -1;
-    return in_step(op, status, err);
+    return mldfi_in_step(op, status, err);
 }
 
 static mldf_status run_stage(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
@@ -280,8 +277,7 @@ static mldf_status run_stage(const struct run *r, struct side *side, size_t chai
 
 /* ---- Chains ---------------------------------------------------------------------------------------------------------------------------- */
 
-/* The field that the value came from; for what was made of others, the output. */
-static void name_chain(const struct chain *c, mldf_error *err) {
+void mldfi_name_chain(const struct chain *c, mldf_error *err) {
     mldfi_error_place(err, MLDF_NONE, c->field_name ? c->field_name : c->name);
 }
 
@@ -297,8 +293,8 @@ static mldf_status run_filled(const struct run *r, struct side *side, size_t cha
     return status;
 }
 
-static mldf_status run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
-                             const struct plan_target *target, mldf_error *err) {
+mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
+                            const struct plan_target *target, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     mldf_status status = MLDF_OK;
     if (first == 0)
@@ -314,11 +310,11 @@ static mldf_status run_chain(const struct run *r, struct side *side, size_t chai
     if (status == MLDF_OK && end == c->stage_count && target)
         status = mldfi_deliver(&c->output, &side->chains[chain].tensor, target, err);
     if (status < 0)
-        name_chain(c, err);
+        mldfi_name_chain(c, err);
     return status;
 }
 
-static void begin_side(const struct plan *plan, const struct plan_feed *feed, struct side *side, uint64_t position) {
+void mldfi_begin_side(const struct plan *plan, const struct plan_feed *feed, struct side *side, uint64_t position) {
     side->position = position;
     side->sample = feed->index ? feed->index(feed->user, position) : position;
     memset(side->drawn, 0, plan->graph.shared_count * sizeof *side->drawn);
@@ -331,14 +327,14 @@ static const struct plan_target *target_of(const struct plan *plan, const struct
 
 mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                            uint64_t epoch, uint64_t position, const struct plan_target *targets, mldf_error *err) {
-    struct run r = {plan, worker, feed, epoch};
+    struct run r = {plan, worker, feed, epoch, false};
     mldf_status status = MLDF_OK;
     if (plan->pairs)
         return mldfi_fail(err, MLDF_E_STATE, "a plan with pairs runs pairs");
-    begin_side(plan, feed, &worker->sides[0], position);
+    mldfi_begin_side(plan, feed, &worker->sides[0], position);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
-        status =
-            run_chain(&r, &worker->sides[0], i, 0, plan->graph.chains[i].stage_count, target_of(plan, targets, i), err);
+        status = mldfi_run_chain(&r, &worker->sides[0], i, 0, plan->graph.chains[i].stage_count,
+                                 target_of(plan, targets, i), err);
     return status;
 }
 
@@ -375,7 +371,7 @@ static mldf_status run_pair(const struct run *r, size_t chain, const struct stag
         status = mix_frames(op, a->draws[op->shared], b->draws[op->shared], &a->chains[chain].tensor,
                             &b->chains[chain].tensor, &w->work, err);
     w->times[stage->step] += mldfi_worker_clock(w) - start;
-    return in_step(op, status, err);
+    return mldfi_in_step(op, status, err);
 }
 
 /* wanted: the targets of each side's sample, NULL when that sample is only here as the partner of the other. Up to its last pair operation a chain
@@ -393,122 +389,25 @@ static mldf_status run_both(const struct run *r, size_t chain, const struct plan
             continue;
         for (int k = 0; status == MLDF_OK && k < 2; k++)
             if (pair || wanted[k] || shared)
-                status =
-                    run_chain(r, &w->sides[k], chain, from, i, tail ? target_of(r->plan, wanted[k], chain) : NULL, err);
+                status = mldfi_run_chain(r, &w->sides[k], chain, from, i,
+                                         tail ? target_of(r->plan, wanted[k], chain) : NULL, err);
         if (status == MLDF_OK && pair)
             status = run_pair(r, chain, &c->stages[i], err);
         from = i + 1;
     }
     if (status < 0)
-        name_chain(c, err);
+        mldfi_name_chain(c, err);
     return status;
 }
 
 mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                                 uint64_t epoch, uint64_t even, bool alone, const struct plan_target *targets_even,
                                 const struct plan_target *targets_odd, mldf_error *err) {
-    struct run r = {plan, worker, feed, epoch};
+    struct run r = {plan, worker, feed, epoch, false};
     mldf_status status = MLDF_OK;
-    begin_side(plan, feed, &worker->sides[0], even);
-    begin_side(plan, feed, &worker->sides[1], alone ? even : even + 1);
+    mldfi_begin_side(plan, feed, &worker->sides[0], even);
+    mldfi_begin_side(plan, feed, &worker->sides[1], alone ? even : even + 1);
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
         status = run_both(&r, i, (const struct plan_target *const[2]){targets_even, targets_odd}, err);
-    return status;
-}
-
-/* ---- Lengths -------------------------------------------------------------------------------------------------------------------------------- */
-
-/* Geometry moves boxes and points, and leaves as many of them. What it drew is not asked for: that takes the image's size, and the group's
- * image has not been looked at when lengths are measured. */
-static bool keeps_count(const struct op *op) {
-    return (op->in.role == ROLE_BOXES || op->in.role == ROLE_POINTS) && (op->type->flags & OP_DRAWS) && !op->user;
-}
-
-static mldf_status shape_of(const struct run *r, struct side *side, size_t chain, mldf_error *err);
-
-/* The shape that the chain's own steps begin with, in its memory; *first: the first of them. What several inputs are made into is known when
- * it is made. */
-static mldf_status begin_shape(const struct run *r, struct side *side, size_t chain, size_t *first, mldf_error *err) {
-    const struct chain *c = &r->plan->graph.chains[chain];
-    struct chain_memory *memory = &side->chains[chain];
-    mldf_status status = MLDF_OK;
-    *first = 0;
-    if (c->stage_count && c->stages[0].kind == STAGE_JOIN) {
-        for (size_t i = 0; status == MLDF_OK && i <= chain; i++)
-            status = run_chain(r, side, i, 0, r->plan->graph.chains[i].stage_count, NULL, err);
-        *first = c->op_count;
-    } else if (c->field == SIZE_MAX) {
-        status = shape_of(r, side, c->inputs[0], err);
-        memory->null = false;
-        mldfi_take_input(r, side, chain);
-    } else if (c->stage_count && c->stages[0].kind == STAGE_SOURCE) {
-        status = mldfi_source_shape(r, side, chain, err);
-        *first = 1;
-    } else {
-        status = mldfi_fetch_value(r, side, chain, err);
-    }
-    if (memory->null)
-        *first = c->fill_at;
-    return status;
-}
-
-/* The shape of a chain's result, in its memory (without the data). Shapes alone: no operation runs. */
-static mldf_status shape_of(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
-    const struct chain *c = &r->plan->graph.chains[chain];
-    struct chain_memory *memory = &side->chains[chain];
-    struct tensor *t = &memory->tensor;
-    size_t first;
-    mldf_status status = begin_shape(r, side, chain, &first, err);
-    for (size_t i = first; status == MLDF_OK && i < c->op_count; i++) {
-        const struct op *op = &c->ops[i];
-        const void *draw;
-        struct tensor next = like(op, t);
-        if (op->type->flags & OP_COLLATE)
-            continue;
-        if (!keeps_count(op)) {
-            status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
-            if (status == MLDF_OK)
-                status = shape_step(op, draw, t, &next, err);
-            status = in_step(op, status, err);
-        }
-        *t = next;
-        if (op->out.kind == VALUE_IMAGE)
-            memory->frame = mldfi_frame_of(t);
-    }
-    if (status < 0)
-        name_chain(c, err);
-    return status;
-}
-
-static mldf_status length_of(const struct run *r, struct side *side, size_t chain, struct plan_length *out,
-                             mldf_error *err) {
-    const struct tensor *t = &side->chains[chain].tensor;
-    const struct plan_output *output = &r->plan->graph.chains[chain].output;
-    mldf_status status = shape_of(r, side, chain, err);
-    bool large = false;
-    for (uint32_t i = 0; i < output->length_count && status == MLDF_OK; i++) {
-        out->n[i] = t->dims[output->length_dims[i]];
-        large = large || out->n[i] > PLAN_SIDE_MAX;
-    }
-    if (status < 0 || !large || output->edge.kind != VALUE_IMAGE)
-        return status;
-    status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " x %" PRIu64 " pixels are too many for pad",
-                        mldfi_tensor_width(t), mldfi_tensor_height(t));
-    name_chain(&r->plan->graph.chains[chain], err);
-    return status;
-}
-
-mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
-                               uint64_t epoch, uint64_t position, struct plan_length *lengths, mldf_error *err) {
-    struct run r = {plan, worker, feed, epoch};
-    uint64_t bytes = worker->bytes; /* they are counted when the sample is run */
-    mldf_status status = MLDF_OK;
-    begin_side(plan, feed, &worker->sides[0], position);
-    for (size_t i = 0; status == MLDF_OK && i < plan->graph.output_count; i++) {
-        lengths[i] = (struct plan_length){{0}};
-        if (plan->graph.chains[plan->graph.outputs[i]].output.collate != COLLATE_FIXED)
-            status = length_of(&r, &worker->sides[0], plan->graph.outputs[i], &lengths[i], err);
-    }
-    worker->bytes = bytes;
     return status;
 }

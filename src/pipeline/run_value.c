@@ -112,13 +112,21 @@ mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain
     return status;
 }
 
+mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, mldf_buffer *scratch,
+                             mldf_value *out, mldf_error *err) {
+    const struct plan_feed *feed = r->feed;
+    if (r->measuring && feed->record)
+        return feed->record(feed->user, side->position, field, scratch, out, err);
+    return feed->get(feed->user, side->position, field, scratch, out, err);
+}
+
 static mldf_status fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
     struct tensor *t = &memory->tensor;
     mldf_value v;
     memory->null = memory->filled = false;
-    mldf_status status = r->feed->get(r->feed->user, side->position, c->field, &memory->value, &v, err);
+    mldf_status status = mldfi_feed_value(r, side, c->field, &memory->value, &v, err);
     if (status < 0)
         return status;
     if (v.kind == MLDF_KIND_NULL)

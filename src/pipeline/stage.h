@@ -2,7 +2,6 @@
 #ifndef MLDF_PIPELINE_STAGE_H
 #define MLDF_PIPELINE_STAGE_H
 
-#include "codec/image.h"
 #include "kernel/finish.h"
 #include "kernel/resize.h"
 #include "pipeline/code.h"
@@ -71,7 +70,7 @@ struct side {
 struct plan_worker {
     const struct plan *plan;
     struct op_work work;
-    mldf_image_decoder *decoder;
+    struct media_kit kit;
     mldf_buffer pixels;
     struct side sides[2];
     bool timing;
@@ -84,6 +83,7 @@ struct run {
     struct plan_worker *worker;
     const struct plan_feed *feed;
     uint64_t epoch;
+    bool measuring; /* shapes alone: values need no data */
 };
 
 /* run_source.c */
@@ -95,7 +95,7 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
                              const struct finish_plan *plan, const struct raster *image, bool mirror_x, bool mirror_y,
                              void *dst, mldf_error *err);
 
-/* The size that decode gives, from the record alone, in the chain's memory. */
+/* run_source.c: the shape that decode gives, from the record alone, in the chain's memory. */
 mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 /* collate.c: bytes of a sample's place in the batch; and its result there, filled up. */
 size_t mldfi_room_bytes(const struct plan_output *output, const struct plan_target *target);
@@ -106,7 +106,10 @@ mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor 
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
 
-/* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
+/* run_value.c: a value from the feed; when measuring, as the row tells it. */
+mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, mldf_buffer *scratch,
+                             mldf_value *out, mldf_error *err);
+/* The field's value into the chain's memory; and the same for a chain that begins with another one's. */
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 /* What the chain's input has made, as the chain sees it: its value, or its shape alone. */
@@ -126,7 +129,21 @@ static inline struct frame mldfi_frame_of(const struct tensor *t) {
     return (struct frame){.width = (uint32_t)mldfi_tensor_width(t), .height = (uint32_t)mldfi_tensor_height(t)};
 }
 
+/* measure.c: fills chain.measured. */
+void mldfi_plan_note_measured(struct graph *graph);
+
 /* run.c */
+void mldfi_begin_side(const struct plan *plan, const struct plan_feed *feed, struct side *side, uint64_t position);
+/* Stages [first, end) of a chain; with all of them done, the result goes to the target. */
+mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
+                            const struct plan_target *target, mldf_error *err);
+/* In an error: the field that the value came from; for what was made of others, the output. And the step. */
+void mldfi_name_chain(const struct chain *c, mldf_error *err);
+mldf_status mldfi_in_step(const struct op *op, mldf_status status, mldf_error *err);
+/* What comes out of a step, as far as the types say; and for this value, without data. */
+struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in);
+mldf_status mldfi_shape_step(const struct op *op, const void *draw, const struct tensor *value, struct tensor *out,
+                             mldf_error *err);
 mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,
                                    void *dst, size_t dst_bytes, mldf_error *err);
 mldf_status mldfi_draw(const struct run *r, struct side *side, const struct op *op, struct frame *frame,

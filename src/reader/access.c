@@ -150,9 +150,10 @@ __attribute__((cold)) static mldf_status place(const mldf_reader *reader, uint64
     return status;
 }
 
-/* The record and the value bytes of a present value; record and data may lie in scratch, behind what it holds already. */
-static mldf_status load_stored(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
-                               mldf_value *out, uint64_t *payload_ptr, mldf_error *err) {
+/* The record and the value bytes of a present value; record and data may lie in scratch, behind what it holds already. Without the payload
+ * its bytes are counted alone. */
+static mldf_status load_stored(const mldf_reader *reader, uint64_t sample, size_t field, bool payload,
+                               mldf_buffer *scratch, mldf_value *out, uint64_t *payload_ptr, mldf_error *err) {
     const struct schema_field *f = &reader->schema->fields[field];
     struct payload p = {sample, field, mldfi_record_at(reader, sample, f), 0, 0};
     const uint8_t *record, *data = NULL;
@@ -174,7 +175,9 @@ static mldf_status load_stored(const mldf_reader *reader, uint64_t sample, size_
         mldfi_error_place(err, sample, f->info.name);
         return status;
     }
-    if (p.bytes && (status = mldfi_reader_load_payload(reader, &p, scratch, &data, &bytes, err)) < 0) {
+    if (!payload)
+        bytes = p.bytes;
+    else if (p.bytes && (status = mldfi_reader_load_payload(reader, &p, scratch, &data, &bytes, err)) < 0) {
         mldfi_error_place(err, sample, f->info.name);
         return status;
     }
@@ -217,7 +220,7 @@ static mldf_status get_user_defined(const mldf_reader *reader, uint64_t sample, 
     const struct schema_field *f = &reader->schema->fields[field];
     mldf_buffer stored = MLDF_BUFFER_INIT, made = MLDF_BUFFER_INIT;
     uint64_t payload_ptr = 0;
-    mldf_status status = load_stored(reader, sample, field, &stored, out, &payload_ptr, err);
+    mldf_status status = load_stored(reader, sample, field, true, &stored, out, &payload_ptr, err);
     if (status >= 0)
         status = decode(reader, sample, f, payload_ptr, &made, out, err);
     if (status >= 0) {
@@ -280,7 +283,7 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
                                 f->info.type_id));
     if (!stored && f->info.type_id >= MLDF_PRIVATE)
         return get_user_defined(reader, sample, field, scratch, out, err);
-    if ((status = load_stored(reader, sample, field, scratch, out, &payload_ptr, err)) < 0)
+    if ((status = load_stored(reader, sample, field, true, scratch, out, &payload_ptr, err)) < 0)
         return status;
     if (!stored && reader->draft && f->info.type_id == MLDF_JSON && out->bytes == 0) {
         set_null(out); /* the draft's writer leaves the record of a missing value zero, and no JSON text is empty */
@@ -296,6 +299,32 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
     out->record_bytes = f->info.record_bytes;
     out->ndim = 0;
     return MLDF_OK;
+}
+
+/* Does the row say what the value is, and does reading it spare a read of the payload? */
+static bool row_suffices(const mldf_reader *reader, const struct schema_field *f) {
+    return !reader->mapped && !reader->foreign.ops && !reader->encrypted && !reader->draft && f->type &&
+           f->info.type_id < MLDF_PRIVATE && mldfi_field_has_payload(f) && !(f->info.flags & MLDF_FIELD_COMPRESSED) &&
+           !(reader->verify && reader->checks);
+}
+
+mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                mldf_value *out, mldf_error *err) {
+    uint64_t payload_ptr = 0;
+    bool valid;
+    if (sample >= reader->header.num_samples || field >= reader->schema->field_count ||
+        !row_suffices(reader, &reader->schema->fields[field]))
+        return mldf_reader_get(reader, sample, field, scratch, out, err);
+    const struct schema_field *f = &reader->schema->fields[field];
+    scratch->size = 0;
+    mldf_status status = mldfi_reader_is_valid(reader, sample, field, &valid, err);
+    if (status < 0)
+        mldfi_error_place(err, sample, f->info.name);
+    if (status >= 0 && !valid)
+        set_null(out);
+    else if (status >= 0)
+        status = load_stored(reader, sample, field, false, scratch, out, &payload_ptr, err);
+    return status >= 0 && valid ? decode(reader, sample, f, payload_ptr, scratch, out, err) : status;
 }
 
 static inline mldf_status get(const mldf_reader *reader, uint64_t sample, size_t field, bool stored,

@@ -121,6 +121,10 @@ mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sampl
 /* Rule A4: the metadata blocks that hold [offset, offset+bytes), counted in the metadata table, have their CRC. */
 mldf_status mldfi_reader_check_blocks(const mldf_reader *reader, uint64_t offset, uint64_t bytes, mldf_error *err);
 
+/* What a value is: kind, dims, bytes and record as mldf_reader_get gives them. Where the row says that (a file that is read, its payload stored as it
+ * is and not checked), the payload is not touched and data is NULL. access.c. */
+mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                mldf_value *out, mldf_error *err);
 /* A value whose data is placed behind what scratch holds already; stored: undecoded. sample and field exist. */
 mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample, size_t field, bool stored,
                                       mldf_buffer *scratch, mldf_value *out, mldf_error *err);

@@ -63,6 +63,14 @@ mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t
     return __real_mldf_reader_get(r, sample, field, scratch, out, err);
 }
 
+/* Measuring asks for records: it meets the same troubles. */
+mldf_status __wrap_mldfi_reader_record(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                       mldf_value *out, mldf_error *err);
+mldf_status __wrap_mldfi_reader_record(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                       mldf_value *out, mldf_error *err) {
+    return __wrap_mldf_reader_get(r, sample, field, scratch, out, err);
+}
+
 void *__real_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *where, size_t bytes, int protection, int flags, int fd, off_t offset) {

@@ -1,0 +1,51 @@
+/* The beginning of a chain whose values must be decoded: the pipeline's half of a family of media (field/media.h has the decoder's half). What
+ * is the same for all is in run_source.c; a family says, in its source_*.c:
+ *
+ *   extent    how large the value is, from its record where that says it
+ *   begin, take, settle    which of the operations behind decode go into the source: what they select is never decoded for nothing
+ *   produce   the decoded value into the chain's memory or straight into the batch, finished where it can be
+ */
+#ifndef MLDF_PIPELINE_SOURCE_H
+#define MLDF_PIPELINE_SOURCE_H
+
+#include "pipeline/stage.h"
+
+enum { SOURCE_OWN_BYTES = 320 };
+
+struct source_run {
+    const struct run *run;
+    struct side *side;
+    const struct chain *chain;
+    size_t chain_index;
+    const struct stage *stage; /* NULL: only the extent is asked for */
+    const struct source_type *type;
+    mldf_value value;   /* the record, and of the payload what was fetched so far */
+    struct frame frame; /* of the whole value, as decoded */
+    size_t composed;    /* operations behind decode that produce does */
+    _Alignas(16) uint8_t own[SOURCE_OWN_BYTES];
+};
+
+struct source_type {
+    /* The payload is fetched with the record when the sample is run. Otherwise by produce: as much of it as the operations leave. */
+    bool whole;
+    /* Fills s->frame and checks it against what the plan was made for. */
+    mldf_status (*extent)(struct source_run *s, mldf_error *err);
+    /* The dims of the decoded whole; t has the type that decode gives. */
+    void (*shape)(const struct source_run *s, struct tensor *t);
+    /* Before the first operation; each in turn, with its draw and the frame in front of it (false: it, and all behind it, run by themselves);
+     * after the last one. */
+    void (*begin)(struct source_run *s);
+    bool (*take)(struct source_run *s, const struct op *op, const void *draw, const struct frame *before);
+    mldf_status (*settle)(struct source_run *s, mldf_error *err);
+    /* Decodes what settle decided on, through s->composed operations and, when `finished`, through the stage's finish. */
+    mldf_status (*produce)(struct source_run *s, bool finished, void *dst, size_t dst_bytes, mldf_error *err);
+};
+extern const struct source_type mldfi_source_image; /* source_image.c */
+
+static inline const void *mldfi_source_state(const struct source_run *s) {
+    return s->chain->ops[s->stage ? s->stage->first : 0].state;
+}
+/* The whole payload, where s->value has the record alone. */
+mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err);
+
+#endif

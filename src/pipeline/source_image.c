@@ -1,0 +1,234 @@
+/* Images: decode, the crops and the resize behind it, mirrors, and where it fits the last pass into the batch.
+ *
+ *   one geometry, as far as the steps can be composed
+ *     → the pixels of its window: a region of a JPEG, at 1/2, 1/4, 1/8 when the window is larger than what it becomes; a window of raw
+ *       pixels in place
+ *     → one resampling pass, mirrored, through `finish`
+ *
+ * In a reference plan the whole image is decoded and each step runs by itself. The scale of a JPEG is part of the meaning of
+ * "decode, crop, resize" (decode(exact=true) turns it off), so it is the same there. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "field/image_view.h"
+#include "pipeline/decode.h"
+#include "pipeline/geometry.h"
+#include "pipeline/source.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct image_source {
+    mldf_image_decoder *decoder;
+    mldf_image_info info;
+    struct geometry geometry;
+    unsigned scale;
+    struct raster image; /* the window */
+    uint32_t window_x, window_y;
+};
+_Static_assert(sizeof(struct image_source) <= SOURCE_OWN_BYTES, "what an image needs must fit");
+
+static struct image_source *own(const struct source_run *s) {
+    return (struct image_source *)(uintptr_t)s->own;
+}
+
+static mldf_status extent(struct source_run *s, mldf_error *err) {
+    struct image_source *i = own(s);
+    const struct decode_state *decode = mldfi_source_state(s);
+    mldf_status status = mldf_image_record(&s->value, &i->info, err);
+    if (status < 0)
+        return status;
+    bool silent = i->info.width == 0 || i->info.height == 0; /* TBL version 1 does not say */
+    if (silent && !s->value.data)
+        status = mldfi_source_fetch(s, err);
+    if (silent && status == MLDF_OK)
+        status = mldf_image_probe(s->value.data, (size_t)s->value.bytes, &i->info, err);
+    if (status < 0)
+        return status;
+    bool turned = decode->orient && i->info.orientation >= 5;
+    s->frame = (struct frame){.width = turned ? i->info.height : i->info.width,
+                              .height = turned ? i->info.width : i->info.height};
+    const int64_t *said = s->chain->source.dims;
+    if ((said[0] >= 0 && said[0] != (int64_t)i->info.height) || (said[1] >= 0 && said[1] != (int64_t)i->info.width))
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "%" PRIu32 " x %" PRIu32 " pixels, and the file said %" PRId64 " x %" PRId64
+                          " for all samples",
+                          i->info.width, i->info.height, said[1], said[0]);
+    return MLDF_OK;
+}
+
+static void shape(const struct source_run *s, struct tensor *t) {
+    mldfi_tensor_set_image(t, s->frame.height, s->frame.width, (uint64_t)s->chain->ops[0].out.dims[2]);
+}
+
+static void begin(struct source_run *s) {
+    mldfi_geometry_begin(&own(s)->geometry, s->frame.width, s->frame.height);
+}
+
+static bool take(struct source_run *s, const struct op *op, const void *draw, const struct frame *before) {
+    (void)before;
+    return op->type->geometry(op, draw, &own(s)->geometry);
+}
+
+static mldf_status settle(struct source_run *s, mldf_error *err) {
+    struct image_source *i = own(s);
+    const struct decode_state *decode = mldfi_source_state(s);
+    const struct plan_options *options = &s->run->plan->options;
+    bool mask = s->chain->source.role == ROLE_MASK;
+    (void)err;
+    if (mask)
+        i->geometry.filter = RESIZE_NEAREST;
+    bool reducible = i->info.mode == MLDF_IMAGE_MODE_JPEG && !decode->exact && !options->exact && !mask;
+    i->scale = reducible ? mldfi_geometry_scale(&i->geometry) : 1;
+    if (options->reference && i->scale == 1) {
+        s->composed = 0;
+        begin(s);
+    }
+    return MLDF_OK;
+}
+
+/* The whole image, dense, in the worker's memory; i->image is the window of it. */
+static mldf_status decode_whole(struct source_run *s, const mldf_image_options *options, uint32_t width,
+                                uint32_t height, mldf_error *err) {
+    struct image_source *i = own(s);
+    struct plan_worker *worker = s->run->worker;
+    size_t pixel = (size_t)i->image.channels * (i->image.bits / 8), bytes = (size_t)width * height * pixel;
+    mldf_image_shape shape; /* asked for its checks: nothing is allocated for a size beyond the limits */
+    mldf_status status = mldf_image_value_shape(&s->value, options, &shape, err);
+    if (status >= 0)
+        status = mldfi_buffer_resize(&worker->pixels, bytes, err);
+    if (status < 0)
+        return status;
+    i->image.stride = (size_t)width * pixel;
+    i->image.data = worker->pixels.data + i->window_y * i->image.stride + i->window_x * pixel;
+    return mldf_image_value_decode(i->decoder, &s->value, options, worker->pixels.data, bytes, err);
+}
+
+/* The pixels that the geometry needs, into i->image. direct: dense memory for exactly the window, or NULL. */
+static mldf_status pixels(struct source_run *s, void *direct, size_t direct_bytes, mldf_error *err) {
+    struct image_source *i = own(s);
+    const struct decode_state *decode = mldfi_source_state(s);
+    const struct geometry *g = &i->geometry;
+    uint32_t scale = i->scale;
+    uint32_t full_width = (s->frame.width + scale - 1) / scale, full_height = (s->frame.height + scale - 1) / scale;
+    uint32_t x = g->x / scale, y = g->y / scale;
+    uint32_t right = (g->x + g->width + scale - 1) / scale, bottom = (g->y + g->height + scale - 1) / scale;
+    right = right > full_width ? full_width : right;
+    bottom = bottom > full_height ? full_height : bottom;
+    mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
+    o.channels = decode->channels;
+    o.bits = decode->bits;
+    o.scale = (int)scale;
+    o.orient = decode->orient;
+    o.max_bytes = s->run->plan->options.max_bytes;
+    uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];
+    i->window_x = x;
+    i->window_y = y;
+    i->image = (struct raster){NULL, right - x, bottom - y, channels, (uint32_t)decode->bits, 0};
+    if (s->run->plan->options.reference)
+        return decode_whole(s, &o, full_width, full_height, err);
+    o.region = true;
+    o.x = x, o.y = y, o.width = right - x, o.height = bottom - y;
+    if (direct) {
+        i->image.data = direct;
+        i->image.stride = (size_t)i->image.width * channels * (i->image.bits / 8);
+        return mldf_image_value_decode(i->decoder, &s->value, &o, direct, direct_bytes, err);
+    }
+    mldf_status status = mldfi_image_value_view(i->decoder, &s->value, &o, &i->image, err);
+    if (status == MLDF_OK && (i->image.channels != channels || i->image.bits != (uint32_t)decode->bits))
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "an image of %" PRIu32 " channels of %" PRIu32 " bits among others of %" PRIu32
+                          " channels of %d bits",
+                          i->image.channels, i->image.bits, channels, decode->bits);
+    return status;
+}
+
+static mldf_status resample(struct source_run *s, const struct finish *finish, void *dst, mldf_error *err) {
+    struct image_source *i = own(s);
+    const struct geometry *g = &i->geometry;
+    struct resize_spec spec = {
+        .box_x = g->x * 8 / i->scale - i->window_x * 8,
+        .box_y = g->y * 8 / i->scale - i->window_y * 8,
+        .box_width = g->width * 8 / i->scale,
+        .box_height = g->height * 8 / i->scale,
+        .width = g->to_width,
+        .height = g->to_height,
+        .x = g->part_x,
+        .y = g->part_y,
+        .out_width = g->part_width,
+        .out_height = g->part_height,
+        .mirror_x = g->mirror_x,
+        .mirror_y = g->mirror_y,
+        .filter = (enum resize_filter)g->filter,
+        .antialias = g->antialias,
+    };
+    struct op_work *work = &s->run->worker->work;
+    return mldfi_resize(work->kernels, &i->image, &spec, finish, work->resize, dst, err);
+}
+
+/* The bytes that the geometry needs: all, or the rows of raw pixels that it takes. */
+static void await(struct source_run *s) {
+    const struct image_source *i = own(s);
+    const struct decode_state *decode = mldfi_source_state(s);
+    const uint8_t *data = s->value.data;
+    size_t bytes = (size_t)s->value.bytes, row = i->info.height ? bytes / i->info.height : 0;
+    bool turned = decode->orient && i->info.orientation > 1, whole = s->run->plan->options.reference;
+    if (i->info.mode == MLDF_IMAGE_MODE_RAW && !turned && !whole)
+        mldfi_await_bytes(s->run, data + row * i->geometry.y, row * i->geometry.height);
+    else
+        mldfi_await_bytes(s->run, data, bytes);
+}
+
+/* The geometry's result as plain pixels, or finished. */
+static mldf_status produce(struct source_run *s, bool finished, void *dst, size_t dst_bytes, mldf_error *err) {
+    struct image_source *i = own(s);
+    const struct geometry *g = &i->geometry;
+    const struct finish_plan *f = &s->stage->finish;
+    const struct edge *out = &s->chain->ops[s->stage->first + (finished ? s->stage->count - 1 + f->count : 0)].out;
+    struct chain_memory *memory = &s->side->chains[s->chain_index];
+    struct tensor t = mldfi_tensor_of(out);
+    uint64_t channels = (uint64_t)s->chain->ops[s->stage->first].out.dims[2];
+    mldfi_tensor_set_image(&t, g->part_height, g->part_width, channels);
+    int in;
+    memory->in = -1;
+    memory->frame = (struct frame){.width = g->part_width, .height = g->part_height};
+    await(s);
+    void *decoder;
+    mldf_status status = mldfi_kit_worker(&s->run->worker->kit, FAMILY_IMAGE, &decoder, err);
+    i->decoder = decoder;
+    if (status == MLDF_OK)
+        status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
+    if (status < 0)
+        return status;
+    double start = mldfi_worker_clock(s->run->worker);
+    bool plain = !finished && !g->resized && !g->mirror_x && !g->mirror_y;
+    status = pixels(s, plain ? t.data : NULL, mldfi_tensor_bytes(&t), err);
+    double middle = mldfi_worker_clock(s->run->worker);
+    s->run->worker->times[s->stage->step] += middle - start;
+    if (status < 0)
+        return status;
+    struct finish none = {.dtype = i->image.bits == 8 ? MLDF_U8 : MLDF_U16};
+    bool kernel = finished && f->affine;
+    if (g->resized && (kernel || !finished)) {
+        status = resample(s, kernel ? &f->finish : &none, t.data, err);
+    } else if (g->resized) {
+        size_t bytes = (size_t)g->part_width * g->part_height * channels;
+        status = mldfi_buffer_resize(&s->run->worker->work.scratch[2], bytes, err);
+        struct raster small = {
+            s->run->worker->work.scratch[2].data, g->part_width, g->part_height, (uint32_t)channels, 8,
+            (size_t)g->part_width * channels};
+        if (status == MLDF_OK)
+            status = resample(s, &none, small.data, err);
+        if (status == MLDF_OK)
+            status = mldfi_run_finish(s->run, s->side, s->chain, f, &small, false, false, t.data, err);
+    } else if (finished) {
+        status = mldfi_run_finish(s->run, s->side, s->chain, f, &i->image, g->mirror_x, g->mirror_y, t.data, err);
+    } else if (!plain || i->image.data != t.data) {
+        mldfi_finish(s->run->worker->work.kernels, &i->image, g->mirror_x, g->mirror_y, &none, t.data);
+    }
+    s->run->worker->times[s->stage->step + 1] += mldfi_worker_clock(s->run->worker) - middle;
+    memory->tensor = t;
+    memory->in = in;
+    return status;
+}
+
+const struct source_type mldfi_source_image = {true, extent, shape, begin, take, settle, produce};
