@@ -25,7 +25,7 @@ void mldfi_decode_defaults(struct op *op, int channels, bool orient) {
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     int64_t channels = op->args[CHANNELS].i, bits = op->args[BITS].i;
     struct decode_state *s;
-    if (in->kind != VALUE_ENCODED)
+    if (in->kind != VALUE_ENCODED || in->family != FAMILY_IMAGE)
         return mldfi_edge_refuse(op, in, "a stored image", err);
     if (channels == 2)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "decode: channels 2; 0, 1, 3 and 4 can be asked for");
