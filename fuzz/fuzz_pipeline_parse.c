@@ -27,7 +27,7 @@ static void meet_schema(const mldf_pipeline *pipeline) {
     if (!schema && mldf_schema_parse(NULL, schema_text, strlen(schema_text), &schema, &err) < 0)
         abort();
     memset(bounds, 0, sizeof bounds);
-    bounds[0] = (struct value_bounds){true, 3, {100, 90, 3}, {375, 500, 3}, 8, true, false};
+    bounds[0] = (struct value_bounds){true, 3, {100, 90, 3}, {375, 500, 3}, .image = {8, true, false}};
     if (mldfi_graph_new(pipeline, schema, bounds, &options, &graph, &err) < 0)
         return;
     for (size_t i = 0; i < graph.chain_count; i++)

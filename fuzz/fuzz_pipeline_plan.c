@@ -78,8 +78,7 @@ static void make_samples(void) {
                                               .ndim = 3,
                                               .least = {1, 1, k ? 1 : 3},
                                               .most = {90, 64, k ? 1 : 3},
-                                              .bits = 8,
-                                              .same_channels = true};
+                                              .image = {8, true, false}};
     all.bounds[4] = (struct value_bounds){.known = true, .ndim = 1, .least = {0}, .most = {SAMPLES}};
     while (mldfi_op_at(all.operations))
         all.operations++;

@@ -1,4 +1,5 @@
-/* What the files of AUDIO_WAVEFORM share: the record and the bound arguments (audio_waveform.c), files in and out (audio_files.c). */
+/* What the files of AUDIO_WAVEFORM share: the record and the bound arguments (audio_waveform.c), files in and out (audio_files.c), what is
+ * known of all of them (audio_bounds.c). */
 #ifndef MLDF_FIELD_AUDIO_TYPE_H
 #define MLDF_FIELD_AUDIO_TYPE_H
 
@@ -19,6 +20,13 @@ enum { /* places in a record */
 struct audio_state {
     uint32_t rate, channels, mask; /* channels: the mask's number of bits where only that is given */
 };
+
+/* audio_bounds.c: the traits of field.h. */
+mldf_status mldfi_audio_see(const struct schema_field *field, const struct record_block *block, size_t *at,
+                            struct survey *survey, mldf_error *err);
+void mldfi_audio_see_value(const struct schema_field *field, const mldf_value *value, struct survey *survey);
+mldf_status mldfi_audio_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                             mldf_error *err);
 
 void mldfi_audio_record_info(const uint8_t *record, mldf_audio_info *out);
 

@@ -261,4 +261,9 @@ const struct field_type mldfi_type_audio_waveform = {
     .draft_differs = true,
     .observe = audio_observe,
     .argument_names = audio_arguments,
+    .edge = mldfi_audio_edge,
+    .see = mldfi_audio_see,
+    .see_value = mldfi_audio_see_value,
+    .self_describing = FAMILY_AUDIO,
+    .letter = 'u', /* states of the first version say so */
 };

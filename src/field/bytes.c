@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "field/edge.h"
 #include "field/type.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -48,6 +49,17 @@ static void set_payload(mldf_value *out, mldf_kind kind, const void *payload, ui
     out->bytes = payload_bytes;
 }
 
+mldf_status mldfi_bytes_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                             mldf_error *err) {
+    (void)field, (void)err;
+    out->kind = VALUE_BYTES;
+    out->dtype = MLDF_U8;
+    out->ndim = 1;
+    mldfi_edge_bound(out, 0, bounds);
+    out->dims[0] = DIM_VARIES; /* even when all are equally long */
+    return MLDF_OK;
+}
+
 /* ---- BYTES ------------------------------------------------------------------------------------------------------ */
 
 static mldf_status bytes_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
@@ -67,6 +79,9 @@ const struct field_type mldfi_type_bytes = {
     .type = {sizeof(mldf_type), MLDF_BYTES, "bytes", NULL, bind_size64, NULL, bytes_encode, bytes_decode},
     .name = "bytes",
     .argument_names = no_arguments,
+    .edge = mldfi_bytes_edge,
+    .sizes = SIZES_BYTES,
+    .letter = 'b',
 };
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
@@ -113,6 +128,9 @@ const struct field_type mldfi_type_json = {
     .name = "json",
     .argument_names = no_arguments,
     .check_deep = json_check_deep,
+    .edge = mldfi_bytes_edge,
+    .sizes = SIZES_BYTES,
+    .letter = 'b',
 };
 
 /* ---- TEXT: {ptr u64, size u32, num_tokens u16 = 0, encoding u8 = 0, zero u8} ------------------------------------ */
@@ -160,4 +178,7 @@ const struct field_type mldfi_type_text = {
     .name = "text",
     .argument_names = no_arguments,
     .check_deep = text_check_deep,
+    .edge = mldfi_bytes_edge,
+    .sizes = SIZES_BYTES,
+    .letter = 'b',
 };

@@ -47,6 +47,11 @@ struct ratio {
     uint64_t num, den;
 };
 
+/* Samples a second of recordings: the least and the most that occur; 0: not known. */
+struct rates {
+    uint32_t least, most;
+};
+
 /* The static type of a value. */
 struct edge {
     value_kind kind;
@@ -57,6 +62,7 @@ struct edge {
     bool upright;                 /* ENCODED images: no orientation makes a width a height */
     struct ratio rate;            /* steps of axis t a second; den 0: there is none, or samples differ */
     struct ratio seconds;         /* how long every value is, however many steps that is; den 0: not known */
+    struct rates rates;           /* ENCODED audio: the rates that occur */
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
     uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
@@ -66,10 +72,41 @@ struct edge {
 struct value_bounds {
     bool known;
     uint32_t ndim;
-    uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* images: height, width, channels */
-    uint32_t bits;                                      /* images: 8, 16; 0: both occur */
-    bool same_channels;                                 /* images: all have most[2] channels */
-    bool upright;                                       /* images: no orientation turns one by 90 degrees */
+    uint64_t least[MLDF_MAX_DIMS], most[MLDF_MAX_DIMS]; /* images: height, width, channels; audio: samples, channels */
+    union {                                             /* what the field's own type adds, and reads in its edge */
+        struct image_notes {
+            uint32_t bits;      /* 8, 16; 0: both occur */
+            bool same_channels; /* all have most[2] channels */
+            bool upright;       /* no orientation turns one by 90 degrees */
+        } image;
+        struct audio_notes {
+            struct rates rates;
+        } audio;
+    };
 };
+
+/* A value of this size was seen along dimension i; first: no other was before. */
+static inline void mldfi_bounds_see(struct value_bounds *bounds, uint32_t i, uint64_t size, bool first) {
+    if (first || size < bounds->least[i])
+        bounds->least[i] = size;
+    if (first || size > bounds->most[i])
+        bounds->most[i] = size;
+}
+
+/* A dimension that the schema states. */
+static inline void mldfi_edge_fix(struct edge *edge, uint32_t i, int64_t size) {
+    edge->dims[i] = size;
+    edge->most[i] = (uint64_t)size;
+}
+/* A dimension that the schema leaves open: as far as the bounds, which may be NULL, know it. */
+static inline void mldfi_edge_bound(struct edge *edge, uint32_t i, const struct value_bounds *bounds) {
+    edge->dims[i] = DIM_VARIES;
+    edge->most[i] = MLDF_NONE;
+    if (!bounds || !bounds->known || i >= bounds->ndim)
+        return;
+    edge->most[i] = bounds->most[i];
+    if (bounds->least[i] == bounds->most[i] && bounds->most[i] <= INT64_MAX)
+        edge->dims[i] = (int64_t)bounds->most[i];
+}
 
 #endif

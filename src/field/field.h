@@ -1,8 +1,9 @@
 /* Fields from the inside: a schema's fields with their bound types, and the table of built-in types.
- * A built-in type is an mldf_type (mldf/schema.h) plus what only we need: `observe`, for statistics. */
+ * A built-in type is an mldf_type (mldf/schema.h) plus what only we need: its traits. Layers above ask the type, never which type it is. */
 #ifndef MLDF_FIELD_FIELD_H
 #define MLDF_FIELD_FIELD_H
 
+#include "field/media.h"
 #include "format/format.h"
 #include "format/names.h"
 #include "format/stats.h"
@@ -10,6 +11,39 @@
 
 struct json;
 struct user_type;
+struct schema_field;
+struct edge; /* edge.h */
+struct value_bounds;
+
+/* ---- One pass over the values of a field, before any is decoded ----------------------------------------------------------------------- */
+
+/* Records of one field: number i is at records + i * stride. */
+struct record_block {
+    const uint8_t *records;
+    size_t stride, count;
+    /* NULL: all hold a value. It costs a look into the file, so it is asked of records that would tell something new. */
+    mldf_status (*is_present)(const void *owner, size_t i, bool *out, mldf_error *err);
+    const void *owner;
+};
+
+/* What the pass knows so far. It goes through one file after the other. */
+struct survey {
+    struct value_bounds *bounds;
+    const mldf_field_stats *stats; /* of the file that is looked at; NULL: it has none */
+    uint64_t seen;                 /* values */
+    struct {                       /* image_bounds.c */
+        bool rgb;                  /* one of them has three channels */
+        uint64_t last;             /* the members of the last record that was looked at, as one number; 0: none */
+        uint8_t last_orientation;
+    } image;
+};
+
+/* How sizes that the schema leaves open are found, if not by `see`. */
+typedef enum field_sizes {
+    SIZES_NONE,
+    SIZES_DIMS, /* the largest dimensions are in the statistics */
+    SIZES_BYTES /* the largest number of bytes is */
+} field_sizes;
 
 /* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at
  * fault. mldfi_field_decode turns that into a byte of the file. */
@@ -34,6 +68,23 @@ struct field_type {
     /* Decodes the payload to the last pixel; NULL: check_deep says all there is. */
     mldf_status (*check_full)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
                               mldf_error *err);
+
+    /* The static type of the field's stored values, from its arguments and from what is known of the values (bounds may be NULL). *out begins
+     * as zeros. NULL: a pipeline cannot read the type. */
+    mldf_status (*edge)(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                        mldf_error *err);
+    field_sizes sizes;
+    /* Looks at the records from *at on. MLDF_OK and *at == count: all were looked at. MLDF_OK and *at < count: that record does not say what its
+     * value is; the caller gives the value to see_value and goes on behind it. MLDF_END: no other record of the file can change what matters
+     * (statistics say the rest), and the bounds are those of all of them. NULL: `sizes` says how. */
+    mldf_status (*see)(const struct schema_field *field, const struct record_block *block, size_t *at,
+                       struct survey *survey, mldf_error *err);
+    /* The same for one value, in files without such records. A value that says nothing is left out: it is a bad sample, and met later. */
+    void (*see_value)(const struct schema_field *field, const mldf_value *value, struct survey *survey);
+    /* The record says what a value is, whatever the field's arguments: fields of one family match each other. NONE: dtype and shape must match. */
+    media_family self_describing;
+    /* What kind of thing a loader's state calls it (src/loader/identity.c). Never changes: states are kept. 0: 'u', a stored value. */
+    char letter;
 };
 
 /* Built-in types, one file each: scalar.c, bytes.c (BYTES, JSON, TEXT), ndarray.c, inline.c. NULL when unknown. */

@@ -183,6 +183,11 @@ static bool image_is_viewable(const uint8_t *record) {
         .canonical = mldfi_image_canonical, \
         .check_deep = image_check_deep, \
         .check_full = mldfi_image_check_full, \
+        .edge = mldfi_image_edge, \
+        .see = mldfi_image_see, \
+        .see_value = mldfi_image_see_value, \
+        .self_describing = FAMILY_IMAGE, \
+        .letter = 'p', \
     }
 IMAGE_TYPE(mldfi_type_image_raw, MLDF_IMAGE_RAW, "image_raw", bind_raw);
 IMAGE_TYPE(mldfi_type_image_jpeg, MLDF_IMAGE_JPEG, "image_jpeg", bind_jpeg);

@@ -1,5 +1,5 @@
 /* What the files of the image types share: their state and the record. image_type.c is the type, image_encode.c makes payloads,
- * image_arguments.c reads arguments, image_value.c decodes values. */
+ * image_arguments.c reads arguments, image_value.c decodes values, image_bounds.c tells what is known of all of them. */
 #ifndef MLDF_FIELD_IMAGE_TYPE_H
 #define MLDF_FIELD_IMAGE_TYPE_H
 
@@ -49,6 +49,12 @@ bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *r
                               uint64_t bytes);
 /* Whether a field with these arguments will hold an image of so many stored bytes as pixels, not as a file. */
 bool mldfi_image_expects_pixels(const void *state, uint64_t bytes);
+/* image_bounds.c: the traits of field.h. */
+mldf_status mldfi_image_see(const struct schema_field *field, const struct record_block *block, size_t *at,
+                            struct survey *survey, mldf_error *err);
+void mldfi_image_see_value(const struct schema_field *field, const mldf_value *value, struct survey *survey);
+mldf_status mldfi_image_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                             mldf_error *err);
 /* The record as a description; bits 0 of a 1.0 file read as 8. */
 void mldfi_image_record_info(const uint8_t *record, mldf_image_info *out);
 /* Bytes that a raw or YUV payload of this description has. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "field/descr.h"
+#include "field/edge.h"
 #include "field/type.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -202,6 +203,13 @@ static void inline_describe(const void *state, mldf_field *info) {
         info->dims[i] = leaf->dims[i];
 }
 
+static mldf_status inline_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                               mldf_error *err) {
+    if (field->info.dtype == MLDF_DTYPE_NONE)
+        return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct: name one of its members", field->name);
+    return mldfi_array_edge(field, bounds, out, err);
+}
+
 mldf_status mldfi_inline_member(const void *state, size_t index, mldf_member *out, mldf_error *err) {
     const struct descr *descr = state;
     if (!descr || !out)
@@ -230,4 +238,6 @@ const struct field_type mldfi_type_inline = {
     .argument_names = inline_arguments,
     .canonical = inline_canonical,
     .check_deep = inline_check_deep,
+    .edge = inline_edge,
+    .letter = 's',
 };

@@ -5,6 +5,11 @@ static const struct media *const families[FAMILY_COUNT] = {
     [FAMILY_IMAGE] = &mldfi_media_image,
 };
 
+const char *mldfi_stored_noun(media_family family) {
+    static const char *const nouns[FAMILY_COUNT] = {"stored value", "stored image", "stored recording"};
+    return nouns[family];
+}
+
 mldf_status mldfi_kit_worker(struct media_kit *kit, media_family family, void **out, mldf_error *err) {
     mldf_status status = kit->workers[family] ? MLDF_OK : families[family]->open(&kit->workers[family], err);
     *out = kit->workers[family];

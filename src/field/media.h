@@ -10,6 +10,12 @@
 
 typedef enum media_family { FAMILY_NONE, FAMILY_IMAGE, FAMILY_AUDIO, FAMILY_COUNT } media_family;
 
+/* "stored image": a value before its decoder, in messages. */
+const char *mldfi_stored_noun(media_family family);
+
+/* Bytes that a decoded value may have where nobody sets another limit. */
+#define MEDIA_MAX_BYTES (UINT64_C(1) << 31)
+
 /* One thread's. Begins as {0}. */
 struct media_kit {
     void *workers[FAMILY_COUNT];

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "field/edge.h"
 #include "field/type.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -195,6 +196,22 @@ static void ndarray_describe(const void *state, mldf_field *info) {
     memcpy(info->dims, s->dims, sizeof info->dims);
 }
 
+mldf_status mldfi_array_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                             mldf_error *err) {
+    const mldf_field *info = &field->info;
+    (void)err;
+    out->kind = VALUE_ARRAY;
+    out->dtype = info->dtype;
+    out->ndim = info->ndim;
+    for (uint32_t i = 0; i < info->ndim && i < MLDF_MAX_DIMS; i++) {
+        if (info->dims[i] >= 0)
+            mldfi_edge_fix(out, i, info->dims[i]);
+        else
+            mldfi_edge_bound(out, i, bounds);
+    }
+    return MLDF_OK;
+}
+
 static const char *const ndarray_arguments[] = {"dtype", "shape", NULL};
 
 const struct field_type mldfi_type_ndarray = {
@@ -204,4 +221,7 @@ const struct field_type mldfi_type_ndarray = {
     .observe = ndarray_observe,
     .describe = ndarray_describe,
     .argument_names = ndarray_arguments,
+    .edge = mldfi_array_edge,
+    .sizes = SIZES_DIMS,
+    .letter = 'a',
 };

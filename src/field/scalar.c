@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "field/edge.h"
 #include "field/type.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -127,6 +128,13 @@ static void int_describe(const void *state, mldf_field *info) {
     info->dtype = ((const struct int_state *)state)->dtype;
 }
 
+static mldf_status int_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                            mldf_error *err) {
+    (void)bounds, (void)err;
+    out->dtype = field->info.dtype != MLDF_DTYPE_NONE ? field->info.dtype : MLDF_I64;
+    return MLDF_OK;
+}
+
 static const char *const int_arguments[] = {"dtype", NULL};
 
 const struct field_type mldfi_type_int = {
@@ -136,6 +144,8 @@ const struct field_type mldfi_type_int = {
     .describe = int_describe,
     .argument_names = int_arguments,
     .canonical = int_canonical,
+    .edge = int_edge,
+    .letter = 'i',
 };
 
 /* ---- FLOAT ------------------------------------------------------------------------------------------------------ */
@@ -195,6 +205,13 @@ static void float_observe(const void *state, const uint8_t *record, struct obser
     out->number.f = mldfi_load_f64(record);
 }
 
+static mldf_status float_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                              mldf_error *err) {
+    (void)field, (void)bounds, (void)err;
+    out->dtype = MLDF_F64;
+    return MLDF_OK;
+}
+
 static const char *const no_arguments[] = {NULL};
 
 const struct field_type mldfi_type_float = {
@@ -202,4 +219,6 @@ const struct field_type mldfi_type_float = {
     .name = "float",
     .observe = float_observe,
     .argument_names = no_arguments,
+    .edge = float_edge,
+    .letter = 'f',
 };

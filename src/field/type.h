@@ -13,6 +13,12 @@ extern const struct field_type mldfi_type_image_raw, mldfi_type_image_jpeg, mldf
     mldfi_type_image;                                     /* image_type.c */
 extern const struct field_type mldfi_type_audio_waveform; /* audio_waveform.c */
 
+/* Edges that several types have: an array of dtype and dims (ndarray.c), bytes (bytes.c). */
+mldf_status mldfi_array_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                             mldf_error *err);
+mldf_status mldfi_bytes_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                             mldf_error *err);
+
 /* "an array", "text" ... for messages. */
 const char *mldfi_kind_name(mldf_kind kind);
 mldf_status mldfi_wrong_kind(const mldf_value *value, const char *wanted, mldf_error *err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/type.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -70,6 +71,13 @@ static mldf_status user_decode(void *user, const void *state, const uint8_t *rec
     return settle(self, "decode", status, &own, err);
 }
 
+/* The bytes that its decode gives; how many, nobody knows. */
+static mldf_status user_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                             mldf_error *err) {
+    (void)bounds;
+    return mldfi_bytes_edge(field, NULL, out, err);
+}
+
 struct user_type *mldfi_user_type_new(const mldf_type *type, mldf_error *err) {
     struct user_type *self = mldfi_alloc_zero(1, sizeof *self, err);
     if (!self)
@@ -84,5 +92,6 @@ struct field_type mldfi_user_type_wrap(struct user_type *self) {
     return (struct field_type){
         .type = {sizeof(mldf_type), self->type.id, self->name, self, user_bind, user_unbind, user_encode, user_decode},
         .name = self->name,
+        .edge = user_edge,
     };
 }

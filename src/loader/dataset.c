@@ -72,13 +72,16 @@ void mldfi_dataset_free(struct dataset *dataset) {
 
 /* ---- Fields ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_image(uint16_t type) {
-    return type >= MLDF_IMAGE_RAW && type <= MLDF_IMAGE;
+/* Fields whose records say what a value is, a decoder of the same family for both? */
+static bool match_by_record(const struct schema_field *a, const struct schema_field *b) {
+    return a->type && b->type && a->type->self_describing != FAMILY_NONE &&
+           a->type->self_describing == b->type->self_describing;
 }
 
-static bool same_type(const mldf_field *a, const mldf_field *b) {
-    if (is_image(a->type_id) && is_image(b->type_id))
-        return true; /* the record says what an image is */
+static bool same_type(const struct schema_field *one, const struct schema_field *other) {
+    const mldf_field *a = &one->info, *b = &other->info;
+    if (match_by_record(one, other))
+        return true;
     if (a->type_id != b->type_id || a->dtype != b->dtype || a->ndim != b->ndim)
         return false;
     for (uint32_t i = 0; i < a->ndim; i++)
@@ -97,8 +100,9 @@ static mldf_status bind_field(struct dataset *dataset, size_t reader, size_t fie
     }
     mldf_status status = mldf_schema_find(mldf_reader_schema(dataset->readers[reader]), want->name, found, err);
     if (status >= 0) {
-        const mldf_field *have = mldf_schema_field(mldf_reader_schema(dataset->readers[reader]), *found);
-        if (same_type(want, have))
+        const struct schema_field *its = &mldf_reader_schema(dataset->readers[reader])->fields[*found];
+        const mldf_field *have = &its->info;
+        if (same_type(&dataset->schema->fields[field], its))
             return MLDF_OK;
         status = mldfi_fail(err, MLDF_E_TYPE, "field %s is %s %s here and %s %s in the first file", want->name,
                             have->type_name, have->arguments, want->type_name, want->arguments);

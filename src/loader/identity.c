@@ -51,26 +51,10 @@ struct identity {
 
 /* ---- Hashing ---------------------------------------------------------------------------------------------------------------- */
 
-/* What kind of thing a field is. */
-static char letter_of(const mldf_field *field) {
-    if (field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE)
-        return 'p';
-    switch (field->type_id) {
-    case MLDF_INT:
-        return 'i';
-    case MLDF_FLOAT:
-        return 'f';
-    case MLDF_INLINE:
-        return 's';
-    case MLDF_NDARRAY:
-        return 'a';
-    case MLDF_BYTES:
-    case MLDF_TEXT:
-    case MLDF_JSON:
-        return 'b';
-    default:
-        return 'u';
-    }
+/* What kind of thing a field is, also where its type is not known here: a field of the 1.0 draft. */
+static char letter_of(const struct schema_field *field) {
+    const struct field_type *type = field->type ? field->type : mldfi_builtin_type(field->info.type_id);
+    return type && type->letter ? type->letter : 'u';
 }
 
 static bool is_in_row(char letter) {
@@ -120,7 +104,7 @@ static mldf_status absorb_field(const mldf_reader *reader, uint64_t sample, cons
     size_t field = mldfi_schema_lookup(reader->schema, name);
     mldf_value value = {.kind = MLDF_KIND_NULL};
     mldf_status status = MLDF_OK;
-    if (field != SIZE_MAX && letter_of(mldf_schema_field(reader->schema, field)) == 'u')
+    if (field != SIZE_MAX && letter_of(&reader->schema->fields[field]) == 'u')
         status = mldf_reader_get_stored(reader, sample, field, scratch, &value, err);
     else if (field != SIZE_MAX)
         status = mldf_reader_get(reader, sample, field, scratch, &value, err);
@@ -139,7 +123,7 @@ static char find_letter(const struct dataset *dataset, const char *name) {
         if (field == SIZE_MAX)
             continue;
         if (!letter)
-            letter = letter_of(mldf_schema_field(reader->schema, field));
+            letter = letter_of(&reader->schema->fields[field]);
         if (mldf_reader_stats(reader, field, &stats, NULL) == MLDF_OK && stats.value_bytes_max > VALUE_MOST)
             return 0;
     }
@@ -201,7 +185,7 @@ static mldf_status gather(const struct dataset *dataset, bool (*want)(char), siz
                           mldf_error *err) {
     const mldf_schema *schema = dataset->schema;
     for (size_t f = 0; f < mldf_schema_field_count(schema) && out->count < most; f++) {
-        const mldf_field *field = mldf_schema_field(schema, f);
+        const struct schema_field *field = &schema->fields[f];
         if (!want(letter_of(field)) || strlen(field->name) >= IDENTITY_NAME)
             continue;
         mldf_status status = hash_field(dataset, field->name, &out->fields[out->count], err);
@@ -212,12 +196,13 @@ static mldf_status gather(const struct dataset *dataset, bool (*want)(char), siz
     return MLDF_OK;
 }
 
-static bool is_image(char letter) {
+/* Images: copies of another size or quality are common. */
+static bool is_lossy(char letter) {
     return letter == 'p';
 }
 
 static bool is_payload(char letter) {
-    return !is_in_row(letter) && !is_image(letter);
+    return !is_in_row(letter) && !is_lossy(letter);
 }
 
 static mldf_status gather_all(const struct dataset *dataset, struct hashes *out, mldf_error *err) {
@@ -227,7 +212,7 @@ static mldf_status gather_all(const struct dataset *dataset, struct hashes *out,
     if (status >= 0)
         status = gather(dataset, is_payload, IDENTITY_FIELDS - 1, out, err);
     if (status >= 0)
-        status = gather(dataset, is_image, out->count + 1, out, err);
+        status = gather(dataset, is_lossy, out->count + 1, out, err);
     return status;
 }
 
@@ -299,11 +284,11 @@ static mldf_status find_own(const mldf_loader *loader, const struct hashes *hash
 }
 
 static mldf_status check_values(const mldf_loader *loader, const struct hashes *hashes, const struct json *json,
-                                uint32_t at, bool images, size_t *compared, mldf_error *err) {
+                                uint32_t at, bool lossy, size_t *compared, mldf_error *err) {
     for (uint32_t i = mldfi_json_first(json, at); i < json->nodes[at].next; i = json->nodes[i].next) {
         const struct json_node *node = &json->nodes[i];
         struct identity_field own;
-        if (node->kind == MLDFI_JSON_STRING && node->text_bytes > 0 && is_image(node->text[0]) != images)
+        if (node->kind == MLDFI_JSON_STRING && node->text_bytes > 0 && is_lossy(node->text[0]) != lossy)
             continue;
         mldf_status status = find_own(loader, hashes, node, &own, err);
         if (status < 0)

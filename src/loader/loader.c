@@ -93,12 +93,12 @@ static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
 
 /* ---- The plan ------------------------------------------------------------------------------------------------------------------------- */
 
-/* The smallest limit that a reader was opened with, where that is less than the codecs' own; 0: none. */
-static uint64_t image_limit(const struct dataset *dataset) {
+/* The smallest limit that a reader was opened with, where that is less than the decoders' own; 0: none. */
+static uint64_t decoded_limit(const struct dataset *dataset) {
     uint64_t least = 0;
     for (size_t i = 0; i < dataset->count; i++) {
         uint64_t limit = mldf_reader_max_decoded(dataset->readers[i]);
-        if (limit && limit < MLDF_IMAGE_MAX_BYTES && (least == 0 || limit < least))
+        if (limit && limit < MEDIA_MAX_BYTES && (least == 0 || limit < least))
             least = limit;
     }
     return least;
@@ -116,7 +116,7 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
                                 .channels = o->decode_channels,
                                 .orient = o->decode_orient,
                                 .seed = o->seed,
-                                .max_bytes = image_limit(&loader->dataset)};
+                                .max_bytes = decoded_limit(&loader->dataset)};
     mldf_status status = mldf_pipeline_parse(o->context, text, strlen(text), &loader->pipeline, err);
     if (status < 0)
         return status;

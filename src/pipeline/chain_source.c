@@ -8,106 +8,23 @@
 
 /* ---- Types of stored values ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_image(const mldf_field *field) {
-    return field->type_id == MLDF_IMAGE_RAW || field->type_id == MLDF_IMAGE_JPEG || field->type_id == MLDF_IMAGE_PNG ||
-           field->type_id == MLDF_IMAGE;
-}
-
-/* A dimension that the schema leaves open: as far as the bounds know it. */
-static void bound_dim(const struct value_bounds *bounds, uint32_t i, struct edge *out) {
-    out->dims[i] = DIM_VARIES;
-    out->most[i] = MLDF_NONE;
-    if (!bounds || !bounds->known || i >= bounds->ndim)
-        return;
-    out->most[i] = bounds->most[i];
-    if (bounds->least[i] == bounds->most[i] && bounds->most[i] <= INT64_MAX)
-        out->dims[i] = (int64_t)bounds->most[i];
-}
-
-static void fixed_dim(uint32_t i, int64_t size, struct edge *out) {
-    out->dims[i] = size;
-    out->most[i] = (uint64_t)size;
-}
-
-static void image_edge(const struct value_bounds *bounds, struct edge *out) {
-    out->kind = VALUE_ENCODED;
-    out->family = FAMILY_IMAGE;
-    out->role = ROLE_IMAGE;
-    mldfi_set_axes(out->axes, "hwc");
-    out->dtype = bounds && bounds->known && bounds->bits == 16 ? MLDF_U16 : MLDF_U8;
-    out->upright = bounds && bounds->known && bounds->upright;
-    out->ndim = 3;
-    for (uint32_t i = 0; i < 3; i++)
-        bound_dim(bounds, i, out);
-    if (bounds && bounds->known && !bounds->same_channels)
-        out->dims[2] = DIM_VARIES;
-}
-
-static void array_edge(const mldf_field *field, const struct value_bounds *bounds, struct edge *out) {
-    out->kind = VALUE_ARRAY;
-    out->dtype = field->dtype;
-    out->ndim = field->ndim;
-    for (uint32_t i = 0; i < field->ndim && i < MLDF_MAX_DIMS; i++) {
-        if (field->dims[i] >= 0)
-            fixed_dim(i, field->dims[i], out);
-        else
-            bound_dim(bounds, i, out);
-    }
-}
-
-static void bytes_edge(const struct value_bounds *bounds, struct edge *out) {
-    out->kind = VALUE_BYTES;
-    out->dtype = MLDF_U8;
-    out->ndim = 1;
-    bound_dim(bounds, 0, out);
-    out->dims[0] = DIM_VARIES;
-}
-
-mldf_status mldfi_field_edge(const mldf_field *field, const struct value_bounds *bounds, struct edge *out,
-                             mldf_error *err) {
+mldf_status mldfi_field_edge(const mldf_schema *schema, size_t field, const struct value_bounds *bounds,
+                             struct edge *out, mldf_error *err) {
+    const struct schema_field *f = &schema->fields[field];
     memset(out, 0, sizeof *out);
-    if (is_image(field)) {
-        image_edge(bounds, out);
-        return MLDF_OK;
-    }
-    switch (field->type_id) {
-    case MLDF_INT:
-        out->dtype = field->dtype != MLDF_DTYPE_NONE ? field->dtype : MLDF_I64;
-        return MLDF_OK;
-    case MLDF_FLOAT:
-        out->dtype = MLDF_F64;
-        return MLDF_OK;
-    case MLDF_BYTES:
-    case MLDF_JSON:
-    case MLDF_TEXT:
-        bytes_edge(bounds, out);
-        return MLDF_OK;
-    case MLDF_INLINE:
-        if (field->dtype == MLDF_DTYPE_NONE)
-            return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct: name one of its members", field->name);
-        array_edge(field, bounds, out);
-        return MLDF_OK;
-    case MLDF_NDARRAY:
-        array_edge(field, bounds, out);
-        return MLDF_OK;
-    default:
-        if (field->known &&
-            field->type_id >= MLDF_PRIVATE) { /* the bytes that its decode gives; how many, nobody knows */
-            bytes_edge(NULL, out);
-            return MLDF_OK;
-        }
-        return mldfi_fail(err, MLDF_E_TYPE, "field %s has the type %s, which a pipeline cannot read", field->name,
-                          field->type_name);
-    }
+    if (!f->type || !f->type->edge)
+        return mldfi_fail(err, MLDF_E_TYPE, "field %s has the type %s, which a pipeline cannot read", f->name,
+                          f->info.type_name);
+    return f->type->edge(f, bounds, out, err);
 }
 
-bool mldfi_field_is_default(const mldf_field *field) {
-    if (field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT)
-        return true;
-    if ((field->type_id != MLDF_NDARRAY && field->type_id != MLDF_INLINE) || field->dtype == MLDF_DTYPE_NONE)
+/* An array whose size the schema states. */
+bool mldfi_field_is_default(const mldf_schema *schema, size_t field) {
+    struct edge edge;
+    if (mldfi_field_edge(schema, field, NULL, &edge, NULL) < 0 || edge.kind != VALUE_ARRAY)
         return false;
-    for (uint32_t i = 0; i < field->ndim; i++)
-        if (field->dims[i] < 0)
+    for (uint32_t i = 0; i < edge.ndim; i++)
+        if (edge.dims[i] == DIM_VARIES)
             return false;
     return true;
 }
@@ -119,12 +36,12 @@ static mldf_status member_edge(const mldf_member *member, const char *name, stru
     out->dtype = member->dtype != MLDF_DTYPE_NONE ? member->dtype : unicode ? MLDF_U32 : MLDF_U8;
     out->ndim = member->ndim;
     for (uint32_t i = 0; i < member->ndim; i++)
-        fixed_dim(i, member->dims[i], out);
+        mldfi_edge_fix(out, i, member->dims[i]);
     if (member->dtype != MLDF_DTYPE_NONE)
         return MLDF_OK;
     if (member->ndim == MLDF_MAX_DIMS)
         return mldfi_fail(err, MLDF_E_TYPE, "%s has too many dimensions for a text", name);
-    fixed_dim(out->ndim++, (int64_t)(unicode ? member->itemsize / 4 : member->itemsize), out);
+    mldfi_edge_fix(out, out->ndim++, (int64_t)(unicode ? member->itemsize / 4 : member->itemsize));
     return MLDF_OK;
 }
 
@@ -183,7 +100,7 @@ mldf_status mldfi_source_edge(const struct builder *b, const struct source *sour
         return member_edge(&source->member, field->name, out, err);
     if (field->type_id == MLDF_INLINE && field->dtype == MLDF_DTYPE_NONE)
         return refuse_struct(b, source->field, err);
-    return mldfi_field_edge(field, b->bounds ? &b->bounds[source->field] : NULL, out, err);
+    return mldfi_field_edge(b->schema, source->field, b->bounds ? &b->bounds[source->field] : NULL, out, err);
 }
 
 static void suggest_members(const struct builder *b, size_t field, struct suggestion *suggestion, char room[512]) {
@@ -224,7 +141,8 @@ mldf_status mldfi_source_unknown(const struct builder *b, const char *name, size
 static mldf_status become_image(value_role role, struct edge *edge, mldf_error *err) {
     bool dtype = edge->dtype == MLDF_U8 || edge->dtype == MLDF_U16 || edge->dtype == MLDF_F16 ||
                  edge->dtype == MLDF_BF16 || edge->dtype == MLDF_F32;
-    if (edge->kind == VALUE_ENCODED || edge->kind == VALUE_IMAGE) {
+    bool plane = edge->axes[mldfi_axis(edge->axes, 'h')] && edge->axes[mldfi_axis(edge->axes, 'w')];
+    if (edge->kind == VALUE_IMAGE || (edge->kind == VALUE_ENCODED && plane)) {
         edge->role = role;
         return MLDF_OK;
     }
@@ -239,7 +157,7 @@ static mldf_status become_image(value_role role, struct edge *edge, mldf_error *
                               : "an image, or an array HxW, HxWxC or TxHxWxC of u8, u16, f16, bf16 or f32, as an image",
             err);
     if (edge->ndim == 2)
-        fixed_dim(edge->ndim++, 1, edge);
+        mldfi_edge_fix(edge, edge->ndim++, 1);
     edge->kind = VALUE_IMAGE;
     edge->role = role;
     mldfi_set_axes(edge->axes, edge->ndim == 4 ? "thwc" : "hwc");

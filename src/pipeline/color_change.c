@@ -79,7 +79,7 @@ mldf_status mldfi_color_infer(const struct op *op, const struct edge *in, struct
     *out = *in;
     if (mldfi_edge_carried(in))
         return MLDF_OK;
-    if (!mldfi_edge_is_image(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16 && in->dtype != MLDF_F32))
+    if (!mldfi_edge_has_pixels(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16 && in->dtype != MLDF_F32))
         return mldfi_edge_refuse(op, in, "an image of u8, u16 or f32", err);
     if (mldfi_edge_channels(in) > 4)
         return mldfi_edge_refuse(op, in, "an image of gray or RGB, with or without alpha", err);

@@ -96,7 +96,7 @@ static const char *noun_of(const struct edge *edge) {
     bool mask = edge->role == ROLE_MASK;
     switch (edge->kind) {
     case VALUE_ENCODED:
-        return mask ? "stored mask" : "stored image";
+        return mask ? "stored mask" : mldfi_stored_noun(edge->family);
     case VALUE_IMAGE:
         if (edge->axes[0] == 't')
             return mldfi_planar(edge->axes) ? "planar clip" : "clip";

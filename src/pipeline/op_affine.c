@@ -138,7 +138,7 @@ static mldf_status normalize_infer(struct op *op, const struct edge *in, struct 
     if (count > 1 && count != channels) {
         if (channels)
             return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input has %u%s", count, channels,
-                              count == 3 && mldfi_edge_is_image(in) ? "; decode(channels=3) makes 3" : "");
+                              count == 3 && mldfi_edge_has_pixels(in) ? "; decode(channels=3) makes 3" : "");
         return mldfi_fail(err, MLDF_E_TYPE, "constants for %u channels, the input's channels vary", count);
     }
     s = affine_new(count, op, &a, err);
@@ -264,7 +264,7 @@ const struct op_type mldfi_op_scale = {
 bool mldfi_op_affine(const struct op *op, float scale[4], float shift[4]) {
     const struct edge *in = &op->in;
     const struct affine *a = op->state;
-    if (!mldfi_edge_is_image(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16) || op->out.dtype != MLDF_F32)
+    if (!mldfi_edge_has_pixels(in) || (in->dtype != MLDF_U8 && in->dtype != MLDF_U16) || op->out.dtype != MLDF_F32)
         return false;
     if (mldfi_edge_channels(in) > 4)
         return false;

@@ -145,7 +145,7 @@ struct erase_state {
 static mldf_status erase_begin(struct op *op, const struct edge *in, struct edge *out, struct erase_state **state,
                                mldf_error *err) {
     *out = *in;
-    if (!mldfi_edge_carried(in) && (!mldfi_edge_is_image(in) || mldfi_edge_channels(in) > FILL_CHANNELS))
+    if (!mldfi_edge_carried(in) && (!mldfi_edge_has_pixels(in) || mldfi_edge_channels(in) > FILL_CHANNELS))
         return mldfi_edge_refuse(op, in, "an image of at most four channels", err);
     free(op->state);
     *state = op->state = mldfi_alloc_zero(1, sizeof **state, err);

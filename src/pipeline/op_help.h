@@ -14,7 +14,8 @@ static inline bool mldfi_edge_carried(const struct edge *e) {
     return e->role == ROLE_MASK || e->role == ROLE_BOXES || e->role == ROLE_POINTS;
 }
 
-static inline bool mldfi_edge_is_image(const struct edge *e) {
+/* One frame of pixels, in any layout. */
+static inline bool mldfi_edge_has_pixels(const struct edge *e) {
     return e->kind == VALUE_IMAGE && e->ndim == 3;
 }
 

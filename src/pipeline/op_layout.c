@@ -73,7 +73,7 @@ static mldf_status layout_infer(struct op *op, const struct edge *in, struct edg
     *out = *in;
     if (in->role == ROLE_BOXES || in->role == ROLE_POINTS)
         return MLDF_OK;
-    if (!mldfi_edge_is_image(in))
+    if (!mldfi_edge_has_pixels(in))
         return mldfi_edge_refuse(op, in, "an image", err);
     if (to == MLDF_DTYPE_NONE)
         to = in->dtype;

@@ -51,7 +51,7 @@ static mldf_status check_shape(const struct op *op, const struct edge *in, bool 
 }
 
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    bool empty, image = mldfi_edge_is_image(in);
+    bool empty, image = mldfi_edge_has_pixels(in);
     uint32_t count = number_count(op);
     mldf_status status = check_shape(op, in, &empty, err);
     *out = *in;

@@ -93,7 +93,7 @@ static mldf_status poison_infer(struct op *op, const struct edge *in, struct edg
     *out = *in;
     if (status < 0)
         return status;
-    if (!carried && (!mldfi_edge_is_image(in) || mldfi_edge_channels(in) > FILL_CHANNELS))
+    if (!carried && (!mldfi_edge_has_pixels(in) || mldfi_edge_channels(in) > FILL_CHANNELS))
         return mldfi_edge_refuse(op, in, "an image of at most four channels", err);
     poison_free(op->state);
     s = op->state = mldfi_alloc_zero(1, sizeof *s, err);

@@ -131,7 +131,7 @@ mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *sc
 void mldfi_graph_free(struct graph *graph);
 /* The type of a field's stored value (chain_source.c). bounds may be NULL. Where they say that all values agree in a dimension, it is fixed: whoever
  * reads values must check that. */
-mldf_status mldfi_field_edge(const mldf_field *field, const struct value_bounds *bounds, struct edge *out,
-                             mldf_error *err);
+mldf_status mldfi_field_edge(const mldf_schema *schema, size_t field, const struct value_bounds *bounds,
+                             struct edge *out, mldf_error *err);
 
 #endif

@@ -52,8 +52,7 @@ CHECK_UNUSED static bool arrays_begin(struct arrays *all, uint64_t seed) {
                                                      .ndim = 3,
                                                      .least = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
                                                      .most = {ARRAY_HEIGHT, ARRAY_WIDTH, 3},
-                                                     .bits = 16,
-                                                     .same_channels = true};
+                                                     .image = {16, true, false}};
     check_rand_bytes(&state, all->data, sizeof all->data);
     /* half of the f32 are of a size that people use; a bool is 0 or 1 */
     for (size_t s = 0; s < ARRAY_SAMPLES; s++) {

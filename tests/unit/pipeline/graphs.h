@@ -26,8 +26,8 @@ enum { GRAPH_FIELDS = 15 };
 
 CHECK_UNUSED static void graph_bounds(struct value_bounds *out) {
     memset(out, 0, GRAPH_FIELDS * sizeof *out);
-    out[0] = (struct value_bounds){true, 3, {100, 90, 3}, {375, 500, 3}, 8, true, false};
-    out[1] = (struct value_bounds){true, 3, {100, 90, 1}, {375, 500, 1}, 8, true, false};
+    out[0] = (struct value_bounds){true, 3, {100, 90, 3}, {375, 500, 3}, .image = {8, true, false}};
+    out[1] = (struct value_bounds){true, 3, {100, 90, 1}, {375, 500, 1}, .image = {8, true, false}};
     out[8] = (struct value_bounds){.known = true, .ndim = 1, .least = {1}, .most = {512}};
 }
 

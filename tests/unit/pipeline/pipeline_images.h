@@ -69,8 +69,7 @@ CHECK_UNUSED static bool images_begin(struct images *all, uint32_t channels, boo
                                            .ndim = 3,
                                            .least = {least[0], least[1], channels},
                                            .most = {most[0], most[1], channels},
-                                           .bits = 8,
-                                           .same_channels = true};
+                                           .image = {8, true, false}};
     return true;
 }
 

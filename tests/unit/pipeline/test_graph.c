@@ -370,26 +370,26 @@ static void types_of_fields_follow_schema_and_bounds(void) {
     struct edge edge;
     mldf_error err;
     graph_bounds(bounds);
-    REQUIRE_OK(mldfi_field_edge(mldf_schema_field(schema, 0), NULL, &edge, &err), &err);
+    REQUIRE_OK(mldfi_field_edge(schema, 0, NULL, &edge, &err), &err);
     CHECK_EQ_INT(VALUE_ENCODED, edge.kind);
     CHECK_EQ_INT(DIM_VARIES, edge.dims[2]);
     CHECK_EQ_U64(MLDF_NONE, edge.most[0]);
     bounds[0].least[0] = 375;
-    bounds[0].bits = 16;
-    bounds[0].same_channels = false;
-    REQUIRE_OK(mldfi_field_edge(mldf_schema_field(schema, 0), &bounds[0], &edge, &err), &err);
+    bounds[0].image.bits = 16;
+    bounds[0].image.same_channels = false;
+    REQUIRE_OK(mldfi_field_edge(schema, 0, &bounds[0], &edge, &err), &err);
     CHECK_EQ_INT(375, edge.dims[0]);
     CHECK_EQ_INT(DIM_VARIES, edge.dims[1]);
     CHECK_EQ_U64(500, edge.most[1]);
     CHECK_EQ_INT(DIM_VARIES, edge.dims[2]);
     CHECK_EQ_INT(MLDF_U16, edge.dtype);
     bounds[8].least[0] = 512;
-    REQUIRE_OK(mldfi_field_edge(mldf_schema_field(schema, 8), &bounds[8], &edge, &err), &err);
+    REQUIRE_OK(mldfi_field_edge(schema, 8, &bounds[8], &edge, &err), &err);
     CHECK_EQ_INT(512, edge.dims[0]);
-    REQUIRE_OK(mldfi_field_edge(mldf_schema_field(schema, 10), &bounds[8], &edge, &err), &err);
+    REQUIRE_OK(mldfi_field_edge(schema, 10, &bounds[8], &edge, &err), &err);
     CHECK_EQ_INT(VALUE_BYTES, edge.kind);
     CHECK_EQ_INT(DIM_VARIES, edge.dims[0]); /* text is text, even when all are equally long */
-    CHECK_STATUS(MLDF_E_TYPE, mldfi_field_edge(mldf_schema_field(schema, 12), NULL, &edge, &err), &err);
+    CHECK_STATUS(MLDF_E_TYPE, mldfi_field_edge(schema, 12, NULL, &edge, &err), &err);
     CHECK_EQ_STR("pose is a struct: name one of its members", err.message);
 }
 
@@ -401,7 +401,7 @@ static void images_of_one_size_need_no_step(void) {
     struct graph g;
     mldf_error err;
     graph_bounds(bounds);
-    bounds[0] = (struct value_bounds){true, 3, {32, 32, 3}, {32, 32, 3}, 8, true, false};
+    bounds[0] = (struct value_bounds){true, 3, {32, 32, 3}, {32, 32, 3}, .image = {8, true, false}};
     REQUIRE_OK(mldf_pipeline_parse(NULL, text, strlen(text), &pipeline, &err), &err);
     REQUIRE_OK(mldfi_graph_new(pipeline, schema, bounds, &options, &g, &err), &err);
     CHECK_EQ_U64(1, g.chains[0].op_count);

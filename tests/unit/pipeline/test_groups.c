@@ -78,8 +78,7 @@ static bool marks_begin(struct marks *all) {
                                                    .ndim = f == FIELD_GRID ? 2 : 3,
                                                    .least = {61, 64, channels},
                                                    .most = {160, 160, channels},
-                                                   .bits = 8,
-                                                   .same_channels = true};
+                                                   .image = {8, true, false}};
     }
     return true;
 }

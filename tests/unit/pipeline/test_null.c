@@ -44,8 +44,7 @@ static void begin(void) {
                                               .ndim = 3,
                                               .least = {HEIGHT, WIDTH, channels},
                                               .most = {HEIGHT, WIDTH + 1, channels},
-                                              .bits = 8,
-                                              .same_channels = true};
+                                              .image = {8, true, false}};
     }
     for (int i = 0; i < 3; i++)
         all.feat[i] = (float)i + 0.5f;

@@ -72,6 +72,7 @@ static void types_of_images(void) {
     CHECK_EQ_STR("f32 <=300x<=400x<=4 image", type_of("normalize(half)", &p));
     CHECK_CONTAINS("channels vary", type_of("normalize(imagenet)", &p));
     p.kind = VALUE_ENCODED;
+    p.family = FAMILY_IMAGE;
     CHECK_CONTAINS("stored image", type_of("normalize(half)", &p));
     CHECK_CONTAINS("stored image", type_of("cast(f32)", &p));
     CHECK_CONTAINS("stored image", type_of("flatten", &p));
