@@ -78,7 +78,7 @@ test: dev python ## everything: C tests, command, fuzz corpora, layers, oracle, 
 	@status=0; \
 	ctest --preset dev -j 2 $(CTEST_ARGS) || status=1; \
 	MLDF="$(CURDIR)/build/dev/bin/mldf" MLDF_SOURCE_DIR="$(CURDIR)" MLDF_BUILD_DIR="$(CURDIR)/build/dev" \
-		$(VENV)/bin/python -m pytest -q -rs $(PYTEST_ARGS) $(PYTEST_DIRS) || status=1; \
+		$(VENV)/bin/python -m pytest -q -rs -n $(JOBS) --dist loadscope $(PYTEST_ARGS) $(PYTEST_DIRS) || status=1; \
 	$(VENV)/bin/python -c 'import torch, jax, numba' 2>/dev/null || { \
 		echo "*****************************************************************************************************"; \
 		echo "make test: PyTorch, JAX or Numba is not in $(VENV): the tests with them were SKIPPED. Get them: make torch"; \
