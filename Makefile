@@ -61,7 +61,7 @@ python: dev $(VENV)/stamp ## the Python package into .venv
 	@test -e build/dev/python/mldf/_mldf.abi3.so || \
 		{ echo "make: no headers of Python >= 3.11, so no Python package (Debian: apt-get install python3-dev)" >&2; exit 3; }
 	@site=$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
-	rm -rf "$$site/mldf"; cmake --install build/dev --component python --prefix "$$site" >/dev/null
+	rm -rf "$$site/mldf" "$$site/mldf_command"; cmake --install build/dev --component python --prefix "$$site" >/dev/null
 
 torch: setup $(VENV)/stamp ## PyTorch, torchvision, JAX and Numba into .venv, so that no Python test is skipped
 	@tools/venv.sh $(VENV) tests/python/requirements-torch.txt

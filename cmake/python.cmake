@@ -25,7 +25,10 @@ else()
 endif()
 
 install(TARGETS mldf_python LIBRARY DESTINATION mldf COMPONENT python EXCLUDE_FROM_ALL)
+if(TARGET mldf_cli) # started by the scripts of python/mldf_command
+    install(TARGETS mldf_cli RUNTIME DESTINATION mldf/bin COMPONENT python EXCLUDE_FROM_ALL)
+endif()
 if(NOT SKBUILD) # which takes the Python files itself, so that an editable install uses those of the tree
-    install(DIRECTORY "${CMAKE_SOURCE_DIR}/python/mldf" DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
+    install(DIRECTORY "${CMAKE_SOURCE_DIR}/python/mldf" "${CMAKE_SOURCE_DIR}/python/mldf_command" DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
         FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()

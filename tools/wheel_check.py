@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zlib
 
@@ -99,6 +100,18 @@ def use(folder):
     assert batch.image.shape == (2, 3, 16, 16) and batch.x.tolist()[0][0] == [2, 4] and batch.label.tolist() == [0, 1]
 
 
+def use_command():
+    """The scripts that pip made, and `python -m mldf`."""
+    scripts = pathlib.Path(sysconfig.get_path("scripts"))
+    for argv in ([scripts / "mldf"], [sys.executable, "-I", "-m", "mldf"]):
+        run = subprocess.run([*argv, "--version"], capture_output=True, text=True, check=True)
+        assert run.stdout.startswith(f"mldf {mldf.__version__} "), run.stdout
+        run = subprocess.run([*argv, "info", "no-such-file"], capture_output=True, text=True, check=False)
+        assert run.returncode == 3 and "no-such-file" in run.stderr, run
+    run = subprocess.run([scripts / "tar_to_tbl", "--help"], capture_output=True, text=True, check=True)
+    assert "tar_to_tbl" in run.stdout.splitlines()[0], run.stdout
+
+
 def foreign_libraries():
     """What this process has mapped that is neither the environment's nor the C library's."""
     inside = [pathlib.Path(sys.prefix).resolve(), pathlib.Path(sys.base_prefix).resolve()]
@@ -121,11 +134,15 @@ def main(wanted_features):
     read_images(mldf.features)
     with tempfile.TemporaryDirectory() as folder:
         use(pathlib.Path(folder))
-    wanted = subprocess.run(["ldd", str(extension)], capture_output=True, text=True, check=True).stdout
-    outside = [line.split()[0] for line in wanted.splitlines()
-               if not pathlib.Path(line.split()[0]).name.startswith(SYSTEM) and "mldf.libs" not in line]
     # Python's own modules may load libraries of the system (ssl, sqlite ...): those of mldf are what ldd says.
-    assert not outside, f"libraries from outside the wheel: {outside}\n{wanted}"
+    program = extension.parent / "bin" / "mldf"
+    for file in (extension, program):
+        wanted = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=True).stdout
+        outside = [line.split()[0] for line in wanted.splitlines()
+                   if not pathlib.Path(line.split()[0]).name.startswith(SYSTEM) and "mldf.libs" not in line]
+        assert not outside, f"{file.name}: libraries from outside the wheel: {outside}\n{wanted}"
+    look_at(program)
+    use_command()
     assert foreign_libraries() == before, foreign_libraries() - before
     print(f"mldf {mldf.__version__} ({' '.join(mldf.features)}), import {import_seconds():.2f} s; nothing of the system but the C library and zlib")
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import dataclasses
 import itertools
 import json
 import os
+import sys
 import threading
 import time
 import warnings
@@ -25,20 +25,18 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from . import _mldf
 from .dataset import Dataset
 from .errors import ArgumentError, CancelledError, Error, SampleKeyError, StateError, WrongTypeError
 from .fields import registered_types, schema_json
+from .infer import infer_source
 from .limits import flag, skips, thread_count, whole_or_none
 from .live import Live
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
-from .sample import Sample
 from .schema import Schema, no_field
 from .secret import Key, Passphrase, secret
-from .sources import samples_from, with_keys
+from .sources import columns_of, named, samples_from, with_keys
 from .values import converter, plain
 
 __all__ = ["WriteResult", "Writer", "write"]
@@ -56,6 +54,8 @@ class WriteResult:
     """Of the file."""
     skipped: list[tuple[int, str]]
     """With on_error="skip": (number of the append call, why)."""
+    fields: Schema
+    """Of the file."""
 
 
 def writer_options(
@@ -110,10 +110,12 @@ class Writer:
     check       decode every image after it was encoded
     resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
 
-    Used in a ``with`` block: an exception inside it leaves nothing behind. A value that its field cannot hold is
-    refused at once, and the writer may go on; what only shows when an image is encoded may be raised by a later
-    append or at the end, because threads encode, and ends the writer. Both name sample and field. Several threads may
-    append; their samples come in the order in which they do.
+    Use it in a ``with`` block: its end completes the file, an exception inside it leaves nothing behind. Without
+    ``with``, call :meth:`close`: a writer that is never closed writes no file, and says so on stderr.
+
+    A value that its field cannot hold is refused at once, and the writer may go on; what only shows when an image is
+    encoded may be raised by a later append or at the end, because threads encode, and ends the writer. Both name
+    sample and field. Several threads may append; their samples come in the order in which they do.
     """
 
     def __init__(
@@ -198,6 +200,7 @@ class Writer:
         self.position: bytes | None = self._writer.position() or (b"" if resumed else None)
         """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""
         self._skip = bool(options["skip_bad_samples"])
+        self._resumes = bool(options.get("resume"))
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
         self._process = os.getpid()
         self._ended = False
@@ -247,9 +250,9 @@ class Writer:
                 raise no_field(next(name for name in sample if name not in self._known), self._names)
             return [sample.get(name) for name in self._names]
         if type(sample) is not tuple and type(sample) is not list:
-            named = _named(sample)
-            if named is not None and (named.keys() == self._known or not isinstance(sample, tuple)):
-                return self._ordered(named)
+            values = named(sample)
+            if values is not None and (values.keys() == self._known or not isinstance(sample, tuple)):
+                return self._ordered(values)
         if isinstance(sample, (tuple, list)):
             if len(sample) != len(self._names):
                 raise ArgumentError(
@@ -280,8 +283,13 @@ class Writer:
         with self._lock:
             return self._writer.checkpoint(position)
 
+    def close(self) -> None:
+        """Completes the file, as :meth:`finish` does; does nothing when the writer has ended already."""
+        if not self._ended:
+            self.finish()
+
     def finish(self) -> WriteResult:
-        """Completes the file, durably. ``with`` does it."""
+        """Completes the file, durably, and says what was written. ``with`` does it."""
         self._ended = True
         try:
             with self._lock:
@@ -291,7 +299,7 @@ class Writer:
             raise
         finally:
             self._reporting.__exit__()
-        self.result = WriteResult(samples, size, self._skipped())
+        self.result = WriteResult(samples, size, self._skipped(), self._schema)
         return self.result
 
     def _skipped(self) -> list[tuple[int, str]]:
@@ -314,16 +322,21 @@ class Writer:
         self._ended = True
         self._reporting.__exit__()
 
+    def _lost(self) -> str:
+        kept = f"{self.path}.partial keeps what was saved by checkpoint()" if self._resumes else "nothing was written"
+        lost = "1 sample is" if len(self) == 1 else f"{len(self):,} samples are"
+        return (
+            f"the Writer of {self.path} was never closed: {lost} lost, {kept}; "
+            "use `with mldf.Writer(...)`, or call close()"
+        )
+
     def __del__(self) -> None:
         if not getattr(self, "_ended", True) and self._process == os.getpid():
             with contextlib.suppress(Error):
                 self.abort()
-            warnings.warn(
-                f"unfinished {self!r}: nothing is left of it; use it in a `with` block, or call finish()",
-                ResourceWarning,
-                source=self,
-                stacklevel=2,
-            )
+            # A ResourceWarning is not shown unless Python is asked to; lost samples always are.
+            category = UserWarning if self._calls else ResourceWarning
+            warnings.warn(self._lost(), category, source=self, stacklevel=2)
 
     def __reduce__(self) -> Any:
         # Two writers of one file: the first that is forgotten would end both.
@@ -374,19 +387,6 @@ def _key(key: Any) -> bytes:
         raise SampleKeyError(f"the key {key!r} is no text that UTF-8 holds") from None
 
 
-def _named(sample: Any) -> Mapping[str, Any] | None:
-    """Values by name: of samples, named tuples, dataclasses and records of NumPy's structured arrays."""
-    if isinstance(sample, Sample):
-        return sample.asdict()
-    if isinstance(sample, tuple) and hasattr(sample, "_fields"):
-        return dict(zip(sample._fields, sample))
-    if isinstance(sample, np.void) and sample.dtype.names is not None:
-        return {name: sample[name] for name in sample.dtype.names}
-    if dataclasses.is_dataclass(sample) and not isinstance(sample, type):
-        return {member.name: getattr(sample, member.name) for member in dataclasses.fields(sample)}
-    return None
-
-
 _live: Live[Writer] = Live()
 
 
@@ -401,9 +401,11 @@ os.register_at_fork(after_in_child=_unlock_all)
 
 @atexit.register
 def _abort_all() -> None:
-    """A program that ends with writers open leaves no temporary files, daemon threads or not."""
+    """A program that ends with writers open leaves no temporary files, daemon threads or not, and says what is lost."""
     for writer in _live:
         if not writer._ended:
+            if writer._calls and sys.stderr is not None:
+                print(f"mldf: {writer._lost()}", file=sys.stderr)
             with contextlib.suppress(StateError):  # another thread is inside, and may never leave
                 writer._give_up()
 
@@ -419,17 +421,20 @@ def write(
     **options: Any,
 ) -> WriteResult:
     """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, a dict of
-    columns, a structured array, another mldf dataset.
+    columns, a DataFrame, a pyarrow table, a structured array, another mldf dataset.
 
     path      the new file
     dataset   what is written
-    fields    as for :class:`Writer`
+    fields    as for :class:`Writer`; None: found from the values, and named in the result
     keys      a name for each sample
     decrypt   what comes of an encrypted dataset is not encrypted with its secret
     progress  True: a bar on stderr; or a function that is told
     options   those of :class:`Writer`
 
-    fields may be left out for an mldf dataset: images are then kept as they are stored, and keys go along.
+    Without fields, an mldf dataset keeps its own: images stay as they are stored, and keys go along. Of anything else
+    the fields are found from the values, whole columns or the first 100 samples: numbers, text, bytes, images (uint8
+    arrays of height, width and 1, 3 or 4 channels; PIL images; files' bytes or paths), recordings, arrays, lists of
+    numbers (arrays), anything else that JSON holds. Values of tuples are named by what they are: image, label, text, x.
     resume=True saves a checkpoint every now and then; the same call after an interruption goes on from there, if the
     samples come in the same order.
 
@@ -437,8 +442,10 @@ def write(
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
     >>> mldf.write(path, [("one", 1), ("two", 2)], {"name": "text", "n": "int"}).samples
     2
+    >>> mldf.write(path, {"name": ["one", "two"], "n": [1, 2]}, overwrite=True).fields
+    Schema(name: text, n: int)
     """
-    source, decrypt = dataset, flag("decrypt", decrypt)
+    source, decrypt = columns_of(dataset), flag("decrypt", decrypt)
     if isinstance(dataset, Dataset):
         source = dataset.with_options(decode=False) if fields is None else dataset
         keys = dataset.keys if keys is None and fields is None else keys
@@ -447,7 +454,7 @@ def write(
         if not decrypt and not options.get("key") and not options.get("passphrase"):
             options |= dataset._secret()
     if fields is None:
-        raise ArgumentError("fields are needed: {'image': mldf.Image(), 'label': mldf.Int()}, say")
+        fields, source = infer_source(source)
     with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:
         told, saved = 0.0, time.monotonic()
         done = _place(writer)

@@ -215,10 +215,41 @@ def test_a_writer_that_nobody_finishes_says_so(tmp_path):
     def forget():
         mldf.Writer(tmp_path / "a.mldf", LABEL).append((1,))
 
-    with pytest.warns(ResourceWarning, match=r"unfinished Writer\(.*a.mldf"):
+    with pytest.warns(
+        UserWarning, match=r"the Writer of .*a.mldf was never closed: 1 sample is lost, nothing was written"
+    ):
         forget()
         gc.collect()
     assert os.listdir(tmp_path) == []
+    with pytest.warns(ResourceWarning, match=r"0 samples are lost"):
+        mldf.Writer(tmp_path / "b.mldf", LABEL)
+        gc.collect()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_program_that_ends_with_an_open_writer_says_what_is_lost(tmp_path, resume):
+    program = (
+        "import mldf, sys\n"
+        "w = mldf.Writer(sys.argv[1], {'label': int}, resume=sys.argv[2] == 'True')\n"
+        "for i in range(1000): w.append((i,))\n"
+    )
+    path = tmp_path / "a.mldf"
+    run = subprocess.run([sys.executable, "-c", program, path, str(resume)], capture_output=True, text=True, check=True)
+    kept = f"{path}.partial keeps" if resume else "nothing was written"
+    assert f"the Writer of {path} was never closed: 1,000 samples are lost, {kept}" in run.stderr
+    assert not path.exists()
+
+
+def test_close_completes_the_file_once(tmp_path):
+    w = mldf.Writer(tmp_path / "a.mldf", LABEL)
+    w.append((7,))
+    w.close()
+    w.close()
+    assert w.result.samples == 1 and mldf.open(tmp_path / "a.mldf")[0].label == 7
+    w = mldf.Writer(tmp_path / "b.mldf", LABEL)
+    w.abort()
+    w.close()
+    assert not (tmp_path / "b.mldf").exists()
 
 
 def test_a_finished_or_failed_writer_is_silent(tmp_path):

@@ -405,40 +405,7 @@ def test_tensors_that_numpy_does_not_hold_are_refused_by_name(tmp_path):
 # ---- tables of other libraries ----
 
 
-def test_tables_are_not_taken_for_rows(tmp_path):
-    class Table:
-        """pyarrow's, pandas' and polars' have these; of pyarrow's an index gives a column."""
-
-        def __dataframe__(self):
-            raise AssertionError
-
-        def __len__(self):
-            return 2
-
-        def __getitem__(self, i):
-            return [1, 2]
-
-    with pytest.raises(mldf.errors.WrongTypeError, match="a Table has columns: write a dict of them"):
-        mldf.write(tmp_path / "t.mldf", Table(), {"x": "int", "y": "int"})
-    assert os.listdir(tmp_path) == []
-
-    class Frame:
-        """A newer polars has these instead."""
-
-        columns = ("x", "y")
-
-        def __arrow_c_stream__(self):
-            raise AssertionError
-
-        def __len__(self):
-            return 2
-
-        def __getitem__(self, i):
-            return self
-
-    with pytest.raises(mldf.errors.WrongTypeError, match="a Frame has columns: write a dict of them"):
-        mldf.write(tmp_path / "t.mldf", Frame(), {"x": "int", "y": "int"})
-
+def test_paths_are_not_taken_for_rows(tmp_path):
     for path in ("a.mldf", b"a.mldf", tmp_path):
         with pytest.raises(mldf.errors.WrongTypeError, match=r"mldf\.open\(path\)"):
             mldf.write(tmp_path / "t.mldf", path, {"x": "text"})

@@ -35,7 +35,8 @@ def test_exception_leaves_nothing_behind(tmp_path):
 def test_a_forgotten_writer_leaves_nothing_behind(tmp_path):
     w = mldf.Writer(tmp_path / "a.mldf", {"x": "int"})
     w.append({"x": 1})
-    del w
+    with pytest.warns(UserWarning, match="1 sample is lost"):
+        del w
     assert pkg.listing(tmp_path) == []
 
 
@@ -388,8 +389,6 @@ def test_write_takes_anything(tmp_path):
         mldf.write(tmp_path / "a.mldf", source, fields, overwrite=True, progress=told.append)
         assert [tuple(s) for s in mldf.open(tmp_path / "a.mldf")] == want
     assert any(p.samples_done == 3 and p.fraction == 1 for p in told)
-    with pytest.raises(ValueError, match="fields are needed"):
-        mldf.write(tmp_path / "b.mldf", want)
 
 
 def test_write_of_a_dataset_keeps_everything(tmp_path):
