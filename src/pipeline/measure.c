@@ -12,7 +12,8 @@
 
 /* Geometry moves boxes and points, and leaves as many of them: what it drew is not asked for. */
 static bool keeps_count(const struct op *op) {
-    return (op->in.role == ROLE_BOXES || op->in.role == ROLE_POINTS) && (op->type->flags & OP_DRAWS) && !op->user;
+    return (op->in.role == ROLE_BOXES || op->in.role == ROLE_POINTS) && (op->type->flags & OP_DRAWS) &&
+           !(op->type->flags & OP_TIME) && !op->user;
 }
 
 /* The chain whose op makes this draw. */
@@ -90,8 +91,7 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
             status = mldfi_in_step(op, status, err);
         }
         *t = next;
-        if (op->out.kind == VALUE_IMAGE)
-            memory->frame = mldfi_frame_of(t);
+        memory->frame = mldfi_frame_of(t);
     }
     if (status < 0)
         mldfi_name_chain(c, err);

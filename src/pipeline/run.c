@@ -198,8 +198,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     r->worker->work.sample = side->sample;
     if (status == MLDF_OK)
         status = run_frames(op, draw, &memory->tensor, &out, &r->worker->work, err);
-    if (op->out.kind == VALUE_IMAGE)
-        memory->frame = mldfi_frame_of(&out);
+    memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = in;
     return mldfi_in_step(op, status, err);

@@ -9,7 +9,12 @@
 
 static const struct source_type *const sources[FAMILY_COUNT] = {
     [FAMILY_IMAGE] = &mldfi_source_image,
+    [FAMILY_AUDIO] = &mldfi_source_audio,
 };
+
+const struct source_type *mldfi_source_of(media_family family) {
+    return sources[family];
+}
 
 static void start(struct source_run *s, const struct run *r, struct side *side, size_t chain) {
     s->run = r;
@@ -26,10 +31,35 @@ mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err) {
     return feed->get(feed->user, s->side->position, s->chain->field, scratch, &s->value, err);
 }
 
+mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, const void **data, mldf_error *err) {
+    const struct plan_feed *feed = s->run->feed;
+    mldf_buffer *scratch = &s->side->chains[s->chain_index].value;
+    struct plan_worker *worker = s->run->worker;
+    double start = mldfi_worker_clock(worker);
+    mldf_status status = MLDF_OK;
+    if (!s->value.data && range.bytes && feed->range) {
+        status = feed->range(feed->user, s->side->position, s->chain->field, range.offset, range.bytes, scratch,
+                             &s->value, err);
+        *data = s->value.data;
+    } else {
+        if (!s->value.data && range.bytes)
+            status = mldfi_source_fetch(s, err);
+        *data = range.bytes ? (const uint8_t *)s->value.data + range.offset : NULL;
+    }
+    worker->times[0] += mldfi_worker_clock(worker) - start;
+    if (status < 0)
+        return status;
+    mldfi_await_bytes(s->run, *data, (size_t)range.bytes);
+    worker->bytes += range.bytes;
+    return MLDF_OK;
+}
+
+/* The record, with the payload where the family wants all of it; and what it says. */
 static mldf_status look(struct source_run *s, mldf_error *err) {
     double start = mldfi_worker_clock(s->run->worker);
     mldf_buffer *scratch = &s->side->chains[s->chain_index].value;
-    mldf_status status = mldfi_feed_value(s->run, s->side, s->chain->field, scratch, &s->value, err);
+    bool record = s->run->measuring || s->type->ranges;
+    mldf_status status = mldfi_feed_value(s->run, s->side, s->chain->field, record, scratch, &s->value, err);
     if (status == MLDF_OK && s->value.kind == MLDF_KIND_NULL)
         status = mldfi_take_null(s->run, s->side, s->chain_index, err);
     else if (status == MLDF_OK)
@@ -49,8 +79,8 @@ static mldf_status compose(struct source_run *s, mldf_error *err) {
         const void *draw;
         mldf_status status = mldfi_draw(s->run, s->side, op, &frame, &draw, err);
         if (status < 0)
-            return status;
-        more = more && s->type->take(s, op, draw, &before);
+            return mldfi_in_step(op, status, err);
+        more = more && s->type->take(s, op, draw, &before, &frame);
         s->composed += more;
     }
     return s->type->settle(s, err);
@@ -78,7 +108,8 @@ mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chai
     mldf_status status = look(&s, err);
     if (status < 0 || side->chains[chain].null)
         return status;
-    r->worker->bytes += s.value.bytes;
+    if (!s.type->ranges)
+        r->worker->bytes += s.value.bytes;
     status = compose(&s, err);
     if (status < 0)
         return status;

@@ -25,27 +25,39 @@ struct source_run {
     _Alignas(16) uint8_t own[SOURCE_OWN_BYTES];
 };
 
+/* Of a value's payload. */
+struct byte_range {
+    uint64_t offset, bytes;
+};
+enum { SOURCE_RANGES = 8 };
+
 struct source_type {
-    /* The payload is fetched with the record when the sample is run. Otherwise by produce: as much of it as the operations leave. */
-    bool whole;
+    unsigned takes; /* flag of the operations that may go into the source: OP_AXIS, OP_TIME */
     /* Fills s->frame and checks it against what the plan was made for. */
     mldf_status (*extent)(struct source_run *s, mldf_error *err);
     /* The dims of the decoded whole; t has the type that decode gives. */
     void (*shape)(const struct source_run *s, struct tensor *t);
-    /* Before the first operation; each in turn, with its draw and the frame in front of it (false: it, and all behind it, run by themselves);
+    /* Before the first operation; each in turn, with its draw and the frames in front of it and behind it (false: it, and all behind it, run by themselves);
      * after the last one. */
     void (*begin)(struct source_run *s);
-    bool (*take)(struct source_run *s, const struct op *op, const void *draw, const struct frame *before);
+    bool (*take)(struct source_run *s, const struct op *op, const void *draw, const struct frame *before,
+                 const struct frame *after);
     mldf_status (*settle)(struct source_run *s, mldf_error *err);
+    /* The bytes that produce will fetch, at most SOURCE_RANGES. NULL: the whole payload, which comes with the record. */
+    mldf_status (*ranges)(const struct source_run *s, struct byte_range *out, size_t *count);
     /* Decodes what settle decided on, through s->composed operations and, when `finished`, through the stage's finish. */
     mldf_status (*produce)(struct source_run *s, bool finished, void *dst, size_t dst_bytes, mldf_error *err);
 };
 extern const struct source_type mldfi_source_image; /* source_image.c */
+extern const struct source_type mldfi_source_audio; /* source_audio.c */
+const struct source_type *mldfi_source_of(media_family family);
 
 static inline const void *mldfi_source_state(const struct source_run *s) {
     return s->chain->ops[s->stage ? s->stage->first : 0].state;
 }
 /* The whole payload, where s->value has the record alone. */
 mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err);
+/* A part of it: *data until the chain's next fetch. Counts as read. s->value.record is gone then. */
+mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, const void **data, mldf_error *err);
 
 #endif

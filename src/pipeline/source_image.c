@@ -64,8 +64,9 @@ static void begin(struct source_run *s) {
     mldfi_geometry_begin(&own(s)->geometry, s->frame.width, s->frame.height);
 }
 
-static bool take(struct source_run *s, const struct op *op, const void *draw, const struct frame *before) {
-    (void)before;
+static bool take(struct source_run *s, const struct op *op, const void *draw, const struct frame *before,
+                 const struct frame *after) {
+    (void)before, (void)after;
     return op->type->geometry(op, draw, &own(s)->geometry);
 }
 
@@ -231,4 +232,12 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     return status;
 }
 
-const struct source_type mldfi_source_image = {true, extent, shape, begin, take, settle, produce};
+const struct source_type mldfi_source_image = {
+    .takes = OP_AXIS,
+    .extent = extent,
+    .shape = shape,
+    .begin = begin,
+    .take = take,
+    .settle = settle,
+    .produce = produce,
+};

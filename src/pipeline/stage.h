@@ -106,9 +106,9 @@ mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor 
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
 
-/* run_value.c: a value from the feed; when measuring, as the row tells it. */
-mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, mldf_buffer *scratch,
-                             mldf_value *out, mldf_error *err);
+/* run_value.c: a value from the feed; record: as its row tells it. */
+mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, bool record,
+                             mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 /* The field's value into the chain's memory; and the same for a chain that begins with another one's. */
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
@@ -124,9 +124,17 @@ void mldfi_plan_note_once(struct graph *graph);
 /* explain.c: the plan as written and after each pass, appended. */
 mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf_error *err);
 
-/* An image's size; mldfi_draw adds the sample. */
+/* What draws depend on: an image's sides, how long a value is; mldfi_draw adds the sample. */
 static inline struct frame mldfi_frame_of(const struct tensor *t) {
-    return (struct frame){.width = (uint32_t)mldfi_tensor_width(t), .height = (uint32_t)mldfi_tensor_height(t)};
+    uint32_t h = mldfi_axis(t->axes, 'h'), w = mldfi_axis(t->axes, 'w'), at = mldfi_time_axis(t->axes, t->ndim);
+    struct frame frame = {0};
+    if (t->axes[h] && t->axes[w]) {
+        frame.height = (uint32_t)t->dims[h];
+        frame.width = (uint32_t)t->dims[w];
+    }
+    if (at < t->ndim)
+        frame.t = t->dims[at];
+    return frame;
 }
 
 /* measure.c: fills chain.measured. */
