@@ -64,7 +64,7 @@ static void set_dims(const struct source_run *s, uint64_t length, struct tensor 
 }
 
 static void shape(const struct source_run *s, struct tensor *t) {
-    set_dims(s, s->frame.t, t);
+    set_dims(s, own(s)->length, t);
 }
 
 static void begin(struct source_run *s) {
