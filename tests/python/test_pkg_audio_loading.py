@@ -1,4 +1,4 @@
-"""Recordings through the loader: every window is the NumPy slice of the stored numbers, whatever is stored and however it is read."""
+"""Recordings through the loader: a window is a slice of the stored numbers, however they are stored and read."""
 
 import io
 import re
@@ -205,7 +205,11 @@ def test_windows_of_arrays_and_clips(tmp_path):
     with mldf.Writer(path, fields) as w:
         for row in rows:
             w.append(row)
-    text = "x: window(samples=4, start=3)\nv: window(samples=5, at=center) | pad\nclip = clip as image: window(samples=3, start=2) | hflip(1)"
+    text = """
+        x: window(samples=4, start=3)
+        v: window(samples=5, at=center) | pad
+        clip = clip as image: window(samples=3, start=2) | hflip(1)
+    """
     first = batches(path, text)
     for batch in first:
         for i, index in enumerate(batch["index"]):

@@ -1,5 +1,5 @@
-"""Which bytes of a file the loader reads and asks for in advance, as the system sees it (strace): of a window its own bytes alone, while lengths
-are measured no payload."""
+"""Which bytes of a file the loader reads and asks for in advance, as strace sees it: of a window its own bytes, and no
+payload while lengths are measured."""
 
 import io
 import os
@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import wave
 
 import mldf
@@ -20,7 +21,7 @@ CALLS = "pread64,preadv,preadv2,read,readv,fadvise64,readahead,madvise,mmap"
 
 
 def traced(tmp_path, path, text, *words):
-    """[(call, offset or address, bytes)] of `mldf bench`: reads of that file and hints; its pages are put out of memory first."""
+    """[(call, offset, bytes)] of `mldf bench`: reads of the file and hints. Its pages are put out of memory first."""
     if not COMMAND:
         pytest.skip("MLDF does not name the command mldf")
     if not shutil.which("strace"):
@@ -83,6 +84,40 @@ def test_two_seconds_of_an_hour_are_two_seconds_of_bytes(tmp_path, hours):
     wanted = [n for call, _, n in calls if call == "want"]
     assert wanted and max(wanted) <= 2 * RATE + 2 * 4096, wanted  # hints are of windows, not of hours
     assert sum(n for call, _, n in calls if call == "pread64") < whole + (1 << 20)
+
+
+# The most memory that a command had, in bytes. A small process starts it: what is forked from this one counts its memory.
+MOST = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
+def test_memory_does_not_grow_with_recordings_and_epochs(hours):
+    if not COMMAND:
+        pytest.skip("MLDF does not name the command mldf")
+    words = [
+        "-p",
+        "a: window(2, random) | pad",
+        "--backend",
+        "read",
+        "--batch-size",
+        "2",
+        "-j",
+        "2",
+        "--codegen",
+        "off",
+    ]
+    most = [
+        int(
+            subprocess.check_output(
+                [sys.executable, "-S", "-c", MOST, COMMAND, "bench", hours, *words, "--epochs", epochs]
+            )
+        )
+        for epochs in ("2", "200")
+    ]
+    assert max(most) < HOUR and most[1] - most[0] < 4 << 20, most
 
 
 def test_hints_for_mapped_files_are_of_windows(tmp_path, hours):
