@@ -86,7 +86,7 @@ def test_two_seconds_of_an_hour_are_two_seconds_of_bytes(tmp_path, hours):
     assert sum(n for call, _, n in calls if call == "pread64") < whole + (1 << 20)
 
 
-# The most memory that a command had, in bytes. A small process starts it: what is forked from this one counts its memory.
+# The most memory that a command had, in bytes. A small process starts it, because a fork counts its parent's memory.
 MOST = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
