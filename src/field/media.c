@@ -3,6 +3,7 @@
 
 static const struct media *const families[FAMILY_COUNT] = {
     [FAMILY_IMAGE] = &mldfi_media_image,
+    [FAMILY_AUDIO] = &mldfi_media_audio,
 };
 
 const char *mldfi_stored_noun(media_family family) {

@@ -30,5 +30,6 @@ struct media {
     void (*close)(void *worker);
 };
 extern const struct media mldfi_media_image; /* image_media.c; its worker is an mldf_image_decoder */
+extern const struct media mldfi_media_audio; /* audio_media.c */
 
 #endif
