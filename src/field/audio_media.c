@@ -22,7 +22,7 @@ static void close_worker(void *worker) {
     free(w);
 }
 
-const struct media mldfi_media_audio = {open_worker, close_worker};
+const struct media mldfi_media_audio = {.open = open_worker, .close = close_worker};
 
 void mldfi_audio_range(const mldf_audio_info *info, uint64_t from, uint64_t count, uint64_t *offset, uint64_t *bytes) {
     uint64_t sample = (uint64_t)info->channels * mldfi_pcm_bytes(info->codec, info->bits);
