@@ -1,6 +1,7 @@
 /* AUDIO_WAVEFORM: arguments, arrays and WAV bytes in, arrays and bytes out, records that lie, statistics, files in and out. */
 #include "field/audio_type.h"
 #include "fields.h"
+#include "unit/field/audio_export.h"
 #include "util/bytes.h"
 
 static const uint8_t zeros[64];
@@ -276,21 +277,6 @@ static void files_are_looked_at(void) {
     CHECK_STATUS(MLDF_E_TRUNCATED, mldfi_audio_files.look("b.wav", "", 0, note, &said, &err), &err);
     CHECK_STATUS(MLDF_E_TYPE, mldfi_audio_files.look("b.wav", "ID3 of an MP3 file", 18, note, &said, &err), &err);
     mldf_buffer_free(&file);
-}
-
-/* An exported value as one run of bytes. */
-static void export_whole(const struct schema_field *field, const mldf_value *value, mldf_buffer *out) {
-    struct export_room room = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT};
-    struct media_kit kit = {0};
-    struct exported file = {0};
-    mldf_error err;
-    CHECK_OK(mldfi_audio_export(field, value, &kit, &room, &file, &err), &err);
-    CHECK_EQ_STR("wav", file.ending);
-    out->size = 0;
-    CHECK_OK(mldf_buffer_append(out, file.head, (size_t)file.head_bytes, &err), &err);
-    CHECK_OK(mldf_buffer_append(out, file.data, (size_t)file.bytes, &err), &err);
-    CHECK_OK(mldf_buffer_append(out, "\0\0", file.pad_bytes, &err), &err);
-    mldfi_export_room_free(&room);
 }
 
 static void the_mask_of_the_field_is_exported(void) {
