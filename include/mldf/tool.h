@@ -208,7 +208,8 @@ typedef struct mldf_repack_options {
 } mldf_repack_options;
 #define MLDF_REPACK_OPTIONS_INIT \
     { sizeof(mldf_repack_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, false, 0, 0 }
-/* Writes the samples anew, in order, without what appends and edits left unused. out NULL: in place, atomically. */
+/* Writes the samples again, in order, without what appends and edits left unused. out NULL: in place, atomically. Private sections, and others
+ * that this version does not know, are left out: the context's warning names each. */
 MLDF_API mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options,
                                  mldf_pack_result *result, mldf_error *err);
 

@@ -58,6 +58,15 @@ static mldf_status write_all(const mldf_reader *reader, const char *out, const m
     return mldfi_end_output(writer, status, result, err);
 }
 
+/* A section that this build does not know may speak of places in the old file: it cannot go along. */
+static void tell_left_out(const mldf_reader *reader, const char *path, const mldf_context *context) {
+    mldf_section section;
+    for (size_t i = 0; i < mldf_reader_section_count(reader); i++)
+        if (mldf_reader_section(reader, i, &section, NULL) == MLDF_OK && !mldfi_section_known(section.kind))
+            mldfi_warn(context, "%s: the %s section of kind %u (%llu bytes) is left out of the result", path,
+                       section.name, section.kind, (unsigned long long)section.bytes);
+}
+
 static mldf_status repack_open(const char *path, const char *out, const struct os_file *lock,
                                const mldf_repack_options *options, mldf_pack_result *result, mldf_error *err) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
@@ -85,6 +94,8 @@ static mldf_status repack_open(const char *path, const char *out, const struct o
         status = mldfi_derive_options(reader, schema, &writing, &card, err);
     if (status == MLDF_OK)
         status = write_all(reader, out ? out : path, schema, lock, &writing, result, err);
+    if (status >= 0)
+        tell_left_out(reader, path, writing.context);
     mldf_schema_free(schema);
     mldf_buffer_free(&card);
     mldf_reader_close(reader);

@@ -47,3 +47,9 @@ ln -s elsewhere/linked.mldf link.mldf
 mldf repack link.mldf -q
 check test -L link.mldf
 check test "$(stat -c %s elsewhere/linked.mldf)" -lt "$before"
+# Sections that are not known here do not go along, and that is said.
+cp "$source_dir/docs/spec/vectors/valid/unknown_sections.mldf" private.mldf
+expect_error 0 'private section of kind 32769 (7 bytes) is left out' mldf repack private.mldf -o known.mldf
+mldf repack private.mldf -o known.mldf -f --json 2>/dev/null |
+    json 'len([w for w in d["warnings"] if "is left out" in w["message"]]) == 4 and d["written"] == 2'
+mldf repack known.mldf --json | json 'd["warnings"] == []'
