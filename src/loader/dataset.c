@@ -82,6 +82,8 @@ static bool same_type(const struct schema_field *one, const struct schema_field 
     const mldf_field *a = &one->info, *b = &other->info;
     if (match_by_record(one, other))
         return true;
+    if (a->type_id >= MLDF_PRIVATE && strcmp(a->type_name, b->type_name) != 0)
+        return false;
     if (a->type_id != b->type_id || a->dtype != b->dtype || a->ndim != b->ndim)
         return false;
     for (uint32_t i = 0; i < a->ndim; i++)

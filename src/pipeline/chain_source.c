@@ -103,6 +103,11 @@ mldf_status mldfi_source_edge(const struct builder *b, const struct source *sour
     return mldfi_field_edge(b->schema, source->field, b->bounds ? &b->bounds[source->field] : NULL, out, err);
 }
 
+bool mldfi_source_decodes_into(const struct builder *b, const struct source *source) {
+    const struct field_type *type = b->schema->fields[source->field].type;
+    return type && type->decode_into && !source->is_member;
+}
+
 static void suggest_members(const struct builder *b, size_t field, struct suggestion *suggestion, char room[512]) {
     const char *name = mldf_schema_field(b->schema, field)->name;
     char candidate[512];

@@ -77,6 +77,7 @@ static mldf_status chain_of_source(struct builder *b, const char *name, const st
     if (!chain->field_name)
         return MLDF_E_MEMORY;
     chain->source = b->drafts[*out].edge = edge;
+    chain->into = mldfi_source_decodes_into(b, source);
     b->drafts[*out].origin = origin;
     b->named[source->field] = true;
     if (source->is_member) {

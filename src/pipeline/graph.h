@@ -61,6 +61,8 @@ struct source {
 };
 mldf_status mldfi_source_find(const struct builder *b, const char *name, struct source *out, mldf_error *err);
 mldf_status mldfi_source_edge(const struct builder *b, const struct source *source, struct edge *out, mldf_error *err);
+/* Does the field's type decode into memory (run_into.c)? */
+bool mldfi_source_decodes_into(const struct builder *b, const struct source *source);
 /* MLDF_E_NO_FIELD with the nearest name. */
 mldf_status mldfi_source_unknown(const struct builder *b, const char *name, size_t offset, mldf_error *err);
 /* "as mask" and the others: checks and changes the type. */

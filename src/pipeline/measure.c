@@ -63,7 +63,7 @@ static mldf_status begin_shape(const struct run *r, struct side *side, size_t ch
         status = mldfi_source_shape(r, side, chain, err);
         *first = 1;
     } else {
-        status = mldfi_fetch_value(r, side, chain, err);
+        status = mldfi_fetch_value(r, side, chain, NULL, 0, err);
     }
     if (memory->null)
         *first = c->fill_at;

@@ -53,7 +53,7 @@ static mldf_status gather_member(const struct chain *c, const mldf_value *v, str
 }
 
 /* The dims of an array's value; an image kept as an array of two dimensions has one channel. */
-static mldf_status take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err) {
+mldf_status mldfi_take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err) {
     const struct edge *e = &c->source;
     bool flat = e->kind == VALUE_IMAGE && e->ndim == 3 && v->ndim == 2;
     if ((v->ndim != t->ndim && !flat) || v->dtype != t->dtype)
@@ -77,7 +77,7 @@ static mldf_status take_array(const struct run *r, const struct chain *c, const 
     if (c->member)
         return gather_member(c, v, memory, err);
     if (v->kind == MLDF_KIND_ARRAY)
-        status = take_dims(c, v, t, err);
+        status = mldfi_take_dims(c, v, t, err);
     else
         t->dims[0] = v->bytes;
     if (status < 0)
@@ -96,7 +96,7 @@ static mldf_status take_array(const struct run *r, const struct chain *c, const 
     return MLDF_OK;
 }
 
-static void take_frame(const struct edge *e, struct chain_memory *memory) {
+void mldfi_take_frame(const struct edge *e, struct chain_memory *memory) {
     memory->frame = e->kind == VALUE_IMAGE ? mldfi_frame_of(&memory->tensor) : (struct frame){0};
 }
 
@@ -108,7 +108,7 @@ mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain
     mldf_status status = mldfi_null_value(c->fill, &memory->buffers[0], &memory->tensor, err);
     memory->in = 0;
     memory->null = memory->filled = true;
-    take_frame(&c->fill->out, memory);
+    mldfi_take_frame(&c->fill->out, memory);
     return status;
 }
 
@@ -146,13 +146,15 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
     } else {
         status = take_array(r, c, &v, memory, err);
     }
-    take_frame(&c->source, memory);
+    mldfi_take_frame(&c->source, memory);
     return status;
 }
 
-mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                              mldf_error *err) {
     double start = mldfi_worker_clock(r->worker);
-    mldf_status status = fetch_value(r, side, chain, err);
+    mldf_status status = r->plan->graph.chains[chain].into ? mldfi_fetch_into(r, side, chain, dst, dst_bytes, err)
+                                                           : fetch_value(r, side, chain, err);
     r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
     return status;
 }
@@ -175,19 +177,20 @@ void mldfi_take_input(const struct run *r, struct side *side, size_t chain) {
         memory->tensor.dims[memory->tensor.ndim++] = 1;
     if (c->source.kind == VALUE_IMAGE) /* the text may say so of an array */
         mldfi_set_axes(memory->tensor.axes, c->source.axes);
-    take_frame(&c->source, memory);
+    mldfi_take_frame(&c->source, memory);
 }
 
 /* What a chain begins with: a field's value, or the value of another chain. Decoding and joining begin by themselves. */
-mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                              mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
     memory->null = memory->filled = false;
     if (c->stage_count && (c->stages[0].kind == STAGE_SOURCE || c->stages[0].kind == STAGE_JOIN))
         return MLDF_OK;
     if (c->field != SIZE_MAX) {
-        mldf_status status = mldfi_fetch_value(r, side, chain, err);
-        if (status == MLDF_OK && !memory->null)
+        mldf_status status = mldfi_fetch_value(r, side, chain, dst, dst_bytes, err);
+        if (status == MLDF_OK && !memory->null && !c->into)
             mldfi_await_bytes(r, memory->tensor.data, mldfi_tensor_bytes(&memory->tensor));
         return status;
     }

@@ -110,8 +110,16 @@ mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain,
 mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, mldf_buffer *scratch,
                              mldf_value *out, mldf_error *err);
 /* The field's value into the chain's memory; and the same for a chain that begins with another one's. */
-mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
-mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                              mldf_error *err);
+mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                              mldf_error *err);
+/* The dims of an array's value, as the chain's type has them; and what draws depend on. */
+mldf_status mldfi_take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err);
+void mldfi_take_frame(const struct edge *e, struct chain_memory *memory);
+/* run_into.c: the same for a field whose type decodes into memory. dst: where the value may go at once; NULL: the chain's memory. */
+mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                             mldf_error *err);
 /* What the chain's input has made, as the chain sees it: its value, or its shape alone. */
 void mldfi_take_input(const struct run *r, struct side *side, size_t chain);
 /* A file's pages that are not in memory are waited for where they are first used. When steps are timed they are used here, so that the time counts

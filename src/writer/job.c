@@ -134,8 +134,7 @@ static mldf_status encode_record(mldf_writer *writer, const struct schema_field 
                           field->info.type_id);
     const void *payload;
     uint64_t payload_bytes;
-    return field->type->type.encode(field->type->type.user, field->state, value, record, scratch, &payload,
-                                    &payload_bytes, err);
+    return mldfi_field_encode(field, &writer->workers[0].kit, value, record, scratch, &payload, &payload_bytes, err);
 }
 
 static mldf_status add_value(mldf_writer *writer, struct job *job, const struct schema_field *field,
@@ -223,8 +222,7 @@ static mldf_status run_type(struct worker *worker, const struct job *job, const 
         return check_copied(worker->writer, field, &value, err);
     }
     worker->scratch.size = 0;
-    mldf_status st = field->type->type.encode(field->type->type.user, field->state, &value, record, &worker->scratch,
-                                              data, bytes, err);
+    mldf_status st = mldfi_field_encode(field, &worker->kit, &value, record, &worker->scratch, data, bytes, err);
     if (st >= 0 && worker->writer->options.check_values && field->type->check_full)
         st = field->type->check_full(field->state, record, *data, *bytes, err);
     return st;
