@@ -224,13 +224,13 @@ typedef struct mldf_type {
     /* As encode, which need not be there then. */
     mldf_status (*encode_worker)(void *user, void *worker, const void *state, const mldf_value *value, uint8_t *record,
                                  mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err);
-    /* Appends a value, as decode gave it, as JSON: what a person should see of it. NULL: as its kind is written. */
+    /* Appends a value that is not null, as decode gave it, as JSON: what a person should see of it. NULL: as its kind is written. */
     mldf_status (*value_json)(void *user, const void *state, const mldf_value *value, mldf_buffer *out,
                               mldf_error *err);
-    /* The value as a file: *ending (with its dot; ".csv") and the file's bytes, which point into payload or scratch. NULL: what decode gives. */
-    mldf_status (*export_file)(void *user, const void *state, const uint8_t *record, const void *payload,
-                               uint64_t payload_bytes, mldf_buffer *scratch, const char **ending, const void **data,
-                               uint64_t *bytes, mldf_error *err);
+    /* Such a value as a file: *ending ("csv": 1 to 15 of a-z 0-9), which stays valid with the type, and the file's bytes, which point into the value
+     * or into scratch. NULL: the bytes that decode gives, without an ending. */
+    mldf_status (*export_file)(void *user, const void *state, const mldf_value *value, mldf_buffer *scratch,
+                               const char **ending, const void **data, uint64_t *bytes, mldf_error *err);
 } mldf_type;
 #define MLDF_TYPE_INIT \
     { sizeof(mldf_type), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -355,6 +355,57 @@ static mldf_status user_decode(void *user, const void *state, const uint8_t *rec
     return status < 0 ? status : check_value(self, s, out, err);
 }
 
+/* ---- For people and files ----------------------------------------------------------------------------------------------- */
+
+/* One JSON text on one line, whatever the user's spaces and lines are. */
+static mldf_status user_value_json(const struct schema_field *field, const mldf_value *value, bool full,
+                                   mldf_buffer *out, mldf_error *err) {
+    const struct user_type *self = field->type->type.user;
+    const struct user_state *s = field->state;
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_error own;
+    (void)full;
+    error_clear(&own);
+    mldf_status status = self->type.value_json(self->type.user, s->state, value, &text, &own);
+    if (status < 0) {
+        status = settle(self, "value_json", status, &own, err);
+    } else {
+        status = mldfi_json_canonicalize(text.size ? (const char *)text.data : "", text.size, out, err);
+        if (status < 0)
+            mldfi_error_prefix(err, "type %s: what value_json gives", self->name);
+    }
+    mldf_buffer_free(&text);
+    return status;
+}
+
+static bool is_ending(const char *ending) {
+    size_t bytes = ending ? strnlen(ending, 16) : 0;
+    return bytes >= 1 && bytes <= 15 && strspn(ending, "abcdefghijklmnopqrstuvwxyz0123456789") == bytes;
+}
+
+static mldf_status user_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                               struct export_room *room, struct exported *out, mldf_error *err) {
+    const struct user_type *self = field->type->type.user;
+    const struct user_state *s = field->state;
+    mldf_error own;
+    (void)kit;
+    error_clear(&own);
+    *out = (struct exported){0};
+    room->file.size = 0;
+    mldf_status status = self->type.export_file(self->type.user, s->state, value, &room->file, &out->ending, &out->data,
+                                                &out->bytes, &own);
+    status = settle(self, "export_file", status, &own, err);
+    if (status < 0)
+        return status;
+    if (!is_ending(out->ending))
+        return mldfi_fail(err, MLDF_E_STATE, "type %s: export_file gives the ending \"%.40s\", not 1 to 15 of a-z 0-9",
+                          self->name, out->ending ? out->ending : "");
+    if (!out->data && out->bytes)
+        return mldfi_fail(err, MLDF_E_STATE, "type %s: export_file gives %" PRIu64 " bytes without a pointer", self->name,
+                          out->bytes);
+    return MLDF_OK;
+}
+
 /* ---- The type ----------------------------------------------------------------------------------------------------------- */
 
 struct user_type *mldfi_user_type_new(const mldf_type *type, mldf_error *err) {
@@ -375,6 +426,8 @@ struct user_type *mldfi_user_type_new(const mldf_type *type, mldf_error *err) {
         .close_worker = type->open_worker ? user_close_worker : NULL,
         .decode_into = type->decode_into ? user_decode_into : NULL,
         .encode_worker = type->encode_worker ? user_encode_worker : NULL,
+        .value_json = type->value_json ? user_value_json : NULL,
+        .export = type->export_file ? user_export : NULL,
     };
     return self;
 }

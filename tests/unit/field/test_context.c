@@ -308,6 +308,64 @@ static void functions_belong_together(void) {
     mldf_context_free(c);
 }
 
+static const char *json_text, *file_ending;
+
+static mldf_status says_json(void *user, const void *state, const mldf_value *value, mldf_buffer *out, mldf_error *err) {
+    (void)user, (void)state, (void)value;
+    return mldf_buffer_append(out, json_text, strlen(json_text), err);
+}
+
+static mldf_status says_file(void *user, const void *state, const mldf_value *value, mldf_buffer *scratch,
+                             const char **ending, const void **data, uint64_t *bytes, mldf_error *err) {
+    (void)user, (void)state;
+    CHECK_OK(mldf_buffer_append(scratch, "t=", 2, err), err);
+    CHECK_OK(mldf_buffer_append(scratch, value->data, value->bytes, err), err);
+    *ending = file_ending;
+    *data = scratch->data;
+    *bytes = scratch->size;
+    return MLDF_OK;
+}
+
+static void values_become_json_and_files(void) {
+    static const char *const bad_endings[] = {NULL, "", ".csv", "a/b", "CSV", "0123456789abcdef"};
+    mldf_context *c;
+    mldf_schema *s;
+    mldf_error err;
+    mldf_type t = temperature();
+    mldf_value v = value_of(MLDF_KIND_TEXT, "21.5", 4);
+    mldf_buffer out = MLDF_BUFFER_INIT;
+    struct export_room room = {.work = MLDF_BUFFER_INIT, .file = MLDF_BUFFER_INIT};
+    struct exported file;
+    t.value_json = says_json;
+    t.export_file = says_file;
+    REQUIRE_OK(mldf_context_new(&c, &err), &err);
+    REQUIRE_OK(mldf_context_register_type(c, &t, &err), &err);
+    REQUIRE_OK(mldf_schema_new(c, &s, &err), &err);
+    REQUIRE_OK(mldf_schema_add(s, "a", 0x8123, NULL, 0, &err), &err);
+    const struct schema_field *f = &s->fields[0];
+    CHECK_OK(mldf_buffer_append(&out, "x", 1, &err), &err);
+    json_text = "{ \"unit\": \"C\",\n \"t\": 21.5 }\n";
+    CHECK_OK(f->type->value_json(f, &v, false, &out, &err), &err);
+    CHECK_BYTES_EQ("x{\"t\":21.5,\"unit\":\"C\"}", 24, out.data, out.size);
+    json_text = "{\"t\":";
+    CHECK_STATUS(MLDF_E_SYNTAX, f->type->value_json(f, &v, false, &out, &err), &err);
+    CHECK_CONTAINS("org.example.temperature: what value_json gives", err.message);
+    for (int i = 0; i < 2; i++) { /* the room serves again */
+        file_ending = "txt";
+        CHECK_OK(f->type->export(f, &v, NULL, &room, &file, &err), &err);
+        CHECK_EQ_STR("txt", file.ending);
+        CHECK_BYTES_EQ("t=21.5", 6, file.data, (size_t)file.bytes);
+    }
+    for (size_t i = 0; i < sizeof bad_endings / sizeof bad_endings[0]; i++) {
+        file_ending = bad_endings[i];
+        CHECK_STATUS(MLDF_E_STATE, f->type->export(f, &v, NULL, &room, &file, &err), &err);
+    }
+    mldf_buffer_free(&out);
+    mldf_buffer_free(&room.file);
+    mldf_schema_free(s);
+    mldf_context_free(c);
+}
+
 /* A schema that was made with one type is still good when more are registered. */
 static void types_stay_where_they_are(void) {
     mldf_context *c = context_with_temperature();
@@ -460,6 +518,7 @@ int main(int argc, char **argv) {
     RUN(decoded_values_are_what_was_described);
     RUN(arguments_have_a_canonical_form);
     RUN(functions_belong_together);
+    RUN(values_become_json_and_files);
     RUN(types_stay_where_they_are);
     RUN(user_defined_field_carries_its_name);
     RUN(user_defined_values_pass);
