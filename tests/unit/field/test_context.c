@@ -346,7 +346,7 @@ static void values_become_json_and_files(void) {
     CHECK_OK(mldf_buffer_append(&out, "x", 1, &err), &err);
     json_text = "{ \"unit\": \"C\",\n \"t\": 21.5 }\n";
     CHECK_OK(f->type->value_json(f, &v, false, &out, &err), &err);
-    CHECK_BYTES_EQ("x{\"t\":21.5,\"unit\":\"C\"}", 24, out.data, out.size);
+    CHECK_BYTES_EQ("x{\"t\":21.5,\"unit\":\"C\"}", 22, out.data, out.size);
     json_text = "{\"t\":";
     CHECK_STATUS(MLDF_E_SYNTAX, f->type->value_json(f, &v, false, &out, &err), &err);
     CHECK_CONTAINS("org.example.temperature: what value_json gives", err.message);
