@@ -148,8 +148,9 @@ static mldf_status series_encode(void *user, void *worker, const void *state, co
 }
 
 /* Called by the loader's threads. The record and the payload come from a file, so nothing in them is believed. */
-static mldf_status series_decode(void *user, void *worker, const void *state, const uint8_t *record, const void *payload,
-                                 uint64_t payload_bytes, void *dst, uint64_t *dims, mldf_error *err) {
+static mldf_status series_decode(void *user, void *worker, const void *state, const uint8_t *record,
+                                 const void *payload, uint64_t payload_bytes, void *dst, uint64_t *dims,
+                                 mldf_error *err) {
     const struct series *s = state;
     struct worker *w = worker;
     const uint8_t *in = payload;

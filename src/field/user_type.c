@@ -95,8 +95,7 @@ static void end_worker(struct user_type *self, void *worker) {
 static mldf_status describe(const struct user_type *self, struct user_state *s, mldf_error *err) {
     mldf_error own;
     error_clear(&own);
-    mldf_status status =
-        self->type.describe(self->type.user, s->state, &s->dtype, &s->ndim, s->dims, &own);
+    mldf_status status = self->type.describe(self->type.user, s->state, &s->dtype, &s->ndim, s->dims, &own);
     if (status < 0)
         return settle(self, "describe", status, &own, err);
     if (mldf_dtype_bytes(s->dtype) == 0 || s->ndim > MLDF_MAX_DIMS)
@@ -227,14 +226,16 @@ static mldf_status check_dims(const struct user_type *self, const struct user_st
     for (uint32_t i = 0; i < s->ndim; i++)
         if (s->dims[i] >= 0 && dims[i] != (uint64_t)s->dims[i])
             return mldfi_fail(err, MLDF_E_CORRUPT,
-                              "type %s: %s gives dimension %" PRIu32 " the size %" PRIu64 ", and the field's shape is %s",
+                              "type %s: %s gives dimension %" PRIu32 " the size %" PRIu64
+                              ", and the field's shape is %s",
                               self->name, what, i, dims[i], mldfi_shape_text(text, s->dims, s->ndim));
     if (!mldfi_array_bytes(dims, s->ndim, s->dtype, bytes) || *bytes > most) {
         size_t used = 0;
         for (uint32_t i = 0; i < s->ndim && used < sizeof text; i++)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, i ? " x " : "", dims[i]);
-        return mldfi_fail(err, MLDF_E_LIMIT, "type %s: %s gives an array of %s elements of %s, more than %" PRIu64 " bytes",
-                          self->name, what, s->ndim ? text : "1", mldf_dtype_name(s->dtype), most);
+        return mldfi_fail(err, MLDF_E_LIMIT,
+                          "type %s: %s gives an array of %s elements of %s, more than %" PRIu64 " bytes", self->name,
+                          what, s->ndim ? text : "1", mldf_dtype_name(s->dtype), most);
     }
     return MLDF_OK;
 }
@@ -244,15 +245,15 @@ static mldf_status call_into(const struct user_type *self, void *worker, const s
                              uint64_t *dims, mldf_error *err) {
     mldf_error own;
     error_clear(&own);
-    return settle(self, "decode_into",
-                  self->type.decode_into(self->type.user, worker, s->state, record, payload, payload_bytes, dst, dims,
-                                         &own),
-                  &own, err);
+    return settle(
+        self, "decode_into",
+        self->type.decode_into(self->type.user, worker, s->state, record, payload, payload_bytes, dst, dims, &own),
+        &own, err);
 }
 
-static mldf_status measure(const struct user_type *self, void *worker, const struct user_state *s, const uint8_t *record,
-                           const void *payload, uint64_t payload_bytes, uint64_t most, uint64_t *dims, uint64_t *bytes,
-                           mldf_error *err) {
+static mldf_status measure(const struct user_type *self, void *worker, const struct user_state *s,
+                           const uint8_t *record, const void *payload, uint64_t payload_bytes, uint64_t most,
+                           uint64_t *dims, uint64_t *bytes, mldf_error *err) {
     bool open = false;
     mldf_status status = MLDF_OK;
     memset(dims, 0, MLDF_MAX_DIMS * sizeof *dims);
@@ -299,7 +300,8 @@ static mldf_status check_value(const struct user_type *self, const struct user_s
                           v->bytes);
     if (s->described && (v->kind != MLDF_KIND_ARRAY || v->dtype != s->dtype || v->ndim != s->ndim))
         return mldfi_fail(err, MLDF_E_CORRUPT,
-                          "type %s: decode gives %s of dtype %s and %" PRIu32 " dimensions; describe says %s and %" PRIu32,
+                          "type %s: decode gives %s of dtype %s and %" PRIu32
+                          " dimensions; describe says %s and %" PRIu32,
                           self->name, mldfi_kind_name(v->kind), mldf_dtype_name(v->dtype), v->ndim,
                           mldf_dtype_name(s->dtype), s->ndim);
     if (v->kind != MLDF_KIND_ARRAY)
@@ -401,8 +403,8 @@ static mldf_status user_export(const struct schema_field *field, const mldf_valu
         return mldfi_fail(err, MLDF_E_STATE, "type %s: export_file gives the ending \"%.40s\", not 1 to 15 of a-z 0-9",
                           self->name, out->ending ? out->ending : "");
     if (!out->data && out->bytes)
-        return mldfi_fail(err, MLDF_E_STATE, "type %s: export_file gives %" PRIu64 " bytes without a pointer", self->name,
-                          out->bytes);
+        return mldfi_fail(err, MLDF_E_STATE, "type %s: export_file gives %" PRIu64 " bytes without a pointer",
+                          self->name, out->bytes);
     return MLDF_OK;
 }
 

@@ -103,7 +103,7 @@ struct chain {
     mldf_member *member; /* of an INLINE field; NULL: the whole value */
     size_t *inputs;      /* chains */
     size_t input_count;
-    bool into;           /* the field's type decodes into memory (run_into.c) */
+    bool into; /* the field's type decodes into memory (run_into.c) */
     struct edge
         source; /* type of the field's value, or of the one input's; of the first operation's output for a list of inputs */
     struct op *ops; /* an OP_COLLATE op stands last */

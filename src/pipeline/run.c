@@ -296,7 +296,8 @@ static mldf_status run_filled(const struct run *r, struct side *side, size_t cha
 mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
                             const struct plan_target *target, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
-    void *whole = c->stage_count == 0 && target ? target->data : NULL; /* the value as it is stored goes into the batch */
+    void *whole =
+        c->stage_count == 0 && target ? target->data : NULL; /* the value as it is stored goes into the batch */
     mldf_status status = MLDF_OK;
     if (first == 0)
         status = mldfi_begin_chain(r, side, chain, whole, whole ? mldfi_room_bytes(&c->output, target) : 0, err);

@@ -50,8 +50,8 @@ mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chai
                           of->info.type_name);
     status = mldfi_kit_type_worker(&r->worker->kit, of->type, &worker, err);
     if (status == MLDF_OK)
-        status = at_value(
-            of->type->decode_into(of, worker, v.record, v.data, v.bytes, most, NULL, shape.dims, err), err);
+        status =
+            at_value(of->type->decode_into(of, worker, v.record, v.data, v.bytes, most, NULL, shape.dims, err), err);
     if (status < 0)
         return status;
     r->worker->bytes += v.bytes;

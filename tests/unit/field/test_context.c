@@ -203,7 +203,7 @@ static void descriptions_are_checked(void) {
         uint32_t ndim;
         int64_t dim;
         mldf_status status;
-    } bad[] = {{MLDF_DTYPE_NONE, 1, 3, 0}, {(mldf_dtype)99, 1, 3, 0}, {MLDF_U8, 9, 3, 0},
+    } bad[] = {{MLDF_DTYPE_NONE, 1, 3, 0}, {(mldf_dtype)99, 1, 3, 0},  {MLDF_U8, 9, 3, 0},
                {MLDF_U8, 1, -2, 0},        {MLDF_U8, 1, INT64_MIN, 0}, {MLDF_U8, 1, 3, MLDF_E_SCHEMA}};
     mldf_schema *s;
     mldf_error err;
@@ -232,11 +232,19 @@ static void decoded_values_are_what_was_described(void) {
         {MLDF_OK, {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {0}}},
         {MLDF_E_CORRUPT, {.kind = MLDF_KIND_BYTES, .data = bytes, .bytes = 6}},
         {MLDF_E_CORRUPT, {.kind = MLDF_KIND_INT}},
-        {MLDF_E_CORRUPT, {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_U16, .ndim = 1, .dims = {3}, .data = bytes, .bytes = 6}},
-        {MLDF_E_CORRUPT, {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 2, .dims = {3, 1}, .data = bytes, .bytes = 6}},
-        {MLDF_E_CORRUPT, {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {4}, .data = bytes, .bytes = 6}},
         {MLDF_E_CORRUPT,
-         {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {UINT64_MAX / 2 + 4}, .data = bytes, .bytes = 6}},
+         {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_U16, .ndim = 1, .dims = {3}, .data = bytes, .bytes = 6}},
+        {MLDF_E_CORRUPT,
+         {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 2, .dims = {3, 1}, .data = bytes, .bytes = 6}},
+        {MLDF_E_CORRUPT,
+         {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {4}, .data = bytes, .bytes = 6}},
+        {MLDF_E_CORRUPT,
+         {.kind = MLDF_KIND_ARRAY,
+          .dtype = MLDF_I16,
+          .ndim = 1,
+          .dims = {UINT64_MAX / 2 + 4},
+          .data = bytes,
+          .bytes = 6}},
         {MLDF_E_STATE, {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {3}, .bytes = 6}},
         {MLDF_E_STATE, {.kind = MLDF_KIND_STORED, .data = bytes, .bytes = 6}},
         {MLDF_E_STATE, {.kind = (mldf_kind)77, .data = bytes, .bytes = 6}},
@@ -259,7 +267,8 @@ static void decoded_values_are_what_was_described(void) {
     says.value = cases[0].value;
     says.dim = 4; /* of another field: three elements are one too few */
     REQUIRE_OK(mldf_schema_add(s, "b", 0x8123, NULL, 0, &err), &err);
-    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_field_decode(&s->fields[1], e.record, 0, e.payload, e.payload_bytes, 0, NULL, &out, &err), &err);
+    CHECK_STATUS(MLDF_E_CORRUPT,
+                 mldfi_field_decode(&s->fields[1], e.record, 0, e.payload, e.payload_bytes, 0, NULL, &out, &err), &err);
     CHECK_CONTAINS("dimension 0 the size 3, and the field's shape is [4]", err.message);
     mldf_schema_free(s);
     mldf_context_free(c);
@@ -310,7 +319,8 @@ static void functions_belong_together(void) {
 
 static const char *json_text, *file_ending;
 
-static mldf_status says_json(void *user, const void *state, const mldf_value *value, mldf_buffer *out, mldf_error *err) {
+static mldf_status says_json(void *user, const void *state, const mldf_value *value, mldf_buffer *out,
+                             mldf_error *err) {
     (void)user, (void)state, (void)value;
     return mldf_buffer_append(out, json_text, strlen(json_text), err);
 }
