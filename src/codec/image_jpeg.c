@@ -160,7 +160,7 @@ static void read_in_place(j_decompress_ptr cinfo, uint8_t *first, size_t stride,
 
 /* Into the decoder's own memory, rows as wide as libjpeg makes them. They begin beside a multiple of 16: to aligned rows libjpeg-turbo
  * writes past the cache, and the pixels are wanted there a moment later. */
-enum { BESIDE = 8 };
+enum { BESIDE = PIXELS_BESIDE };
 static void read_view(struct jpeg_reader *reader, struct image_job *job, uint32_t before) {
     j_decompress_ptr cinfo = &reader->cinfo;
     bool inks = cinfo->out_color_space == JCS_CMYK;
