@@ -25,7 +25,7 @@ typedef enum value_role {
 enum { DIM_VARIES = -1 };
 
 /* Axes: a letter for each dimension. t: frames or samples in time; h: rows; w: columns; c: channels. An image is "hwc" or "chw", a clip
- * "thwc" or "tchw". ("n" is reserved for items that each have an extent and a draw of their own.) */
+ * "thwc" or "tchw", a recording "t" or "ct". ("n" is reserved for items that each have an extent and a draw of their own.) */
 static inline uint32_t mldfi_axis(const char *axes, char letter) {
     uint32_t i = 0;
     while (axes[i] && axes[i] != letter)
@@ -34,7 +34,8 @@ static inline uint32_t mldfi_axis(const char *axes, char letter) {
 }
 /* Channels in front of rows and columns? */
 static inline bool mldfi_planar(const char *axes) {
-    return mldfi_axis(axes, 'c') < mldfi_axis(axes, 'h');
+    uint32_t h = mldfi_axis(axes, 'h');
+    return axes[h] && mldfi_axis(axes, 'c') < h;
 }
 static inline void mldfi_set_axes(char axes[MLDF_MAX_DIMS + 1], const char *letters) {
     __builtin_memset(axes, 0, MLDF_MAX_DIMS + 1);
@@ -57,7 +58,7 @@ struct edge {
     value_kind kind;
     value_role role;
     mldf_dtype dtype;
-    char axes[MLDF_MAX_DIMS + 1]; /* IMAGE: what each dimension is; "" where dimensions have no names */
+    char axes[MLDF_MAX_DIMS + 1]; /* what each dimension is; "" where dimensions have no names */
     media_family family;          /* ENCODED: whose decoder */
     bool upright;                 /* ENCODED images: no orientation makes a width a height */
     struct ratio rate;            /* steps of axis t a second; den 0: there is none, or samples differ */
@@ -67,6 +68,16 @@ struct edge {
     int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
     uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
 };
+
+/* Dimensions that are no longer what they were. */
+static inline void mldfi_edge_unname(struct edge *edge) {
+    mldfi_set_axes(edge->axes, "");
+    edge->rate = edge->seconds = (struct ratio){0, 0};
+}
+/* The dimension along which values are long: axis t; where dimensions have no names, the first. ndim: there is none. */
+static inline uint32_t mldfi_time_axis(const char *axes, uint32_t ndim) {
+    return axes[0] ? mldfi_axis(axes, 't') : ndim ? 0 : ndim;
+}
 
 /* What is known of a field's values besides its schema: the file's statistics, or one pass over its rows. */
 struct value_bounds {

@@ -8,6 +8,7 @@
 
 static const struct media *const families[FAMILY_COUNT] = {
     [FAMILY_IMAGE] = &mldfi_media_image,
+    [FAMILY_AUDIO] = &mldfi_media_audio,
 };
 
 const struct media *mldfi_media(media_family family) {

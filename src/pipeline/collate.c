@@ -113,7 +113,7 @@ static mldf_status refuse(const struct plan_output *output, const struct tensor 
     text[0] = 0;
     for (uint32_t i = 0; i < t->ndim && at < sizeof text - 24; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%" PRIu64, i ? " x " : "", t->dims[i]);
-    if (output->collate == COLLATE_PAD && !image && length[0] && t->ndim && t->dims[0] > length[0])
+    if (output->collate == COLLATE_PAD && !image && length[0] && t->ndim && t->dims[output->length_dims[0]] > length[0])
         return mldfi_fail(err, MLDF_E_RANGE, "a result of %s is longer than pad's %" PRIu64 "; truncate it first", text,
                           length[0]);
     if (output->collate == COLLATE_PAD && output->length_count == 2 && !mldfi_length_open(output))
@@ -157,7 +157,7 @@ mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor 
     size_t room = mldfi_room_bytes(output, target), bytes = mldfi_tensor_bytes(t);
     if (!fits(output, t, target))
         return refuse(output, t, err);
-    if (output->length_count > 1 && bytes < room) {
+    if (output->length_count && output->length_dims[output->length_count - 1] > 0 && bytes < room) {
         spread(output, t, target);
         return MLDF_OK;
     }

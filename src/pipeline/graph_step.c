@@ -40,11 +40,11 @@ static bool has_pixels(const struct builder *b, size_t chain) {
     return kind == VALUE_IMAGE || kind == VALUE_ENCODED;
 }
 
-/* The image made first; without images the chain made first. */
-static size_t find_leader(const struct builder *b, const struct target *t) {
+/* Of those that have the operation's axes the chain made first: for what moves pixels the first image, if there is one. */
+static size_t find_leader(const struct builder *b, const struct target *t, const struct op_type *type) {
     size_t best = SIZE_MAX;
     bool pixels = false;
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; i < t->count && !(type->flags & OP_TIME); i++)
         pixels = pixels || has_pixels(b, t->chains[i]);
     for (size_t i = 0; i < t->count; i++)
         if ((!pixels || has_pixels(b, t->chains[i])) && t->chains[i] < best)
@@ -77,6 +77,8 @@ static mldf_status name_stream(const struct builder *b, const struct target *t, 
 struct draw_place {
     uint32_t stream, shared;
     size_t leader;
+    struct ratio rate; /* of the leader's value, and its length along axis t */
+    int64_t steps;
 };
 
 static mldf_status check_group(const struct builder *b, const struct target *t, const struct step *step, size_t leader,
@@ -86,7 +88,7 @@ static mldf_status check_group(const struct builder *b, const struct target *t, 
         (void)mldfi_fail(err, MLDF_E_ARGUMENT, "it draws for one output alone; give each its own statement");
         return name_step(b, t->chains[0], step, MLDF_E_ARGUMENT, err);
     }
-    if (!(flags & OP_GROUP) || (flags & OP_PAIR) || has_pixels(b, leader))
+    if (!(flags & OP_GROUP) || (flags & (OP_PAIR | OP_TIME)) || has_pixels(b, leader))
         return MLDF_OK;
     for (size_t i = 0; i < t->count; i++) {
         value_role role = b->drafts[t->chains[i]].edge.role;
@@ -101,7 +103,11 @@ static mldf_status check_group(const struct builder *b, const struct target *t, 
 
 static mldf_status share_draw(struct builder *b, const struct target *t, const struct step *step,
                               struct draw_place *out, mldf_error *err) {
-    *out = (struct draw_place){0, 0, find_leader(b, t)};
+    *out = (struct draw_place){.leader = find_leader(b, t, step->type)};
+    const struct edge *lead = &b->drafts[out->leader].edge;
+    uint32_t time = mldfi_time_axis(lead->axes, lead->ndim);
+    out->rate = lead->rate;
+    out->steps = time < lead->ndim ? lead->dims[time] : DIM_VARIES;
     if (!(step->type->flags & OP_DRAWS))
         return MLDF_OK;
     mldf_status status = check_group(b, t, step, out->leader, err);
@@ -144,7 +150,7 @@ static mldf_status infer_one(struct builder *b, size_t chain, struct op *op, mld
                           b->graph->chains[chain].name, op->type->name);
     const struct edge *in = &b->drafts[chain].edge;
     struct edge frame;
-    op->frames = mldfi_is_clip(in) && !(op->type->flags & OP_COLLATE) && op->type != &mldfi_op_null;
+    op->frames = mldfi_is_clip(in) && !(op->type->flags & (OP_COLLATE | OP_TIME)) && op->type != &mldfi_op_null;
     if (op->frames)
         mldfi_frame_edge(in, &frame);
     return mldfi_op_infer(op, op->frames ? &frame : in, 1, err);
@@ -214,6 +220,8 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     op->stream = place->stream;
     op->shared = place->shared;
     op->leads = place->leader == at;
+    op->lead_rate = place->rate;
+    op->lead_steps = place->steps;
     status = infer_one(b, at, op, err);
     if (status < 0) {
         mldfi_op_free(op);

@@ -108,13 +108,21 @@ enum {
     OP_COLLATE = 64,  /* says how samples of different lengths become a batch: no run; last of its chain */
     OP_GROUP =
         128, /* may stand in a statement of several outputs with one draw for all; sees every role that infer accepts */
-    OP_INPUTS = 256 /* takes several inputs: run_many */
+    OP_INPUTS = 256, /* takes several inputs: run_many */
+    OP_TIME =
+        512 /* selects along axis t: `pull` says what it needs of its input, so it goes into the source. Not mapped over frames */
 };
 
 /* What a draw may depend on besides random numbers. */
 struct frame {
     uint32_t width, height; /* the image's, as the group's leader has it, in front of the step */
     uint64_t sample;        /* its index in the whole dataset; a substitute's own */
+    uint64_t t;             /* how long the leader's value is, along axis t */
+};
+
+/* Steps [from, from + count) of a value along axis t. */
+struct span {
+    uint64_t from, count;
 };
 
 /* What a run of OP_AXIS steps amounts to:   part(resize(crop(image)))   and then mirrored. */
@@ -133,7 +141,7 @@ bool mldfi_geometry_crop(struct geometry *g, uint32_t x, uint32_t y, uint32_t wi
 bool mldfi_geometry_resize(struct geometry *g, uint32_t width, uint32_t height, int filter, bool antialias);
 void mldfi_geometry_mirror(struct geometry *g, bool x, bool y);
 
-enum { OP_DRAW_BYTES = 192 }; /* room for a draw; 16-byte aligned */
+enum { OP_DRAW_BYTES = 224 }; /* room for a draw; 16-byte aligned */
 
 /* Memory of one worker that operations may use while they run; grows, is never freed between samples. */
 struct op_work {
@@ -160,6 +168,8 @@ struct op_type {
                         mldf_error *err);
     /* OP_AXIS: adds the step to g. Cannot fail for what infer let pass. */
     bool (*geometry)(const struct op *op, const void *draw, struct geometry *g);
+    /* OP_TIME: of the input, whose length is `length`, what the wanted span of the output is made from. What is missing at the end is zeros. */
+    struct span (*pull)(const struct op *op, const void *draw, uint64_t length, struct span want);
     /* out comes with dtype, axes and ndim of op->out and the dims of `in`, where they have as many. NULL: they stay. */
     mldf_status (*shape)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                          mldf_error *err);
@@ -191,6 +201,8 @@ struct op {
     uint32_t stream;        /* of its random numbers */
     uint32_t shared;        /* index into the sample's draws: equal for the members of a group */
     bool leads;             /* makes the draw; the others use it */
+    struct ratio lead_rate; /* of the leader's value, when types are inferred; */
+    int64_t lead_steps;     /* and its length along axis t, or DIM_VARIES */
     uint32_t offset, bytes; /* its place in the pipeline's text */
     const void *user;       /* a registered operation's own */
 };

@@ -16,7 +16,7 @@ static void begin_array(const struct edge *in, struct edge *out) {
     *out = *in;
     out->kind = VALUE_ARRAY;
     out->role = ROLE_NONE;
-    mldfi_set_axes(out->axes, "");
+    mldfi_edge_unname(out);
 }
 
 static mldf_status copy_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,

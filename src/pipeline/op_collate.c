@@ -9,12 +9,12 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* Lists of something: at least one dimension, the others fixed. */
+/* Lists of something: at least one dimension, the others fixed. The one that varies is t, or the first where they have no names. */
 static mldf_status check_list(const struct op *op, const struct edge *in, mldf_error *err) {
     if (in->kind == VALUE_ENCODED || in->ndim == 0)
         return mldfi_edge_refuse(op, in, "an array of at least one dimension, or bytes", err);
-    for (uint32_t i = 1; i < in->ndim; i++)
-        if (in->dims[i] == DIM_VARIES)
+    for (uint32_t i = 0; i < in->ndim; i++)
+        if (in->dims[i] == DIM_VARIES && i != mldfi_list_axis(in))
             return mldfi_edge_refuse(op, in, "dimensions that are fixed, except the first", err);
     return MLDF_OK;
 }
@@ -67,6 +67,7 @@ static void find_lengths(const struct edge *in, struct collate_state *state) {
     static const char letters[] = "thw";
     if (in->kind != VALUE_IMAGE) {
         state->length_count = 1;
+        state->length_dims[0] = mldfi_list_axis(in);
         return;
     }
     for (const char *letter = letters; *letter; letter++) {
@@ -137,6 +138,8 @@ static mldf_status ragged_infer(struct op *op, const struct edge *in, struct edg
     struct collate_state *state;
     mldf_status s = check_list(op, in, err);
     *out = *in;
+    if (!s && mldfi_list_axis(in) > 0)
+        s = mldfi_edge_refuse(op, in, "the dimension that varies in front (pad takes (channels, t))", err);
     if (!s)
         s = collate_new(op, COLLATE_RAGGED, &state, err);
     if (!s)
@@ -167,6 +170,8 @@ static mldf_status truncate_infer(struct op *op, const struct edge *in, struct e
     *out = *in;
     if ((in->kind != VALUE_ARRAY && in->kind != VALUE_BYTES) || in->ndim == 0)
         return mldfi_edge_refuse(op, in, "an array of at least one dimension, or bytes", err);
+    if (mldfi_list_axis(in) > 0)
+        return mldfi_edge_refuse(op, in, "the dimension to cut in front (window(samples=n) cuts (channels, t))", err);
     if (in->dims[0] != DIM_VARIES && (uint64_t)in->dims[0] > length)
         out->dims[0] = (int64_t)length;
     if (in->most[0] > length) /* MLDF_NONE too */

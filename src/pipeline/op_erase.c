@@ -62,13 +62,13 @@ static mldf_status translate_shape(const struct op *op, const void *draw, const 
 }
 
 /* A side of n pixels shifted by `shift`: new pixels to + 0..count - 1 are old ones from + 0..count - 1. */
-struct span {
+struct strip {
     uint64_t to, from, count;
 };
-static struct span shifted(uint64_t n, int32_t shift) {
+static struct strip shifted(uint64_t n, int32_t shift) {
     uint64_t by = (uint64_t)(shift < 0 ? -(int64_t)shift : shift);
     by = by < n ? by : n;
-    struct span s = {shift > 0 ? by : 0, shift < 0 ? by : 0, n - by};
+    struct strip s = {shift > 0 ? by : 0, shift < 0 ? by : 0, n - by};
     return s;
 }
 
@@ -76,7 +76,7 @@ static void translate_image(const struct translate_state *s, const struct transl
                             const struct tensor *out) {
     struct fill_pixel fill = mldfi_fill_pixel(in->dtype, s->fill);
     uint64_t width = d->from.width, height = d->from.height;
-    struct span x = shifted(width, d->x), y = shifted(height, d->y);
+    struct strip x = shifted(width, d->x), y = shifted(height, d->y);
     size_t channels = (size_t)mldfi_tensor_channels(in), together = mldfi_planar(in->axes) ? 1 : channels;
     size_t pixel = together * fill.element, row = (size_t)width * pixel;
     for (size_t plane = 0; plane < channels / together; plane++) {

@@ -19,6 +19,12 @@ static inline bool mldfi_edge_has_pixels(const struct edge *e) {
     return e->kind == VALUE_IMAGE && e->ndim == 3;
 }
 
+/* The dimension of a list that may vary: t, or the first where there is none. */
+static inline uint32_t mldfi_list_axis(const struct edge *e) {
+    uint32_t at = mldfi_time_axis(e->axes, e->ndim);
+    return at < e->ndim ? at : 0;
+}
+
 /* DIM_VARIES when samples differ. */
 static inline int64_t mldfi_edge_channels(const struct edge *e) {
     return e->dims[mldfi_axis(e->axes, 'c')];

@@ -27,7 +27,7 @@ static mldf_status add_axis(const struct op *op, const struct edge *in, int64_t 
         return mldfi_edge_refuse(op, in, "fewer dimensions", err);
     out->kind = VALUE_ARRAY;
     out->role = ROLE_NONE;
-    mldfi_set_axes(out->axes, "");
+    mldfi_edge_unname(out);
     out->dims[in->ndim] = classes;
     out->most[in->ndim] = (uint64_t)classes;
     out->ndim = in->ndim + 1;

@@ -36,7 +36,8 @@ static uint32_t number_count(const struct op *op) {
 
 /* What varies in size has no constant: lists may be empty, all else needs a shape. */
 static mldf_status check_shape(const struct op *op, const struct edge *in, bool *empty, mldf_error *err) {
-    *empty = in->ndim > 0 && in->dims[0] == DIM_VARIES;
+    uint32_t list = mldfi_list_axis(in);
+    *empty = in->ndim > 0 && in->dims[list] == DIM_VARIES;
     for (uint32_t i = 0; i < in->ndim; i++) {
         if (in->dims[i] != DIM_VARIES)
             continue;
@@ -44,7 +45,7 @@ static mldf_status check_shape(const struct op *op, const struct edge *in, bool 
             return mldfi_fail(err, MLDF_E_TYPE,
                               "the size differs from sample to sample, and a null has none: it stands behind "
                               "resize([h, w]), random_resized_crop or center_crop");
-        if (i > 0)
+        if (i != list)
             return mldfi_edge_refuse(op, in, "dimensions that are fixed, except the first", err);
     }
     return MLDF_OK;

@@ -14,6 +14,8 @@ const struct op_type *const mldfi_ops_statement[] = {&mldfi_op_drop, NULL};
 static const struct op_type *const *const families[] = {
     mldfi_ops_statement,
     mldfi_ops_decode,
+    mldfi_ops_decode_audio,
+    mldfi_ops_window,
     mldfi_ops_axis,
     mldfi_ops_point,
     mldfi_ops_any,

@@ -39,6 +39,7 @@ mldf_status mldfi_op_from_text(const char *text, const struct edge *in, struct o
     if (status < 0)
         return status;
     op->leads = true;
+    op->lead_rate = in->rate;
     status = mldfi_op_infer(op, in, 1, err);
     if (status < 0) {
         mldfi_error_prefix(err, "%s", op->type->name);

@@ -272,14 +272,25 @@ static mldf_status fail_name(const struct mldf_pipeline *pipeline, const struct 
                                hint[0] ? hint : list_names(names, list));
 }
 
+/* A word without a name that the choice at its place does not have belongs to the choice that has it: window(30, pad). */
+static size_t place_word(const struct op_type *type, const struct literal *value, size_t place, size_t count) {
+    if (place >= count || value->kind != LITERAL_WORD || type->params[place].kind != PARAM_CHOICE ||
+        choice_of(&type->params[place], value) >= 0)
+        return place;
+    for (size_t i = 0; i < count; i++)
+        if (type->params[i].kind == PARAM_CHOICE && choice_of(&type->params[i], value) >= 0)
+            return i;
+    return place;
+}
+
 /* Which parameter the argument is for. */
 static mldf_status place_argument(const struct mldf_pipeline *pipeline, const struct step *step, size_t argument,
                                   size_t *out, mldf_error *err) {
     const struct argument *a = &step->arguments[argument];
     size_t count = param_count(step->type);
     if (!a->name) {
-        *out = argument; /* all before it are by place too */
-        if (argument < count)
+        *out = place_word(step->type, &a->value, argument, count); /* all before it are by place too */
+        if (*out < count)
             return MLDF_OK;
         if (count == 0)
             return mldfi_pipeline_fail(pipeline->text, pipeline->text_bytes, a->offset, err, MLDF_E_ARGUMENT,

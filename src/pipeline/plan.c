@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/stage.h"
+#include "pipeline/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -46,8 +46,9 @@ static mldf_status names_of(const struct op *ops, size_t count, mldf_buffer *out
 static mldf_status plan_source(struct plan *plan, struct chain *chain, struct stage *stage, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT;
     size_t unused, count = 1;
+    unsigned takes = mldfi_source_of(chain->ops[stage->first].type->decodes)->takes;
     stage->kind = STAGE_SOURCE;
-    while (stage->first + count < chain->op_count && (chain->ops[stage->first + count].type->flags & OP_AXIS))
+    while (stage->first + count < chain->op_count && (chain->ops[stage->first + count].type->flags & takes))
         count++;
     stage->count = count;
     mldfi_plan_finish(plan, chain, stage->first + count, &stage->finish);
@@ -233,7 +234,7 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
     if (status == MLDF_OK) {
         note_uses(&plan->graph);
         mldfi_plan_note_once(&plan->graph);
-        mldfi_plan_note_measured(&plan->graph);
+        mldfi_plan_note_prepared(&plan->graph);
         status = list_fields(plan, err);
     }
     if (status < 0) {

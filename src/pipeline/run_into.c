@@ -66,6 +66,6 @@ mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chai
         status = at_value(
             of->type->decode_into(of, worker, v.record, v.data, v.bytes, most, memory->tensor.data, shape.dims, err),
             err);
-    mldfi_take_frame(&c->source, memory);
+    memory->frame = mldfi_frame_of(&memory->tensor);
     return status;
 }

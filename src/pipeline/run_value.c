@@ -96,10 +96,6 @@ static mldf_status take_array(const struct run *r, const struct chain *c, const 
     return MLDF_OK;
 }
 
-void mldfi_take_frame(const struct edge *e, struct chain_memory *memory) {
-    memory->frame = e->kind == VALUE_IMAGE ? mldfi_frame_of(&memory->tensor) : (struct frame){0};
-}
-
 mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
@@ -108,16 +104,8 @@ mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain
     mldf_status status = mldfi_null_value(c->fill, &memory->buffers[0], &memory->tensor, err);
     memory->in = 0;
     memory->null = memory->filled = true;
-    mldfi_take_frame(&c->fill->out, memory);
+    memory->frame = mldfi_frame_of(&memory->tensor);
     return status;
-}
-
-mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, mldf_buffer *scratch,
-                             mldf_value *out, mldf_error *err) {
-    const struct plan_feed *feed = r->feed;
-    if (r->measuring && feed->record)
-        return feed->record(feed->user, side->position, field, scratch, out, err);
-    return feed->get(feed->user, side->position, field, scratch, out, err);
 }
 
 static mldf_status fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
@@ -126,7 +114,7 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
     struct tensor *t = &memory->tensor;
     mldf_value v;
     memory->null = memory->filled = false;
-    mldf_status status = mldfi_feed_value(r, side, c->field, &memory->value, &v, err);
+    mldf_status status = mldfi_feed_value(r, side, c->field, r->measuring, &memory->value, &v, err);
     if (status < 0)
         return status;
     if (v.kind == MLDF_KIND_NULL)
@@ -146,7 +134,7 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
     } else {
         status = take_array(r, c, &v, memory, err);
     }
-    mldfi_take_frame(&c->source, memory);
+    memory->frame = mldfi_frame_of(&memory->tensor);
     return status;
 }
 
@@ -177,7 +165,7 @@ void mldfi_take_input(const struct run *r, struct side *side, size_t chain) {
         memory->tensor.dims[memory->tensor.ndim++] = 1;
     if (c->source.kind == VALUE_IMAGE) /* the text may say so of an array */
         mldfi_set_axes(memory->tensor.axes, c->source.axes);
-    mldfi_take_frame(&c->source, memory);
+    memory->frame = mldfi_frame_of(&memory->tensor);
 }
 
 /* What a chain begins with: a field's value, or the value of another chain. Decoding and joining begin by themselves. */

@@ -93,7 +93,7 @@ static void take_type(const struct edge *in, const mldf_tensor *type, struct edg
     if (!image && (in->kind == VALUE_IMAGE || !same)) {
         out->kind = VALUE_ARRAY;
         out->role = ROLE_NONE;
-        mldfi_set_axes(out->axes, "");
+        mldfi_edge_unname(out);
     }
 }
 

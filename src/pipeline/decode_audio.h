@@ -1,0 +1,12 @@
+/* What decode_audio is asked for: made by op_decode_audio.c when types are inferred, used by source_audio.c. */
+#ifndef MLDF_PIPELINE_DECODE_AUDIO_H
+#define MLDF_PIPELINE_DECODE_AUDIO_H
+
+#include "pipeline/op.h"
+
+struct decode_audio_state {
+    bool mono;
+    uint32_t channels; /* that come out */
+};
+
+#endif

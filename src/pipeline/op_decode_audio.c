@@ -1,0 +1,62 @@
+/* decode_audio: a stored recording becomes numbers. It is the first step of every recording's chain, written or not; source_audio.c does the work,
+ * together with the windows that follow. */
+#include "pipeline/decode_audio.h"
+
+#include <inttypes.h>
+
+#include "pipeline/op_help.h"
+#include "pipeline/op_registry.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+enum { MONO };
+static const struct op_param params[] = {
+    {"mono", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one channel: the mean of all"},
+    OP_END_OF_PARAMS,
+};
+
+static mldf_status check(const struct edge *in, bool mono, mldf_error *err) {
+    if (in->rates.least != in->rates.most)
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "the recordings have sampling rates from %" PRIu32 " to %" PRIu32
+                          " Hz; all recordings of a field must have the same rate",
+                          in->rates.least, in->rates.most);
+    if (in->dims[1] == DIM_VARIES && !mono && in->most[1] != MLDF_NONE)
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "the recordings have different numbers of channels, up to %" PRIu64
+                          "; decode_audio(mono=true) gives one channel for all",
+                          in->most[1]);
+    return MLDF_OK;
+}
+
+static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    struct decode_audio_state *s;
+    bool mono = op->args[MONO].i != 0;
+    if (in->kind != VALUE_ENCODED || in->family != FAMILY_AUDIO)
+        return mldfi_edge_refuse(op, in, "a stored recording", err);
+    mldf_status status = check(in, mono, err);
+    if (status < 0)
+        return status;
+    s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
+    if (!s)
+        return MLDF_E_MEMORY;
+    s->mono = mono;
+    s->channels = mono || in->dims[1] == DIM_VARIES ? 1 : (uint32_t)in->dims[1]; /* unknown only if there are none */
+    *out = (struct edge){.kind = VALUE_ARRAY, .dtype = MLDF_F32, .rate = in->rate};
+    out->ndim = s->channels == 1 ? 1 : 2;
+    mldfi_set_axes(out->axes, s->channels == 1 ? "t" : "ct");
+    mldfi_edge_fix(out, 0, s->channels);
+    out->dims[out->ndim - 1] = in->dims[0];
+    out->most[out->ndim - 1] = in->most[0];
+    return MLDF_OK;
+}
+
+static const struct op_type op_decode_audio = {
+    .name = "decode_audio",
+    .help = "a stored recording becomes float: (t), or (channels, t)",
+    .params = params,
+    .decodes = FAMILY_AUDIO,
+    .infer = infer,
+};
+
+const struct op_type *const mldfi_ops_decode_audio[] = {&op_decode_audio, NULL};

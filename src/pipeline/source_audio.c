@@ -1,0 +1,145 @@
+/* Recordings: decode_audio and the windows behind it. The windows are followed back from what comes out to the samples that it is made from; only
+ * their bytes are fetched, and converted straight into their place. What a window lacks at its end is zeros.
+ *
+ * In a reference plan the whole recording is decoded and each step runs by itself. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "field/audio_media.h"
+#include "kernel/pcm.h"
+#include "pipeline/decode_audio.h"
+#include "pipeline/source.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+enum { STEPS_MAX = 8 };
+
+struct audio_source {
+    mldf_audio_info info;
+    struct taken {
+        const struct op *op;
+        const void *draw;
+        uint64_t before; /* length in front of it */
+    } steps[STEPS_MAX];
+    uint64_t length;  /* behind the last of them */
+    struct span span; /* of the recording: what is decoded */
+};
+_Static_assert(sizeof(struct audio_source) <= SOURCE_OWN_BYTES, "what a recording needs must fit");
+
+static struct audio_source *own(const struct source_run *s) {
+    return (struct audio_source *)(uintptr_t)s->own;
+}
+
+static mldf_status extent(struct source_run *s, mldf_error *err) {
+    struct audio_source *a = own(s);
+    const struct edge *said = &s->chain->source;
+    mldf_status status = mldf_audio_record(&s->value, &a->info, err);
+    if (status < 0)
+        return status;
+    s->frame = (struct frame){.t = a->info.samples};
+    const struct decode_audio_state *decode = mldfi_source_state(s);
+    uint64_t bytes, sample = (uint64_t)a->info.channels * mldfi_pcm_bytes(a->info.codec, a->info.bits);
+    if (!sample || !mldfi_mul_u64(a->info.samples, sample, &bytes) || bytes != s->value.bytes)
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "the value has %" PRIu64 " bytes, and its record describes %" PRIu64 " samples of %" PRIu64
+                          " bytes",
+                          s->value.bytes, a->info.samples, sample);
+    if (said->rate.den && a->info.rate != said->rate.num)
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "sampling rate %" PRIu32 " Hz, and the file said %" PRIu64 " Hz for all recordings",
+                          a->info.rate, said->rate.num);
+    if (!decode->mono && a->info.channels != decode->channels)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu32 " channels, and the file said %" PRIu32 " for all recordings",
+                          a->info.channels, decode->channels);
+    if (said->dims[0] >= 0 && a->info.samples != (uint64_t)said->dims[0])
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " samples, and the file said %" PRId64 " for all recordings",
+                          a->info.samples, said->dims[0]);
+    return MLDF_OK;
+}
+
+static void set_dims(const struct source_run *s, uint64_t length, struct tensor *t) {
+    const struct decode_audio_state *decode = mldfi_source_state(s);
+    t->dims[0] = decode->channels;
+    t->dims[t->ndim - 1] = length;
+}
+
+static void shape(const struct source_run *s, struct tensor *t) {
+    set_dims(s, own(s)->length, t);
+}
+
+static void begin(struct source_run *s) {
+    own(s)->length = s->frame.t;
+}
+
+static bool take(struct source_run *s, const struct op *op, const void *draw, const struct frame *before,
+                 const struct frame *after) {
+    struct audio_source *a = own(s);
+    if (s->composed == STEPS_MAX || s->run->plan->options.reference)
+        return false;
+    a->steps[s->composed] = (struct taken){op, draw, before->t};
+    a->length = after->t;
+    return true;
+}
+
+static mldf_status settle(struct source_run *s, mldf_error *err) {
+    struct audio_source *a = own(s);
+    (void)err;
+    a->span = (struct span){0, a->length};
+    for (size_t i = s->composed; i-- > 0;)
+        a->span = a->steps[i].op->type->pull(a->steps[i].op, a->steps[i].draw, a->steps[i].before, a->span);
+    return MLDF_OK;
+}
+
+static mldf_status ranges(const struct source_run *s, struct byte_range *out, size_t *count) {
+    const struct audio_source *a = own(s);
+    mldfi_audio_range(&a->info, a->span.from, a->span.count, &out[0].offset, &out[0].bytes);
+    *count = out[0].bytes > 0;
+    return MLDF_OK;
+}
+
+static mldf_status produce(struct source_run *s, bool finished, void *dst, size_t dst_bytes, mldf_error *err) {
+    struct audio_source *a = own(s);
+    const struct decode_audio_state *decode = mldfi_source_state(s);
+    struct chain_memory *memory = &s->side->chains[s->chain_index];
+    struct plan_worker *worker = s->run->worker;
+    struct tensor t = mldfi_tensor_of(&s->chain->ops[s->stage->first + s->composed].out);
+    struct byte_range range = {0, 0};
+    const void *data;
+    void *reader;
+    size_t some;
+    int in;
+    (void)finished;
+    set_dims(s, a->length, &t);
+    memory->in = -1;
+    memory->frame = (struct frame){.t = a->length};
+    mldf_status status = mldfi_kit_worker(&worker->kit, FAMILY_AUDIO, &reader, err);
+    if (status == MLDF_OK && mldfi_tensor_count(&t) > SIZE_MAX / 8)
+        status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", a->length);
+    if (status == MLDF_OK)
+        status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
+    if (status == MLDF_OK && (status = ranges(s, &range, &some)) == MLDF_OK)
+        status = mldfi_source_range(s, range, &data, err);
+    if (status < 0)
+        return status;
+    double start = mldfi_worker_clock(worker);
+    float *out = t.data;
+    size_t length = (size_t)a->length, have = (size_t)a->span.count;
+    status = mldfi_audio_read(reader, &a->info, data, have, decode->mono, out, length, err);
+    for (uint32_t c = 0; c < decode->channels && have < length; c++)
+        memset(out + c * length + have, 0, (length - have) * sizeof *out);
+    worker->times[s->stage->step] += mldfi_worker_clock(worker) - start;
+    memory->tensor = t;
+    memory->in = in;
+    return status;
+}
+
+const struct source_type mldfi_source_audio = {
+    .takes = OP_TIME,
+    .extent = extent,
+    .shape = shape,
+    .begin = begin,
+    .take = take,
+    .settle = settle,
+    .ranges = ranges,
+    .produce = produce,
+};
