@@ -93,6 +93,25 @@ struct exported {
     bool converted; /* to another file format than the value is stored in: a name that says the old one is wrong */
 };
 
+/* ---- Parts of a value --------------------------------------------------------------------------------------------------------- */
+
+/* What a pipeline names FIELD.PART: a member of a struct, a stream of a clip. Parts follow from the field's arguments. */
+struct field_part {
+    char name[256];
+    size_t index;
+    /* It lies in the value's bytes as `member` says. Otherwise its edge is that of stored media, and `locate` finds it in the payload. */
+    bool strided;
+    mldf_member member;
+};
+
+/* A part of one value as a field of its own would have it: bytes of the payload, and the record that its decoder reads. */
+enum { PART_RECORD_MAX = 64 };
+struct part_place {
+    uint64_t offset, bytes;
+    uint8_t record[PART_RECORD_MAX];
+    uint32_t record_bytes;
+};
+
 /* The functions that every type has, as in mldf_type. */
 struct type_core {
     size_t struct_bytes;
@@ -137,6 +156,15 @@ struct field_type {
      * as zeros. NULL: a pipeline cannot read the type. */
     mldf_status (*edge)(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
                         mldf_error *err);
+    /* Part number `index`; MLDF_END after the last. NULL: values have no parts. Fields of several files with parts match if their arguments are
+     * equal. */
+    mldf_status (*part)(const struct schema_field *field, size_t index, struct field_part *out, mldf_error *err);
+    /* The static type of a part; *out begins as zeros. */
+    mldf_status (*part_edge)(const struct schema_field *field, const struct field_part *part,
+                             const struct value_bounds *bounds, struct edge *out, mldf_error *err);
+    /* Where a part is, from the record alone: value->data may be NULL. Parts that are strided need none. */
+    mldf_status (*locate)(const struct schema_field *field, const struct field_part *part, const mldf_value *value,
+                          struct part_place *out, mldf_error *err);
     field_sizes sizes;
     /* Looks at the records from *at on. MLDF_OK and *at == count: all were looked at. MLDF_OK and *at < count: that record does not say what its
      * value is; the caller gives the value to see_value and goes on behind it. MLDF_END: no other record of the file can change what matters

@@ -89,7 +89,8 @@ static bool same_type(const struct schema_field *one, const struct schema_field 
     for (uint32_t i = 0; i < a->ndim; i++)
         if (a->dims[i] != b->dims[i])
             return false;
-    return a->type_id != MLDF_INLINE || strcmp(a->arguments, b->arguments) == 0;
+    bool parts = one->type && one->type->part;
+    return !parts || strcmp(a->arguments, b->arguments) == 0;
 }
 
 static mldf_status bind_field(struct dataset *dataset, size_t reader, size_t field, mldf_error *err) {

@@ -145,6 +145,19 @@ static mldf_status prepare(const struct run *r, struct side *side, uint64_t posi
     return status;
 }
 
+mldf_status mldfi_prepare_later(const struct run *r, struct side *side, size_t chain, size_t last, mldf_error *err) {
+    const struct graph *graph = &r->plan->graph;
+    struct run shapes = *r;
+    uint64_t bytes = r->worker->bytes;
+    mldf_status status = MLDF_OK;
+    shapes.measuring = true;
+    for (size_t i = chain + 1; i <= last && status == MLDF_OK; i++)
+        if (graph->chains[i].prepared & PREPARE_RANGES)
+            status = shape_of(&shapes, side, i, err);
+    r->worker->bytes = bytes;
+    return status;
+}
+
 mldf_status mldfi_plan_prepare(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                                uint64_t epoch, uint64_t position, struct plan_length *lengths,
                                struct plan_ranges *ranges, mldf_error *err) {

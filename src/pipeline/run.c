@@ -23,6 +23,9 @@ static mldf_status side_begin(const struct plan *plan, struct side *side, mldf_e
     side->chains = mldfi_alloc_zero(plan->graph.chain_count + 1, sizeof *side->chains, err);
     if (!side->draws || !side->drawn || !side->chains)
         return MLDF_E_MEMORY;
+    mldf_status status = mldfi_held_new(plan, side, err);
+    if (status < 0)
+        return status;
     for (size_t i = 0; i < plan->graph.chain_count; i++)
         if (mldfi_chain_source(&plan->graph.chains[i]) &&
             !(side->chains[i].source = mldfi_alloc_zero(1, sizeof(struct source_run), err)))
@@ -59,6 +62,7 @@ static void side_end(const struct plan *plan, struct side *side) {
         mldf_buffer_free(&side->chains[i].table);
         free(side->chains[i].source);
     }
+    mldfi_held_free(plan, side);
     free(side->draws);
     free(side->drawn);
     free(side->chains);
@@ -74,6 +78,7 @@ void mldfi_worker_free(struct plan_worker *worker) {
     mldfi_resize_work_free(worker->work.resize);
     mldfi_kit_free(&worker->kit);
     mldf_buffer_free(&worker->pixels);
+    free(worker->ranges.items);
     free(worker->times);
     free(worker);
 }
@@ -326,6 +331,7 @@ void mldfi_begin_side(const struct plan *plan, const struct plan_feed *feed, str
     side->position = position;
     side->sample = feed->index ? feed->index(feed->user, position) : position;
     memset(side->drawn, 0, plan->graph.shared_count * sizeof *side->drawn);
+    mldfi_held_begin(plan, side);
 }
 
 static const struct plan_target *target_of(const struct plan *plan, const struct plan_target *targets, size_t chain) {

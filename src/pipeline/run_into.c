@@ -32,15 +32,12 @@ mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chai
                              mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
-    const struct plan_feed *feed = r->feed;
     const struct schema_field *of = NULL;
     uint64_t most = r->plan->options.max_bytes ? r->plan->options.max_bytes : MEDIA_MAX_BYTES;
     mldf_value v, shape = {.kind = MLDF_KIND_ARRAY};
     void *worker;
     memory->null = memory->filled = false;
-    if (!feed->stored)
-        return mldfi_fail(err, MLDF_E_STATE, "this feed has no stored values");
-    mldf_status status = feed->stored(feed->user, side->position, c->field, &memory->value, &v, &of, err);
+    mldf_status status = mldfi_read_stored(r, side, chain, &v, &of, err);
     if (status < 0)
         return status;
     if (v.kind == MLDF_KIND_NULL)
@@ -54,7 +51,7 @@ mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chai
             at_value(of->type->decode_into(of, worker, v.record, v.data, v.bytes, most, NULL, shape.dims, err), err);
     if (status < 0)
         return status;
-    r->worker->bytes += v.bytes;
+    mldfi_count_value(r, side, chain, v.bytes);
     shape.dtype = of->info.dtype;
     shape.ndim = of->info.ndim;
     memory->tensor = mldfi_tensor_of(&c->source);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "field/field.h"
 #include "os/memory.h"
 #include "pipeline/null.h"
 #include "pipeline/stage.h"
@@ -26,7 +27,7 @@ static mldf_status number(const mldf_value *v, mldf_dtype dtype, void *out, mldf
 /* The leaf of a struct: its elements stand apart by strides. */
 static mldf_status gather_member(const struct chain *c, const mldf_value *v, struct chain_memory *memory,
                                  mldf_error *err) {
-    const mldf_member *m = c->member;
+    const mldf_member *m = &c->part->member;
     struct tensor *t = &memory->tensor;
     size_t element = mldf_dtype_bytes(t->dtype), bytes;
     for (uint32_t i = 0; i < t->ndim; i++)
@@ -69,12 +70,14 @@ mldf_status mldfi_take_dims(const struct chain *c, const mldf_value *v, struct t
     return MLDF_OK;
 }
 
-static mldf_status take_array(const struct run *r, const struct chain *c, const mldf_value *v,
-                              struct chain_memory *memory, mldf_error *err) {
+static mldf_status take_array(const struct run *r, struct side *side, size_t chain, const mldf_value *v,
+                              mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
     struct tensor *t = &memory->tensor;
     mldf_status status = MLDF_OK;
-    r->worker->bytes += v->bytes;
-    if (c->member)
+    mldfi_count_value(r, side, chain, v->bytes);
+    if (c->part)
         return gather_member(c, v, memory, err);
     if (v->kind == MLDF_KIND_ARRAY)
         status = mldfi_take_dims(c, v, t, err);
@@ -114,7 +117,7 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
     struct tensor *t = &memory->tensor;
     mldf_value v;
     memory->null = memory->filled = false;
-    mldf_status status = mldfi_feed_value(r, side, c->field, r->measuring, &memory->value, &v, err);
+    mldf_status status = mldfi_read_value(r, side, chain, r->measuring, &v, err);
     if (status < 0)
         return status;
     if (v.kind == MLDF_KIND_NULL)
@@ -132,7 +135,7 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
         memory->in = 0;
         status = number(&v, t->dtype, t->data, err);
     } else {
-        status = take_array(r, c, &v, memory, err);
+        status = take_array(r, side, chain, &v, err);
     }
     memory->frame = mldfi_frame_of(&memory->tensor);
     return status;
