@@ -5,7 +5,7 @@
  *     → what the steps select: windows, shapes
  *     → lengths, for batches whose size depends on them (MEASURE); byte ranges, for what is read in advance (prefetch)
  *
- * RUN begins with the same step, mldfi_source_prepare, for each source in turn. Rows are looked at and no payload is, unless a row does not say
+ * RUN begins with the same step for each source in turn. Rows are looked at and no payload is, unless a row does not say
  * enough; no operation runs, except where several inputs are joined.
  *
  * Chains are in an order in which inputs and leaders of groups come first. `prepared` marks those that a length or a byte range

@@ -172,3 +172,23 @@ def test_measuring_reads_no_payload(tmp_path, kind, more):
     ends = payloads[-1][0] + payloads[-1][1]
     read = sorted((at, n) for call, at, n in calls if call == "pread64" and payloads[0][0] <= at < ends)
     assert read == payloads  # each once: when the sample is run
+
+
+def test_sizes_that_rows_do_not_tell_are_found_in_the_first_bytes(tmp_path):
+    """TBL version 1 has no sizes. One of the files has 120 KB of comments in front of its own."""
+    small = (ROOT / "tests/data/images/rgb.jpg").read_bytes()
+    comment = b"\xff\xfe\xea\x62" + bytes(0xEA60)
+    photos = [small, (ROOT / "tests/data/images/progressive.jpg").read_bytes(), small[:2] + 2 * comment + small[2:]]
+    with mldf.Writer(tmp_path / "x.mldf", {"image": mldf.Image(), "label": mldf.Int()}) as w:
+        for i in range(9):
+            w.append({"image": photos[i % 3], "label": i})
+    with pytest.warns(UserWarning, match="label"):
+        mldf.convert(tmp_path / "x.mldf", tmp_path / "x.tbl", to="tbl1", drop_fields=True)
+    found = []
+    for name in ("x.mldf", "x.tbl"):
+        for backend in ("map", "read"):
+            with mldf.open(tmp_path / name, backend=backend) as ds:
+                text = "image: decode(channels=3) | pad" + ("\nformat: drop" if name == "x.tbl" else "\nlabel: drop")
+                with mldf.Loader(ds, 4, pipelines=text, threads=1) as loader:
+                    found.append([(b.image.shape, b.image.tobytes(), b.image_length.tolist()) for b in loader])
+    assert found[0] == found[1] == found[2] == found[3] and len(found[0]) == 3
