@@ -45,6 +45,53 @@ typedef enum field_sizes {
     SIZES_BYTES /* the largest number of bytes is */
 } field_sizes;
 
+/* ---- Values as files ---------------------------------------------------------------------------------------------------------- */
+
+/* What a part of an archive with some ending is. */
+typedef enum archive_part {
+    ARCHIVE_BYTES, /* bytes, as if the ending were not known */
+    ARCHIVE_READ,  /* a value of the type; `look` must take it */
+    ARCHIVE_KEPT   /* a value of the type; what `look` does not know is stored as it is */
+} archive_part;
+
+struct file_ending {
+    const char *ending;  /* lower case, without the dot */
+    const char *written; /* what `export` calls such a file; NULL: it writes none */
+    archive_part archive;
+};
+
+typedef void (*file_warning_fn)(void *user, const char *message);
+
+/* The files that values are made from: folders, archives, columns of tables that name files. Types that share one take the same files. */
+struct field_files {
+    const char *field;                 /* the name of the field that a folder of such files becomes: "image" */
+    const char *plural;                /* in messages: "images" */
+    const struct file_ending *endings; /* the last has ending NULL */
+    uint64_t most_bytes;               /* of a file */
+    /* Is this a file that the type takes? Nothing is decoded. Calls warn (may be NULL) for each thing that is odd and yet no error. The
+     * message of an error names the byte of the file; err->offset is MLDF_NONE. */
+    mldf_status (*look)(const char *name, const void *data, size_t bytes, file_warning_fn warn, void *user,
+                        mldf_error *err);
+    /* The record of a file that lies at `ptr` of another format's file, whatever its bytes are: the payload is the whole file. NULL: `encode`
+     * makes the record and says which bytes are the payload, or refuses. */
+    void (*keep)(uint8_t *record, uint64_t ptr, const void *data, uint64_t bytes);
+};
+
+/* Room for one exported value; begins as {0}, reused from value to value. */
+struct export_room {
+    mldf_buffer work, file;
+};
+void mldfi_export_room_free(struct export_room *room);
+
+/* A value as a file: head, then data, then pad_bytes zeros. Valid until the room's next use, and as long as the value. */
+struct exported {
+    const char *ending; /* without the dot */
+    const void *head, *data;
+    uint64_t head_bytes, bytes;
+    unsigned pad_bytes;
+    bool converted; /* to another file format than the value is stored in: a name that says the old one is wrong */
+};
+
 /* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at
  * fault. mldfi_field_decode turns that into a byte of the file. */
 struct field_type {
@@ -56,6 +103,8 @@ struct field_type {
     void (*observe)(const void *state, const uint8_t *record, struct observation *out);
     /* Is this value an array that a user may view in place? NULL: as the layout says. */
     bool (*is_viewable)(const uint8_t *record);
+    /* Will a value of so many stored bytes be an array, under these arguments? NULL: as the layout says. */
+    bool (*expects_array)(const void *state, uint64_t bytes);
     /* Fills info->dtype, ndim, dims; NULL: nothing to say. */
     void (*describe)(const void *state, mldf_field *info);
     /* Names of the arguments that a caller may give, NULL at the end; NULL: any. A file may hold others: kept. */
@@ -82,6 +131,19 @@ struct field_type {
     /* The record says what a value is, whatever the field's arguments: fields of one family match each other, and its media decode and encode
      * their values. NONE: dtype and shape must match. */
     media_family self_describing;
+    /* NULL: values are not made from files, but by the caller. */
+    const struct field_files *files;
+    /* The ending of a file that holds a value, as far as the type says it; where values differ, that of one of no known format. NULL: values
+     * are too small for files of their own and stand in a manifest. */
+    const char *ending;
+    /* A value that is not null, as mldf_reader_get gave it, as a file. kit: the thread's. NULL: the value's bytes. */
+    mldf_status (*export)(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                          struct export_room *room, struct exported *out, mldf_error *err);
+    /* Appends what a person should see of such a value, as JSON; full: its bytes too. NULL: as its kind is written. */
+    mldf_status (*value_json)(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
+                              mldf_error *err);
+    /* Values of the same kind and bytes: are they equal in what their records say? NULL: yes. */
+    bool (*same)(const mldf_value *a, const mldf_value *b);
     /* What kind of thing a loader's state calls it (src/loader/identity.c). Never changes: states are kept. 0: 'u', a stored value. */
     char letter;
 };
