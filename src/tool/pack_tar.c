@@ -78,7 +78,8 @@ static mldf_status file_value(struct tar_run *run, struct archive_field *field, 
     snprintf(name, sizeof name, "x.%.70s", dot ? dot + 1 : part->extension);
     out->kind = MLDF_KIND_BYTES;
     mldf_status status = files->look(name, part->data, (size_t)part->bytes, on_file_warning, run, err);
-    if (status >= 0 || !files->keep || mldfi_tar_file(part->extension, &type) != ARCHIVE_KEPT || type->files != files)
+    if (status >= 0 || status == MLDF_E_MEMORY || !files->keep ||
+        mldfi_tar_file(part->extension, &type) != ARCHIVE_KEPT || type->files != files)
         return status;
     status = mldfi_buffer_resize(&field->record, info->info.record_bytes, err);
     if (status < 0)
