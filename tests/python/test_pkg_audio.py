@@ -83,7 +83,7 @@ def test_wav_files_by_path_and_bytes(tmp_path):
         assert np.array_equal(ds[i].a, want)
     ds = written(tmp_path / "y.mldf", field, [DATA / "sndfile_rifx_s16.wav", DATA / "ffmpeg_s24.wav"])
     assert np.array_equal(ds[0].a / 2.0**15, np.fromfile(DATA / "sndfile_rifx_s16.wav.f32", "<f4").reshape(-1, 2))
-    want = np.fromfile(DATA / "ffmpeg_s24.wav.f32", np.float32)  # NumPy has no 24 bits: floats, as libsndfile reads them
+    want = np.fromfile(DATA / "ffmpeg_s24.wav.f32", np.float32)  # NumPy has no 24 bits: floats, as of libsndfile
     assert ds[1].a.dtype == np.float32 and ds[1].a.shape == (37, 1) and np.array_equal(ds[1].a[:, 0], want)
     stored = ds.with_options(decode=False)[1].a
     assert isinstance(stored, bytes) and len(stored) == 3 * 37
@@ -254,7 +254,8 @@ def test_folders_of_wav_files(tmp_path):
         assert np.array_equal(got / np.float32(32768) if got.dtype == np.int16 else got, want)
     mldf.extract(tmp_path / "words.mldf", tmp_path / "out")
     with wave.open(str(tmp_path / "out" / "no" / "1.wav")) as w:  # Python's own reader
-        assert w.readframes(w.getnframes()) == ds[0].audio.tobytes() and w.getframerate() == ds.rows["audio"]["sample_rate"][0]
+        assert w.readframes(w.getnframes()) == ds[0].audio.tobytes()
+        assert w.getframerate() == ds.rows["audio"]["sample_rate"][0]
     (tmp_path / "words" / "yes" / "3.wav").write_bytes((DATA / "sox_s16.wav").read_bytes()[:-1])
     with pytest.raises(mldf.errors.Error, match=r"yes/3\.wav: byte \d+: the WAV file is cut short"):
         mldf.pack(tmp_path / "words", tmp_path / "x.mldf")
