@@ -182,12 +182,11 @@ void json_after_key(void);
 /* ---- Values (render.c, render_inline.c) -------------------------------------------------------------------------------- */
 
 /* Prints a value as JSON. full: arrays of any size, and the bytes of payloads. */
-void render_value(const mldf_field *field, const mldf_value *value, bool full);
+void render_value(const mldf_schema *schema, size_t field, const mldf_value *value, bool full);
 void render_element(mldf_dtype dtype, const uint8_t *element);
 void render_inline(const mldf_field *field, const uint8_t *record);
-bool render_audio(const mldf_field *field, const mldf_value *value, bool full); /* false: not a recording */
-void render_hex(const uint8_t *data, size_t bytes);                             /* as a string */
-void render_sha256(const void *data, uint64_t bytes);                           /* members of an object */
+void render_hex(const uint8_t *data, size_t bytes);   /* as a string */
+void render_sha256(const void *data, uint64_t bytes); /* members of an object */
 void render_base64(const uint8_t *data, uint64_t bytes);
 
 /* ---- Progress and signals (progress.c, signals.c) ---------------------------------------------------------------------- */

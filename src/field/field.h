@@ -66,7 +66,7 @@ typedef void (*file_warning_fn)(void *user, const char *message);
 /* The files that values are made from: folders, archives, columns of tables that name files. Types that share one take the same files. */
 struct field_files {
     const char *field;                 /* the name of the field that a folder of such files becomes: "image" */
-    const char *plural;                /* in messages: "images" */
+    const char *noun, *plural;         /* in messages: "an image", "images" */
     const struct file_ending *endings; /* the last has ending NULL */
     uint64_t most_bytes;               /* of a file */
     /* Is this a file that the type takes? Nothing is decoded. Calls warn (may be NULL) for each thing that is odd and yet no error. The
@@ -178,13 +178,13 @@ struct field_type {
     media_family self_describing;
     /* NULL: values are not made from files, but by the caller. */
     const struct field_files *files;
-    /* The ending of a file that holds a value, as far as the type says it; where values differ, that of one of no known format. NULL: values
-     * are too small for files of their own and stand in a manifest. */
+    /* The ending of a file that holds a value, as far as the type says it; where values differ, that of one of no known format. NULL: "bin".
+     * "": values are numbers, which stand in a manifest. */
     const char *ending;
-    /* A value that is not null, as mldf_reader_get gave it, as a file. kit: the thread's. NULL: the value's bytes. */
+    /* A value that is not null, as mldf_reader_get gave it, as a file. kit: the thread's. NULL: the value's bytes, an array as an NPY file. */
     mldf_status (*export)(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
                           struct export_room *room, struct exported *out, mldf_error *err);
-    /* Appends what a person should see of such a value, as JSON; full: its bytes too. NULL: as its kind is written. */
+    /* Appends what a person should see of such a value, as JSON; full: its bytes too. MLDF_END, or NULL: as its kind is written. */
     mldf_status (*value_json)(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
                               mldf_error *err);
     /* Values of the same kind and bytes: are they equal in what their records say? NULL: yes. */
@@ -305,6 +305,30 @@ mldf_status mldfi_field_encode(const struct schema_field *field, struct media_ki
 /* May this value of kind MLDF_KIND_STORED be copied into the field? Its record has the field's size and, where the type
  * is known, decodes. */
 mldf_status mldfi_field_check_stored(const struct schema_field *field, const mldf_value *value, mldf_error *err);
+
+/* ---- Files (files.c) ---------------------------------------------------------------------------------------------------------- */
+
+/* What follows the last dot of a name; "" where there is none. */
+const char *mldfi_name_ending(const char *name);
+/* The type whose files have names that end like this one, or NULL. *ending: how (may be NULL). Capitals count as small letters. */
+const struct field_type *mldfi_type_of_file(const char *name, const struct file_ending **ending);
+/* The types whose values are made from files, one for each kind of files; NULL past the last. */
+const struct field_type *mldfi_type_with_files(size_t index);
+/* The type's own entry for such a name, or NULL. */
+const struct file_ending *mldfi_file_ending(const struct field_files *files, const char *name);
+/* A value of any type, known or not, as a file. */
+mldf_status mldfi_field_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                               struct export_room *room, struct exported *out, mldf_error *err);
+/* The head of an NPY file with the elements of this value, and the value's bytes. */
+mldf_status mldfi_npy_export(const mldf_value *value, struct export_room *room, struct exported *out, mldf_error *err);
+/* How value_json begins for a value with a payload, {"bytes":N,"sha256":"...", and how it ends. */
+mldf_status mldfi_payload_json_begin(const mldf_value *value, mldf_buffer *out, mldf_error *err);
+mldf_status mldfi_payload_json_end(const mldf_value *value, bool full, mldf_buffer *out, mldf_error *err);
+
+/* Fields of two files whose records say what a value is, to the same decoder: their arguments do not matter. */
+static inline bool mldfi_match_by_record(const struct schema_field *a, const struct schema_field *b) {
+    return a->type && b->type && a->type->self_describing && a->type->self_describing == b->type->self_describing;
+}
 
 /* INLINE's members. MLDF_END past the last. */
 mldf_status mldfi_inline_member(const void *state, size_t index, mldf_member *out, mldf_error *err);

@@ -162,10 +162,16 @@ bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *r
            mldf_image_probe(payload, (size_t)bytes, &found, NULL) == MLDF_E_TYPE;
 }
 
-bool mldfi_image_expects_pixels(const void *state, uint64_t bytes) {
+/* As pixels, not as a file. */
+static bool image_expects_array(const void *state, uint64_t bytes) {
     const struct image_state *s = state;
     bool smart = s->encode == ENCODE_SMART && bytes <= s->smart_threshold;
     return s->encode == ENCODE_RAW || smart || (s->id == MLDF_IMAGE_RAW && s->encode == ENCODE_KEEP);
+}
+
+bool mldfi_image_icc_in_card(const struct schema_field *field) {
+    return field->type && field->type->files == &mldfi_image_files && field->state &&
+           ((const struct image_state *)field->state)->icc == ICC_CARD;
 }
 
 /* A raw image is an array; a file is read from its first byte to its last. */
@@ -179,6 +185,7 @@ static bool image_is_viewable(const uint8_t *record) {
         .name = NAME, \
         .observe = image_observe, \
         .is_viewable = image_is_viewable, \
+        .expects_array = image_expects_array, \
         .argument_names = mldfi_image_argument_names, \
         .canonical = mldfi_image_canonical, \
         .check_deep = image_check_deep, \
@@ -186,6 +193,10 @@ static bool image_is_viewable(const uint8_t *record) {
         .see = mldfi_image_see, \
         .see_value = mldfi_image_see_value, \
         .self_describing = FAMILY_IMAGE, \
+        .files = &mldfi_image_files, \
+        .export = mldfi_image_export, \
+        .value_json = mldfi_image_json, \
+        .same = mldfi_image_same, \
         .letter = 'p', \
     }
 IMAGE_TYPE(mldfi_type_image_raw, MLDF_IMAGE_RAW, "image_raw", bind_raw);

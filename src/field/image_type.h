@@ -1,5 +1,6 @@
 /* What the files of the image types share: their state and the record. image_type.c is the type, image_encode.c makes payloads,
- * image_arguments.c reads arguments, image_value.c decodes values, image_bounds.c tells what is known of all of them. */
+ * image_arguments.c reads arguments, image_value.c decodes values, image_bounds.c tells what is known of all of them, image_files.c is files
+ * in and out. */
 #ifndef MLDF_FIELD_IMAGE_TYPE_H
 #define MLDF_FIELD_IMAGE_TYPE_H
 
@@ -54,8 +55,23 @@ mldf_status mldfi_image_encode_with(void *worker, const void *state, const mldf_
 /* A value of an image field whose record says JPEG, PNG, WebP, BMP or TIFF over bytes that are none of these. */
 bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *record, const void *payload,
                               uint64_t bytes);
-/* Whether a field with these arguments will hold an image of so many stored bytes as pixels, not as a file. */
-bool mldfi_image_expects_pixels(const void *state, uint64_t bytes);
+/* Are the profiles of this field's images kept in the card? False for fields of other types. */
+bool mldfi_image_icc_in_card(const struct schema_field *field);
+/* image_files.c: the traits of field.h about files. */
+extern const struct field_files mldfi_image_files;
+void mldfi_image_keep(uint8_t *record, uint64_t ptr, const void *data, uint64_t bytes);
+mldf_status mldfi_image_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                               struct export_room *room, struct exported *out, mldf_error *err);
+mldf_status mldfi_image_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
+                             mldf_error *err);
+bool mldfi_image_same(const mldf_value *x, const mldf_value *y);
+/* The ending of a file of this mode: jpg, png, webp, bmp, tif; bin for what is no file of a known format. */
+const char *mldfi_image_ending(mldf_image_mode mode);
+/* Decodes into `pixels`; channels and bits 0: as stored. */
+mldf_status mldfi_image_pixels(struct media_kit *kit, const mldf_value *value, int channels, int bits,
+                               mldf_buffer *pixels, mldf_image_pixels *out, mldf_error *err);
+/* The image as a PNG file in room->file. */
+mldf_status mldfi_image_png(struct media_kit *kit, const mldf_value *value, struct export_room *room, mldf_error *err);
 /* image_bounds.c: the traits of field.h. */
 mldf_status mldfi_image_see(const struct schema_field *field, const struct record_block *block, size_t *at,
                             struct survey *survey, mldf_error *err);

@@ -217,6 +217,7 @@ const struct field_type mldfi_type_ndarray = {
     .type = {sizeof(mldf_type), MLDF_NDARRAY, "ndarray", NULL, ndarray_bind, ndarray_unbind, ndarray_encode,
              ndarray_decode},
     .name = "ndarray",
+    .ending = "npy",
     .observe = ndarray_observe,
     .describe = ndarray_describe,
     .argument_names = ndarray_arguments,

@@ -119,7 +119,7 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
     if (find_image(s, values, &field, NULL) < 0)
         return MLDF_OK; /* append says what is wrong */
     const mldf_field *info = mldf_schema_field(s->schema, field);
-    mldf_status status = mldfi_image_make(&kit->makers[field], media, info, &values[field],
+    mldf_status status = mldfi_image_make(&kit->rooms[field], media, info, &values[field],
                                           s->version == 1 ? IMAGE_FILE : IMAGE_TBL2, &kit->images[field], err);
     if (status < 0)
         mldfi_error_place(err, MLDF_NONE, info->name);

@@ -295,7 +295,7 @@ static void trim(struct convert *c, struct convert_sample *s) {
     for (size_t i = 0; i < c->count; i++)
         if (s->scratch && s->scratch[i].capacity > SCRATCH_KEEP)
             mldf_buffer_free(&s->scratch[i]);
-    if (s->kit.makers)
+    if (s->kit.rooms)
         mldfi_sink_kit_trim(&s->kit);
 }
 

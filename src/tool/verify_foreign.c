@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mldf/image.h"
 #include "reader/foreign.h"
 #include "tool/verify.h"
 #include "util/buffer.h"
@@ -46,15 +45,15 @@ static bool on_problem(void *user, const mldf_error *problem) {
 static mldf_status check_claim(const mldf_reader *reader, uint64_t sample, size_t field, const mldf_value *value,
                                mldf_error *err) {
     const struct foreign *foreign = &reader->foreign;
-    mldf_image_info info;
+    const struct field_type *type = reader->schema->fields[field].type;
     mldf_error why;
-    if (mldf_schema_field(reader->schema, field)->type_id != MLDF_IMAGE || !foreign->ops->claims_image ||
-        value->kind != MLDF_KIND_BYTES || !foreign->ops->claims_image(foreign->state, sample, field))
+    if (!type || !type->files || !foreign->ops->claims_file || value->kind != MLDF_KIND_BYTES ||
+        !foreign->ops->claims_file(foreign->state, sample, field))
         return MLDF_OK;
-    mldf_status status = mldf_image_probe(value->data, (size_t)value->bytes, &info, &why);
+    mldf_status status = type->files->look("", value->data, (size_t)value->bytes, NULL, NULL, &why);
     if (status >= 0 || status == MLDF_E_UNSUPPORTED)
         return MLDF_OK;
-    return mldfi_fail(err, MLDF_E_CORRUPT, "the file says that it is an image: %s", why.message);
+    return mldfi_fail(err, MLDF_E_CORRUPT, "the file says that it is %s: %s", type->files->noun, why.message);
 }
 
 static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t field, mldf_error *err) {
