@@ -276,9 +276,9 @@ class CustomField(Field):
     ``type_name`` is like a reversed domain name. ``type_id`` is the number in the file, 0x8000 to 0xffff; without one
     it is made from the name. encode runs when a sample is appended, decode when it is read, both in Python: no thread
     of the library calls them. In a :class:`mldf.Loader` threads read and decompress the bytes, and next() decodes them:
-    decode for each sample, or decode_batch for all of them, then collate for the batch. A program that reads such a file registers the class first
-    (:func:`register_field`); a Writer does it by itself. Arguments that a field has (dataclass members, say) go through
-    ``arguments()`` into the file and come back to ``from_arguments``.
+    decode for each sample, or decode_batch for all of them, then collate for the batch. A program that reads such a
+    file registers the class first (:func:`register_field`); a Writer does it by itself. Arguments that a field has
+    (dataclass members, say) go through ``arguments()`` into the file and come back to ``from_arguments``.
     """
 
     type_name: ClassVar[str] = ""

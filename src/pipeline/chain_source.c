@@ -71,7 +71,11 @@ mldf_status mldfi_source_edge(const struct builder *b, const struct source *sour
     if (!source->is_part)
         return mldfi_field_edge(b->schema, source->field, bounds, out, err);
     memset(out, 0, sizeof *out);
-    return field->type->part_edge(field, &source->part, bounds, out, err);
+    mldf_status status = field->type->part_edge(field, &source->part, bounds, out, err);
+    if (status == MLDF_OK && !source->part.strided && (out->kind != VALUE_ENCODED || !field->type->locate))
+        return mldfi_fail(err, MLDF_E_TYPE, "%s.%s is not stored media, which a pipeline could find in the payload",
+                          field->name, source->part.name);
+    return status;
 }
 
 bool mldfi_source_decodes_into(const struct builder *b, const struct source *source) {

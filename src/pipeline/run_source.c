@@ -36,9 +36,10 @@ static struct source_run *start(const struct run *r, struct side *side, size_t c
 static mldf_status take_part(struct source_run *s, mldf_error *err) {
     const struct chain *c = s->chain;
     struct part_place *place = &s->place;
-    memset(place, 0, sizeof *place);
+    place->offset = 0;
     if (!c->part)
         return MLDF_OK;
+    memset(place, 0, sizeof *place);
     mldf_status status = c->of->type->locate(c->of, c->part, &s->value, place, err);
     if (status < 0)
         return status;

@@ -22,7 +22,7 @@ struct source_run {
     const struct stage *stage;
     const struct source_type *type;
     mldf_value value;        /* the record, and of the payload what was fetched so far; of a part: its own */
-    struct part_place place; /* of a part; otherwise nothing but zeros */
+    struct part_place place; /* of a part; otherwise its offset is 0 */
     struct frame frame;      /* of the whole value, as decoded */
     const void *head;        /* the payload's first bytes, for an extent that asked for them: */
     uint64_t head_bytes, head_wanted;
