@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     /* The first 24 bytes as a record, the rest as its payload. */
     mldf_value value;
     if (size >= 24) {
-        const mldf_type *type = &mldfi_builtin_type(MLDF_IMAGE)->type;
+        const struct type_core *type = &mldfi_builtin_type(MLDF_IMAGE)->type;
         mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
         mldf_image_shape shape;
         o.max_pixels = 1 << 16;

@@ -122,8 +122,10 @@ typedef struct mldf_field {
     bool known;         /* false: can be listed, copied and verified, not decoded */
     int compress_level; /* for writing; 0 = the default (3) */
     bool from_file;     /* for packing tables: a cell names the file that holds the value; not stored */
-    mldf_dtype dtype;   /* NDARRAY and INT: the element type; INLINE of one unnamed member: its type; else NONE */
-    uint32_t ndim;      /* NDARRAY and bare INLINE */
+    mldf_dtype
+        dtype; /* NDARRAY and INT: the element type; INLINE of one unnamed member: its type; what a user-defined type
+                           describes; else NONE */
+    uint32_t ndim;               /* NDARRAY, bare INLINE, user-defined types with describe */
     int64_t dims[MLDF_MAX_DIMS]; /* -1 where it varies */
 } mldf_field;
 
@@ -178,7 +180,19 @@ typedef struct mldf_record_layout {
     bool viewable;         /* an array that a user may view in place: starts on a multiple of 64 */
 } mldf_record_layout;
 
-/* A field type. Functions are called from several threads at once, with the state that bind made. */
+/* A field type. Functions are called from several threads at once, with the state that bind made. docs/types-of-your-own.md explains them, and
+ * examples/own_type.c is a type that a loader decodes straight into its batches:
+ *
+ *     mldf_type type = MLDF_TYPE_INIT;
+ *     type.id = 0x8123;
+ *     type.name = "org.example.delta";
+ *     type.bind = bind;
+ *     type.encode = encode;
+ *     type.describe = describe;        // an array of <i4, its one dimension varies
+ *     type.decode_into = decode_into;  // called by the loader's threads
+ *     mldf_context_register_type(context, &type, &err);
+ *
+ * Needed are bind; encode or encode_worker; decode, or both describe and decode_into. All else may be NULL. */
 typedef struct mldf_type {
     size_t struct_bytes;
     uint16_t id;      /* >= MLDF_PRIVATE */
@@ -192,12 +206,42 @@ typedef struct mldf_type {
     mldf_status (*encode)(void *user, const void *state, const mldf_value *value, uint8_t *record, mldf_buffer *scratch,
                           const void **payload, uint64_t *payload_bytes, mldf_error *err);
     /* Fills out from record and payload (decompressed); *out may point into payload or scratch. Must refuse a record that
-     * contradicts its payload. */
+     * contradicts its payload. A type with describe gives the array that describe says. */
     mldf_status (*decode)(void *user, const void *state, const uint8_t *record, const void *payload,
                           uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+
+    /* ---- Version 2. struct_bytes says whether a program has these members; one that was compiled without them works as before. */
+
+    /* Appends the canonical form of a caller's arguments to out: one JSON object, the same text for the same meaning (defaults filled in,
+     * say). "type" may be left out. The library sorts the keys. NULL: what the caller gave. */
+    mldf_status (*canonical)(void *user, const char *arguments, mldf_buffer *out, mldf_error *err);
+    /* What every value is as an array: *dtype, *ndim (at most MLDF_MAX_DIMS) and dims, -1 where it varies. A pipeline then takes the field as
+     * it takes an NDARRAY. Called after bind. NULL: a pipeline sees the bytes that decode gives. */
+    mldf_status (*describe)(void *user, const void *state, mldf_dtype *dtype, uint32_t *ndim, int64_t *dims,
+                            mldf_error *err);
+    /* What one thread keeps between values: tables, a codec's handle. Opened when a thread first needs it, and kept; used by one thread at a time.
+     * Both or neither. */
+    mldf_status (*open_worker)(void *user, void **worker, mldf_error *err);
+    void (*close_worker)(void *user, void *worker);
+    /* Decodes into memory of the caller's. dst == NULL: fills in those of dims that describe leaves open (the others are there), and writes
+     * nothing. Otherwise dst has room for an array of dims, aligned for its dtype, and all of it is written. Where describe leaves nothing open
+     * there is only the second call. worker: NULL without open_worker. Must refuse a record that contradicts its payload. */
+    mldf_status (*decode_into)(void *user, void *worker, const void *state, const uint8_t *record, const void *payload,
+                               uint64_t payload_bytes, void *dst, uint64_t *dims, mldf_error *err);
+    /* As encode, which need not be there then. */
+    mldf_status (*encode_worker)(void *user, void *worker, const void *state, const mldf_value *value, uint8_t *record,
+                                 mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err);
+    /* Appends a value that is not null, as decode gave it, as JSON: what a person should see of it. NULL: as its kind is written. */
+    mldf_status (*value_json)(void *user, const void *state, const mldf_value *value, mldf_buffer *out,
+                              mldf_error *err);
+    /* Such a value as a file: *ending ("csv": 1 to 15 of a-z 0-9), which stays valid with the type, and the file's bytes, which point into the value
+     * or into scratch. NULL: the bytes that decode gives, without an ending. */
+    mldf_status (*export_file)(void *user, const void *state, const mldf_value *value, mldf_buffer *scratch,
+                               const char **ending, const void **data, uint64_t *bytes, mldf_error *err);
 } mldf_type;
 #define MLDF_TYPE_INIT \
-    { sizeof(mldf_type), 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(mldf_type), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/* The type is copied. Types are registered before the context is used for anything else, and live until it is freed. */
 MLDF_API mldf_status mldf_context_register_type(mldf_context *context, const mldf_type *type, mldf_error *err);
 
 #ifdef __cplusplus

@@ -276,9 +276,9 @@ class CustomField(Field):
     ``type_name`` is like a reversed domain name. ``type_id`` is the number in the file, 0x8000 to 0xffff; without one
     it is made from the name. encode runs when a sample is appended, decode when it is read, both in Python: no thread
     of the library calls them. In a :class:`mldf.Loader` threads read and decompress the bytes, and next() decodes them:
-    decode for each sample, then collate for the batch. A program that reads such a file registers the class first
-    (:func:`register_field`); a Writer does it by itself. Arguments that a field has (dataclass members, say) go through
-    ``arguments()`` into the file and come back to ``from_arguments``.
+    decode for each sample, or decode_batch for all of them, then collate for the batch. A program that reads such a
+    file registers the class first (:func:`register_field`); a Writer does it by itself. Arguments that a field has
+    (dataclass members, say) go through ``arguments()`` into the file and come back to ``from_arguments``.
     """
 
     type_name: ClassVar[str] = ""
@@ -292,11 +292,12 @@ class CustomField(Field):
         """The value that was stored. data: the bytes that ``encode`` made."""
         raise NotImplementedError
 
-    def decode_many(self, data: list[bytes]) -> Any:
+    def decode_batch(self, records: list[bytes]) -> Any:
         """The values of a batch of a Loader. To be overridden where many at once are quicker than one by one; may give
-        one array, the samples along its first dimension. data: the samples' bytes, nulls left out.
+        one array, the samples along its first dimension. Like decode it runs in next(), never on the library's threads.
+        records: what ``encode`` made of each sample, nulls left out.
         """
-        return [self.decode(item) for item in data]
+        return [self.decode(item) for item in records]
 
     def collate(self, values: list[Any]) -> Any:
         """A Loader's batch: arrays, tensors and numbers that all have one shape and dtype are stacked, all else stays a

@@ -1,5 +1,5 @@
 """User-defined fields in batches. Threads of the library bring the stored bytes of a batch's samples end to end; here,
-when next() hands the batch over, they become objects: decode for each sample, or decode_many for all.
+when next() hands the batch over, they become objects: decode for each sample, or decode_batch for all.
 
 A sample that decode refuses is bad like one that the library cannot decode, and the loader's on_error says what becomes
 of it: the row is left out of all arrays, or filled from another one of the batch. loader_outputs.py asks.
@@ -36,7 +36,7 @@ Rows = npt.NDArray[np.int64]
 
 
 class Mistake(WrongTypeError):
-    """What decode_many gave is not what it should give."""
+    """What decode_batch gave is not what it should give."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _like(array: Any, numbers: Any) -> Any:
 
 
 def _collate(output: Decoded, values: Any) -> Any:
-    if not isinstance(values, list) or not values:  # decode_many's array, or nothing
+    if not isinstance(values, list) or not values:  # decode_batch's array, or nothing
         return values
     try:
         return output.custom.collate(values)
@@ -192,13 +192,13 @@ def _decode(output: Decoded, raw: Batch, failures: list[Failure]) -> Any:
         rows = [row for row in rows if valid[row]]
     items = [data[ends[row] : ends[row + 1]].tobytes() for row in rows]
     trouble = None
-    if _overrides(output.custom, "decode_many") and items:
+    if _batch_method(output.custom) and items:
         try:
             found = _many(output, items)
         except Mistake:
             raise
         except Exception as error:  # one by one, to find whose fault it is
-            error.add_note(f"in {type(output.custom).__name__}.decode_many, for field {output.field!r}")
+            error.add_note(f"in {_batch_name(output.custom)}, for field {output.field!r}")
             trouble = error
         else:
             whole = len(items) == len(ends) - 1 and not _overrides(output.custom, "collate")
@@ -218,8 +218,8 @@ def _decode(output: Decoded, raw: Batch, failures: list[Failure]) -> Any:
 
 
 def _many(output: Decoded, items: list[bytes]) -> Any:
-    name = f"{type(output.custom).__name__}.decode_many"
-    found = output.custom.decode_many(items)
+    name = _batch_name(output.custom)
+    found = getattr(output.custom, _batch_method(output.custom))(items)
     if not hasattr(found, "__len__"):
         raise Mistake(f"field {output.field!r}: {name} gave {kind(found)}, not a list or an array", field=output.field)
     if len(found) != len(items):
@@ -227,6 +227,17 @@ def _many(output: Decoded, items: list[bytes]) -> Any:
             f"field {output.field!r}: {name} gave {len(found)} values for {len(items)} samples", field=output.field
         )
     return found
+
+
+def _batch_method(custom: CustomField) -> str:
+    """The name of the class's own method for a whole batch; decode_many is what decode_batch was called before."""
+    if _overrides(custom, "decode_batch"):
+        return "decode_batch"
+    return "decode_many" if hasattr(custom, "decode_many") else ""
+
+
+def _batch_name(custom: CustomField) -> str:
+    return f"{type(custom).__name__}.{_batch_method(custom)}"
 
 
 def _overrides(custom: CustomField, method: str) -> bool:

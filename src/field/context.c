@@ -9,6 +9,7 @@
 #include "field/user_type.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 
 mldf_status mldf_context_new(mldf_context **out, mldf_error *err) {
     if (!out)
@@ -21,14 +22,13 @@ void mldf_context_free(mldf_context *context) {
     if (!context)
         return;
     for (size_t i = 0; i < context->type_count; i++)
-        free(context->users[i]);
-    free(context->users);
+        mldfi_user_type_free(context->types[i]);
+    free(context->types);
     if (context->free_operations)
         context->free_operations(context->operations);
     free(context->cache_folder);
     free(context->compiler);
     free(context->temporary_folder);
-    free(context->types);
     free(context);
 }
 
@@ -90,10 +90,23 @@ static bool is_type_name(const char *name) {
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == bytes;
 }
 
+static mldf_status check_functions(const mldf_type *type, mldf_error *err) {
+    if (!type->bind || !(type->encode || type->encode_worker) ||
+        !(type->decode || (type->describe && type->decode_into)))
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "mldf_type %s: bind, encode (or encode_worker) and decode (or describe and decode_into) are "
+                          "needed",
+                          type->name);
+    if (type->decode_into && !type->describe)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type %s: decode_into needs describe", type->name);
+    if (!type->open_worker != !type->close_worker)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type %s: %s without %s", type->name,
+                          type->open_worker ? "open_worker" : "close_worker",
+                          type->open_worker ? "close_worker" : "open_worker");
+    return MLDF_OK;
+}
+
 static mldf_status check_type(const mldf_context *context, const mldf_type *type, mldf_error *err) {
-    if (type->struct_bytes < sizeof *type)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type: struct_bytes is %zu; start from MLDF_TYPE_INIT",
-                          type->struct_bytes);
     if (type->id < MLDF_PRIVATE)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type: id %u is reserved; user-defined ids begin at %d", type->id,
                           MLDF_PRIVATE);
@@ -102,35 +115,34 @@ static mldf_status check_type(const mldf_context *context, const mldf_type *type
             err, MLDF_E_ARGUMENT,
             "mldf_type: the name \"%.120s\" is not like \"org.example.name\": 1 to 100 of a-z 0-9 . _ -, with a dot",
             type->name ? type->name : "");
-    if (!type->bind || !type->encode || !type->decode)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type %s: bind, encode and decode are needed", type->name);
     for (size_t i = 0; i < context->type_count; i++) {
-        if (context->types[i].type.id == type->id)
-            return mldfi_fail(err, MLDF_E_SCHEMA, "type id %u is registered already, as %s", type->id,
-                              context->types[i].name);
-        if (strcmp(context->types[i].name, type->name) == 0)
-            return mldfi_fail(err, MLDF_E_SCHEMA, "type %s is registered already, with id %u", type->name,
-                              context->types[i].type.id);
+        const struct user_type *other = context->types[i];
+        if (other->type.id == type->id)
+            return mldfi_fail(err, MLDF_E_SCHEMA, "type id %u is already registered, as %s", type->id, other->name);
+        if (strcmp(other->name, type->name) == 0)
+            return mldfi_fail(err, MLDF_E_SCHEMA, "type %s is already registered, with id %u", type->name,
+                              other->type.id);
     }
-    return MLDF_OK;
+    return check_functions(type, err);
 }
 
 mldf_status mldf_context_register_type(mldf_context *context, const mldf_type *type, mldf_error *err) {
+    mldf_type own = MLDF_TYPE_INIT;
     if (!context || !type)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_context_register_type: %s is NULL", context ? "type" : "context");
-    mldf_status status = check_type(context, type, err);
+    if (type->struct_bytes < USER_TYPE_V1_BYTES)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type: struct_bytes is %zu; start from MLDF_TYPE_INIT",
+                          type->struct_bytes);
+    (void)mldfi_take_options(&own, sizeof own, type); /* what the caller's version has of it */
+    mldf_status status = check_type(context, &own, err);
     if (status == MLDF_OK)
         status = mldfi_array_reserve(&context->types, &context->type_capacity, context->type_count + 1,
                                      sizeof context->types[0], err);
-    if (status == MLDF_OK)
-        status = mldfi_array_reserve(&context->users, &context->user_capacity, context->type_count + 1,
-                                     sizeof context->users[0], err);
     if (status < 0)
         return status;
-    struct user_type *user = mldfi_user_type_new(type, err);
+    struct user_type *user = mldfi_user_type_new(&own, err);
     if (!user)
         return MLDF_E_MEMORY;
-    context->users[context->type_count] = user;
-    context->types[context->type_count++] = mldfi_user_type_wrap(user);
+    context->types[context->type_count++] = user;
     return MLDF_OK;
 }

@@ -1,5 +1,6 @@
 /* Fields from the inside: a schema's fields with their bound types, and the table of built-in types.
- * A built-in type is an mldf_type (mldf/schema.h) plus what only we need: its traits. Layers above ask the type, never which type it is. */
+ * A type is the first members of an mldf_type (mldf/schema.h) and its traits. Layers above ask the type, never which type it is. What a user
+ * registers is wrapped into the same struct (user_type.c). */
 #ifndef MLDF_FIELD_FIELD_H
 #define MLDF_FIELD_FIELD_H
 
@@ -92,10 +93,43 @@ struct exported {
     bool converted; /* to another file format than the value is stored in: a name that says the old one is wrong */
 };
 
+/* ---- Parts of a value --------------------------------------------------------------------------------------------------------- */
+
+/* What a pipeline names FIELD.PART: a member of a struct, a stream of a clip. Parts follow from the field's arguments. */
+struct field_part {
+    char name[256];
+    size_t index;
+    /* It lies in the value's bytes as `member` says. Otherwise its edge is that of stored media, and `locate` finds it in the payload. */
+    bool strided;
+    mldf_member member;
+};
+
+/* A part of one value as a field of its own would have it: bytes of the payload, and the record that its decoder reads. */
+enum { PART_RECORD_MAX = 64 };
+struct part_place {
+    uint64_t offset, bytes;
+    uint8_t record[PART_RECORD_MAX];
+    uint32_t record_bytes;
+};
+
+/* The functions that every type has, as in mldf_type. */
+struct type_core {
+    size_t struct_bytes;
+    uint16_t id;
+    const char *name;
+    void *user;
+    mldf_status (*bind)(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err);
+    void (*unbind)(void *user, void *state);
+    mldf_status (*encode)(void *user, const void *state, const mldf_value *value, uint8_t *record, mldf_buffer *scratch,
+                          const void **payload, uint64_t *payload_bytes, mldf_error *err);
+    mldf_status (*decode)(void *user, const void *state, const uint8_t *record, const void *payload,
+                          uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+};
+
 /* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at
  * fault. mldfi_field_decode turns that into a byte of the file. */
 struct field_type {
-    mldf_type type;
+    struct type_core type;
     const char *name;
     /* 1.0 files hold another record under this id: there it is of an unknown type. */
     bool draft_differs;
@@ -111,6 +145,8 @@ struct field_type {
     const char *const *argument_names;
     /* Appends the canonical form of a caller's arguments, or refuses them; NULL: canonical JSON is enough. */
     mldf_status (*canonical)(const struct json *arguments, mldf_buffer *out, mldf_error *err);
+    /* The same for a user-defined type, before the name of the type is put in. */
+    mldf_status (*canonical_own)(void *user, const char *arguments, mldf_buffer *out, mldf_error *err);
     /* What decode leaves to a deep check because it costs a walk over the value; NULL: nothing. MLDF_END: fine, as far as this build can tell;
      * the family's decoder is not asked. */
     mldf_status (*check_deep)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
@@ -120,6 +156,15 @@ struct field_type {
      * as zeros. NULL: a pipeline cannot read the type. */
     mldf_status (*edge)(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
                         mldf_error *err);
+    /* Part number `index`; MLDF_END after the last. NULL: values have no parts. Fields of several files with parts match if their arguments are
+     * equal. */
+    mldf_status (*part)(const struct schema_field *field, size_t index, struct field_part *out, mldf_error *err);
+    /* The static type of a part; *out begins as zeros. */
+    mldf_status (*part_edge)(const struct schema_field *field, const struct field_part *part,
+                             const struct value_bounds *bounds, struct edge *out, mldf_error *err);
+    /* Where a part is, from the record alone: value->data may be NULL. Parts that are strided need none. */
+    mldf_status (*locate)(const struct schema_field *field, const struct field_part *part, const mldf_value *value,
+                          struct part_place *out, mldf_error *err);
     field_sizes sizes;
     /* Looks at the records from *at on. MLDF_OK and *at == count: all were looked at. MLDF_OK and *at < count: that record does not say what its
      * value is; the caller gives the value to see_value and goes on behind it. MLDF_END: no other record of the file can change what matters
@@ -146,6 +191,19 @@ struct field_type {
     bool (*same)(const mldf_value *a, const mldf_value *b);
     /* What kind of thing a loader's state calls it (src/loader/identity.c). Never changes: states are kept. 0: 'u', a stored value. */
     char letter;
+
+    /* What a thread keeps for the type, in its kit (media.h); NULL: nothing. */
+    mldf_status (*open_worker)(void *user, void **worker, mldf_error *err);
+    void (*close_worker)(void *user, void *worker);
+    /* The array into memory of the caller's, as mldf_type says it, with the promises kept: what describe fixed is in dims and stays; dims that
+     * pass `most` bytes are refused. NULL: values come from decode. */
+    mldf_status (*decode_into)(const struct schema_field *field, void *worker, const uint8_t *record,
+                               const void *payload, uint64_t payload_bytes, uint64_t most, void *dst, uint64_t *dims,
+                               mldf_error *err);
+    /* encode with the thread's worker; NULL: encode. */
+    mldf_status (*encode_worker)(const struct schema_field *field, void *worker, const mldf_value *value,
+                                 uint8_t *record, mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+                                 mldf_error *err);
 };
 
 /* Built-in types, one file each: scalar.c, bytes.c (BYTES, JSON, TEXT), ndarray.c, inline.c. NULL when unknown. */
@@ -173,9 +231,8 @@ struct mldf_schema {
 struct mldf_context {
     mldf_warning_fn warn;
     void *warn_user;
-    struct field_type *types; /* user-defined: wrap users[i] */
-    struct user_type **users; /* owned */
-    size_t type_count, type_capacity, user_capacity;
+    struct user_type **types; /* user-defined: owned */
+    size_t type_count, type_capacity;
     void *operations; /* user-defined: pipeline/user_op.c knows them, and how they end */
     void (*free_operations)(void *operations);
     char *cache_folder, *compiler; /* mldf_context_set_compiler; NULL: none */

@@ -203,13 +203,6 @@ static void inline_describe(const void *state, mldf_field *info) {
         info->dims[i] = leaf->dims[i];
 }
 
-static mldf_status inline_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
-                               mldf_error *err) {
-    if (field->info.dtype == MLDF_DTYPE_NONE)
-        return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct: name one of its members", field->name);
-    return mldfi_array_edge(field, bounds, out, err);
-}
-
 mldf_status mldfi_inline_member(const void *state, size_t index, mldf_member *out, mldf_error *err) {
     const struct descr *descr = state;
     if (!descr || !out)
@@ -229,6 +222,52 @@ mldf_status mldfi_inline_member(const void *state, size_t index, mldf_member *ou
     return MLDF_OK;
 }
 
+/* ---- Members as parts --------------------------------------------------------------------------------------------- */
+
+static mldf_status inline_part(const struct schema_field *field, size_t index, struct field_part *out,
+                               mldf_error *err) {
+    if (bare_array(field->state))
+        return MLDF_END;
+    out->index = index;
+    out->strided = true;
+    mldf_status status = mldfi_inline_member(field->state, index, &out->member, err);
+    if (status == MLDF_OK)
+        memcpy(out->name, out->member.path, sizeof out->name);
+    return status;
+}
+
+/* Strings of a struct become arrays: |S16 is u8 x 16, <U4 is u32 x 4. */
+static mldf_status inline_part_edge(const struct schema_field *field, const struct field_part *part,
+                                    const struct value_bounds *bounds, struct edge *out, mldf_error *err) {
+    const mldf_member *member = &part->member;
+    bool unicode = member->dtype == MLDF_DTYPE_NONE && strchr(member->type, 'U');
+    (void)bounds;
+    out->dtype = member->dtype != MLDF_DTYPE_NONE ? member->dtype : unicode ? MLDF_U32 : MLDF_U8;
+    out->ndim = member->ndim;
+    for (uint32_t i = 0; i < member->ndim; i++)
+        mldfi_edge_fix(out, i, member->dims[i]);
+    if (member->dtype != MLDF_DTYPE_NONE)
+        return MLDF_OK;
+    if (member->ndim == MLDF_MAX_DIMS)
+        return mldfi_fail(err, MLDF_E_TYPE, "%s has too many dimensions for a text", field->name);
+    mldfi_edge_fix(out, out->ndim++, (int64_t)(unicode ? member->itemsize / 4 : member->itemsize));
+    return MLDF_OK;
+}
+
+static mldf_status inline_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
+                               mldf_error *err) {
+    mldf_member first;
+    if (bare_array(field->state))
+        return mldfi_array_edge(field, bounds, out, err);
+    mldf_status status = mldfi_inline_member(field->state, 0, &first, err);
+    if (status < 0)
+        return status;
+    if (status == MLDF_END)
+        return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct without members", field->name);
+    return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct: name one of its members, such as %s.%s", field->name,
+                      field->name, first.path);
+}
+
 static const char *const inline_arguments[] = {"descr", NULL};
 
 const struct field_type mldfi_type_inline = {
@@ -240,5 +279,7 @@ const struct field_type mldfi_type_inline = {
     .canonical = inline_canonical,
     .check_deep = inline_check_deep,
     .edge = inline_edge,
+    .part = inline_part,
+    .part_edge = inline_part_edge,
     .letter = 's',
 };

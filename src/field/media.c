@@ -1,6 +1,11 @@
 /* The table of families, and a thread's workers. */
 #include "field/media.h"
 
+#include <stdlib.h>
+
+#include "field/field.h"
+#include "util/buffer.h"
+
 static const struct media *const families[FAMILY_COUNT] = {
     [FAMILY_IMAGE] = &mldfi_media_image,
     [FAMILY_AUDIO] = &mldfi_media_audio,
@@ -21,6 +26,24 @@ mldf_status mldfi_kit_worker(struct media_kit *kit, media_family family, void **
     return status;
 }
 
+mldf_status mldfi_kit_type_worker(struct media_kit *kit, const struct field_type *type, void **out, mldf_error *err) {
+    *out = NULL;
+    if (!type->open_worker)
+        return MLDF_OK;
+    for (size_t i = 0; i < kit->type_count; i++)
+        if (kit->types[i].type == type) {
+            *out = kit->types[i].worker;
+            return MLDF_OK;
+        }
+    mldf_status status =
+        mldfi_array_reserve(&kit->types, &kit->type_capacity, kit->type_count + 1, sizeof *kit->types, err);
+    if (status == MLDF_OK)
+        status = type->open_worker(type->type.user, out, err);
+    if (status == MLDF_OK)
+        kit->types[kit->type_count++] = (struct type_worker){type, *out};
+    return status;
+}
+
 void mldfi_kit_trim(struct media_kit *kit) {
     for (int i = 0; i < FAMILY_COUNT; i++)
         if (kit->workers[i] && families[i]->trim)
@@ -28,6 +51,11 @@ void mldfi_kit_trim(struct media_kit *kit) {
 }
 
 void mldfi_kit_free(struct media_kit *kit) {
+    for (size_t i = 0; i < kit->type_count; i++)
+        kit->types[i].type->close_worker(kit->types[i].type->type.user, kit->types[i].worker);
+    free(kit->types);
+    kit->types = NULL;
+    kit->type_count = kit->type_capacity = 0;
     for (int i = 0; i < FAMILY_COUNT; i++) {
         if (kit->workers[i])
             families[i]->close(kit->workers[i]);

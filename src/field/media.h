@@ -8,6 +8,8 @@
 
 #include "mldf/schema.h"
 
+struct field_type;
+
 typedef enum media_family { FAMILY_NONE, FAMILY_IMAGE, FAMILY_AUDIO, FAMILY_COUNT } media_family;
 
 /* "stored image": a value before its decoder, in messages. */
@@ -16,13 +18,23 @@ const char *mldfi_stored_noun(media_family family);
 /* Bytes that a decoded value may have where nobody sets another limit. */
 #define MEDIA_MAX_BYTES (UINT64_C(1) << 31)
 
+/* What a thread keeps for a field type that opens workers itself (field.h). */
+struct type_worker {
+    const struct field_type *type;
+    void *worker;
+};
+
 /* One thread's. Begins as {0}. */
 struct media_kit {
     void *workers[FAMILY_COUNT];
+    struct type_worker *types;
+    size_t type_count, type_capacity;
 };
 
 /* The family's worker of this thread. */
 mldf_status mldfi_kit_worker(struct media_kit *kit, media_family family, void **out, mldf_error *err);
+/* The type's worker of this thread; NULL: it opens none. */
+mldf_status mldfi_kit_type_worker(struct media_kit *kit, const struct field_type *type, void **out, mldf_error *err);
 /* Between values, wherever a thread meets values of any size: what one huge value needed goes back. */
 void mldfi_kit_trim(struct media_kit *kit);
 void mldfi_kit_free(struct media_kit *kit);

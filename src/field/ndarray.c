@@ -24,8 +24,7 @@ struct ndarray_state {
     uint64_t fixed_bytes; /* of every value, when nothing varies */
 };
 
-/* Product of the dimensions and the itemsize; false when it passes 2^64. Nothing times anything is nothing. */
-static bool array_bytes(const uint64_t *dims, uint32_t ndim, mldf_dtype dtype, uint64_t *out) {
+bool mldfi_array_bytes(const uint64_t *dims, uint32_t ndim, mldf_dtype dtype, uint64_t *out) {
     for (uint32_t i = 0; i < ndim; i++) {
         if (dims[i] == 0) {
             *out = 0;
@@ -71,7 +70,7 @@ static mldf_status parse_arguments(const struct json *json, struct ndarray_state
         s->varies = s->varies || s->dims[i] < 0;
         dims[i] = s->dims[i] < 0 ? 1 : (uint64_t)s->dims[i];
     }
-    s->too_large = !s->varies && !array_bytes(dims, s->ndim, s->dtype, &s->fixed_bytes);
+    s->too_large = !s->varies && !mldfi_array_bytes(dims, s->ndim, s->dtype, &s->fixed_bytes);
     return MLDF_OK;
 }
 
@@ -132,7 +131,7 @@ static mldf_status ndarray_encode(void *user, const void *state, const mldf_valu
     *payload_bytes = 0;
     if (value->kind == MLDF_KIND_ARRAY) {
         status = check_shape(s, value, err);
-        if (status == MLDF_OK && !s->too_large && !array_bytes(value->dims, s->ndim, s->dtype, &wanted))
+        if (status == MLDF_OK && !s->too_large && !mldfi_array_bytes(value->dims, s->ndim, s->dtype, &wanted))
             status = mldfi_fail(err, MLDF_E_RANGE, "the dimensions make an array of more than 2^64 bytes");
     } else if (value->kind != MLDF_KIND_BYTES || s->varies) {
         status = mldfi_wrong_kind(value, s->varies ? "an array" : "an array or its bytes", err);
@@ -172,7 +171,7 @@ static mldf_status ndarray_decode(void *user, const void *state, const uint8_t *
                                  " in the field's shape",
                                  i, out->dims[i], s->dims[i]);
     }
-    bool fits = s->varies ? array_bytes(out->dims, s->ndim, s->dtype, &wanted) : !s->too_large;
+    bool fits = s->varies ? mldfi_array_bytes(out->dims, s->ndim, s->dtype, &wanted) : !s->too_large;
     if (!fits || wanted != payload_bytes)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, RECORD_SIZE,
                              "%" PRIu64 " bytes, and shape and dtype %s need %s%" PRIu64, payload_bytes,

@@ -105,6 +105,28 @@ static mldf_status add_type_name(const struct json *json, const char *type_name,
     return status;
 }
 
+/* Through the type's own canonical form, which is the library's to check. */
+static mldf_status canonical_private(const struct field_type *type, const struct json *json, mldf_buffer *out,
+                                     mldf_error *err) {
+    struct json own = {0};
+    mldf_buffer text = MLDF_BUFFER_INIT, given = MLDF_BUFFER_INIT;
+    if (!type->canonical_own)
+        return add_type_name(json, type->name, out, err);
+    mldf_status status = add_type_name(json, type->name, &given, err);
+    if (status == MLDF_OK)
+        status = mldf_buffer_append(&given, "", 1, err);
+    if (status == MLDF_OK)
+        status = type->canonical_own(type->type.user, (const char *)given.data, &text, err);
+    if (status == MLDF_OK)
+        status = mldfi_arguments_parse(&own, text.size ? (const char *)text.data : "", text.size, err);
+    if (status == MLDF_OK)
+        status = add_type_name(&own, type->name, out, err);
+    mldfi_json_free(&own);
+    mldf_buffer_free(&text);
+    mldf_buffer_free(&given);
+    return status;
+}
+
 static mldf_status canonical_arguments(const struct field_type *type, const char *arguments, mldf_buffer *out,
                                        mldf_error *err) {
     struct json json = {0};
@@ -112,7 +134,7 @@ static mldf_status canonical_arguments(const struct field_type *type, const char
     if (status == MLDF_OK && type->argument_names)
         status = mldfi_arguments_check_names(&json, type->argument_names, err);
     if (status == MLDF_OK && type->type.id >= MLDF_PRIVATE)
-        status = add_type_name(&json, type->name, out, err);
+        status = canonical_private(type, &json, out, err);
     else if (status == MLDF_OK && type->canonical)
         status = type->canonical(&json, out, err);
     else if (status == MLDF_OK)

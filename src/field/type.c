@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "field/type.h"
+#include "field/user_type.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
@@ -40,8 +41,8 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
 
 const struct field_type *mldfi_context_type(const mldf_context *context, uint16_t id) {
     for (size_t i = 0; context && i < context->type_count; i++)
-        if (context->types[i].type.id == id)
-            return &context->types[i];
+        if (context->types[i]->type.id == id)
+            return &context->types[i]->wrapped;
     return NULL;
 }
 
@@ -54,11 +55,11 @@ mldf_status mldf_type_id(const mldf_context *context, const char *type_name, uin
     if (*out)
         return MLDF_OK;
     for (size_t i = 0; context && i < context->type_count; i++) {
-        if (strcmp(context->types[i].name, type_name) == 0) {
-            *out = context->types[i].type.id;
+        if (strcmp(context->types[i]->name, type_name) == 0) {
+            *out = context->types[i]->type.id;
             return MLDF_OK;
         }
-        mldfi_suggest(&near, context->types[i].name);
+        mldfi_suggest(&near, context->types[i]->name);
     }
     for (size_t i = 0; (name = mldfi_type_name_at(i)) != NULL; i++)
         mldfi_suggest(&near, name);
@@ -128,7 +129,7 @@ static void place_error(const struct schema_field *field, uint64_t record_offset
 mldf_status mldfi_field_decode(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
                                const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_buffer *scratch,
                                mldf_value *out, mldf_error *err) {
-    const mldf_type *type = &field->type->type;
+    const struct type_core *type = &field->type->type;
     mldf_status status = type->decode(type->user, field->state, record, payload, payload_bytes, scratch, out, err);
     out->record = record;
     out->record_bytes = field->info.record_bytes;
@@ -174,6 +175,10 @@ mldf_status mldfi_field_encode(const struct schema_field *field, struct media_ki
         status = mldfi_kit_worker(kit, type->self_describing, &worker, err);
         if (status >= 0)
             status = media->encode(worker, field->state, value, record, scratch, payload, payload_bytes, err);
+    } else if (type->encode_worker) {
+        status = mldfi_kit_type_worker(kit, type, &worker, err);
+        if (status >= 0)
+            status = type->encode_worker(field, worker, value, record, scratch, payload, payload_bytes, err);
     } else {
         status = type->type.encode(type->type.user, field->state, value, record, scratch, payload, payload_bytes, err);
     }
@@ -199,7 +204,7 @@ static mldf_status check_stored_shape(const struct schema_field *field, const ml
 mldf_status mldfi_field_check_stored(const struct schema_field *field, const mldf_value *value, mldf_error *err) {
     mldf_status status = check_stored_shape(field, value, err);
     if (status == MLDF_OK && field->type) {
-        const mldf_type *type = &field->type->type;
+        const struct type_core *type = &field->type->type;
         mldf_buffer scratch = MLDF_BUFFER_INIT;
         mldf_value decoded;
         memset(&decoded, 0, sizeof decoded);

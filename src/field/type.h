@@ -13,6 +13,9 @@ extern const struct field_type mldfi_type_image_raw, mldfi_type_image_jpeg, mldf
     mldfi_type_image;                                     /* image_type.c */
 extern const struct field_type mldfi_type_audio_waveform; /* audio_waveform.c */
 
+/* Bytes of an array; false when they pass 2^64. Nothing times anything is nothing. */
+bool mldfi_array_bytes(const uint64_t *dims, uint32_t ndim, mldf_dtype dtype, uint64_t *out);
+
 /* Edges that several types have: an array of dtype and dims (ndarray.c), bytes (bytes.c). */
 mldf_status mldfi_array_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
                              mldf_error *err);

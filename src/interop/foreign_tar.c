@@ -55,7 +55,7 @@ static mldf_status get_integer(const uint8_t *data, uint64_t bytes, uint64_t off
 
 /* An array is viewed in place where its elements can be. */
 static bool is_aligned(const struct schema_field *field, const uint8_t *record, const void *payload, uint64_t bytes) {
-    const mldf_type *type = &field->type->type;
+    const struct type_core *type = &field->type->type;
     mldf_buffer unused = MLDF_BUFFER_INIT;
     mldf_value value;
     mldf_status status = type->decode(type->user, field->state, record, payload, bytes, &unused, &value, NULL);
@@ -66,7 +66,7 @@ static bool is_aligned(const struct schema_field *field, const uint8_t *record, 
 /* A file that a value is made from. What is stored may be a part of it, which stays in place, or made of it. */
 static mldf_status get_file(const struct schema_field *field, const struct tar_index_part *part, const uint8_t *data,
                             bool copy, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
-    const mldf_type *type = &field->type->type;
+    const struct type_core *type = &field->type->type;
     mldf_value file = {.kind = MLDF_KIND_BYTES, .data = data, .bytes = part->bytes};
     mldf_buffer made = MLDF_BUFFER_INIT;
     uint8_t record[TAR_FILE_RECORD] = {0};

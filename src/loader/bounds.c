@@ -145,13 +145,18 @@ static mldf_status take_statistics(struct survey *s, const struct column *c, mld
 
 /* ---- Fields ------------------------------------------------------------------------------------------------------------------ */
 
-static bool is_named(const mldf_pipeline *pipeline, const char *name) {
+/* Does the text name the field, or a part of its values? */
+static bool is_named(const mldf_pipeline *pipeline, const struct schema_field *field) {
+    size_t bytes = strlen(field->name);
     for (size_t s = 0; s < pipeline->statement_count; s++)
         for (size_t b = 0; b < pipeline->statements[s].binding_count; b++) {
             const struct binding *binding = &pipeline->statements[s].bindings[b];
-            for (size_t i = 0; i < binding->input_count; i++)
-                if (strcmp(binding->inputs[i], name) == 0)
+            for (size_t i = 0; i < binding->input_count; i++) {
+                const char *input = binding->inputs[i];
+                if (strncmp(input, field->name, bytes) == 0 &&
+                    (input[bytes] == 0 || (input[bytes] == '.' && field->type && field->type->part)))
                     return true;
+            }
         }
     return false;
 }
@@ -187,7 +192,7 @@ mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeli
     for (size_t f = 0; f < schema->field_count && status >= 0; f++) {
         const struct schema_field *field = &schema->fields[f];
         struct survey survey = {.bounds = &out[f]};
-        if (!is_open(field) || !is_named(pipeline, field->name))
+        if (!is_open(field) || !is_named(pipeline, field))
             continue;
         for (size_t r = 0; r < dataset->count && status >= 0; r++) {
             const mldf_reader *reader = dataset->readers[r];

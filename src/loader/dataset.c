@@ -76,12 +76,15 @@ static bool same_type(const struct schema_field *one, const struct schema_field 
     const mldf_field *a = &one->info, *b = &other->info;
     if (mldfi_match_by_record(one, other))
         return true;
+    if (a->type_id >= MLDF_PRIVATE && strcmp(a->type_name, b->type_name) != 0)
+        return false;
     if (a->type_id != b->type_id || a->dtype != b->dtype || a->ndim != b->ndim)
         return false;
     for (uint32_t i = 0; i < a->ndim; i++)
         if (a->dims[i] != b->dims[i])
             return false;
-    return a->type_id != MLDF_INLINE || strcmp(a->arguments, b->arguments) == 0;
+    bool parts = one->type && one->type->part;
+    return !parts || strcmp(a->arguments, b->arguments) == 0;
 }
 
 static mldf_status bind_field(struct dataset *dataset, size_t reader, size_t field, mldf_error *err) {

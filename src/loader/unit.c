@@ -80,7 +80,19 @@ static mldf_status feed_range(void *user, uint64_t position, size_t field, uint6
     return mldf_reader_get_range(reader, sample, field, offset, bytes, scratch, out, err);
 }
 
-static const struct plan_feed feed = {.get = feed_get, .record = feed_record, .range = feed_range, .index = feed_index};
+static mldf_status feed_stored(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                               const struct schema_field **of, mldf_error *err) {
+    const mldf_reader *reader;
+    uint64_t sample;
+    mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
+    if (status < 0 || field == SIZE_MAX)
+        return nothing(status, out);
+    *of = &reader->schema->fields[field];
+    return mldf_reader_get_stored(reader, sample, field, scratch, out, err);
+}
+
+static const struct plan_feed feed = {
+    .get = feed_get, .record = feed_record, .range = feed_range, .stored = feed_stored, .index = feed_index};
 
 static void free_targets(struct worker *worker) {
     free(worker->targets[0]);

@@ -1,4 +1,4 @@
-/* Where a chain begins: names that mean fields or members of structs, the types of what is stored there, and roles. graph.c asks. */
+/* Where a chain begins: names that mean fields or parts of their values, the types of what is stored there, and roles. graph.c asks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,32 +29,14 @@ bool mldfi_field_is_default(const mldf_schema *schema, size_t field) {
     return true;
 }
 
-/* Strings of a struct become arrays: |S16 is u8 x 16, <U4 is u32 x 4. */
-static mldf_status member_edge(const mldf_member *member, const char *name, struct edge *out, mldf_error *err) {
-    bool unicode = member->dtype == MLDF_DTYPE_NONE && strchr(member->type, 'U');
-    memset(out, 0, sizeof *out);
-    out->dtype = member->dtype != MLDF_DTYPE_NONE ? member->dtype : unicode ? MLDF_U32 : MLDF_U8;
-    out->ndim = member->ndim;
-    for (uint32_t i = 0; i < member->ndim; i++)
-        mldfi_edge_fix(out, i, member->dims[i]);
-    if (member->dtype != MLDF_DTYPE_NONE)
-        return MLDF_OK;
-    if (member->ndim == MLDF_MAX_DIMS)
-        return mldfi_fail(err, MLDF_E_TYPE, "%s has too many dimensions for a text", name);
-    mldfi_edge_fix(out, out->ndim++, (int64_t)(unicode ? member->itemsize / 4 : member->itemsize));
-    return MLDF_OK;
-}
-
 /* ---- Names ----------------------------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status find_member(const struct builder *b, size_t field, const char *path, struct source *out,
-                               mldf_error *err) {
+static mldf_status find_part(const struct schema_field *field, const char *name, struct source *out, mldf_error *err) {
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK; i++) {
-        status = mldf_field_member(b->schema, field, i, &out->member, err);
-        if (status == MLDF_OK && strcmp(out->member.path, path) == 0) {
-            out->field = field;
-            out->is_member = true;
+        status = field->type->part(field, i, &out->part, err);
+        if (status == MLDF_OK && strcmp(out->part.name, name) == 0) {
+            out->is_part = true;
             return MLDF_OK;
         }
     }
@@ -72,44 +54,41 @@ mldf_status mldfi_source_find(const struct builder *b, const char *name, struct 
         memcpy(front, name, bytes);
         front[bytes] = 0;
         size_t field = mldfi_schema_lookup(b->schema, front);
-        if (field == SIZE_MAX || mldf_schema_field(b->schema, field)->type_id != MLDF_INLINE)
+        if (field == SIZE_MAX || !b->schema->fields[field].type || !b->schema->fields[field].type->part)
             continue;
-        mldf_status status = find_member(b, field, dot + 1, out, err);
+        mldf_status status = find_part(&b->schema->fields[field], dot + 1, out, err);
         if (status < 0)
             return status;
+        if (out->is_part)
+            out->field = field;
     }
     return MLDF_OK;
 }
 
-/* "pose is a struct: name one of its members, pose.x or another". */
-static mldf_status refuse_struct(const struct builder *b, size_t field, mldf_error *err) {
-    const mldf_field *info = mldf_schema_field(b->schema, field);
-    mldf_member member;
-    mldf_status status = mldf_field_member(b->schema, field, 0, &member, err);
-    if (status < 0)
-        return status;
-    if (status == MLDF_END)
-        return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct without members", info->name);
-    return mldfi_fail(err, MLDF_E_TYPE, "%s is a struct: name one of its members, such as %s.%s", info->name,
-                      info->name, member.path);
-}
-
 mldf_status mldfi_source_edge(const struct builder *b, const struct source *source, struct edge *out, mldf_error *err) {
-    const mldf_field *field = mldf_schema_field(b->schema, source->field);
-    if (source->is_member)
-        return member_edge(&source->member, field->name, out, err);
-    if (field->type_id == MLDF_INLINE && field->dtype == MLDF_DTYPE_NONE)
-        return refuse_struct(b, source->field, err);
-    return mldfi_field_edge(b->schema, source->field, b->bounds ? &b->bounds[source->field] : NULL, out, err);
+    const struct schema_field *field = &b->schema->fields[source->field];
+    const struct value_bounds *bounds = b->bounds ? &b->bounds[source->field] : NULL;
+    if (!source->is_part)
+        return mldfi_field_edge(b->schema, source->field, bounds, out, err);
+    memset(out, 0, sizeof *out);
+    mldf_status status = field->type->part_edge(field, &source->part, bounds, out, err);
+    if (status == MLDF_OK && !source->part.strided && (out->kind != VALUE_ENCODED || !field->type->locate))
+        return mldfi_fail(err, MLDF_E_TYPE, "%s.%s is not stored media, which a pipeline could find in the payload",
+                          field->name, source->part.name);
+    return status;
 }
 
-static void suggest_members(const struct builder *b, size_t field, struct suggestion *suggestion, char room[512]) {
-    const char *name = mldf_schema_field(b->schema, field)->name;
+bool mldfi_source_decodes_into(const struct builder *b, const struct source *source) {
+    const struct field_type *type = b->schema->fields[source->field].type;
+    return type && type->decode_into && !source->is_part;
+}
+
+static void suggest_parts(const struct schema_field *field, struct suggestion *suggestion, char room[512]) {
     char candidate[512];
-    mldf_member member;
-    for (size_t i = 0; mldf_field_member(b->schema, field, i, &member, NULL) == MLDF_OK; i++) {
+    struct field_part part;
+    for (size_t i = 0; field->type->part(field, i, &part, NULL) == MLDF_OK; i++) {
         const char *best = suggestion->best;
-        (void)snprintf(candidate, sizeof candidate, "%s.%s", name, member.path);
+        (void)snprintf(candidate, sizeof candidate, "%s.%s", field->name, part.name);
         mldfi_suggest(suggestion, candidate);
         if (suggestion->best != best) {
             memcpy(room, candidate, sizeof candidate);
@@ -122,10 +101,10 @@ mldf_status mldfi_source_unknown(const struct builder *b, const char *name, size
     struct suggestion suggestion = {name, NULL, 0};
     char room[512];
     for (size_t i = 0; i < mldf_schema_field_count(b->schema); i++) {
-        const mldf_field *field = mldf_schema_field(b->schema, i);
+        const struct schema_field *field = &b->schema->fields[i];
         mldfi_suggest(&suggestion, field->name);
-        if (field->type_id == MLDF_INLINE && field->dtype == MLDF_DTYPE_NONE)
-            suggest_members(b, i, &suggestion, room);
+        if (field->type && field->type->part)
+            suggest_parts(field, &suggestion, room);
     }
     for (size_t i = 0; i < b->graph->chain_count; i++)
         if (!b->drafts[i].implicit && !b->drafts[i].replaced)

@@ -60,7 +60,7 @@ static mldf_status chain_new(struct builder *b, const char *name, uint32_t offse
     return MLDF_OK;
 }
 
-/* A chain of a field or of a struct's member. origin: the name that was written. */
+/* A chain of a field or of a part of its values. origin: the name that was written. */
 static mldf_status chain_of_source(struct builder *b, const char *name, const struct source *source, const char *origin,
                                    uint32_t offset, size_t *out, mldf_error *err) {
     struct edge edge;
@@ -77,13 +77,15 @@ static mldf_status chain_of_source(struct builder *b, const char *name, const st
     if (!chain->field_name)
         return MLDF_E_MEMORY;
     chain->source = b->drafts[*out].edge = edge;
+    chain->into = mldfi_source_decodes_into(b, source);
     b->drafts[*out].origin = origin;
     b->named[source->field] = true;
-    if (source->is_member) {
-        chain->member = mldfi_alloc(sizeof *chain->member, err);
-        if (!chain->member)
+    if (source->is_part) {
+        chain->part = mldfi_alloc(sizeof *chain->part, err);
+        if (!chain->part)
             return MLDF_E_MEMORY;
-        *chain->member = source->member;
+        *chain->part = source->part;
+        chain->of = &b->schema->fields[source->field];
     }
     return MLDF_OK;
 }

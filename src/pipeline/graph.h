@@ -6,6 +6,7 @@
 #ifndef MLDF_PIPELINE_GRAPH_H
 #define MLDF_PIPELINE_GRAPH_H
 
+#include "field/field.h"
 #include "pipeline/lex.h"
 
 /* A chain while the graph is built; same index as in graph.chains. */
@@ -56,11 +57,13 @@ struct builder {
 /* What a name means: a field, or a member of one. SIZE_MAX and *field untouched when it is neither. */
 struct source {
     size_t field; /* SIZE_MAX: neither */
-    bool is_member;
-    mldf_member member;
+    bool is_part;
+    struct field_part part;
 };
 mldf_status mldfi_source_find(const struct builder *b, const char *name, struct source *out, mldf_error *err);
 mldf_status mldfi_source_edge(const struct builder *b, const struct source *source, struct edge *out, mldf_error *err);
+/* Does the field's type decode into memory (run_into.c)? */
+bool mldfi_source_decodes_into(const struct builder *b, const struct source *source);
 /* MLDF_E_NO_FIELD with the nearest name. */
 mldf_status mldfi_source_unknown(const struct builder *b, const char *name, size_t offset, mldf_error *err);
 /* "as mask" and the others: checks and changes the type. */

@@ -18,7 +18,7 @@ void mldfi_chain_free(struct chain *chain) {
     free(chain->fill);
     free(chain->name);
     free(chain->field_name);
-    free(chain->member);
+    free(chain->part);
     free(chain->inputs);
     memset(chain, 0, sizeof *chain);
 }

@@ -99,11 +99,14 @@ enum { PREPARE_LENGTHS = 1, PREPARE_RANGES = 2 };
  *     input, and the chain goes on from that chain's value, with any op or none. */
 struct chain {
     char *name;
-    size_t field;        /* SIZE_MAX: made of `inputs` */
-    char *field_name;    /* its name, for errors; NULL: made of `inputs` */
-    mldf_member *member; /* of an INLINE field; NULL: the whole value */
-    size_t *inputs;      /* chains */
+    size_t field;                  /* SIZE_MAX: made of `inputs` */
+    char *field_name;              /* its name, for errors; NULL: made of `inputs` */
+    struct field_part *part;       /* of the field's values; NULL: the whole value */
+    const struct schema_field *of; /* with a part that must be located: the schema's */
+    size_t *inputs;                /* chains */
     size_t input_count;
+    size_t share; /* other chains read the field too: which of the plan's shares (held.c); SIZE_MAX: they do not */
+    bool into;    /* the field's type decodes into memory (run_into.c) */
     struct edge
         source; /* type of the field's value, or of the one input's; of the first operation's output for a list of inputs */
     struct op *ops; /* an OP_COLLATE op stands last */

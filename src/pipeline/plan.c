@@ -236,6 +236,8 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
         mldfi_plan_note_once(&plan->graph);
         mldfi_plan_note_prepared(&plan->graph);
         status = list_fields(plan, err);
+        if (status == MLDF_OK)
+            status = mldfi_plan_note_shares(plan, err);
     }
     if (status < 0) {
         mldfi_plan_free(plan);
@@ -256,6 +258,7 @@ void mldfi_plan_free(struct plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++)
         free(plan->step_names[i]);
     free(plan->step_names);
+    free(plan->shares);
     free(plan->fields);
     mldf_buffer_free(&plan->log);
     free(plan);

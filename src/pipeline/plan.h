@@ -13,6 +13,7 @@
 
 struct plan;
 struct plan_worker;
+struct schema_field;
 
 struct plan_options {
     const mldf_context *context;
@@ -89,6 +90,10 @@ struct plan_feed {
     /* Bytes [offset, offset + bytes) of a value's payload, and its record. NULL: cut from what get gives. */
     mldf_status (*range)(void *user, uint64_t position, size_t field, uint64_t offset, uint64_t bytes,
                          mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+    /* The stored value of a field whose type decodes into memory (field_type.decode_into): record and payload, kind STORED, or a null; and the field
+     * of the file that has it. Only plans with such fields call it. */
+    mldf_status (*stored)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                          const struct schema_field **of, mldf_error *err);
     /* The index in the dataset of the sample at a position. NULL: the position itself. */
     uint64_t (*index)(void *user, uint64_t position);
 };

@@ -80,7 +80,7 @@ static mldf_status begin_shape(const struct run *r, struct side *side, size_t ch
     } else if (c->stage_count && c->stages[0].kind == STAGE_SOURCE) {
         status = mldfi_source_shape(r, side, chain, first, err);
     } else {
-        status = mldfi_fetch_value(r, side, chain, err);
+        status = mldfi_fetch_value(r, side, chain, NULL, 0, err);
     }
     if (memory->null)
         *first = c->fill_at;
@@ -138,6 +138,19 @@ static mldf_status prepare(const struct run *r, struct side *side, uint64_t posi
     for (size_t i = 0; status == MLDF_OK && i < graph->chain_count; i++)
         if (graph->chains[i].prepared & need)
             status = shape_of(r, side, i, err);
+    r->worker->bytes = bytes;
+    return status;
+}
+
+mldf_status mldfi_prepare_later(const struct run *r, struct side *side, size_t chain, size_t last, mldf_error *err) {
+    const struct graph *graph = &r->plan->graph;
+    struct run shapes = *r;
+    uint64_t bytes = r->worker->bytes;
+    mldf_status status = MLDF_OK;
+    shapes.measuring = true;
+    for (size_t i = chain + 1; i <= last && status == MLDF_OK; i++)
+        if (graph->chains[i].prepared & PREPARE_RANGES)
+            status = shape_of(&shapes, side, i, err);
     r->worker->bytes = bytes;
     return status;
 }

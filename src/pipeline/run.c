@@ -23,6 +23,9 @@ static mldf_status side_begin(const struct plan *plan, struct side *side, mldf_e
     side->chains = mldfi_alloc_zero(plan->graph.chain_count + 1, sizeof *side->chains, err);
     if (!side->draws || !side->drawn || !side->chains)
         return MLDF_E_MEMORY;
+    mldf_status status = mldfi_held_new(plan, side, err);
+    if (status < 0)
+        return status;
     for (size_t i = 0; i < plan->graph.chain_count; i++)
         if (mldfi_chain_source(&plan->graph.chains[i]) &&
             !(side->chains[i].source = mldfi_alloc_zero(1, sizeof(struct source_run), err)))
@@ -59,6 +62,7 @@ static void side_end(const struct plan *plan, struct side *side) {
         mldf_buffer_free(&side->chains[i].table);
         free(side->chains[i].source);
     }
+    mldfi_held_free(plan, side);
     free(side->draws);
     free(side->drawn);
     free(side->chains);
@@ -74,6 +78,7 @@ void mldfi_worker_free(struct plan_worker *worker) {
     mldfi_resize_work_free(worker->work.resize);
     mldfi_kit_free(&worker->kit);
     mldf_buffer_free(&worker->pixels);
+    free(worker->ranges.items);
     free(worker->times);
     free(worker);
 }
@@ -302,9 +307,11 @@ static mldf_status run_filled(const struct run *r, struct side *side, size_t cha
 mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
                             const struct plan_target *target, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
+    void *whole =
+        c->stage_count == 0 && target ? target->data : NULL; /* the value as it is stored goes into the batch */
     mldf_status status = MLDF_OK;
     if (first == 0)
-        status = mldfi_begin_chain(r, side, chain, err);
+        status = mldfi_begin_chain(r, side, chain, whole, whole ? mldfi_room_bytes(&c->output, target) : 0, err);
     for (size_t i = first; status == MLDF_OK && i < end; i++) {
         void *dst = i + 1 == c->stage_count && target ? target->data : NULL;
         size_t dst_bytes = dst ? mldfi_room_bytes(&c->output, target) : 0;
@@ -324,6 +331,7 @@ void mldfi_begin_side(const struct plan *plan, const struct plan_feed *feed, str
     side->position = position;
     side->sample = feed->index ? feed->index(feed->user, position) : position;
     memset(side->drawn, 0, plan->graph.shared_count * sizeof *side->drawn);
+    mldfi_held_begin(plan, side);
 }
 
 static const struct plan_target *target_of(const struct plan *plan, const struct plan_target *targets, size_t chain) {

@@ -5,9 +5,11 @@
  *     → decoded, resampled and finished by the family, straight into the batch where it fits
  *     → what could not be composed, step by step */
 #include <inttypes.h>
+#include <string.h>
 
 #include "pipeline/source.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 static const struct source_type *const sources[FAMILY_COUNT] = {
@@ -30,52 +32,75 @@ static struct source_run *start(const struct run *r, struct side *side, size_t c
     return s;
 }
 
-mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err) {
-    const struct plan_feed *feed = s->run->feed;
-    mldf_buffer *scratch = &s->side->chains[s->chain_index].value;
-    return feed->get(feed->user, s->side->position, s->chain->field, scratch, &s->value, err);
-}
-
-mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, const void **data, mldf_error *err) {
-    const struct plan_feed *feed = s->run->feed;
-    mldf_buffer *scratch = &s->side->chains[s->chain_index].value;
-    struct plan_worker *worker = s->run->worker;
-    double start = mldfi_worker_clock(worker);
-    mldf_status status = MLDF_OK;
-    mldf_value part;
-    if (!s->value.data && range.bytes && feed->range) {
-        status =
-            feed->range(feed->user, s->side->position, s->chain->field, range.offset, range.bytes, scratch, &part, err);
-        *data = part.data;
-    } else {
-        if (!s->value.data && range.bytes)
-            status = mldfi_source_fetch(s, err);
-        *data = range.bytes ? (const uint8_t *)s->value.data + range.offset : NULL;
-    }
-    worker->times[0] += mldfi_worker_clock(worker) - start;
+/* Of a part, what a field of its own would have. */
+static mldf_status take_part(struct source_run *s, mldf_error *err) {
+    const struct chain *c = s->chain;
+    struct part_place *place = &s->place;
+    place->offset = 0;
+    if (!c->part)
+        return MLDF_OK;
+    memset(place, 0, sizeof *place);
+    mldf_status status = c->of->type->locate(c->of, c->part, &s->value, place, err);
     if (status < 0)
         return status;
-    mldfi_await_bytes(s->run, *data, (size_t)range.bytes);
-    worker->bytes += range.bytes;
+    if (!mldfi_range_inside(place->offset, place->bytes, s->value.bytes) || place->record_bytes > PART_RECORD_MAX)
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "part %s: %" PRIu64 " bytes from byte %" PRIu64 " on pass the end of a value of %" PRIu64,
+                          c->part->name, place->bytes, place->offset, s->value.bytes);
+    s->value.record = place->record;
+    s->value.record_bytes = place->record_bytes;
+    s->value.bytes = place->bytes;
+    if (s->value.data)
+        s->value.data = (const uint8_t *)s->value.data + place->offset;
     return MLDF_OK;
 }
 
-/* The payload's first bytes: as many as extent wants, or all. */
+static mldf_status get_value(struct source_run *s, bool record, mldf_error *err) {
+    mldf_status status = mldfi_read_value(s->run, s->side, s->chain_index, record, &s->value, err);
+    return status == MLDF_OK && s->value.kind != MLDF_KIND_NULL ? take_part(s, err) : status;
+}
+
+mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err) {
+    return get_value(s, false, err);
+}
+
+static mldf_status get_range(struct source_run *s, struct byte_range range, bool head, const void **data,
+                             mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    if (!s->value.data && range.bytes && s->run->feed->range) {
+        range.offset += s->place.offset;
+        return head ? mldfi_read_head(s->run, s->side, s->chain_index, range, data, err)
+                    : mldfi_read_range(s->run, s->side, s->chain_index, range, data, err);
+    }
+    if (!s->value.data && range.bytes)
+        status = mldfi_source_fetch(s, err);
+    *data = range.bytes && status == MLDF_OK ? (const uint8_t *)s->value.data + range.offset : NULL;
+    if (status == MLDF_OK && !head)
+        s->run->worker->bytes += range.bytes;
+    return status;
+}
+
+mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, const void **data, mldf_error *err) {
+    struct plan_worker *worker = s->run->worker;
+    double start = mldfi_worker_clock(worker);
+    mldf_status status = get_range(s, range, false, data, err);
+    worker->times[0] += mldfi_worker_clock(worker) - start;
+    if (status == MLDF_OK)
+        mldfi_await_bytes(s->run, *data, (size_t)range.bytes);
+    return status;
+}
+
+/* The payload's first bytes: as many as extent wants, or all. They count when produce reads them. */
 static mldf_status fetch_head(struct source_run *s, mldf_error *err) {
     struct byte_range head = {0, s->head_wanted < s->whole ? s->head_wanted : s->whole};
-    uint64_t bytes = s->run->worker->bytes;
-    mldf_status status = mldfi_source_range(s, head, &s->head, err);
     s->head_bytes = head.bytes;
-    s->run->worker->bytes = bytes; /* produce counts */
-    return status;
+    return get_range(s, head, true, &s->head, err);
 }
 
 /* The record, with the payload where the family wants all of it; and what it says. */
 static mldf_status look(struct source_run *s, mldf_error *err) {
     double start = mldfi_worker_clock(s->run->worker);
-    mldf_buffer *scratch = &s->side->chains[s->chain_index].value;
-    bool record = s->run->measuring || s->type->ranges;
-    mldf_status status = mldfi_feed_value(s->run, s->side, s->chain->field, record, scratch, &s->value, err);
+    mldf_status status = get_value(s, s->run->measuring || s->type->ranges, err);
     s->head = NULL;
     s->whole = s->value.bytes;
     if (status == MLDF_OK && s->value.kind == MLDF_KIND_NULL) {
@@ -161,7 +186,8 @@ mldf_status mldfi_source_ranges(const struct run *r, struct side *side, size_t c
     if (status == MLDF_OK)
         status = mldfi_array_reserve(&out->items, &out->capacity, out->count + count, sizeof *out->items, err);
     for (size_t i = 0; i < count && status == MLDF_OK; i++)
-        out->items[out->count++] = (struct plan_range){c->field, ranges[i].offset, ranges[i].bytes};
+        out->items[out->count++] =
+            (struct plan_range){c->field, side->chains[chain].source->place.offset + ranges[i].offset, ranges[i].bytes};
     return status;
 }
 
@@ -172,7 +198,7 @@ mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chai
     if (status < 0 || side->chains[chain].null)
         return status;
     if (!s->type->ranges)
-        r->worker->bytes += s->whole;
+        mldfi_count_value(r, side, chain, s->whole);
     bool all = s->composed + 1 == stage->count;
     bool finished = all && stage->finish.use;
     bool last = all && (finished || !stage->finish.use);

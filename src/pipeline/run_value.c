@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "field/field.h"
 #include "os/memory.h"
 #include "pipeline/null.h"
 #include "pipeline/stage.h"
@@ -26,7 +27,7 @@ static mldf_status number(const mldf_value *v, mldf_dtype dtype, void *out, mldf
 /* The leaf of a struct: its elements stand apart by strides. */
 static mldf_status gather_member(const struct chain *c, const mldf_value *v, struct chain_memory *memory,
                                  mldf_error *err) {
-    const mldf_member *m = c->member;
+    const mldf_member *m = &c->part->member;
     struct tensor *t = &memory->tensor;
     size_t element = mldf_dtype_bytes(t->dtype), bytes;
     for (uint32_t i = 0; i < t->ndim; i++)
@@ -53,7 +54,7 @@ static mldf_status gather_member(const struct chain *c, const mldf_value *v, str
 }
 
 /* The dims of an array's value; an image kept as an array of two dimensions has one channel. */
-static mldf_status take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err) {
+mldf_status mldfi_take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err) {
     const struct edge *e = &c->source;
     bool flat = e->kind == VALUE_IMAGE && e->ndim == 3 && v->ndim == 2;
     if ((v->ndim != t->ndim && !flat) || v->dtype != t->dtype)
@@ -69,15 +70,17 @@ static mldf_status take_dims(const struct chain *c, const mldf_value *v, struct 
     return MLDF_OK;
 }
 
-static mldf_status take_array(const struct run *r, const struct chain *c, const mldf_value *v,
-                              struct chain_memory *memory, mldf_error *err) {
+static mldf_status take_array(const struct run *r, struct side *side, size_t chain, const mldf_value *v,
+                              mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
     struct tensor *t = &memory->tensor;
     mldf_status status = MLDF_OK;
-    r->worker->bytes += v->bytes;
-    if (c->member)
+    mldfi_count_value(r, side, chain, v->bytes);
+    if (c->part)
         return gather_member(c, v, memory, err);
     if (v->kind == MLDF_KIND_ARRAY)
-        status = take_dims(c, v, t, err);
+        status = mldfi_take_dims(c, v, t, err);
     else
         t->dims[0] = v->bytes;
     if (status < 0)
@@ -114,7 +117,7 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
     struct tensor *t = &memory->tensor;
     mldf_value v;
     memory->null = memory->filled = false;
-    mldf_status status = mldfi_feed_value(r, side, c->field, r->measuring, &memory->value, &v, err);
+    mldf_status status = mldfi_read_value(r, side, chain, r->measuring, &v, err);
     if (status < 0)
         return status;
     if (v.kind == MLDF_KIND_NULL)
@@ -132,15 +135,17 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
         memory->in = 0;
         status = number(&v, t->dtype, t->data, err);
     } else {
-        status = take_array(r, c, &v, memory, err);
+        status = take_array(r, side, chain, &v, err);
     }
     memory->frame = mldfi_frame_of(&memory->tensor);
     return status;
 }
 
-mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                              mldf_error *err) {
     double start = mldfi_worker_clock(r->worker);
-    mldf_status status = fetch_value(r, side, chain, err);
+    mldf_status status = r->plan->graph.chains[chain].into ? mldfi_fetch_into(r, side, chain, dst, dst_bytes, err)
+                                                           : fetch_value(r, side, chain, err);
     r->worker->times[0] += mldfi_worker_clock(r->worker) - start;
     return status;
 }
@@ -167,15 +172,16 @@ void mldfi_take_input(const struct run *r, struct side *side, size_t chain) {
 }
 
 /* What a chain begins with: a field's value, or the value of another chain. Decoding and joining begin by themselves. */
-mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                              mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
     memory->null = memory->filled = false;
     if (c->stage_count && (c->stages[0].kind == STAGE_SOURCE || c->stages[0].kind == STAGE_JOIN))
         return MLDF_OK;
     if (c->field != SIZE_MAX) {
-        mldf_status status = mldfi_fetch_value(r, side, chain, err);
-        if (status == MLDF_OK && !memory->null)
+        mldf_status status = mldfi_fetch_value(r, side, chain, dst, dst_bytes, err);
+        if (status == MLDF_OK && !memory->null && !c->into)
             mldfi_await_bytes(r, memory->tensor.data, mldfi_tensor_bytes(&memory->tensor));
         return status;
     }

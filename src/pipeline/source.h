@@ -9,6 +9,7 @@
 #ifndef MLDF_PIPELINE_SOURCE_H
 #define MLDF_PIPELINE_SOURCE_H
 
+#include "field/field.h"
 #include "pipeline/stage.h"
 
 enum { SOURCE_OWN_BYTES = 320 };
@@ -20,9 +21,10 @@ struct source_run {
     size_t chain_index;
     const struct stage *stage;
     const struct source_type *type;
-    mldf_value value;   /* the record, and of the payload what was fetched so far */
-    struct frame frame; /* of the whole value, as decoded */
-    const void *head;   /* the payload's first bytes, for an extent that asked for them: */
+    mldf_value value;        /* the record, and of the payload what was fetched so far; of a part: its own */
+    struct part_place place; /* of a part; otherwise its offset is 0 */
+    struct frame frame;      /* of the whole value, as decoded */
+    const void *head;        /* the payload's first bytes, for an extent that asked for them: */
     uint64_t head_bytes, head_wanted;
     uint64_t whole;  /* bytes of the payload */
     size_t composed; /* operations after decode that produce does */
@@ -68,5 +70,11 @@ static inline const struct source_type *mldfi_chain_source(const struct chain *c
 mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err);
 /* A part of it: *data until the chain's next fetch. Counts as read. s->value.record is gone then. */
 mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, const void **data, mldf_error *err);
+
+/* held.c: bytes of the payload from the feed, or from what was fetched for all chains of the field; and those that an extent asks for. */
+mldf_status mldfi_read_range(const struct run *r, struct side *side, size_t chain, struct byte_range range,
+                             const void **data, mldf_error *err);
+mldf_status mldfi_read_head(const struct run *r, struct side *side, size_t chain, struct byte_range range,
+                            const void **data, mldf_error *err);
 
 #endif

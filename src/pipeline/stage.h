@@ -45,15 +45,40 @@ struct plan {
     char **step_names;
     size_t step_count;
     mldf_buffer log; /* for explain: the passes */
+    struct plan_share {
+        size_t field;
+        size_t last; /* of its chains */
+        bool ranges; /* all of them read parts of the payload */
+    } * shares;      /* fields that several chains read (held.c) */
+    size_t share_count;
 };
 
 enum { JOIN_MAX = 64 }; /* inputs of one operation */
+
+/* What a sample has of a field that several chains read (held.c). */
+struct held {
+    bool has_value, has_record, has_pieces;
+    bool counted; /* its bytes, as read */
+    mldf_value value, record;
+    const struct schema_field *of; /* of a stored value */
+    mldf_buffer value_scratch, record_scratch;
+    struct held_piece {
+        uint64_t offset, bytes;
+        const void *data;
+        mldf_buffer scratch;
+    } * pieces; /* of the payload */
+    size_t piece_count, piece_capacity;
+    const void *head; /* bytes that an extent asked for */
+    uint64_t head_offset, head_bytes;
+    mldf_buffer head_scratch;
+};
 
 /* One side (a sample, or its partner) of what a worker computes. */
 struct side {
     uint64_t position, sample;       /* place in the epoch; index in the dataset */
     uint8_t (*draws)[OP_DRAW_BYTES]; /* [shared_count], aligned to 16 */
     bool *drawn;
+    struct held *held; /* [share_count] */
     struct chain_memory {
         mldf_buffer value;                  /* what the feed put aside */
         mldf_buffer buffers[2];             /* results of stages, in turn */
@@ -77,6 +102,7 @@ struct plan_worker {
     bool timing;
     double *times;
     uint64_t bytes;
+    struct plan_ranges ranges; /* held.c */
 };
 
 struct run {
@@ -110,17 +136,32 @@ mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor 
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
 
-/* A value from the feed; record: as its row tells it. */
-static inline mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, bool record,
-                                           mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
-    const struct plan_feed *feed = r->feed;
-    if (record && feed->record)
-        return feed->record(feed->user, side->position, field, scratch, out, err);
-    return feed->get(feed->user, side->position, field, scratch, out, err);
-}
-/* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
-mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
-mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* held.c: fields that several chains read. */
+mldf_status mldfi_plan_note_shares(struct plan *plan, mldf_error *err);
+mldf_status mldfi_held_new(const struct plan *plan, struct side *side, mldf_error *err);
+void mldfi_held_free(const struct plan *plan, struct side *side);
+void mldfi_held_begin(const struct plan *plan, struct side *side);
+/* The value of the chain's field; record: as its row tells it. */
+mldf_status mldfi_read_value(const struct run *r, struct side *side, size_t chain, bool record, mldf_value *out,
+                             mldf_error *err);
+/* Its record and payload, and the field that has them (plan_feed.stored). */
+mldf_status mldfi_read_stored(const struct run *r, struct side *side, size_t chain, mldf_value *out,
+                              const struct schema_field **of, mldf_error *err);
+/* Such a value was read: its bytes count once. */
+void mldfi_count_value(const struct run *r, struct side *side, size_t chain, uint64_t bytes);
+/* prepare.c: the chains after this one, up to `last`, as far as their ranges depend on it. */
+mldf_status mldfi_prepare_later(const struct run *r, struct side *side, size_t chain, size_t last, mldf_error *err);
+
+/* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. dst: as below. */
+mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                              mldf_error *err);
+mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                              mldf_error *err);
+/* The dims of an array's value, as the chain's type has them. */
+mldf_status mldfi_take_dims(const struct chain *c, const mldf_value *v, struct tensor *t, mldf_error *err);
+/* run_into.c: the same for a field whose type decodes into memory. dst: where the value may go at once; NULL: the chain's memory. */
+mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
+                             mldf_error *err);
 /* What the chain's input has made, as the chain sees it: its value, or its shape alone. */
 void mldfi_take_input(const struct run *r, struct side *side, size_t chain);
 /* A file's pages that are not in memory are waited for where they are first used. When steps are timed they are used here, so that the time counts

@@ -134,8 +134,8 @@ static mldf_status encode_record(mldf_writer *writer, const struct schema_field 
                           field->info.type_id);
     const void *payload;
     uint64_t payload_bytes;
-    return field->type->type.encode(field->type->type.user, field->state, value, record, scratch, &payload,
-                                    &payload_bytes, err);
+    return mldfi_field_encode(field, &writer->workers[0].kit, false, value, record, scratch, &payload, &payload_bytes,
+                              err);
 }
 
 static mldf_status add_value(mldf_writer *writer, struct job *job, const struct schema_field *field,

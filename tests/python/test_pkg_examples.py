@@ -116,3 +116,10 @@ def run_torch(count, photos):
     assert done.returncode == 0, done.stderr
     assert "UserWarning" not in done.stderr
     return done.stdout
+
+
+def test_own_type(tmp_path):
+    lines = run("own_type.py", tmp_path / "points.mldf").splitlines()
+    assert [line.split(",")[0] for line in lines] == ["float32 (40", "float32 (40", "float32 (20"]
+    errors = [float(line.split()[-2]) for line in lines]
+    assert all(0 < error <= 640 / 65536 / 2 + 1e-4 for error in errors)

@@ -193,7 +193,23 @@ def test_batches_of_like_values_are_stacked_and_others_are_lists(tmp_path):
     assert batch_of("none", [1, 2]) == [None, None]
 
 
-def test_decode_many_and_collate(tmp_path):
+def test_decode_many_is_still_taken(tmp_path):
+    @mldf.register_field
+    class Old(Vector):
+        type_name = "org.example.loader-old"
+        calls = []
+
+        def decode_many(self, data):
+            self.calls.append(len(data))
+            return [self.decode(item) for item in data]
+
+    where = str(tmp_path / "o.mldf")
+    mldf.write(where, [([i, i],) for i in range(6)], {"v": Old()})
+    assert [batch.v.tolist() for batch in mldf.Loader(where, 4)] == [[[i, i] for i in range(4)], [[4, 4], [5, 5]]]
+    assert Old.calls == [4, 2]
+
+
+def test_decode_batch_and_collate(tmp_path):
     @mldf.register_field
     class Fast(mldf.CustomField):
         type_name = "org.example.loader-fast"
@@ -208,7 +224,7 @@ def test_decode_many_and_collate(tmp_path):
                 raise ValueError("two numbers")
             return np.frombuffer(data, "<i4")
 
-        def decode_many(self, data):
+        def decode_batch(self, data):
             self.calls.append(len(data))
             return np.frombuffer(b"".join(data), "<i4").reshape(len(data), 2)
 
@@ -241,11 +257,11 @@ def test_decode_many_and_collate(tmp_path):
     assert [b["sample"] for b in skip.bad_samples()] == [2]
 
     class Short(Fast):
-        def decode_many(self, data):
+        def decode_batch(self, data):
             return [1]
 
     class Broken(Fast):
-        def decode_many(self, data):
+        def decode_batch(self, data):
             raise RuntimeError("of its own")
 
     for cls, error, text in (
@@ -255,7 +271,7 @@ def test_decode_many_and_collate(tmp_path):
         mldf.register_field(cls)
         with pytest.raises(error, match=text) as caught:
             next(iter(mldf.Loader(where, 4, fields=["f"])))
-        assert cls is Short or "Broken.decode_many, for field 'f'" in caught.value.__notes__[0]
+        assert cls is Short or "Broken.decode_batch, for field 'f'" in caught.value.__notes__[0]
     mldf.register_field(Fast)
 
 

@@ -64,9 +64,9 @@ class Words(mldf.CustomField):
         """Of one sample."""
         return data.decode()
 
-    def decode_many(self, data: list[bytes]) -> npt.NDArray[np.int64]:
+    def decode_batch(self, records: list[bytes]) -> npt.NDArray[np.int64]:
         """Of a batch."""
-        return np.array([len(item) for item in data])
+        return np.array([len(item) for item in records])
 
 
 def twice(images: Any) -> Any:

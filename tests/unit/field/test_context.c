@@ -104,6 +104,301 @@ static void registration_checks_id_name_and_functions(void) {
     mldf_context_free(NULL);
 }
 
+/* mldf_type as version 1 of it was: what a program has that was compiled then. */
+struct type_v1 {
+    size_t struct_bytes;
+    uint16_t id;
+    const char *name;
+    void *user;
+    mldf_status (*bind)(void *, const char *, mldf_record_layout *, void **, mldf_error *);
+    void (*unbind)(void *, void *);
+    mldf_status (*encode)(void *, const void *, const mldf_value *, uint8_t *, mldf_buffer *, const void **, uint64_t *,
+                          mldf_error *);
+    mldf_status (*decode)(void *, const void *, const uint8_t *, const void *, uint64_t, mldf_buffer *, mldf_value *,
+                          mldf_error *);
+};
+
+static void version_1_still_works(void) {
+    struct {
+        struct type_v1 type;
+        uint8_t beyond[128]; /* not the type's: whatever was in the program's memory */
+    } old = {.type = {sizeof(struct type_v1), 0x8123, "org.example.temperature", &bound, temperature_bind,
+                      temperature_unbind, temperature_encode, temperature_decode}};
+    mldf_context *c;
+    mldf_schema *s;
+    mldf_error err;
+    struct encoded e;
+    mldf_value v = value_of(MLDF_KIND_TEXT, "21.5", 4), out;
+    memset(old.beyond, 0xa5, sizeof old.beyond);
+    CHECK_EQ_U64(64, sizeof(struct type_v1)); /* the offset of the first member of version 2 */
+    REQUIRE_OK(mldf_context_new(&c, &err), &err);
+    REQUIRE_OK(mldf_context_register_type(c, (const mldf_type *)(const void *)&old, &err), &err);
+    REQUIRE_OK(mldf_schema_new(c, &s, &err), &err);
+    REQUIRE_OK(mldf_schema_add(s, "a", 0x8123, NULL, 0, &err), &err);
+    CHECK_EQ_INT(MLDF_DTYPE_NONE, mldf_schema_field(s, 0)->dtype);
+    CHECK_OK(encode(s, &v, &e, &err), &err);
+    CHECK_OK(decode(s, &e, &out, &err), &err);
+    CHECK_EQ_U64(4, out.bytes);
+    mldf_schema_free(s);
+    mldf_context_free(c);
+    REQUIRE_OK(mldf_context_new(&c, &err), &err);
+    old.type.struct_bytes--;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_type(c, (const mldf_type *)(const void *)&old, &err), &err);
+    CHECK_CONTAINS("struct_bytes is 63", err.message);
+    mldf_context_free(c);
+}
+
+/* What describe and decode of the type below give. */
+static struct {
+    mldf_dtype dtype;
+    uint32_t ndim;
+    int64_t dim;
+    mldf_status status;
+    mldf_value value;
+} says;
+
+static mldf_status says_describe(void *user, const void *state, mldf_dtype *dtype, uint32_t *ndim, int64_t *dims,
+                                 mldf_error *err) {
+    (void)user, (void)state, (void)err;
+    *dtype = says.dtype;
+    *ndim = says.ndim;
+    dims[0] = says.dim;
+    return says.status;
+}
+
+static mldf_status says_decode(void *user, const void *state, const uint8_t *record, const void *payload,
+                               uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    (void)user, (void)state, (void)record, (void)payload, (void)payload_bytes, (void)scratch, (void)err;
+    *out = says.value;
+    return MLDF_OK;
+}
+
+/* {"unit":"C"} is the default, and "note" does not count. */
+static mldf_status says_canonical(void *user, const char *arguments, mldf_buffer *out, mldf_error *err) {
+    (void)user;
+    if (strstr(arguments, "nonsense"))
+        return mldf_buffer_append(out, "[1]", 3, err);
+    if (strstr(arguments, "refuse"))
+        return MLDF_E_SCHEMA;
+    const char *text = strstr(arguments, "\"unit\":\"F\"") ? "{\"z\":1,\"unit\":\"F\"}" : "{\"z\":1,\"unit\":\"C\"}";
+    return mldf_buffer_append(out, text, strlen(text), err);
+}
+
+static mldf_context *context_that_says(mldf_schema **schema, bool canonical) {
+    mldf_context *c = NULL;
+    mldf_type t = temperature();
+    mldf_error err;
+    t.describe = says_describe;
+    t.decode = says_decode;
+    t.canonical = canonical ? says_canonical : NULL;
+    CHECK_OK(mldf_context_new(&c, &err), &err);
+    CHECK_OK(mldf_context_register_type(c, &t, &err), &err);
+    CHECK_OK(mldf_schema_new(c, schema, &err), &err);
+    return c;
+}
+
+static void descriptions_are_checked(void) {
+    static const struct {
+        mldf_dtype dtype;
+        uint32_t ndim;
+        int64_t dim;
+        mldf_status status;
+    } bad[] = {{MLDF_DTYPE_NONE, 1, 3, 0}, {(mldf_dtype)99, 1, 3, 0},  {MLDF_U8, 9, 3, 0},
+               {MLDF_U8, 1, -2, 0},        {MLDF_U8, 1, INT64_MIN, 0}, {MLDF_U8, 1, 3, MLDF_E_SCHEMA}};
+    mldf_schema *s;
+    mldf_error err;
+    mldf_context *c = context_that_says(&s, false);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        says.dtype = bad[i].dtype;
+        says.ndim = bad[i].ndim;
+        says.dim = bad[i].dim;
+        says.status = bad[i].status;
+        CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "a", 0x8123, NULL, 0, &err), &err);
+        CHECK_CONTAINS("describe", err.message);
+        CHECK_EQ_INT(0, bound);
+    }
+    says.status = MLDF_OK;
+    mldf_schema_free(s);
+    mldf_context_free(c);
+}
+
+static void decoded_values_are_what_was_described(void) {
+    static const uint8_t bytes[64];
+    const struct {
+        mldf_status status;
+        mldf_value value;
+    } cases[] = {
+        {MLDF_OK, {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {3}, .data = bytes, .bytes = 6}},
+        {MLDF_OK, {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {0}}},
+        {MLDF_E_CORRUPT, {.kind = MLDF_KIND_BYTES, .data = bytes, .bytes = 6}},
+        {MLDF_E_CORRUPT, {.kind = MLDF_KIND_INT}},
+        {MLDF_E_CORRUPT,
+         {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_U16, .ndim = 1, .dims = {3}, .data = bytes, .bytes = 6}},
+        {MLDF_E_CORRUPT,
+         {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 2, .dims = {3, 1}, .data = bytes, .bytes = 6}},
+        {MLDF_E_CORRUPT,
+         {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {4}, .data = bytes, .bytes = 6}},
+        {MLDF_E_CORRUPT,
+         {.kind = MLDF_KIND_ARRAY,
+          .dtype = MLDF_I16,
+          .ndim = 1,
+          .dims = {UINT64_MAX / 2 + 4},
+          .data = bytes,
+          .bytes = 6}},
+        {MLDF_E_STATE, {.kind = MLDF_KIND_ARRAY, .dtype = MLDF_I16, .ndim = 1, .dims = {3}, .bytes = 6}},
+        {MLDF_E_STATE, {.kind = MLDF_KIND_STORED, .data = bytes, .bytes = 6}},
+        {MLDF_E_STATE, {.kind = (mldf_kind)77, .data = bytes, .bytes = 6}},
+    };
+    mldf_schema *s;
+    mldf_error err;
+    struct encoded e;
+    mldf_value v = value_of(MLDF_KIND_TEXT, "21.5", 4), out;
+    mldf_context *c = context_that_says(&s, false);
+    says.dtype = MLDF_I16;
+    says.ndim = 1;
+    says.dim = -1;
+    REQUIRE_OK(mldf_schema_add(s, "a", 0x8123, NULL, 0, &err), &err);
+    CHECK_EQ_INT(MLDF_I16, mldf_schema_field(s, 0)->dtype);
+    CHECK_OK(encode(s, &v, &e, &err), &err);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        says.value = cases[i].value;
+        CHECK_STATUS(cases[i].status, decode(s, &e, &out, &err), &err);
+    }
+    says.value = cases[0].value;
+    says.dim = 4; /* of another field: three elements are one too few */
+    REQUIRE_OK(mldf_schema_add(s, "b", 0x8123, NULL, 0, &err), &err);
+    CHECK_STATUS(MLDF_E_CORRUPT,
+                 mldfi_field_decode(&s->fields[1], e.record, 0, e.payload, e.payload_bytes, 0, NULL, &out, &err), &err);
+    CHECK_CONTAINS("dimension 0 the size 3, and the field's shape is [4]", err.message);
+    mldf_schema_free(s);
+    mldf_context_free(c);
+}
+
+static void arguments_have_a_canonical_form(void) {
+    static const char *const same[] = {NULL, "{}", "{\"unit\":\"C\"}", "{\"note\":[1, 2],\"unit\":\"C\"}",
+                                       "{\"type\":\"org.example.temperature\"}"};
+    mldf_schema *s;
+    mldf_error err;
+    mldf_context *c = context_that_says(&s, true);
+    says.dtype = MLDF_I16;
+    says.ndim = 0;
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        REQUIRE_OK(mldf_schema_add(s, name, 0x8123, same[i], 0, &err), &err);
+        CHECK_EQ_STR("{\"type\":\"org.example.temperature\",\"unit\":\"C\",\"z\":1}",
+                     mldf_schema_field(s, i)->arguments);
+    }
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "x", 0x8123, "{\"nonsense\":1}", 0, &err), &err);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add(s, "x", 0x8123, "{\"refuse\":1}", 0, &err), &err);
+    CHECK_CONTAINS("canonical gives no reason", err.message);
+    mldf_schema_free(s);
+    CHECK_EQ_INT(0, bound);
+    mldf_context_free(c);
+}
+
+static mldf_status other_open(void *user, void **worker, mldf_error *err) {
+    (void)user, (void)worker, (void)err;
+    return MLDF_OK;
+}
+
+static void functions_belong_together(void) {
+    mldf_context *c;
+    mldf_error err;
+    REQUIRE_OK(mldf_context_new(&c, &err), &err);
+    mldf_type t = temperature();
+    t.decode = NULL;
+    t.describe = says_describe;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_type(c, &t, &err), &err);
+    CHECK_CONTAINS("decode (or describe and decode_into)", err.message);
+    t = temperature();
+    t.open_worker = other_open;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_type(c, &t, &err), &err);
+    CHECK_CONTAINS("open_worker without close_worker", err.message);
+    mldf_context_free(c);
+}
+
+static const char *json_text, *file_ending;
+
+static mldf_status says_json(void *user, const void *state, const mldf_value *value, mldf_buffer *out,
+                             mldf_error *err) {
+    (void)user, (void)state, (void)value;
+    return mldf_buffer_append(out, json_text, strlen(json_text), err);
+}
+
+static mldf_status says_file(void *user, const void *state, const mldf_value *value, mldf_buffer *scratch,
+                             const char **ending, const void **data, uint64_t *bytes, mldf_error *err) {
+    (void)user, (void)state;
+    CHECK_OK(mldf_buffer_append(scratch, "t=", 2, err), err);
+    CHECK_OK(mldf_buffer_append(scratch, value->data, value->bytes, err), err);
+    *ending = file_ending;
+    *data = scratch->data;
+    *bytes = scratch->size;
+    return MLDF_OK;
+}
+
+static void values_become_json_and_files(void) {
+    static const char *const bad_endings[] = {NULL, "", ".csv", "a/b", "CSV", "0123456789abcdef"};
+    mldf_context *c;
+    mldf_schema *s;
+    mldf_error err;
+    mldf_type t = temperature();
+    mldf_value v = value_of(MLDF_KIND_TEXT, "21.5", 4);
+    mldf_buffer out = MLDF_BUFFER_INIT;
+    struct export_room room = {.work = MLDF_BUFFER_INIT, .file = MLDF_BUFFER_INIT};
+    struct exported file;
+    t.value_json = says_json;
+    t.export_file = says_file;
+    REQUIRE_OK(mldf_context_new(&c, &err), &err);
+    REQUIRE_OK(mldf_context_register_type(c, &t, &err), &err);
+    REQUIRE_OK(mldf_schema_new(c, &s, &err), &err);
+    REQUIRE_OK(mldf_schema_add(s, "a", 0x8123, NULL, 0, &err), &err);
+    const struct schema_field *f = &s->fields[0];
+    CHECK_OK(mldf_buffer_append(&out, "x", 1, &err), &err);
+    json_text = "{ \"unit\": \"C\",\n \"t\": 21.5 }\n";
+    CHECK_OK(f->type->value_json(f, &v, false, &out, &err), &err);
+    CHECK_BYTES_EQ("x{\"t\":21.5,\"unit\":\"C\"}", 22, out.data, out.size);
+    json_text = "{\"t\":";
+    CHECK_STATUS(MLDF_E_SYNTAX, f->type->value_json(f, &v, false, &out, &err), &err);
+    CHECK_CONTAINS("org.example.temperature: what value_json gives", err.message);
+    for (int i = 0; i < 2; i++) { /* the room serves again */
+        file_ending = "txt";
+        CHECK_OK(f->type->export(f, &v, NULL, &room, &file, &err), &err);
+        CHECK_EQ_STR("txt", file.ending);
+        CHECK_BYTES_EQ("t=21.5", 6, file.data, (size_t)file.bytes);
+    }
+    for (size_t i = 0; i < sizeof bad_endings / sizeof bad_endings[0]; i++) {
+        file_ending = bad_endings[i];
+        CHECK_STATUS(MLDF_E_STATE, f->type->export(f, &v, NULL, &room, &file, &err), &err);
+    }
+    mldf_buffer_free(&out);
+    mldf_buffer_free(&room.file);
+    mldf_schema_free(s);
+    mldf_context_free(c);
+}
+
+/* A schema that was made with one type is still good when more are registered. */
+static void types_stay_where_they_are(void) {
+    mldf_context *c = context_with_temperature();
+    mldf_schema *s;
+    mldf_error err;
+    struct encoded e;
+    mldf_value v = value_of(MLDF_KIND_TEXT, "21.5", 4), out;
+    REQUIRE_OK(mldf_schema_new(c, &s, &err), &err);
+    REQUIRE_OK(mldf_schema_add(s, "a", 0x8123, NULL, 0, &err), &err);
+    for (uint16_t i = 0; i < 100; i++) {
+        char name[32];
+        mldf_type t = temperature();
+        snprintf(name, sizeof name, "org.example.other%u", i);
+        t.name = name;
+        t.id = (uint16_t)(0x9000 + i);
+        REQUIRE_OK(mldf_context_register_type(c, &t, &err), &err);
+    }
+    CHECK_OK(encode(s, &v, &e, &err), &err);
+    CHECK_OK(decode(s, &e, &out, &err), &err);
+    mldf_schema_free(s);
+    mldf_context_free(c);
+}
+
 static void user_defined_field_carries_its_name(void) {
     mldf_context *c = context_with_temperature();
     mldf_schema *s;
@@ -228,6 +523,13 @@ static void type_names_lead_to_ids(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(registration_checks_id_name_and_functions);
+    RUN(version_1_still_works);
+    RUN(descriptions_are_checked);
+    RUN(decoded_values_are_what_was_described);
+    RUN(arguments_have_a_canonical_form);
+    RUN(functions_belong_together);
+    RUN(values_become_json_and_files);
+    RUN(types_stay_where_they_are);
     RUN(user_defined_field_carries_its_name);
     RUN(user_defined_values_pass);
     RUN(id_alone_never_identifies_a_private_type);

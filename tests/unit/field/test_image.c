@@ -26,7 +26,7 @@ static void what_is_default_is_left_out_of_the_arguments(void) {
 
 static mldf_status decode(const uint8_t *record, const void *payload, uint64_t bytes, mldf_value *out,
                           mldf_error *err) {
-    const mldf_type *type = &mldfi_builtin_type(MLDF_IMAGE)->type;
+    const struct type_core *type = &mldfi_builtin_type(MLDF_IMAGE)->type;
     mldf_status status = type->decode(NULL, NULL, record, payload, bytes, NULL, out, err);
     out->record = record;
     out->record_bytes = IMAGE_RECORD;

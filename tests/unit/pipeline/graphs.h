@@ -3,6 +3,7 @@
 #define MLDF_TESTS_GRAPHS_H
 
 #include "check.h"
+#include "field/field.h"
 #include "pipeline/pipeline.h"
 
 static const char graph_schema[] =
@@ -47,7 +48,7 @@ CHECK_UNUSED static void graph_print(mldf_buffer *out, const char *format, ...) 
 
 /* A field that came by itself. */
 CHECK_UNUSED static bool graph_is_default(const struct chain *c) {
-    return c->field != SIZE_MAX && !c->hidden && !c->member && c->op_count == 0 && c->source.kind == VALUE_ARRAY &&
+    return c->field != SIZE_MAX && !c->hidden && !c->part && c->op_count == 0 && c->source.kind == VALUE_ARRAY &&
            c->source.role == ROLE_NONE && c->offset == 0;
 }
 
@@ -60,7 +61,7 @@ CHECK_UNUSED static void graph_write(const struct graph *g, mldf_buffer *out) {
             continue;
         graph_print(out, "%s%s%s", c->hidden ? "-" : "", c->name, c->field == SIZE_MAX ? "[" : "(");
         if (c->field != SIZE_MAX)
-            graph_print(out, "%zu%s%s)", c->field, c->member ? "." : "", c->member ? c->member->path : "");
+            graph_print(out, "%zu%s%s)", c->field, c->part ? "." : "", c->part ? c->part->name : "");
         for (size_t k = 0; k < c->input_count; k++)
             graph_print(out, "%zu%s", c->inputs[k], k + 1 < c->input_count ? "," : "]");
         graph_print(out, ": ");

@@ -390,7 +390,7 @@ static void types_of_fields_follow_schema_and_bounds(void) {
     CHECK_EQ_INT(VALUE_BYTES, edge.kind);
     CHECK_EQ_INT(DIM_VARIES, edge.dims[0]); /* text is text, even when all are equally long */
     CHECK_STATUS(MLDF_E_TYPE, mldfi_field_edge(schema, 12, NULL, &edge, &err), &err);
-    CHECK_EQ_STR("pose is a struct: name one of its members", err.message);
+    CHECK_EQ_STR("pose is a struct: name one of its members, such as pose.x", err.message);
 }
 
 static void images_of_one_size_need_no_step(void) {
