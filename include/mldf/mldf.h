@@ -7,6 +7,7 @@
 #include "base.h"
 #include "image.h"
 #include "loader.h"
+#include "view.h"
 #include "order.h"
 #include "pipeline.h"
 #include "reader.h"

@@ -45,6 +45,11 @@ typedef enum field_sizes {
     SIZES_BYTES /* the largest number of bytes is */
 } field_sizes;
 
+struct field_steps {
+    uint64_t steps;
+    uint32_t rate; /* of them a second; 0: the type has none */
+};
+
 /* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at
  * fault. mldfi_field_decode turns that into a byte of the file. */
 struct field_type {
@@ -73,6 +78,9 @@ struct field_type {
      * as zeros. NULL: a pipeline cannot read the type. */
     mldf_status (*edge)(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
                         mldf_error *err);
+    /* How long a value is along its first dimension (a recording: in time), from its record alone. False: this value has none. NULL: a view cannot
+     * cut the type. */
+    bool (*steps)(const struct schema_field *field, const uint8_t *record, struct field_steps *out);
     field_sizes sizes;
     /* Looks at the records from *at on. MLDF_OK and *at == count: all were looked at. MLDF_OK and *at < count: that record does not say what its
      * value is; the caller gives the value to see_value and goes on behind it. MLDF_END: no other record of the file can change what matters

@@ -127,6 +127,19 @@ static void join(struct job *job) {
     job->range_count = kept;
 }
 
+/* Of a field that a view cuts, the first piece. */
+static void narrow(const struct dataset *dataset, const struct seat *seat, size_t field, struct range *range) {
+    const mldf_reader *reader = dataset->readers[seat->reader];
+    uint64_t steps = mldfi_view_row_steps(dataset->view, seat->reader, seat->sample);
+    bool whole = reader->foreign.ops || reader->encrypted || (reader->verify && reader->checks) ||
+                 (reader->schema->fields[field].info.flags & MLDF_FIELD_COMPRESSED) || steps == 0 || steps == MLDF_NONE;
+    uint64_t step = whole ? 0 : range->bytes / steps;
+    if (whole || seat->item.have > steps || seat->item.from > steps - seat->item.have)
+        return;
+    range->offset += seat->item.from * step;
+    range->bytes = seat->item.have * step;
+}
+
 static void gather(const mldf_loader *loader, struct job *job) {
     size_t fields;
     const size_t *used = mldfi_plan_fields(loader->plan, &fields);
@@ -139,6 +152,8 @@ static void gather(const mldf_loader *loader, struct job *job) {
             size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]];
             if (!range_of(dataset->readers[seat->reader], seat->sample, its, &range))
                 continue;
+            if (used[k] == dataset->cut)
+                narrow(dataset, seat, its, &range);
             if (mldfi_array_reserve(&job->ranges, &job->range_capacity, job->range_count + 1, sizeof range, NULL) < 0)
                 break;
             job->ranges[job->range_count++] = range;

@@ -18,11 +18,18 @@ mldf_status mldfi_field_edge(const mldf_schema *schema, size_t field, const stru
     return f->type->edge(f, bounds, out, err);
 }
 
-/* An array whose size the schema states. */
-bool mldfi_field_is_default(const mldf_schema *schema, size_t field) {
+/* As a view cuts it. */
+static void cut(const struct builder *b, size_t field, struct edge *edge) {
+    if (b->options && b->options->cut)
+        b->options->cut(b->options->cut_user, field, edge);
+}
+
+/* An array whose size the schema states, or the view. */
+bool mldfi_field_is_default(const struct builder *b, size_t field) {
     struct edge edge;
-    if (mldfi_field_edge(schema, field, NULL, &edge, NULL) < 0 || edge.kind != VALUE_ARRAY)
+    if (mldfi_field_edge(b->schema, field, NULL, &edge, NULL) < 0 || edge.kind != VALUE_ARRAY)
         return false;
+    cut(b, field, &edge);
     for (uint32_t i = 0; i < edge.ndim; i++)
         if (edge.dims[i] == DIM_VARIES)
             return false;
@@ -100,7 +107,11 @@ mldf_status mldfi_source_edge(const struct builder *b, const struct source *sour
         return member_edge(&source->member, field->name, out, err);
     if (field->type_id == MLDF_INLINE && field->dtype == MLDF_DTYPE_NONE)
         return refuse_struct(b, source->field, err);
-    return mldfi_field_edge(b->schema, source->field, b->bounds ? &b->bounds[source->field] : NULL, out, err);
+    mldf_status status =
+        mldfi_field_edge(b->schema, source->field, b->bounds ? &b->bounds[source->field] : NULL, out, err);
+    if (status >= 0)
+        cut(b, source->field, out);
+    return status;
 }
 
 static void suggest_members(const struct builder *b, size_t field, struct suggestion *suggestion, char room[512]) {

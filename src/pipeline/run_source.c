@@ -23,6 +23,7 @@ static void start(struct source_run *s, const struct run *r, struct side *side, 
     s->chain_index = chain;
     s->stage = NULL;
     s->type = sources[s->chain->ops[0].type->decodes];
+    s->pieced = r->feed->piece && r->feed->piece(r->feed->user, side->position, s->chain->field, &s->piece);
 }
 
 mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err) {

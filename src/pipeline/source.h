@@ -20,7 +20,9 @@ struct source_run {
     const struct stage *stage; /* NULL: only the extent is asked for */
     const struct source_type *type;
     mldf_value value;   /* the record, and of the payload what was fetched so far */
-    struct frame frame; /* of the whole value, as decoded */
+    bool pieced;             /* the sample is a piece of the value: */
+    struct plan_piece piece; /* this one */
+    struct frame frame; /* of the whole value, as decoded; of the piece */
     size_t composed;    /* operations behind decode that produce does */
     _Alignas(16) uint8_t own[SOURCE_OWN_BYTES];
 };
