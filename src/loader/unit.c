@@ -114,6 +114,7 @@ static void free_targets(struct worker *worker) {
     free(worker->targets[0]);
     free(worker->targets[1]);
     free(worker->lengths);
+    free(worker->ranges.items);
     free(worker->times);
 }
 
@@ -255,7 +256,8 @@ static void sit(struct worker *worker, const struct seat *seat) {
 static mldf_status lengths_of(struct worker *worker, uint64_t epoch, const struct seat *seat,
                               struct plan_length *lengths, mldf_error *err) {
     sit(worker, seat);
-    return mldfi_plan_lengths(worker->loader->plan, worker->plan, &worker->feed, epoch, seat->position, lengths, err);
+    return mldfi_plan_prepare(worker->loader->plan, worker->plan, &worker->feed, epoch, seat->position, lengths, NULL,
+                              err);
 }
 
 mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
@@ -269,6 +271,13 @@ mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struc
     if (err)
         *err = own;
     return status;
+}
+
+mldf_status mldfi_unit_ranges(struct worker *worker, uint64_t epoch, const struct seat *seat,
+                              struct plan_ranges *ranges) {
+    sit(worker, seat);
+    return mldfi_plan_prepare(worker->loader->plan, worker->plan, &worker->feed, epoch, seat->position, NULL, ranges,
+                              NULL);
 }
 
 void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, size_t to) {

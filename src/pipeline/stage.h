@@ -64,6 +64,7 @@ struct side {
         bool filled;                        /* it was, or the one was that it goes on from */
         mldf_buffer table;                  /* of point-wise steps, */
         const struct finish_plan *table_of; /* these ones */
+        struct source_run *source;          /* of a chain that decodes: what was prepared last (source.h) */
     } * chains;
 };
 
@@ -95,8 +96,11 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
                              const struct finish_plan *plan, const struct raster *image, bool mirror_x, bool mirror_y,
                              void *dst, mldf_error *err);
 
-/* run_source.c: the shape that decode gives, from the record alone, in the chain's memory. */
-mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* run_source.c: the source of a sample, prepared; the shape of what it gives in the chain's memory. *first: the operation that comes next. */
+mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, size_t *first, mldf_error *err);
+/* The byte ranges that a source which is prepared will fetch, appended; nothing where it has none. */
+mldf_status mldfi_source_ranges(const struct run *r, struct side *side, size_t chain, struct plan_ranges *out,
+                                mldf_error *err);
 /* collate.c: bytes of a sample's place in the batch; and its result there, filled up. */
 size_t mldfi_room_bytes(const struct plan_output *output, const struct plan_target *target);
 mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor *t, const struct plan_target *target,
@@ -137,8 +141,8 @@ static inline struct frame mldfi_frame_of(const struct tensor *t) {
     return frame;
 }
 
-/* measure.c: fills chain.measured. */
-void mldfi_plan_note_measured(struct graph *graph);
+/* prepare.c: fills chain.prepared. */
+void mldfi_plan_note_prepared(struct graph *graph);
 
 /* run.c */
 void mldfi_begin_side(const struct plan *plan, const struct plan_feed *feed, struct side *side, uint64_t position);

@@ -303,9 +303,8 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
 
 /* Does the row say what the value is, and does reading it spare a read of the payload? */
 static bool row_suffices(const mldf_reader *reader, const struct schema_field *f) {
-    return !reader->mapped && !reader->foreign.ops && !reader->encrypted && !reader->draft && f->type &&
-           f->info.type_id < MLDF_PRIVATE && mldfi_field_has_payload(f) && !(f->info.flags & MLDF_FIELD_COMPRESSED) &&
-           !(reader->verify && reader->checks);
+    return !reader->mapped && !reader->draft && f->type && f->info.type_id < MLDF_PRIVATE &&
+           mldfi_field_has_payload(f) && mldfi_reader_is_plain(reader, f);
 }
 
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
