@@ -36,6 +36,8 @@ MLDF_API void mldf_view_free(mldf_view *view);
 /* Items of all readers; and of one of them. */
 MLDF_API uint64_t mldf_view_count(const mldf_view *view);
 MLDF_API uint64_t mldf_view_reader_count(const mldf_view *view, size_t reader);
+/* Elements of every item; 0: items differ, or it depends on the rate of each recording. */
+MLDF_API uint64_t mldf_view_length(const mldf_view *view);
 /* The text with every parameter by name: equal for views that mean the same. */
 MLDF_API const char *mldf_view_text(const mldf_view *view);
 /* The field that is cut; "" for rows. */

@@ -183,6 +183,16 @@ uint64_t mldf_view_reader_count(const mldf_view *view, size_t reader) {
     return reader < view->reader_count ? view->first_item[reader + 1] - view->first_item[reader] : 0;
 }
 
+uint64_t mldf_view_length(const mldf_view *view) {
+    struct edge edge = {.ndim = 1, .dims = {DIM_VARIES}, .most = {MLDF_NONE}};
+    if (!view->map->cuts)
+        return 0;
+    if (view->table.same.rate && !view->table.rates)
+        edge.rate = (struct ratio){view->table.same.rate, 1};
+    view->map->edge(view, &edge);
+    return edge.dims[0] > 0 ? (uint64_t)edge.dims[0] : 0;
+}
+
 const char *mldf_view_text(const mldf_view *view) {
     return view->text;
 }
