@@ -55,8 +55,8 @@ static bool feed_piece(void *user, uint64_t position, size_t field, struct plan_
 }
 
 /* The reader, sample and field that a call of the feed means. *field SIZE_MAX: the file has none of it, which is a null. */
-static mldf_status feed_place(const struct worker *worker, uint64_t position, size_t *field, const mldf_reader **reader,
-                              uint64_t *sample, mldf_error *err) {
+static inline mldf_status feed_place(const struct worker *worker, uint64_t position, size_t *field,
+                                     const mldf_reader **reader, uint64_t *sample, mldf_error *err) {
     const struct dataset *dataset = &worker->loader->dataset;
     const struct seat *seat = seat_at(worker, position);
     if (!seat)

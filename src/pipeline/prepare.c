@@ -100,9 +100,9 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
     for (size_t i = first; status == MLDF_OK && i < c->op_count; i++) {
         const struct op *op = &c->ops[i];
         const void *draw;
-        struct tensor next = mldfi_tensor_like(op, t);
         if (op->type->flags & OP_COLLATE)
             continue;
+        struct tensor next = mldfi_tensor_like(op, t);
         if (!keeps_count(op)) {
             status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
             if (status == MLDF_OK)

@@ -94,6 +94,19 @@ static mldf_status look(struct source_run *s, mldf_error *err) {
     return status;
 }
 
+/* How long the value is after a step that selects along axis t: a member of a group does not draw, so its draw does not say. */
+static mldf_status step_time(const struct op *op, const void *draw, const struct frame *before, struct frame *after,
+                             mldf_error *err) {
+    struct tensor in = mldfi_tensor_of(&op->in), out;
+    uint32_t at = mldfi_time_axis(in.axes, in.ndim);
+    for (uint32_t i = 0; i < in.ndim; i++)
+        in.dims[i] = i == at ? before->t : op->in.dims[i] < 0 ? 0 : (uint64_t)op->in.dims[i];
+    mldf_status status = mldfi_shape_step(op, draw, &in, &out, err);
+    if (status == MLDF_OK)
+        after->t = mldfi_frame_of(&out).t;
+    return status;
+}
+
 static mldf_status compose(struct source_run *s, mldf_error *err) {
     struct frame frame = s->frame;
     bool more = true;
@@ -104,6 +117,8 @@ static mldf_status compose(struct source_run *s, mldf_error *err) {
         const struct frame before = frame;
         const void *draw;
         mldf_status status = mldfi_draw(s->run, s->side, op, &frame, &draw, err);
+        if (status == MLDF_OK && (op->type->flags & OP_TIME))
+            status = step_time(op, draw, &before, &frame, err);
         if (status < 0)
             return mldfi_in_step(op, status, err);
         more = more && s->type->take(s, op, draw, &before, &frame);

@@ -38,8 +38,10 @@ static mldf_status probe(struct source_run *s, mldf_error *err) {
     struct image_source *i = own(s);
     const void *data = s->head ? s->head : s->value.data;
     uint64_t bytes = s->head ? s->head_bytes : s->value.bytes;
-    mldf_status status = data ? mldf_image_probe(data, (size_t)bytes, &i->info, err) : MLDF_END;
-    if (status == MLDF_OK || (data && bytes == s->whole))
+    bool all = s->whole == 0 || (data && bytes == s->whole);
+    mldf_status status =
+        data || all ? mldf_image_probe(data, all ? (size_t)s->whole : (size_t)bytes, &i->info, err) : MLDF_END;
+    if (status == MLDF_OK || all)
         return status;
     i->info.width = i->info.height = 0;
     s->head_wanted = s->head ? UINT64_MAX : HEAD_BYTES;

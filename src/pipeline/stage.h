@@ -110,10 +110,15 @@ mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor 
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
 
-/* run_value.c: a value from the feed; record: as its row tells it. */
-mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, bool record,
-                             mldf_buffer *scratch, mldf_value *out, mldf_error *err);
-/* The field's value into the chain's memory; and the same for a chain that begins with another one's. */
+/* A value from the feed; record: as its row tells it. */
+static inline mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, bool record,
+                                           mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    const struct plan_feed *feed = r->feed;
+    if (record && feed->record)
+        return feed->record(feed->user, side->position, field, scratch, out, err);
+    return feed->get(feed->user, side->position, field, scratch, out, err);
+}
+/* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 /* What the chain's input has made, as the chain sees it: its value, or its shape alone. */
@@ -130,8 +135,12 @@ mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf
 
 /* What draws depend on: an image's sides, how long a value is; mldfi_draw adds the sample. */
 static inline struct frame mldfi_frame_of(const struct tensor *t) {
-    uint32_t h = mldfi_axis(t->axes, 'h'), w = mldfi_axis(t->axes, 'w'), at = mldfi_time_axis(t->axes, t->ndim);
     struct frame frame = {0};
+    if (!t->axes[0]) { /* most values have no names for their dimensions */
+        frame.t = t->ndim ? t->dims[0] : 0;
+        return frame;
+    }
+    uint32_t h = mldfi_axis(t->axes, 'h'), w = mldfi_axis(t->axes, 'w'), at = mldfi_axis(t->axes, 't');
     if (t->axes[h] && t->axes[w]) {
         frame.height = (uint32_t)t->dims[h];
         frame.width = (uint32_t)t->dims[w];
