@@ -4,14 +4,14 @@ stored rows; nothing is copied.
 >>> import mldf, numpy as np, os, tempfile
 >>> path = os.path.join(tempfile.mkdtemp(), "demo.mldf")
 >>> with mldf.Writer(path, {"x": mldf.NDArray("uint16", (None,)), "name": "text"}) as w:
-...     w.append({"x": np.arange(10), "name": "a"})
-...     w.append({"x": np.arange(100, 107), "name": "b"})
+...     w.append({"x": np.arange(10, dtype=np.uint16), "name": "a"})
+...     w.append({"x": np.arange(100, 107, dtype=np.uint16), "name": "b"})
 >>> view = mldf.open(path).as_view("windows(x, 4, stride=3)")
 >>> len(view), view[2].x, view[3]
 (5, array([6, 7, 8, 9], dtype=uint16), Sample(x=uint16[4], name='b'))
 >>> view.locate(4)
 [Piece(file=0, row=1, start=3, length=4)]
->>> [batch.x.shape for batch in mldf.Loader(view, 4)]
+>>> [batch.x.shape for batch in mldf.Loader(view, 4, fields=["x"])]
 [(4, 4), (1, 4)]
 """
 
@@ -108,7 +108,7 @@ class ItemView(Sequence[Sample]):
         return [Piece(*piece) for piece in self._core.locate(self._number(i), 0)]
 
     def __getitem__(self, index: Any) -> Any:
-        """A sample; with a field's name, ``view[i, "x"]``, one value of it."""
+        """A sample; with a field's name, ``view[i, "x"]``, one value of it. index: the item's number."""
         name = None
         if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
             index, name = index
