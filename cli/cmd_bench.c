@@ -179,8 +179,8 @@ static int open_files(struct bench *b, mldf_backend backend) {
 /* A mistake in the text is one of usage. */
 static int make_view(struct bench *b) {
     const char *text = option_value(b->v, "view");
-    int code = text ? open_view(b->v, (const mldf_reader *const *)b->readers, b->v->file_count, text, &b->view)
-                    : EXIT_FINE;
+    int code =
+        text ? open_view(b->v, (const mldf_reader *const *)b->readers, b->v->file_count, text, &b->view) : EXIT_FINE;
     if (b->view)
         b->samples = mldf_view_count(b->view);
     b->options.view = b->view;

@@ -96,7 +96,8 @@ typedef struct mldf_loader_options {
     bool
         direct; /* READ back end: values of 16 KiB and more past the page cache (O_DIRECT); a warning where that cannot be */
 
-    bool want_index, want_valid; /* outputs `index` (u64: the sample's number, the item's with a view) and `valid` (bool), behind all others */
+    bool want_index,
+        want_valid; /* outputs `index` (u64: the sample's number, the item's with a view) and `valid` (bool), behind all others */
     const mldf_memory_hook *memory;
 
     bool exact;      /* JPEG is never decoded at a reduced scale */
@@ -111,12 +112,14 @@ typedef struct mldf_loader_options {
     /* What a sample is (mldf/view.h), made of the same readers: batches are of its items, the order's numbers are items, and so are batch
      * sizes and counts. In a mixture of readers a part's numbers are items of that reader. NULL: rows. It must outlive the loader */
     const mldf_view *view;
-    bool want_row; /* output `row` (u64) behind `index`: the row of all readers that the item begins in; without a view the same as index */
+    bool
+        want_row; /* output `row` (u64) behind `index`: the row of all readers that the item begins in; without a view the same as index */
 } mldf_loader_options;
 #define MLDF_LOADER_OPTIONS_INIT \
     { \
         sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
-            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, false, 0, false \
+            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, \
+            false, 0, false \
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
@@ -214,7 +217,8 @@ typedef struct mldf_bad_sample {
     uint64_t sample, epoch, position;
     uint64_t substitute; /* which sample (item, with a view) replaces it, all readers counted through; or MLDF_NONE */
     mldf_error error;    /* file, sample, field, byte */
-    uint64_t item;       /* its number, all readers counted through; with a view the item's, and `sample` is the row that it begins in */
+    uint64_t
+        item; /* its number, all readers counted through; with a view the item's, and `sample` is the row that it begins in */
 } mldf_bad_sample;
 MLDF_API size_t mldf_loader_bad_count(const mldf_loader *loader);
 MLDF_API mldf_status mldf_loader_bad_sample(const mldf_loader *loader, size_t index, mldf_bad_sample *out,

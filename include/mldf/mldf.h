@@ -7,12 +7,12 @@
 #include "base.h"
 #include "image.h"
 #include "loader.h"
-#include "view.h"
 #include "order.h"
 #include "pipeline.h"
 #include "reader.h"
 #include "schema.h"
 #include "tool.h"
+#include "view.h"
 #include "writer.h"
 
 #endif

@@ -25,8 +25,8 @@ static bool is_mapped(const mldf_reader *reader, const void *data) {
 }
 
 /* The row's whole value: kind, dims, bytes; data where it is at hand without reading. */
-static mldf_status row_value(const mldf_reader *reader, uint64_t row, size_t field,
-                             struct item_cache *cache, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+static mldf_status row_value(const mldf_reader *reader, uint64_t row, size_t field, struct item_cache *cache,
+                             mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     size_t slot = (size_t)(row % ITEM_CACHE);
     if (cache->rows[slot].reader == reader && cache->rows[slot].row == row) {
         *out = cache->rows[slot].value;
@@ -97,8 +97,9 @@ static mldf_status check_same(const mldf_view *view, const mldf_reader *reader, 
         same = v->dims[i] == first->dims[i];
     if (same)
         return MLDF_OK;
-    mldfi_fail(err, MLDF_E_RANGE, "row %" PRIu64 ", field %s: its elements are not those of the row that the item begins in",
-               piece->row, view->field);
+    mldfi_fail(err, MLDF_E_RANGE,
+               "row %" PRIu64 ", field %s: its elements are not those of the row that the item begins in", piece->row,
+               view->field);
     return fail_row(reader, piece->row, view->field, err);
 }
 

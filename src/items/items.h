@@ -26,10 +26,10 @@ struct item_place {
     uint64_t item, draw;
     uint64_t row; /* of the reader: the anchor */
     uint32_t reader;
-    bool odd;             /* the row is null, or could not be measured: the item is what reading it gives */
-    bool several;         /* more pieces follow: item_map.piece gives them */
-    uint64_t from, have;  /* the first piece, in steps of the cut field */
-    uint64_t steps;       /* of the item: what no piece has is zeros at its end */
+    bool odd;            /* the row is null, or could not be measured: the item is what reading it gives */
+    bool several;        /* more pieces follow: item_map.piece gives them */
+    uint64_t from, have; /* the first piece, in steps of the cut field */
+    uint64_t steps;      /* of the item: what no piece has is zeros at its end */
 };
 
 /* ---- Parameters (view_text.c) ---------------------------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ struct mldf_view {
     size_t *fields;       /* the cut field in each reader's schema */
     struct item_arg args[ITEM_PARAMS];
     struct row_table table;
-    bool random; /* locate wants a draw */
+    bool random;  /* locate wants a draw */
     bool seconds; /* lengths of the text are seconds */
     uint64_t empty_rows, odd_rows;
     uint8_t digest[16];

@@ -23,7 +23,8 @@ uint64_t mldfi_item_nanos(double seconds) {
 }
 
 uint64_t mldfi_item_steps(uint64_t k, uint64_t nanos, uint32_t rate) {
-    wide whole = (wide)k * nanos, out; /* k and nanos are below 2^62 and 2^50: the product fits, that with the rate may not */
+    wide whole = (wide)k * nanos,
+         out; /* k and nanos are below 2^62 and 2^50: the product fits, that with the rate may not */
     if (whole > ((wide)1 << 94))
         return MLDF_NONE;
     out = (2 * whole * rate + NANO) / (2 * (wide)NANO);
@@ -44,8 +45,9 @@ static bool has_rate(const mldf_view *view) {
 mldf_status mldfi_view_unit(mldf_view *view, struct item_arg *unit, bool *seconds, mldf_error *err) {
     bool rate = has_rate(view);
     if (unit->number == UNIT_SECONDS && !rate)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "view %s: field %s has no rate, so its lengths are elements: unit=steps",
-                          view->map->name, view->field);
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "view %s: field %s has no rate, so its lengths are elements: unit=steps", view->map->name,
+                          view->field);
     if (unit->number == UNIT_AUTO)
         unit->number = rate ? UNIT_SECONDS : UNIT_STEPS;
     *seconds = unit->number == UNIT_SECONDS;

@@ -99,8 +99,7 @@ static mldf_status take_choice(const mldf_view *view, const struct item_param *p
         arg->number = (double)i;
         if (is_word(value, words[i]))
             return MLDF_OK;
-        strncat(strncat(list, i ? ", " : "", sizeof list - strlen(list) - 1), words[i],
-                sizeof list - strlen(list) - 1);
+        strncat(strncat(list, i ? ", " : "", sizeof list - strlen(list) - 1), words[i], sizeof list - strlen(list) - 1);
     }
     return mldfi_fail_at(err, MLDF_E_ARGUMENT, value->at, "view %s: %s is one of %s, not %.*s", view->map->name,
                          param->name, list, (int)(value->bytes < 64 ? value->bytes : 64), value->text);

@@ -122,8 +122,7 @@ static mldf_status check_names(const struct batch_pool *pool, mldf_error *err) {
 }
 
 mldf_status mldfi_batch_pool_new(const struct plan *plan, const mldf_loader_options *want, const mldf_memory_hook *hook,
-                                 size_t idle_most, struct batch_pool **out,
-                                 mldf_error *err) {
+                                 size_t idle_most, struct batch_pool **out, mldf_error *err) {
     struct batch_pool *pool = mldfi_alloc_zero(1, sizeof *pool, err);
     struct naming naming = {pool, 0, 0};
     if (!pool)

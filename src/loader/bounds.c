@@ -8,7 +8,6 @@
 #include "pipeline/pipeline.h"
 #include "util/error.h"
 
-
 /* A field of one file. */
 struct column {
     const mldf_reader *reader;

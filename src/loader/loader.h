@@ -69,7 +69,7 @@ struct dataset {
     bool archives;  /* all of them are tar: a field that one lacks is null there */
     size_t *fields; /* reader's field for the plan's field: [reader * field_count + field]; SIZE_MAX: it has none */
     size_t field_count;
-    bool by_part; /* the order is a mixture whose part is the reader */
+    bool by_part;          /* the order is a mixture whose part is the reader */
     const mldf_view *view; /* NULL: rows */
     size_t cut;            /* the field that it cuts, of the schema; SIZE_MAX: none */
     bool cut_in_source;    /* a recording: the pipeline cuts what it decodes */
@@ -162,8 +162,8 @@ struct mldf_batch {
 };
 
 /* The arrays that a plan's outputs make. */
-mldf_status mldfi_batch_pool_new(const struct plan *plan, const mldf_loader_options *want, const mldf_memory_hook *hook, size_t idle_most, struct batch_pool **out,
-                                 mldf_error *err);
+mldf_status mldfi_batch_pool_new(const struct plan *plan, const mldf_loader_options *want, const mldf_memory_hook *hook,
+                                 size_t idle_most, struct batch_pool **out, mldf_error *err);
 /* Is there, by the machine's memory, room for a batch of so many samples? What varies in length counts as 1. */
 mldf_status mldfi_batch_pool_check(const struct batch_pool *pool, uint64_t samples, mldf_error *err);
 /* The loader's share; batches go on. */

@@ -81,8 +81,8 @@ static mldf_status check_view(const mldf_loader *loader, const struct json *json
                           "the state was taken of the same view, %.256s, of other rows: their lengths or their number "
                           "were others",
                           ours);
-    return mldfi_fail(err, MLDF_E_STATE, "the state was taken of the view %.*s, and this loader's is %.256s", shown, its,
-                      ours);
+    return mldfi_fail(err, MLDF_E_STATE, "the state was taken of the view %.*s, and this loader's is %.256s", shown,
+                      its, ours);
 }
 
 mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {

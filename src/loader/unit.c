@@ -365,7 +365,8 @@ static mldf_status couple_begin(const mldf_loader *loader, struct job *job, stru
             continue;
         couple->mate[s] = (struct slot){.valid = true};
         mldfi_order_many(loader->order, job->epoch, position, 1, &place);
-        mldf_status status = mldfi_dataset_seat(&loader->dataset, job->epoch, position, &place, &couple->mate[s].seat, err);
+        mldf_status status =
+            mldfi_dataset_seat(&loader->dataset, job->epoch, position, &place, &couple->mate[s].seat, err);
         if (status < 0)
             return status;
         couple->side[s] = &couple->mate[s];

@@ -20,11 +20,11 @@ struct source_run {
     size_t chain_index;
     const struct stage *stage;
     const struct source_type *type;
-    mldf_value value;   /* the record, and of the payload what was fetched so far */
-    struct frame frame; /* of the whole value, as decoded; of its piece, where it is one */
+    mldf_value value;        /* the record, and of the payload what was fetched so far */
+    struct frame frame;      /* of the whole value, as decoded; of its piece, where it is one */
     bool pieced;             /* the sample is a piece of the value: */
     struct plan_piece piece; /* this one */
-    const void *head;   /* the payload's first bytes, for an extent that asked for them: */
+    const void *head;        /* the payload's first bytes, for an extent that asked for them: */
     uint64_t head_bytes, head_wanted;
     uint64_t whole;  /* bytes of the payload */
     size_t composed; /* operations after decode that produce does */

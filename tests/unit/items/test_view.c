@@ -207,7 +207,8 @@ static void odd_texts_are_refused_or_taken(void) {
     mldfi_rng_begin(&rng, check_seed(), 0, 0, 3);
     for (int i = 0; i < 20000; i++) {
         char text[64] = "";
-        static const char *const begins[] = {"", "windows(", "windows(x, ", "expand(x, every=", "rows", "windows(x, 4, "};
+        static const char *const begins[] = {
+            "", "windows(", "windows(x, ", "expand(x, every=", "rows", "windows(x, 4, "};
         size_t at = (size_t)snprintf(text, sizeof text, "%s", begins[mldfi_rng_below(&rng, 6)]);
         for (size_t n = (size_t)mldfi_rng_below(&rng, 24); n-- > 0;)
             text[at++] = alphabet[mldfi_rng_below(&rng, sizeof alphabet - 1)];
