@@ -1,8 +1,8 @@
 """Windows of a token stream: mldf's view against nanoGPT's memmap idiom and against memcpy, in one run.
 
-    python bench/bench_views.py [--tokens 100000000] [--rounds 11] [--threads 1,2] [--folder DIR]
+    python bench/bench_views.py [--tokens 100000000] [--batch 64] [--rounds 11] [--threads 1,2] [--folder DIR]
 
-The stream is one row of u16. A batch is 64 windows of 1,025 tokens as int64: (x, y) of nanoGPT are two views of it. The rivals take turns, a
+The stream is one row of u16. A batch is --batch windows of 1,025 tokens as int64: (x, y) of nanoGPT are two views of it. The rivals take turns, a
 round each; the numbers are medians over the rounds, and ratios are medians of the ratios of a round. All of it twice: by the clock, and by the
 processor time of the process, all threads together, which other programs on the machine change less.
 
@@ -22,8 +22,7 @@ import mldf
 import numpy as np
 import torch
 
-BATCH, WINDOW = 64, 1025
-BATCH_BYTES = BATCH * WINDOW * 8
+WINDOW = 1025
 
 
 def make(folder, tokens):
@@ -48,12 +47,12 @@ class Watch:
         )
 
 
-def nanogpt(path, batches):
+def nanogpt(path, size, batches):
     block = WINDOW - 1
     watch = Watch(batches)
     for _ in range(batches):
         data = np.memmap(path, dtype=np.uint16, mode="r")
-        ix = torch.randint(len(data) - block, (BATCH,))
+        ix = torch.randint(len(data) - block, (size,))
         x = torch.stack([torch.from_numpy((data[i : i + block]).astype(np.int64)) for i in ix])
         y = torch.stack([torch.from_numpy((data[i + 1 : i + 1 + block]).astype(np.int64)) for i in ix])
         assert x.shape == y.shape
@@ -61,9 +60,9 @@ def nanogpt(path, batches):
 
 
 class Ours:
-    def __init__(self, path, threads, text):
+    def __init__(self, path, size, threads, text, order):
         self.loader = mldf.Loader(
-            path, BATCH, view=text, pipelines="x: cast(i64)", shuffle=True, output="torch", threads=threads,
+            path, size, view=text, pipelines="x: cast(i64)", order=order, seed=1, output="torch", threads=threads,
             drop_last=True, codegen="wait",
         )  # fmt: skip
 
@@ -79,20 +78,22 @@ class Ours:
         return watch.rates()
 
 
-def memcpy(batches):
+def memcpy(size, batches):
+    each = size * WINDOW * 8
     source = np.ones(256 << 20, np.uint8)
-    target = np.empty(BATCH_BYTES, np.uint8)
-    places = np.random.default_rng(2).integers(0, len(source) - BATCH_BYTES, batches).tolist()
-    np.copyto(target, source[:BATCH_BYTES])
+    target = np.empty(each, np.uint8)
+    places = np.random.default_rng(2).integers(0, len(source) - each, batches).tolist()
+    np.copyto(target, source[:each])
     watch = Watch(batches)
     for place in places:
-        np.copyto(target, source[place : place + BATCH_BYTES])
+        np.copyto(target, source[place : place + each])
     return watch.rates()
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tokens", type=int, default=100_000_000)
+    parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--batches", type=int, default=1500)
     parser.add_argument("--threads", default="1,2")
@@ -101,11 +102,20 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         raw, packed = make(folder, args.tokens)
-        runs = {"nanogpt": lambda: nanogpt(raw, max(args.batches // 8, 1)), "memcpy": lambda: memcpy(args.batches)}
+        each, batches = args.batch * WINDOW * 8, max(args.batches * 64 // args.batch, 8)
+        runs = {
+            "nanogpt": lambda: nanogpt(raw, args.batch, max(batches // 8, 1)),
+            "memcpy": lambda: memcpy(args.batch, batches),
+        }
+        plain, anywhere = f"windows(x, {WINDOW})", f"windows(x, {WINDOW}, random)"
         for n in map(int, args.threads.split(",")):
-            for name, text in (("", f"windows(x, {WINDOW})"), (" random", f"windows(x, {WINDOW}, random)")):
-                ours = Ours(packed, n, text)
-                runs[f"mldf{name}, {n} threads"] = lambda ours=ours: ours(args.batches)
+            for name, text, order in (
+                (" in order", plain, "sequential"),
+                (" shuffled", plain, "random"),
+                (" random", anywhere, "random"),
+            ):
+                ours = Ours(packed, args.batch, n, text, order)
+                runs[f"mldf{name}, {n} thread{'s' * (n > 1)}"] = lambda ours=ours: ours(batches)
         found = {name: [] for name in runs}
         for run in runs.values():
             run()  # pages are in memory, code is compiled
@@ -118,10 +128,10 @@ def main():
         for name, rates in found.items():
             rate = statistics.median(r[kind] for r in rates)
             to = {r: statistics.median(a[kind] / b[kind] for a, b in zip(rates, found[r])) for r in ("nanogpt", "memcpy")}
-            written = rate * BATCH_BYTES / 1e9
+            written = rate * each / 1e9
             out[f"{name} ({by})"] = {"batches_per_second": round(rate), "gb_written_per_second": round(written, 2)}
             out[f"{name} ({by})"] |= {f"times_{r}": round(ratio, 2) for r, ratio in to.items()}
-            print(f"  {name:22} {rate:8.0f} batches/s  {written:6.2f} GB/s written  "
+            print(f"  {name:24} {rate:8.0f} batches/s  {written:6.2f} GB/s written  "
                   f"{to['nanogpt']:6.2f} x nanoGPT  {to['memcpy']:5.2f} x memcpy")  # fmt: skip
     print(json.dumps(out))
 

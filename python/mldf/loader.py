@@ -87,7 +87,8 @@ class Loader:
     """Batches of a dataset, in order, made by threads that never take the interpreter's lock.
 
     source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset, or torch's Subset of
-                      one), or its :class:`mldf.ItemView`. Its channels= and orient= hold for images here too, unless a pipeline's Decode says else
+                      one), or its :class:`mldf.ItemView`. Its channels= and orient= hold for images here too, unless a
+                      pipeline's Decode says else
     batch_size        samples of a batch of this rank (64)
     shuffle           True: order="random", False: "sequential"
     pipelines         a dict of field to a list of operations: ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or

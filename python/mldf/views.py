@@ -58,7 +58,8 @@ def spread(first: Numbers, count: Numbers) -> Numbers:
     """All items of these rows, row after row."""
     ends = np.cumsum(count, dtype=np.uint64)
     within = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.uint64)
-    return within + np.repeat(first - (ends - count), count.astype(np.int64))
+    out: Numbers = within + np.repeat(first - (ends - count), count.astype(np.int64))
+    return out
 
 
 class ItemView(Sequence[Sample]):

@@ -9,6 +9,8 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
+enum { PREFETCH_BYTES = 8192 };
+
 void mldfi_item_cache_free(struct item_cache *cache) {
     mldf_buffer_free(&cache->aside);
 }
@@ -39,6 +41,19 @@ static mldf_status row_value(const mldf_reader *reader, uint64_t row, size_t fie
         cache->rows[slot].value = *out;
     }
     return status;
+}
+
+void mldfi_item_prefetch(const mldf_reader *const *readers, const struct item_place *place,
+                         const struct item_cache *cache) {
+    size_t slot = (size_t)(place->row % ITEM_CACHE);
+    const mldf_value *v = &cache->rows[slot].value;
+    if (cache->rows[slot].reader != readers[place->reader] || cache->rows[slot].row != place->row || place->odd ||
+        v->kind != MLDF_KIND_ARRAY || v->dims[0] == 0 || place->from + place->have > v->dims[0])
+        return;
+    size_t step = (size_t)(v->bytes / v->dims[0]), bytes = (size_t)place->have * step;
+    const uint8_t *from = (const uint8_t *)v->data + place->from * step;
+    for (size_t at = 0; at < bytes && at < PREFETCH_BYTES; at += 64)
+        __builtin_prefetch(from + at);
 }
 
 /* Steps of the value, and bytes of one. */

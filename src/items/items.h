@@ -157,6 +157,9 @@ struct item_cache {
     mldf_buffer aside; /* a piece on its way into an item of several, or into a longer one */
 };
 void mldfi_item_cache_free(struct item_cache *cache);
+/* The processor begins to fetch the item, where its row is in the cache above: the next item, while one is worked on. */
+void mldfi_item_prefetch(const mldf_reader *const *readers, const struct item_place *place,
+                         const struct item_cache *cache);
 /* The cut field's stored elements. readers: the view's, or copies of them. record: what it is, data NULL. */
 mldf_status mldfi_item_value(const mldf_view *view, const mldf_reader *const *readers, const struct item_place *place,
                              bool record, struct item_cache *cache, mldf_buffer *scratch, mldf_value *out,

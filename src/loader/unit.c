@@ -493,11 +493,14 @@ static bool run_couple(struct worker *worker, struct job *job, struct couple *co
 /* ---- A run of slots ------------------------------------------------------------------------------------------------------------------- */
 
 void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to) {
+    const struct dataset *dataset = &worker->loader->dataset;
     bool good = true;
     for (size_t i = from; i < to && good && !is_halted(worker); i++) {
         uint64_t position = job->slots[i].seat.position;
         struct couple couple = {.even = position & ~(uint64_t)1, .index = {SIZE_MAX, SIZE_MAX}};
         if (!worker->loader->pairs) {
+            if (dataset->cut != SIZE_MAX && !dataset->cut_in_source && i + 1 < to)
+                mldfi_item_prefetch(dataset->readers, &job->slots[i + 1].seat.item, &worker->items);
             good = run_one(worker, job, i);
             continue;
         }

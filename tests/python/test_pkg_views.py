@@ -1,5 +1,5 @@
-"""Views: every item equals a slice that NumPy makes of the rows, whatever the files, the order, the ranks, the place where
-a run goes on. The reference below is the definition in docs/guides/views.md, written once more.
+"""Views: every item equals a slice that NumPy makes of the rows, whatever the files, the order, the ranks, the place
+where a run goes on. The reference below is the definition in docs/guides/views.md, written once more.
 """
 
 import itertools
@@ -10,7 +10,15 @@ import subprocess
 import mldf
 import numpy as np
 import pytest
-from mldf.errors import ArgumentError, CorruptError, NoFieldError, NoSampleError, NullError, StateError, SyntaxMistakeError
+from mldf.errors import (
+    ArgumentError,
+    CorruptError,
+    NoFieldError,
+    NoSampleError,
+    NullError,
+    StateError,
+    SyntaxMistakeError,
+)
 
 COMMAND = os.environ.get("MLDF")
 needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the command mldf")
@@ -329,9 +337,9 @@ def test_mixtures_are_by_file(files):
 @pytest.mark.parametrize("bucket", [False, True])
 def test_a_run_goes_on_at_every_batch(files, text, bucket):
     paths, _ = files
-    options = dict(view=text, shuffle=True, seed=9, index=True, row=True)
+    options = {"view": text, "shuffle": True, "seed": 9, "index": True, "row": True}
     if bucket:
-        options |= dict(pipelines="x: pad", bucket="x", bucket_window=30)
+        options |= {"pipelines": "x: pad", "bucket": "x", "bucket_window": 30}
 
     def hashes(batches):
         return [[a.tobytes() for a in batch] for batch in batches]
@@ -381,7 +389,9 @@ def test_a_state_knows_its_view(files, tmp_path):
     state = loader.state_dict()
     assert state["view"]["text"] == "windows(x, length=4, stride=4, random=false, across=false, unit=steps)"
     assert state["view"]["digest"] == loader.view.digest.hex()
-    with pytest.raises(StateError, match=r"of the view windows\(x, length=4, .*, and this loader's is windows\(x, length=5"):
+    with pytest.raises(
+        StateError, match=r"of the view windows\(x, length=4, .*, and this loader's is windows\(x, length=5"
+    ):
         mldf.Loader(paths, 4, view="windows(x, 5)", seed=1).load_state_dict(state)
     plain = mldf.Loader(paths, 4, pipelines={"x": None}, seed=1)
     with pytest.raises(StateError, match=r"of the view windows\(.*, and this loader's is rows"):
@@ -448,8 +458,12 @@ def test_a_bad_piece_is_a_bad_sample(tmp_path):
     path = write(tmp_path / "a.mldf", rows)
     spoil(path, rows[1][:8].tobytes())
     ds = mldf.open(path, verify=True)
-    for text, broken in (("windows(x, 4)", {3, 4, 5}), ("windows(x, 9, across)", {1, 2}), ("expand(x, every=5)", {3, 4, 5})):
-        good = {n for n in range(len(ds.as_view(text)))} - broken
+    for text, broken in (
+        ("windows(x, 4)", {3, 4, 5}),
+        ("windows(x, 9, across)", {1, 2}),
+        ("expand(x, every=5)", {3, 4, 5}),
+    ):
+        good = set(range(len(ds.as_view(text)))) - broken
         loader = mldf.Loader(ds, 4, view=text, fields=["x"], on_error="skip", index=True, row=True)
         assert {n for b in loader for n in b.index.tolist()} == good
         assert {b["item"] for b in loader.bad_samples()} == broken
@@ -481,7 +495,9 @@ def test_rows_of_another_width_are_not_joined(tmp_path):
     write(tmp_path / "a.mldf", rows, mldf.NDArray("uint16", (None, None)))
     wrong = run("cat", "--view", "windows(x, 4, across)", tmp_path / "a.mldf", expect=1)
     assert "row 1, field x: its elements are not those of the row that the item begins in" in wrong
-    fine = run("cat", "--json", "--view", "windows(x, 4, across)", "--range", "1:", "--fields", "x", tmp_path / "a.mldf")
+    fine = run(
+        "cat", "--json", "--view", "windows(x, 4, across)", "--range", "1:", "--fields", "x", tmp_path / "a.mldf"
+    )
     assert [json.loads(line)["fields"]["x"] for line in fine.splitlines()] == [
         [[0] * 4] * 2 + [[1] * 4] * 2,
         [[1] * 4] * 4,
@@ -670,7 +686,9 @@ def test_the_command(files, holes):
     done = json.loads(run(*bench, *paths))
     assert done["samples"] == len(windows(rows, 4, 3))
     assert done["batch_hashes"] == json.loads(run(*bench, "-j", "0", "--backend", "read", *paths))["batch_hashes"]
-    done = json.loads(run("bench", "--json", "--view", "windows(x, 4)", "-p", "x: cast(i64)", "--on-error", "skip", holes))
+    done = json.loads(
+        run("bench", "--json", "--view", "windows(x, 4)", "-p", "x: cast(i64)", "--on-error", "skip", holes)
+    )
     assert [(b["item"], b["sample"]) for b in done["bad"]] == [(2, 1)]
     for text, message in (("windows(z, 4)", 'no field "z"'), ("windos(x)", "no view windos")):
         for command in ("info", "cat", "bench"):
