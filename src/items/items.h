@@ -117,6 +117,11 @@ void mldfi_row_table_free(struct row_table *table);
 uint64_t mldfi_row_table_find(const struct row_table *table, uint64_t at, uint64_t *within);
 struct row_steps mldfi_row_table_steps(const struct row_table *table, uint64_t row);
 uint64_t mldfi_row_table_first(const struct row_table *table, uint64_t row);
+uint64_t mldfi_row_table_end(const struct row_table *table, uint64_t row);
+/* For maps whose counts are items: the row that out->item is of, into out; *within: which of the row's own. odd where it has no length. */
+struct row_steps mldfi_view_locate_row(const mldf_view *view, struct item_place *out, uint64_t *within);
+/* And the items of a row. */
+void mldfi_view_row_items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count);
 /* The reader of a row that is counted through; *row becomes the reader's own number. */
 uint32_t mldfi_view_reader_of(const mldf_view *view, uint64_t *row);
 

@@ -38,6 +38,10 @@ uint64_t mldfi_row_table_first(const struct row_table *table, uint64_t row) {
     return table->first ? table->first[row] : row * table->same_count;
 }
 
+uint64_t mldfi_row_table_end(const struct row_table *table, uint64_t row) {
+    return row + 1 < table->rows ? mldfi_row_table_first(table, row + 1) : table->count;
+}
+
 uint64_t mldfi_row_table_find(const struct row_table *table, uint64_t at, uint64_t *within) {
     if (!table->first) {
         *within = at % table->same_count;
@@ -168,27 +172,37 @@ static mldf_status make_top(struct row_table *t, mldf_error *err) {
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------------------- */
 
+/* Does this status speak of the row's bytes? Otherwise of the machine, and the view is not made. */
+static bool is_of_the_row(mldf_status status) {
+    return status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT || status == MLDF_E_UNSUPPORTED;
+}
+
+/* What the record says of itself, where it can be held against its payload's size. */
+static mldf_status check_record(const mldf_reader *reader, const struct schema_field *f, uint64_t row,
+                                const uint8_t *record, mldf_buffer *scratch, mldf_error *err) {
+    uint64_t ptr = 0, bytes = 0;
+    mldf_value value;
+    if ((f->info.flags & MLDF_FIELD_COMPRESSED) || reader->encrypted)
+        return MLDF_OK;
+    mldfi_record_payload(f, record, &ptr, &bytes);
+    mldf_status status = mldfi_reader_check_payload(reader, row, f, 0, ptr, bytes, err);
+    return status < 0 ? status : mldfi_field_decode(f, record, 0, NULL, bytes, 0, scratch, &value, err);
+}
+
 /* Of one record. A null, or a record that contradicts itself, has no length: its item tells why when it is read. */
-static struct row_steps look(const mldf_reader *reader, const struct schema_field *f, size_t field, uint64_t row,
-                             const uint8_t *record, mldf_buffer *scratch) {
-    struct row_steps none = {MLDF_NONE, 0}, out;
+static mldf_status look(const mldf_reader *reader, const struct schema_field *f, size_t field, uint64_t row,
+                        const uint8_t *record, mldf_buffer *scratch, struct row_steps *out, mldf_error *err) {
     struct field_steps found = {0, 0};
+    mldf_status status = MLDF_OK;
     bool valid = true;
-    if ((f->info.flags & MLDF_FIELD_NULLABLE) &&
-        (mldfi_reader_is_valid(reader, row, field, &valid, NULL) < 0 || !valid))
-        return none;
-    if (!(f->info.flags & MLDF_FIELD_COMPRESSED) && !reader->encrypted) {
-        uint64_t ptr = 0, bytes = 0;
-        mldf_value value;
-        mldfi_record_payload(f, record, &ptr, &bytes);
-        if (mldfi_reader_check_payload(reader, row, f, 0, ptr, bytes, NULL) < 0 ||
-            mldfi_field_decode(f, record, 0, NULL, bytes, 0, scratch, &value, NULL) < 0)
-            return none;
-    }
-    if (!f->type->steps(f, record, &found))
-        return none;
-    out = (struct row_steps){found.steps, found.rate};
-    return out;
+    *out = (struct row_steps){MLDF_NONE, 0};
+    if (f->info.flags & MLDF_FIELD_NULLABLE)
+        status = mldfi_reader_is_valid(reader, row, field, &valid, err);
+    if (status >= 0 && valid)
+        status = check_record(reader, f, row, record, scratch, err);
+    if (status >= 0 && valid && f->type->steps(f, record, &found))
+        *out = (struct row_steps){found.steps, found.rate};
+    return status < 0 && is_of_the_row(status) ? MLDF_OK : status;
 }
 
 static mldf_status scan_rows(struct making *m, const mldf_reader *reader, size_t field, mldf_error *err) {
@@ -201,8 +215,11 @@ static mldf_status scan_rows(struct making *m, const mldf_reader *reader, size_t
         status = mldfi_reader_rows(reader, at, &piece, &block, &end, err);
         for (uint64_t i = at; i < end && status >= 0; i++) {
             const uint8_t *record = block + (i - at) * reader->row_bytes + f->info.row_offset;
+            struct row_steps row;
             scratch.size = 0;
-            status = add_rows(m, look(reader, f, field, i, record, &scratch), 1, err);
+            status = look(reader, f, field, i, record, &scratch, &row, err);
+            if (status >= 0)
+                status = add_rows(m, row, 1, err);
         }
     }
     mldf_buffer_free(&piece);
@@ -217,12 +234,12 @@ static mldf_status scan_values(struct making *m, const mldf_reader *reader, size
     mldf_status status = MLDF_OK;
     for (uint64_t i = 0; i < rows && status >= 0; i++) {
         mldf_value value;
-        mldf_error own;
         struct row_steps row = {MLDF_NONE, 0};
-        if (mldf_reader_get(reader, i, field, &scratch, &value, &own) >= 0 && value.kind == MLDF_KIND_ARRAY &&
-            value.ndim)
+        status = mldf_reader_get(reader, i, field, &scratch, &value, err);
+        if (status >= 0 && value.kind == MLDF_KIND_ARRAY && value.ndim)
             row.steps = value.dims[0];
-        status = add_rows(m, row, 1, err);
+        if (status >= 0 || is_of_the_row(status))
+            status = add_rows(m, row, 1, err);
     }
     mldf_buffer_free(&scratch);
     return status;

@@ -226,6 +226,19 @@ uint32_t mldfi_view_reader_of(const mldf_view *view, uint64_t *row) {
     return (uint32_t)low;
 }
 
+struct row_steps mldfi_view_locate_row(const mldf_view *view, struct item_place *out, uint64_t *within) {
+    out->row = mldfi_row_table_find(&view->table, out->item, within);
+    struct row_steps row = mldfi_row_table_steps(&view->table, out->row);
+    out->reader = mldfi_view_reader_of(view, &out->row);
+    out->odd = row.steps == MLDF_NONE;
+    return row;
+}
+
+void mldfi_view_row_items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count) {
+    *first = mldfi_row_table_first(&view->table, row);
+    *count = mldfi_row_table_end(&view->table, row) - *first;
+}
+
 uint64_t mldfi_view_row_steps(const mldf_view *view, uint32_t reader, uint64_t row) {
     return view->map->cuts ? mldfi_row_table_steps(&view->table, view->first_row[reader] + row).steps : MLDF_NONE;
 }

@@ -72,10 +72,7 @@ static mldf_status open_expand(mldf_view *view, mldf_error *err) {
 
 static void locate(const mldf_view *view, struct item_place *out) {
     uint64_t k;
-    out->row = mldfi_row_table_find(&view->table, out->item, &k);
-    struct row_steps row = mldfi_row_table_steps(&view->table, out->row);
-    out->reader = mldfi_view_reader_of(view, &out->row);
-    out->odd = row.steps == MLDF_NONE;
+    struct row_steps row = mldfi_view_locate_row(view, out, &k);
     if (out->odd)
         return;
     out->steps = mldfi_item_length(view->args[LENGTH].number, view->seconds, row.rate);
@@ -84,11 +81,6 @@ static void locate(const mldf_view *view, struct item_place *out) {
     out->have = left < out->steps ? left : out->steps;
     if (view->args[LAST].number == LAST_KEEP)
         out->steps = out->have;
-}
-
-static void items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count) {
-    *first = mldfi_row_table_first(&view->table, row);
-    *count = (row + 1 < view->table.rows ? mldfi_row_table_first(&view->table, row + 1) : view->table.count) - *first;
 }
 
 static void edge(const mldf_view *view, struct edge *out) {
@@ -102,6 +94,6 @@ const struct item_map mldfi_view_expand = {
     .version = 1,
     .open = open_expand,
     .locate = locate,
-    .items = items,
+    .items = mldfi_view_row_items,
     .edge = edge,
 };

@@ -94,10 +94,7 @@ static void locate(const mldf_view *view, struct item_place *out) {
         locate_across(view, out);
         return;
     }
-    out->row = mldfi_row_table_find(&view->table, out->item, &k);
-    struct row_steps row = mldfi_row_table_steps(&view->table, out->row);
-    out->reader = mldfi_view_reader_of(view, &out->row);
-    out->odd = row.steps == MLDF_NONE;
+    struct row_steps row = mldfi_view_locate_row(view, out, &k);
     if (out->odd)
         return;
     out->steps = out->have = mldfi_item_length(view->args[LENGTH].number, view->seconds, row.rate);
@@ -121,19 +118,17 @@ static bool piece(const mldf_view *view, const struct item_place *place, size_t 
 
 /* across: those whose first step is in the row. */
 static void items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count) {
-    uint64_t begin = mldfi_row_table_first(&view->table, row);
-    uint64_t end = row + 1 < view->table.rows ? mldfi_row_table_first(&view->table, row + 1) : view->table.count;
-    if (view->args[ACROSS].number != 0) {
-        uint64_t own = row, stride = (uint64_t)view->args[STRIDE].number;
-        uint32_t reader = mldfi_view_reader_of(view, &own);
-        uint64_t base = first_step(view, reader), most = mldf_view_reader_count(view, reader);
-        begin = (begin - base + stride - 1) / stride;
-        end = (end - base + stride - 1) / stride;
-        begin = view->first_item[reader] + (begin < most ? begin : most);
-        end = view->first_item[reader] + (end < most ? end : most);
+    if (view->args[ACROSS].number == 0) {
+        mldfi_view_row_items(view, row, first, count);
+        return;
     }
-    *first = begin;
-    *count = end - begin;
+    uint64_t own = row, stride = (uint64_t)view->args[STRIDE].number;
+    uint32_t reader = mldfi_view_reader_of(view, &own);
+    uint64_t base = first_step(view, reader), most = mldf_view_reader_count(view, reader);
+    uint64_t begin = (mldfi_row_table_first(&view->table, row) - base + stride - 1) / stride;
+    uint64_t end = (mldfi_row_table_end(&view->table, row) - base + stride - 1) / stride;
+    *first = view->first_item[reader] + (begin < most ? begin : most);
+    *count = view->first_item[reader] + (end < most ? end : most) - *first;
 }
 
 static void edge(const mldf_view *view, struct edge *out) {
