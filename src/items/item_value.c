@@ -35,10 +35,14 @@ static mldf_status row_value(const mldf_reader *reader, uint64_t row, size_t fie
         return MLDF_OK;
     }
     mldf_status status = mldfi_reader_record(reader, row, field, scratch, out, err);
-    if (status >= 0 && out->kind != MLDF_KIND_NULL && is_mapped(reader, out->data)) {
+    bool mapped = status >= 0 && is_mapped(reader, out->data);
+    /* Of a file that is read the record says it all; its bytes are the scratch buffer's, so they are not kept. */
+    if (status >= 0 && out->kind == MLDF_KIND_ARRAY && (mapped || (!out->data && !reader->mapped))) {
         cache->rows[slot].reader = reader;
         cache->rows[slot].row = row;
         cache->rows[slot].value = *out;
+        if (!mapped)
+            cache->rows[slot].value.record = NULL;
     }
     return status;
 }
@@ -48,7 +52,7 @@ void mldfi_item_prefetch(const mldf_reader *const *readers, const struct item_pl
     size_t slot = (size_t)(place->row % ITEM_CACHE);
     const mldf_value *v = &cache->rows[slot].value;
     if (cache->rows[slot].reader != readers[place->reader] || cache->rows[slot].row != place->row || place->odd ||
-        v->kind != MLDF_KIND_ARRAY || v->dims[0] == 0 || place->from + place->have > v->dims[0])
+        v->kind != MLDF_KIND_ARRAY || !v->data || v->dims[0] == 0 || place->from + place->have > v->dims[0])
         return;
     size_t step = (size_t)(v->bytes / v->dims[0]), bytes = (size_t)place->have * step;
     const uint8_t *from = (const uint8_t *)v->data + place->from * step;

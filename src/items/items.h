@@ -99,6 +99,8 @@ struct item_map {
     bool (*piece)(const mldf_view *view, const struct item_place *place, size_t index, mldf_piece *out);
     /* The items that begin in a row. */
     void (*items)(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count);
+    /* What becomes of a field; NULL: the named one is CUT, all others are ANCHOR. */
+    item_mode (*mode)(const mldf_view *view, const char *field);
     /* The type of the cut field's value in an item. */
     void (*edge)(const mldf_view *view, struct edge *edge);
 };
@@ -143,8 +145,11 @@ void mldfi_view_set_length(struct edge *edge, double number, bool seconds, bool 
 static inline bool mldfi_view_is_rows(const mldf_view *view) {
     return !view || view->map == &mldfi_view_rows;
 }
-static inline bool mldfi_view_is_cut(const mldf_view *view, const char *field) {
-    return view->map->cuts && __builtin_strcmp(view->field, field) == 0;
+/* What becomes of a field of this name. */
+static inline item_mode mldfi_view_mode(const mldf_view *view, const char *field) {
+    if (view->map->mode)
+        return view->map->mode(view, field);
+    return view->map->cuts && __builtin_strcmp(view->field, field) == 0 ? ITEM_CUT : ITEM_ANCHOR;
 }
 /* How long a reader's row is; MLDF_NONE: not known. */
 uint64_t mldfi_view_row_steps(const mldf_view *view, uint32_t reader, uint64_t row);

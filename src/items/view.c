@@ -302,7 +302,7 @@ mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, s
     const char *name = schema->fields[field].name;
     mldfi_view_place(view, item, draw, &place);
     const mldf_reader *reader = view->readers[place.reader];
-    if (mldfi_view_is_cut(view, name)) {
+    if (mldfi_view_mode(view, name) == ITEM_CUT) {
         status = mldfi_item_value(view, view->readers, &place, false, &cache, scratch, out, err);
         mldfi_item_cache_free(&cache);
         return status;
