@@ -10,6 +10,7 @@ struct bench {
     uint64_t epochs;
     mldf_buffer pipeline;
     mldf_reader **readers;
+    mldf_view *view; /* NULL: rows */
     mldf_loader *loader;
     mldf_buffer hashes; /* 16 bytes each */
     uint64_t samples;   /* of an epoch of this rank, about */

@@ -24,13 +24,13 @@ enum { BAD_SHOWN = 10, BAD_LISTED = 1000 /* loader.h */ };
 /* Field and message follow, each with its 0. */
 struct bad_note {
     uint32_t file;
-    uint64_t sample, epoch, position;
+    uint64_t sample, epoch, position, item;
 };
 
 static mldf_status keep_bad(struct bench *b, const mldf_bad_sample *bad, mldf_error *err) {
     struct bad_note head;
     memset(&head, 0, sizeof head);
-    head = (struct bad_note){bad->reader, bad->sample, bad->epoch, bad->position};
+    head = (struct bad_note){bad->reader, bad->sample, bad->epoch, bad->position, bad->item};
     mldf_status status = mldf_buffer_append(&b->bad, &head, sizeof head, err);
     if (status >= 0)
         status = mldf_buffer_append(&b->bad, bad->error.field, strlen(bad->error.field) + 1, err);
@@ -81,6 +81,10 @@ static void json_bad(const struct bench *b) {
         json_string(b->v->files[head.file]);
         json_key("sample");
         json_u64(head.sample);
+        if (b->view) {
+            json_key("item");
+            json_u64(head.item);
+        }
         json_key("field");
         if (field[0])
             json_string(field);

@@ -281,12 +281,19 @@ int write_svg(const struct invocation *invocation, const char *path, const char 
 /* ---- head and cat (samples.c) --------------------------------------------------------------------------------------------- */
 
 extern const struct option_spec samples_options[]; /* of both */
+/* --view: a view of these readers (shared.c). A mistake in its text is one of usage. */
+int open_view(const struct invocation *invocation, const mldf_reader *const *readers, size_t count, const char *text,
+              mldf_view **out);
+
 #define SAMPLES_DESCRIPTION \
     "Numbers, text and JSON are shown as\n" \
     "themselves; other payloads as their size and SHA-256; arrays of at most 64 elements as lists, larger ones as dtype, shape\n" \
     "and SHA-256. Checksums are verified on the way.\n" \
     "\n" \
-    "With --json, a line for each sample: {index, key, fields}. Numbers that are not finite are the strings \"NaN\",\n" \
+    "With --view a sample is an item of the view: windows and pieces are shown as the elements that are stored (a random window\n" \
+    "as its row's first).\n" \
+    "\n" \
+    "With --json, a line for each sample: {index, key, fields}, with --view row too. Numbers that are not finite are the strings \"NaN\",\n" \
     "\"Infinity\" and \"-Infinity\"; complex numbers are [re, im]."
 int cmd_samples(struct invocation *invocation, bool head);
 

@@ -10,6 +10,7 @@
 static const struct option_spec options[] = {
     {'p', "pipeline", "TEXT",
      "what is done with each sample: text, or @FILE; by default fields of fixed shape as they are"},
+    {0, "view", "TEXT", "what a sample is: rows (the default), windows(FIELD, LENGTH ...), expand(FIELD, every= ...)"},
     {0, "batch-size", "N", "samples of a batch; 64"},
     {0, "order", "KIND", "sequential (the default), random or quasi-random"},
     {0, "seed", "N", "of the order and of all random steps; 0"},
@@ -175,6 +176,17 @@ static int open_files(struct bench *b, mldf_backend backend) {
     return EXIT_FINE;
 }
 
+/* A mistake in the text is one of usage. */
+static int make_view(struct bench *b) {
+    const char *text = option_value(b->v, "view");
+    int code =
+        text ? open_view(b->v, (const mldf_reader *const *)b->readers, b->v->file_count, text, &b->view) : EXIT_FINE;
+    if (b->view)
+        b->samples = mldf_view_count(b->view);
+    b->options.view = b->view;
+    return code;
+}
+
 /* ---- Running ------------------------------------------------------------------------------------------------------------------------- */
 
 /* False: interrupted. */
@@ -223,6 +235,8 @@ static int run_bench(struct bench *b) {
     int code = take_pipeline(b);
     if (code == EXIT_FINE)
         code = open_files(b, backend);
+    if (code == EXIT_FINE)
+        code = make_view(b);
     if (code != EXIT_FINE)
         return code;
     mldf_status status =
@@ -241,6 +255,7 @@ static int run(struct invocation *v) {
     struct bench b = {.v = v, .options = MLDF_LOADER_OPTIONS_INIT, .epochs = 1};
     int code = run_bench(&b);
     mldf_loader_free(b.loader);
+    mldf_view_free(b.view);
     for (size_t i = 0; b.readers && i < v->file_count; i++)
         mldf_reader_close(b.readers[i]);
     free(b.readers);
@@ -258,14 +273,17 @@ const struct command command_bench = {
     "each step in the threads' work, and one line that says what to do about it. Several files are one dataset. The batches\n"
     "depend on the files, the pipeline, the order, the seed and the batch size alone: --hash shows that.\n"
     "\n"
+    "With --view a sample is an item of the view, and --batch-size counts items; docs/guides/views.md says what views there are.\n"
+    "\n"
     "With --on-error=skip or substitute the first ten bad samples are listed, each with its file, sample, field and reason.\n"
     "\n"
     "With --json, one object: samples_per_second, samples, batches, bad_samples, bad (all of them: source, sample, field, epoch,\n"
-    "position, message), warnings, seconds, bytes_read, peak_rss_bytes, threads, wait_loader_seconds, wait_consumer_seconds,\n"
+    "position, message; with --view item), warnings, seconds, bytes_read, peak_rss_bytes, threads, wait_loader_seconds, wait_consumer_seconds,\n"
     "steps (name, seconds), verdict; with --hash batch_hashes, with --explain explain.",
     options,
     "  mldf bench photos.mldf -p 'image: random_resized_crop(224) | hflip | normalize(imagenet) | chw(f32)' --order random\n"
-    "  mldf bench photos.mldf -p @train.pipeline --threads 8 --epochs 3 --explain\n",
+    "  mldf bench photos.mldf -p @train.pipeline --threads 8 --epochs 3 --explain\n"
+    "  mldf bench tokens.mldf --view 'windows(tokens, 1025)' -p 'tokens: cast(i64)' --order random\n",
     1,
     -1,
     run,

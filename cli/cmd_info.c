@@ -6,6 +6,7 @@
 
 static const struct option_spec options[] = {
     {0, "keep-index", NULL, "plain tar: keep the index in FILE.mldfidx, so that FILE opens at once the next time"},
+    {0, "view", "TEXT", "samples are the items of this view: windows(FIELD, LENGTH), expand(FIELD, every=N)"},
     {0, NULL, NULL, NULL},
 };
 
@@ -230,7 +231,24 @@ static void json_version(const mldf_reader *reader, const mldf_file_info *info) 
         out_printf("\"%u.%u\"", info->version_major, info->version_minor);
 }
 
-static void json_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card) {
+static void json_view(const mldf_view *view) {
+    uint64_t rows, without, unmeasured;
+    mldf_view_rows(view, &rows, &without, &unmeasured);
+    json_key("view");
+    json_begin('{');
+    json_key("text");
+    json_string(mldf_view_text(view));
+    json_key("rows");
+    json_u64(rows);
+    json_key("rows_without_items");
+    json_u64(without);
+    json_key("rows_unmeasured");
+    json_u64(unmeasured);
+    json_end('}');
+}
+
+static void json_info(const mldf_reader *reader, const mldf_view *view, const mldf_file_info *info,
+                      const mldf_buffer *card) {
     struct sizes sizes = measure(reader, info);
     const char *flags[4];
     size_t flag_count = flag_names(info->flags, flags);
@@ -240,7 +258,9 @@ static void json_info(const mldf_reader *reader, const mldf_file_info *info, con
     json_key("version");
     json_version(reader, info);
     json_key("num_samples");
-    json_u64(info->num_samples);
+    json_u64(view ? mldf_view_count(view) : info->num_samples);
+    if (view)
+        json_view(view);
     json_key("file_bytes");
     json_u64(info->file_bytes);
     json_key("data_bytes");
@@ -368,14 +388,24 @@ static void text_format(const mldf_reader *reader, const mldf_file_info *info, c
         out_line("%s: %s %u", path, strncmp(format, "tbl", 3) == 0 ? "TBL" : format, info->version_major);
 }
 
-static void text_info(const mldf_reader *reader, const mldf_file_info *info, const mldf_buffer *card,
-                      const char *path) {
+static void text_view(const mldf_view *view) {
+    uint64_t rows, without, unmeasured;
+    mldf_view_rows(view, &rows, &without, &unmeasured);
+    out_line("%-10s %s", "view", mldf_view_text(view));
+    out_printf("%-10s %" PRIu64 "; %" PRIu64 " give no item, %" PRIu64 " are null or cannot be read\n", "rows", rows,
+               without, unmeasured);
+}
+
+static void text_info(const mldf_reader *reader, const mldf_view *view, const mldf_file_info *info,
+                      const mldf_buffer *card, const char *path) {
     struct sizes sizes = measure(reader, info);
     const char *flags[4];
     size_t flag_count = flag_names(info->flags, flags);
     text_format(reader, info, path);
-    out_printf("%-10s %" PRIu64 "%s\n", "samples", info->num_samples,
+    out_printf("%-10s %" PRIu64 "%s\n", "samples", view ? mldf_view_count(view) : info->num_samples,
                mldf_reader_has_keys(reader) ? ", with keys" : "");
+    if (view)
+        text_view(view);
     text_size("file", info->file_bytes);
     text_size("data", sizes.data_bytes);
     if (!is_foreign(reader))
@@ -412,6 +442,7 @@ static void text_info(const mldf_reader *reader, const mldf_file_info *info, con
 static int run(struct invocation *v) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
+    mldf_view *view = NULL;
     mldf_file_info info;
     mldf_buffer card = MLDF_BUFFER_INIT;
     mldf_error err;
@@ -429,10 +460,13 @@ static int run(struct invocation *v) {
     int code = EXIT_FINE;
     if (mldf_reader_card(reader, &card, &err) < 0)
         code = report_error(v, path, &err);
-    else if (v->json)
-        json_info(reader, &info, &card);
-    else
-        text_info(reader, &info, &card, path);
+    else if (option_given(v, "view"))
+        code = open_view(v, (const mldf_reader *const *)&reader, 1, option_value(v, "view"), &view);
+    if (code == EXIT_FINE && v->json)
+        json_info(reader, view, &info, &card);
+    else if (code == EXIT_FINE)
+        text_info(reader, view, &info, &card, path);
+    mldf_view_free(view);
     mldf_buffer_free(&card);
     mldf_reader_close(reader);
     return code;
@@ -443,10 +477,11 @@ const struct command command_info = {
     "FILE",
     "what is in a file",
     "FILE may be MLDF, TBL, .beton or tar. Shows the version, the number of samples, sizes, flags, fields with their types and statistics, sections and the\n"
-    "card. No payload is read, and nothing is written, unless --keep-index asks for it. An encrypted file is shown without its key too, unauthenticated, and the output says so.\n"
+    "card. With --view the samples are the items of the view, and how many rows give none is shown. No payload is read, and nothing is written, unless --keep-index asks for it. An encrypted file is shown without its key too, unauthenticated, and the output says so.\n"
     "\n"
     "With --json, one object: format, version, num_samples, file_bytes, data_bytes, padding_bytes, page_size, flags,\n"
-    "fields, sections, card, dictionary (null, plain or encrypted), has_keys, generation, authenticated, ignored_bytes, header_recovered.",
+    "fields, sections, card, dictionary (null, plain or encrypted), has_keys, generation, authenticated, ignored_bytes, header_recovered; with --view\n"
+    "view (text, rows, rows_without_items, rows_unmeasured).",
     options,
     "  mldf info train.mldf\n"
     "  mldf info --json train.mldf | jq .num_samples\n",

@@ -8,6 +8,7 @@
 
 struct selection {
     mldf_reader *reader;
+    mldf_view *view; /* NULL: samples are rows */
     const char *path;
     uint64_t begin, end; /* a range, unless list is set */
     uint64_t *list;
@@ -19,6 +20,10 @@ struct selection {
     mldf_buffer key_scratch;
     bool full;
 };
+
+static uint64_t sample_count(const struct selection *s) {
+    return s->view ? mldf_view_count(s->view) : mldf_reader_sample_count(s->reader);
+}
 
 /* ---- Which samples ------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +51,7 @@ bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwi
 }
 
 static bool parse_range(const struct invocation *v, const char *text, struct selection *s) {
-    uint64_t count = mldf_reader_sample_count(s->reader);
+    uint64_t count = sample_count(s);
     const char *colon = strchr(text, ':');
     if (colon && !strchr(colon + 1, ':') && parse_side(text, (size_t)(colon - text), count, 0, &s->begin) &&
         parse_side(colon + 1, strlen(colon + 1), count, count, &s->end)) {
@@ -66,7 +71,7 @@ static size_t count_items(const char *text) {
 }
 
 static int parse_samples(const struct invocation *v, const char *text, struct selection *s) {
-    uint64_t count = mldf_reader_sample_count(s->reader);
+    uint64_t count = sample_count(s);
     s->list = calloc(count_items(text) + 1, sizeof *s->list);
     for (const char *p = text; s->list;) {
         const char *comma = strchr(p, ',');
@@ -81,7 +86,8 @@ static int parse_samples(const struct invocation *v, const char *text, struct se
         if (!parse_count(v, "--samples", word + negative, &value))
             return EXIT_USAGE;
         if (negative ? value == 0 || value > count : value >= count)
-            return complain(v, EXIT_DATA, "%s: there is no sample %s: the file has %" PRIu64, s->path, word, count);
+            return complain(v, EXIT_DATA, "%s: there is no sample %s: the %s has %" PRIu64, s->path, word,
+                            s->view ? "view" : "file", count);
         s->list[s->list_count++] = negative ? count - value : value;
         if (!comma)
             return EXIT_FINE;
@@ -118,8 +124,10 @@ static int choose_samples(const struct invocation *v, struct selection *s, bool 
                *keys = option_value(v, "keys");
     if ((range != NULL) + (samples != NULL) + (keys != NULL) > 1)
         return usage_error(v, "only one of --range, --samples and --keys can be given");
+    if (keys && s->view)
+        return usage_error(v, "--keys: a key is of a row; with --view items are chosen by --range or --samples");
     s->begin = 0;
-    s->end = mldf_reader_sample_count(s->reader);
+    s->end = sample_count(s);
     s->limit = head && !range && !samples && !keys ? 10 : MLDF_NONE;
     if (n && !parse_count(v, "-n", n, &s->limit))
         return EXIT_USAGE;
@@ -181,23 +189,45 @@ static int choose_fields(const struct invocation *v, struct selection *s) {
 
 static mldf_status get(struct selection *s, uint64_t sample, size_t i, mldf_value *out, mldf_error *err) {
     size_t field = s->fields[i];
+    if (s->view)
+        return mldf_view_get(s->view, sample, 0, field, &s->scratch[i], out, err);
     if (mldf_schema_field(mldf_reader_schema(s->reader), field)->known)
         return mldf_reader_get(s->reader, sample, field, &s->scratch[i], out, err);
     return mldf_reader_get_stored(s->reader, sample, field, &s->scratch[i], out, err);
+}
+
+/* The row that the sample is, or begins in. */
+static mldf_status row_of(const struct selection *s, uint64_t sample, uint64_t *row, mldf_error *err) {
+    mldf_piece piece;
+    size_t count;
+    *row = sample;
+    if (!s->view)
+        return MLDF_OK;
+    mldf_status status = mldf_view_locate(s->view, sample, 0, &piece, 1, &count, err);
+    *row = piece.row;
+    return status;
 }
 
 static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
     const mldf_schema *schema = mldf_reader_schema(s->reader);
     const char *key = NULL;
     size_t key_bytes = 0;
+    uint64_t row;
+    mldf_status found = row_of(s, sample, &row, err);
+    if (found < 0)
+        return found;
     if (mldf_reader_has_keys(s->reader)) {
-        mldf_status status = mldf_reader_key(s->reader, sample, &s->key_scratch, &key, &key_bytes, err);
+        mldf_status status = mldf_reader_key(s->reader, row, &s->key_scratch, &key, &key_bytes, err);
         if (status < 0)
             return status;
     }
     json_begin('{');
     json_key("index");
     json_u64(sample);
+    if (s->view) {
+        json_key("row");
+        json_u64(row);
+    }
     json_key("key");
     if (key)
         json_string_bytes(key, key_bytes);
@@ -221,12 +251,18 @@ static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_v
     bool has_key = mldf_reader_has_keys(s->reader);
     const char *key;
     size_t key_bytes;
+    uint64_t row;
+    mldf_status found = row_of(s, sample, &row, err);
+    if (found < 0)
+        return found;
     if (has_key) {
-        mldf_status status = mldf_reader_key(s->reader, sample, &s->key_scratch, &key, &key_bytes, err);
+        mldf_status status = mldf_reader_key(s->reader, row, &s->key_scratch, &key, &key_bytes, err);
         if (status < 0)
             return status;
     }
     out_printf("sample %" PRIu64, sample);
+    if (s->view)
+        out_printf(", row %" PRIu64, row);
     if (has_key) {
         out_text(", key ");
         json_string_bytes(key, key_bytes);
@@ -288,6 +324,7 @@ const struct option_spec samples_options[] = {
     {0, "samples", "I,J,...", "these samples, in this order"},
     {0, "keys", "K,L,...", "the samples with these keys"},
     {0, "fields", "NAME,...", "these fields alone; no other field's bytes are read"},
+    {0, "view", "TEXT", "samples are the items of this view: windows(FIELD, LENGTH), expand(FIELD, every=N)"},
     {0, "raw", "FIELD", "write the bytes of this field and nothing else, one sample after the other"},
     {0, "full", NULL, "arrays and payloads of any size in full"},
     {0, NULL, NULL, NULL},
@@ -302,6 +339,8 @@ int cmd_samples(struct invocation *v, bool head) {
         return usage_error(v, "--json and --raw cannot be given together");
     bool in_order = !option_given(v, "samples") && !option_given(v, "keys");
     int code = in_order ? open_reader_in_order(v, s.path, true, &s.reader) : open_reader(v, s.path, true, &s.reader);
+    if (code == EXIT_FINE && option_given(v, "view"))
+        code = open_view(v, (const mldf_reader *const *)&s.reader, 1, option_value(v, "view"), &s.view);
     if (code == EXIT_FINE)
         code = choose_fields(v, &s);
     if (code == EXIT_FINE)
@@ -314,6 +353,7 @@ int cmd_samples(struct invocation *v, bool head) {
     free(s.list);
     free(s.fields);
     free(s.scratch);
+    mldf_view_free(s.view);
     mldf_reader_close(s.reader);
     return code;
 }

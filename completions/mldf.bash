@@ -5,8 +5,8 @@ _mldf_options() { # command
     local reading="-n --range --samples --keys --fields --raw --full"
     local writing="-o -f -j --workers --compress --page-size --encrypt --no-checksums --dictionary --card"
     case $1 in
-    info) echo "$common --keep-index" ;;
-    head | cat) echo "$common $reading" ;;
+    info) echo "$common --keep-index --view" ;;
+    head | cat) echo "$common $reading --view" ;;
     verify) echo "$common --deep -j --workers" ;;
     diff) echo "$common --max" ;;
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
@@ -27,7 +27,7 @@ _mldf_options() { # command
     clean) echo "$common --dry-run --other-hosts" ;;
     convert) echo "$common $writing --to --fields --drop-fields --on-error= --lz4 --dataset-version --created --decrypt" ;;
     bench)
-        echo "$common -p --pipeline --batch-size --order --seed --block --window --epochs --last --bucket-window --budget -j" \
+        echo "$common -p --pipeline --view --batch-size --order --seed --block --window --epochs --last --bucket-window --budget -j" \
             "--threads --in-flight --backend --direct --no-prefetch --forget-behind --on-error= --isa --exact --reference" \
             "--codegen --hash --explain"
         ;;

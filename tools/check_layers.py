@@ -17,6 +17,7 @@ FIELD = BASE | {"format", "codec", "kernel", "field"}
 READER = FIELD | {"os", "reader"}
 WRITER = READER | {"writer"}
 TOOL = WRITER | {"tool"}
+ITEMS = READER | {"items"}
 ORDER = BASE | {"order"}
 PIPELINE = FIELD | {"os", "order", "pipeline"}
 
@@ -31,9 +32,10 @@ ALLOWED = {
     "writer": WRITER,  # append reads the old file
     "interop": WRITER | {"interop"},
     "tool": TOOL | {"interop"},
+    "items": ITEMS,
     "order": ORDER,
     "pipeline": PIPELINE,
-    "loader": TOOL | {"interop", "order", "pipeline", "loader"},
+    "loader": TOOL | {"interop", "items", "order", "pipeline", "loader"},
 }
 
 # Not the library's business: output, ending the process, the environment.

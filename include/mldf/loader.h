@@ -4,7 +4,7 @@
  *   - A loader is one thread's at a time, except mldf_loader_cancel, and batches, which may be released anywhere.
  *   - After fork() a loader must not be used in the child: every call gives MLDF_E_STATE there, and releasing and freeing do nothing (what
  *     they would give back goes with the child). Batches can still be read there. Make a new loader in the child.
- *   - The readers, the order and the context must outlive the loader. Batches outlive it; so must a memory hook's functions.
+ *   - The readers, the order, the view and the context must outlive the loader. Batches outlive it; so must a memory hook's functions.
  *   - Batches that are kept cost memory: the loader makes new ones instead of waiting.
  *
  *     mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
@@ -33,6 +33,7 @@
 #include "order.h"
 #include "pipeline.h"
 #include "reader.h"
+#include "view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,7 +96,8 @@ typedef struct mldf_loader_options {
     bool
         direct; /* READ back end: values of 16 KiB and more past the page cache (O_DIRECT); a warning where that cannot be */
 
-    bool want_index, want_valid; /* outputs `index` (u64) and `valid` (bool), behind all others */
+    bool want_index,
+        want_valid; /* outputs `index` (u64: the sample's number, the item's with a view) and `valid` (bool), behind all others */
     const mldf_memory_hook *memory;
 
     bool exact;      /* JPEG is never decoded at a reduced scale */
@@ -106,11 +108,18 @@ typedef struct mldf_loader_options {
     int decode_channels; /* what decode does where the pipeline's text does not say (its canonical form always does): channels and
                             orient of mldf_image_options */
     bool decode_orient;
+
+    /* What a sample is (mldf/view.h), made of the same readers: batches are of its items, the order's numbers are items, and so are batch
+     * sizes and counts. In a mixture of readers a part's numbers are items of that reader. NULL: rows. It must outlive the loader */
+    const mldf_view *view;
+    bool
+        want_row; /* output `row` (u64) behind `index`: the row of all readers that the item begins in; without a view the same as index */
 } mldf_loader_options;
 #define MLDF_LOADER_OPTIONS_INIT \
     { \
         sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
-            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, false \
+            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, \
+            false, 0, false \
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
@@ -131,7 +140,7 @@ typedef struct mldf_output {
 MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
 /* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
  * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stands, when fill was asked for it, `x_valid`
- * (bool). Last come `index` and `valid`. */
+ * (bool). Last come `index`, `row` and `valid`. */
 MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
 /* What the compiler did, pass by pass, appended as text. */
 MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
@@ -207,8 +216,10 @@ MLDF_API mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stat
 typedef struct mldf_bad_sample {
     uint32_t reader;
     uint64_t sample, epoch, position;
-    uint64_t substitute; /* which sample stands in for it, all readers counted through; or MLDF_NONE */
+    uint64_t substitute; /* which sample (item, with a view) replaces it, all readers counted through; or MLDF_NONE */
     mldf_error error;    /* file, sample, field, byte */
+    uint64_t
+        item; /* its number, all readers counted through; with a view the item's, and `sample` is the row that it begins in */
 } mldf_bad_sample;
 MLDF_API size_t mldf_loader_bad_count(const mldf_loader *loader);
 MLDF_API mldf_status mldf_loader_bad_sample(const mldf_loader *loader, size_t index, mldf_bad_sample *out,

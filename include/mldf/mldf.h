@@ -12,6 +12,7 @@
 #include "reader.h"
 #include "schema.h"
 #include "tool.h"
+#include "view.h"
 #include "writer.h"
 
 #endif

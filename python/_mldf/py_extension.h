@@ -9,7 +9,7 @@
  *     py_call.c     GIL, signals, progress       py_context.c warnings, user-defined types
  *     py_reader.c   files, their description     py_access.c  samples      py_value.c  a value -> a Python object
  *     py_writer.c   writing                      py_feed.c    a Python object -> a value
- *     loader*.c  batches                      py_batch.c   a batch -> arrays    py_order.c  orders   py_operation.c, py_own.c  operations
+ *     loader*.c  batches                      py_batch.c   a batch -> arrays    py_order.c  orders   py_view.c  views   py_operation.c, py_own.c  operations
  *     py_options.c  dicts -> option structs      tool*.c   whole-file operations     py_image.c  images
  *
  * The limited API of Python 3.11 (buffers came in then), so one binary serves every later version. NumPy is called,
@@ -37,7 +37,7 @@ enum { EXCEPTION_COUNT = 32 };
 /* Everything that would be global. */
 struct module_state {
     PyObject *exceptions[EXCEPTION_COUNT]; /* classes of mldf.errors, in the order of py_error.c's table */
-    PyTypeObject *array_type, *reader_type, *plan_type, *writer_type, *loader_type;
+    PyTypeObject *array_type, *reader_type, *plan_type, *writer_type, *loader_type, *view_type;
     PyObject *ndarray;   /* numpy.ndarray */
     PyObject *tuple_new; /* tuple.__new__ */
     PyObject *dtype_u8, *dtype_u16;
@@ -49,7 +49,11 @@ struct module_state *state_of_self(PyObject *self);
 
 /* Method tables of the files, joined by py_module.c. */
 extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], image_functions[],
-    loader_functions[], operation_functions[];
+    loader_functions[], operation_functions[], view_functions[];
+
+/* py_view.c: what a sample is; NULL with TypeError when it is no View. */
+extern PyType_Spec view_spec;
+const mldf_view *view_from(struct module_state *state, PyObject *object);
 
 /* ---- py_error.c ----------------------------------------------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@ static void free_all(struct loader *self) {
     struct loader mine = *self;
     self->loader = NULL;
     self->order = NULL;
+    self->view = NULL;
     self->handles = NULL;
     self->handle_count = 0;
     self->context = NULL;
@@ -31,6 +32,7 @@ static void free_all(struct loader *self) {
         Py_END_ALLOW_THREADS
     }
     mldf_order_free(mine.order);
+    Py_XDECREF(mine.view);
     for (size_t i = 0; i < mine.handle_count; i++)
         memory_release(&mine.handles[i]->memory);
     free(mine.handles);

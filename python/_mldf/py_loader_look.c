@@ -107,11 +107,12 @@ PyObject *loader_stats(PyObject *object, PyObject *ignored) {
 }
 
 static PyObject *bad_object(const mldf_bad_sample *bad) {
-    return Py_BuildValue("{s:I,s:K,s:K,s:K,s:N,s:s,s:N,s:N,s:N}", "file", bad->reader, "sample",
-                         (unsigned long long)bad->sample, "epoch", (unsigned long long)bad->epoch, "position",
-                         (unsigned long long)bad->position, "substitute", number_or_none(bad->substitute), "status",
-                         mldf_status_name(bad->error.status), "field", words(bad->error.field), "message",
-                         words(bad->error.message), "offset", number_or_none(bad->error.offset));
+    return Py_BuildValue("{s:I,s:K,s:K,s:K,s:K,s:N,s:s,s:N,s:N,s:N}", "file", bad->reader, "sample",
+                         (unsigned long long)bad->sample, "item", (unsigned long long)bad->item, "epoch",
+                         (unsigned long long)bad->epoch, "position", (unsigned long long)bad->position, "substitute",
+                         number_or_none(bad->substitute), "status", mldf_status_name(bad->error.status), "field",
+                         words(bad->error.field), "message", words(bad->error.message), "offset",
+                         number_or_none(bad->error.offset));
 }
 
 PyObject *loader_bad(PyObject *object, PyObject *ignored) {

@@ -17,9 +17,10 @@ static bool read_options(PyObject *dict, mldf_loader_options *o) {
         !option_text(dict, "bucket_output", &o->bucket_output) || !option_u64(dict, "budget", &o->budget) ||
         !option_bool(dict, "prefetch", &o->prefetch) || !option_bool(dict, "forget_behind", &o->forget_behind) ||
         !option_bool(dict, "direct", &o->direct) || !option_bool(dict, "want_index", &o->want_index) ||
-        !option_bool(dict, "want_valid", &o->want_valid) || !option_bool(dict, "exact", &o->exact) ||
-        !option_bool(dict, "reference", &o->reference) || !option_text(dict, "isa", &o->isa) ||
-        !option_int(dict, "codegen", &codegen) || !option_int(dict, "decode_channels", &o->decode_channels) ||
+        !option_bool(dict, "want_valid", &o->want_valid) || !option_bool(dict, "want_row", &o->want_row) ||
+        !option_bool(dict, "exact", &o->exact) || !option_bool(dict, "reference", &o->reference) ||
+        !option_text(dict, "isa", &o->isa) || !option_int(dict, "codegen", &codegen) ||
+        !option_int(dict, "decode_channels", &o->decode_channels) ||
         !option_bool(dict, "decode_orient", &o->decode_orient))
         return false;
     if (rank > UINT32_MAX || world > UINT32_MAX || in_flight > UINT32_MAX) {
@@ -111,6 +112,13 @@ static PyObject *new_loader(PyObject *module, PyObject *args) {
         options.own_order = self->order;
         made = self->order != NULL;
     }
+    PyObject *view = made ? option_find(dict, "view") : NULL;
+    if (view) {
+        options.view = view_from(state, view);
+        self->view = Py_NewRef(view);
+        made = options.view != NULL;
+    }
+    made = made && !PyErr_Occurred();
     if (made) {
         options.context = context_get(self->context);
         made = make_loader(state, self, &options) && context_warn(self->context);

@@ -8,6 +8,7 @@ struct loader {
     PyObject_HEAD
     mldf_loader *loader; /* NULL when closed */
     mldf_order *order;   /* own, or NULL */
+    PyObject *view;      /* own, or NULL */
     struct context *context;
     struct own_operations *own; /* outlives the context, which calls them */
     struct handle **handles;

@@ -28,14 +28,15 @@ static bool load_numpy(struct module_state *state) {
 
 static int module_exec(PyObject *module) {
     struct module_state *state = state_of(module);
-    PyMethodDef *tables[] = {reader_functions, writer_functions, tool_functions,     tool_write_functions,
-                             image_functions,  loader_functions, operation_functions};
+    PyMethodDef *tables[] = {reader_functions, writer_functions, tool_functions,      tool_write_functions,
+                             image_functions,  loader_functions, operation_functions, view_functions};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;
     if (!load_exceptions(state) || !load_numpy(state) || !add_type(module, &array_spec, &state->array_type) ||
         !add_type(module, &reader_spec, &state->reader_type) || !add_type(module, &plan_spec, &state->plan_type) ||
-        !add_type(module, &writer_spec, &state->writer_type) || !add_type(module, &loader_spec, &state->loader_type))
+        !add_type(module, &writer_spec, &state->writer_type) || !add_type(module, &loader_spec, &state->loader_type) ||
+        !add_type(module, &view_spec, &state->view_type))
         return -1;
     state->tuple_new = PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__new__");
     state->empty_tuple = PyTuple_New(0);
@@ -57,6 +58,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->plan_type);
     Py_VISIT(state->writer_type);
     Py_VISIT(state->loader_type);
+    Py_VISIT(state->view_type);
     Py_VISIT(state->ndarray);
     Py_VISIT(state->tuple_new);
     Py_VISIT(state->dtype_u8);
@@ -74,6 +76,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(state->plan_type);
     Py_CLEAR(state->writer_type);
     Py_CLEAR(state->loader_type);
+    Py_CLEAR(state->view_type);
     Py_CLEAR(state->ndarray);
     Py_CLEAR(state->tuple_new);
     Py_CLEAR(state->dtype_u8);

@@ -56,6 +56,7 @@ from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Sk
 from .sample import Sample
 from .schema import FieldInfo, Schema
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
+from .views import ItemView, Piece
 from .writer import Writer, WriteResult, write
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "Float",
     "Image",
     "Int",
+    "ItemView",
     "Json",
     "Keys",
     "Leftover",
@@ -82,6 +84,7 @@ __all__ = [
     "NDArray",
     "Operation",
     "Part",
+    "Piece",
     "Problem",
     "Progress",
     "Result",

@@ -46,6 +46,7 @@ from .schema import Schema
 from .secret import Key, Passphrase, secret
 from .subsets import Subsets
 from .suggest import choice
+from .views import ItemView
 
 __all__ = ["Dataset", "open"]
 
@@ -236,6 +237,18 @@ class Dataset(Subsets, Sequence[Sample]):
             return None
         found = files.readers[part].raw(names.index(name), n - files.starts[part])
         return None if found is None else np.asarray(found)
+
+    def as_view(self, text: str) -> ItemView:
+        """What a sample is: the items that a view makes of the rows, as ``ds.as_view("windows(tokens, 1025)")`` or
+        ``ds.as_view("expand(audio, every=10, length=10)")``. docs/guides/views.md says what there is.
+
+        text  the view
+        """
+        return ItemView(self, text)
+
+    def _whole_files(self) -> Dataset:
+        """All rows of the files, with the fields of this dataset."""
+        return self if self._index is None else Dataset(self._view, None)
 
     # ---- what it is ----
 

@@ -50,6 +50,7 @@ from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
 from .suggest import choice
+from .views import ItemView
 
 __all__ = ["Loader"]
 
@@ -62,11 +63,32 @@ def _close_all() -> None:
         loader.close()
 
 
+def _only_view(source: ItemView, view: str | ItemView | None) -> ItemView:
+    if view is not None and view is not source:
+        raise ArgumentError(f"view={view!r}: the source is a view already, {source.text}")
+    return source
+
+
+def _view_of(dataset: Dataset, view: Any) -> ItemView | None:
+    """None: rows."""
+    if view is None:
+        return None
+    if isinstance(view, ItemView):
+        if view.dataset._view.files is not dataset._view.files:
+            raise ArgumentError(f"view={view!r} is of other files than the loader's")
+        if view.dataset is dataset:
+            return view if view.field else None
+        view = view.text
+    made = ItemView(dataset, view)
+    return made if made.field else None
+
+
 class Loader:
     """Batches of a dataset, in order, made by threads that never take the interpreter's lock.
 
     source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset, or torch's Subset of
-                      one). Its channels= and orient= hold for images here too, unless a pipeline's Decode says else
+                      one), or its :class:`mldf.ItemView`. Its channels= and orient= hold for images here too, unless a
+                      pipeline's Decode says else
     batch_size        samples of a batch of this rank (64)
     shuffle           True: order="random", False: "sequential"
     pipelines         a dict of field to a list of operations: ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or
@@ -75,6 +97,9 @@ class Loader:
                       ``("image", "mask as mask")`` are several that one draw moves. Nullable fields are left
                       out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value. User-defined fields
                       without steps are decoded in Python, when their batch is handed over
+    view              what a sample is, as ``"windows(tokens, 1025)"`` or ``"expand(audio, every=10, length=10)"``:
+                      batches are of its items. None: rows. subset, weights and balance speak of rows: each stands for
+                      the items that begin in it
     fields            these outputs alone, in this order; x_length and its like come with x, unless some are named
     order             "sequential", "random", or "quasi-random": random enough, and kind to slow disks
     seed              of order and augmentation, 0 to 2**64 - 1; the same on all ranks
@@ -96,7 +121,9 @@ class Loader:
     non_blocking      torch: copies from pinned memory do not wait for the device
     copy              JAX: False looks at the loader's own memory
     transform         a callable, or several, on the finished batch: Batch in, anything out
-    index, valid, key more outputs: the sample's number among all of the files, False for repeats, the sample's key
+    index, valid, key more outputs: the sample's number among all of the files (with a view the item's), False for
+                      repeats, the sample's key
+    row               one more: the number of the row, which with a view is not the item's
     bucket            an output: samples of like length go into the same batch
     bucket_window     so many samples are looked at for that
     budget            with bucket: batches of at most so many elements instead of batch_size samples
@@ -125,6 +152,7 @@ class Loader:
         shuffle: bool | None = None,
         *,
         pipelines: Pipelines | None = None,
+        view: str | ItemView | None = None,
         fields: Sequence[str] | None = None,
         order: str | None = None,
         seed: int = 0,
@@ -150,6 +178,7 @@ class Loader:
         index: bool = False,
         valid: bool = False,
         key: bool = False,
+        row: bool = False,
         bucket: str | None = None,
         bucket_window: int = 4096,
         budget: int = 0,
@@ -169,13 +198,17 @@ class Loader:
         given = {k: v for k, v in locals().items() if k not in ("self", "source") and not k.startswith("__")}
         self._core: _mldf.Loader | None = None
         index, valid, key = flag("index", index), flag("valid", valid), flag("key", key)
+        row = flag("row", row)
         direct = flag("direct", direct)
+        if isinstance(source, ItemView):
+            source, view = source.dataset, _only_view(source, view)
         source = unwrapped(source)
         self._own = not isinstance(source, Dataset)
         dataset = open_dataset(source, backend="read" if direct else "map") if self._own else source
         if subset is not None:
             dataset = dataset.subset(subset)
         self._dataset = dataset
+        self._view = _view_of(dataset, view)
         self._given = given
         kind = order_kind(order, shuffle)
         self.rank, self.world_size, self._rank_from = find_rank(rank, world_size)
@@ -202,8 +235,10 @@ class Loader:
             "prefetch": flag("prefetch", prefetch),
             "forget_behind": flag("forget_behind", forget_behind),
             "direct": direct,
-            "want_index": index or key,
+            "want_index": index or (key and self._view is None),
             "want_valid": valid,
+            "want_row": row or (key and self._view is not None),
+            "view": None if self._view is None else self._view._core,
             "exact": flag("exact", exact),
             "reference": flag("reference", reference),
             "isa": text("isa", isa),
@@ -213,15 +248,16 @@ class Loader:
             "compiler": text("compiler", compiler),
             "cache": cache(cache_dir),
         }
-        self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch)
+        self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch, self._view)
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
             dataset,
             field_names(dataset, fields),
             fields is not None,
-            (index, valid, key),
+            (index, valid, key, row),
             convert,
             callables(transform),
+            self._view,
         )
         self._waiting: tuple[Made, Pipelines | None] | None = None  # from the next iter() on
         self._pipelines = pipelines
@@ -362,6 +398,11 @@ class Loader:
     def dataset(self) -> Dataset:
         """What is loaded."""
         return self._dataset
+
+    @property
+    def view(self) -> ItemView | None:
+        """What a sample is; None: rows."""
+        return self._view
 
     @property
     def outputs(self) -> tuple[str, ...]:

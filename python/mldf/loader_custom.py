@@ -62,8 +62,15 @@ class Decoder:
     """What decodes the batches of a loader; keeps account of time and of bad samples."""
 
     def __init__(
-        self, core: _mldf.Loader, files: Files, outputs: Sequence[Decoded], ragged: frozenset[str], policy: int
+        self,
+        core: _mldf.Loader,
+        files: Files,
+        outputs: Sequence[Decoded],
+        ragged: frozenset[str],
+        policy: int,
+        number: str = "index",
     ) -> None:
+        self._number = number  # of a sample in the files
         self._core, self._files, self.outputs = core, files, outputs
         self._ragged, self._policy = ragged, policy
         self._bad: deque[dict[str, Any]] = deque(maxlen=_KEPT)
@@ -86,7 +93,7 @@ class Decoder:
             self.seconds[label] += time.perf_counter() - started
         rows = None
         if failures:
-            rows = self._settle(np.asarray(raw["index"]), failures)
+            rows = self._settle(np.asarray(raw[self._number]), failures)
             values = {name: [v[row] for row in rows.tolist()] for name, v in values.items()}
         return {output.name: _collate(output, values[output.name]) for output in self.outputs}, rows
 

@@ -23,6 +23,7 @@ from .loader_custom import Decoded, Decoder, Rows
 from .pipeline import Pipelines, without_place
 from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
 from .suggest import near
+from .views import ItemView
 
 __all__ = ["Made", "Outputs", "converter"]
 
@@ -90,14 +91,17 @@ class Outputs:
         dataset: Dataset,
         fields: list[str] | None,
         alone: bool,
-        wants: tuple[bool, bool, bool],
+        wants: tuple[bool, bool, bool, bool],
         convert: Convert | None,
         transforms: list[Callable[[Any], Any]],
+        view: ItemView | None = None,
     ) -> None:
         self._dataset, self._files = dataset, dataset._view.files
         self._fields, self._wants = fields, wants
         self._alone = alone  # fields are outputs: no others; else those of the dataset
         self._convert, self._transforms = convert, transforms
+        self._cut = view.field if view is not None and view._length else ""  # all of its items are equally long
+        self._number = "index" if view is None else "row"  # by which samples are known in the files
 
     def make(self, pipelines: Pipelines | None, options: dict[str, Any], order: tuple[Any, ...] | None) -> Made:
         """Compiles the pipelines; mistakes in them are told here."""
@@ -105,7 +109,7 @@ class Outputs:
             found = self._compile(pipelines)
             options = {**options, "pipeline": "\n".join(found.statements)}
             if found.decoded:  # whose bad samples are told by their numbers
-                options["want_index"] = True
+                options["want_" + self._number] = True
             own = [o.describe() for o in found.own.values()]
             core = _mldf.new_loader(tuple(self._files.readers), options, order, registered_types(), own)
         except Error as error:
@@ -125,12 +129,14 @@ class Outputs:
         left_out = [n for n in self._files.schema if n not in names and (self._fields is None or n in self._fields)]
         if pipelines is None and self._fields is None and left_out:
             self._warn(left_out)
-        index, _, key = self._wants
+        index, _, key, row = self._wants
         decoder = self._decoder(core, found, names, options["bad"])
         if decoder is not None:
             hidden |= {n for d in decoder.outputs for n in d.hidden}
         if not index:
             hidden.add("index")
+        if not row and self._number == "row":
+            hidden.add("row")
         given = tuple([n for n in names if n not in hidden] + ["key"] * key)
         finish = self._finisher(core, names, given, found.calls, decoder)
         return Made(core, finish, given, [outputs[i] for i in picked], left_out, decoder)
@@ -144,7 +150,7 @@ class Outputs:
         own = (found.named | set(self._files.schema)) - found.dropped
         offsets = [n for n in names if n.endswith("_offset") and n not in own]
         ragged = {n.removesuffix("_offset") for n in offsets} - set(found.decoded)
-        return Decoder(core, self._files, outputs, frozenset(ragged), policy) if outputs else None
+        return Decoder(core, self._files, outputs, frozenset(ragged), policy, self._number) if outputs else None
 
     def _compile(self, pipelines: Pipelines | None) -> Compiled:
         """With what is not wanted dropped, and what is wanted there."""
@@ -152,6 +158,8 @@ class Outputs:
         found = compile_pipelines(pipelines, schema)
         for name in dict.fromkeys([*found.plain, *self._asked(found)]):
             if name in found.outputs:
+                continue
+            if name == "row" and self._wants[3]:
                 continue
             if name in LOADERS_OWN:
                 if not self._wants[LOADERS_OWN.index(name)]:
@@ -163,7 +171,7 @@ class Outputs:
                 found.decode(quoted(name), name, name)
             elif _owner(name) in found.named and name not in schema:
                 continue  # x_length: _pick knows whether there is one
-            elif name not in schema or not schema[name].is_fixed or schema[name].is_struct:
+            elif name not in schema or not self._is_fixed(name) or schema[name].is_struct:
                 self._complain(name, [*schema, *found.named])
             elif name in found.named:  # it does not come by itself where others are made of it
                 found.statements.append(quoted(name))
@@ -185,6 +193,12 @@ class Outputs:
         self._check_hidden(found)
         found.decoded = {name: what for name, what in found.decoded.items() if self._has(name, name)}
         return found
+
+    def _is_fixed(self, name: str) -> bool:
+        """Is it an output without a pipeline: of one shape, by itself or as the view cuts it?"""
+        field = self._files.schema[name]
+        cut = name == self._cut and field.shape is not None and None not in field.shape[1:]
+        return field.is_fixed or cut
 
     def _check_hidden(self, found: Compiled) -> None:
         """What comes with the bytes of a user-defined field is no output."""
@@ -219,7 +233,7 @@ class Outputs:
         schema = self._files.schema
         own = [n for n in left_out if n in LOADERS_OWN]
         rest = [n for n in left_out if n not in own]
-        fixed = [n for n in rest if (schema[n].is_fixed and not schema[n].is_struct) or schema[n].custom]
+        fixed = [n for n in rest if (self._is_fixed(n) and not schema[n].is_struct) or schema[n].custom]
         null = [n for n in fixed if schema[n].nullable]
         unknown = [n for n in rest if not schema[n].known]
         other = [n for n in rest if n not in null and n not in unknown]
@@ -241,8 +255,10 @@ class Outputs:
         plain = found.plain
         schema = list(self._files.schema)
         order = self._fields if self._fields is not None else schema
-        index, valid, key = self._wants
-        tail = ["index"] * (index or key or bool(found.decoded)) + ["valid"] * valid
+        index, valid, key, row = self._wants
+        needed = key or bool(found.decoded)
+        tail = ["index"] * (index or (needed and self._number == "index"))
+        tail += ["row"] * (row or (needed and self._number == "row")) + ["valid"] * valid
         owner, owners = "", []  # x_length, x_mask, x_offset, x_valid stay behind x
         have = {o[0] for o in outputs}
         own = (found.named | set(schema)) - found.dropped  # which may have such names themselves
@@ -294,7 +310,7 @@ class Outputs:
             )
         if not field.known:
             raise ArgumentError(f"field {name!r}: its type is not registered (mldf.register_field)")
-        if field.is_fixed or field.is_image or field.custom is not None:
+        if self._is_fixed(name) or field.is_image or field.custom is not None:
             raise ArgumentError(f"field {name!r}: its pipeline drops it, and fields= wants it")
         raise ArgumentError(
             f"field {name!r} ({field}) has no fixed size: give it a pipeline: {{{name!r}: [mldf.Pad()]}}, say"
@@ -341,7 +357,7 @@ class Outputs:
                     for function in functions:
                         by_name[name] = _called(name, function, by_name[name])
                 if key:
-                    index = np.asarray(raw["index"])
+                    index = np.asarray(raw[self._number])
                     by_name["key"] = core.keys(index if rows is None else index[rows])
                 values = tuple(by_name[n] for n in given)
             batch: Any = tuple.__new__(make, values)

@@ -95,7 +95,11 @@ def summary(loader: Loader) -> str:
         batches = f"batches of at most {o['budget']:,} elements of {o['bucket_output']}"
     else:
         batches = f"{len(loader):,} batches of {size}"
-    lines = [f"Loader({where}: {len(loader._dataset):,} samples, {batches})"]
+    view = loader.view
+    count = len(loader._dataset) if view is None else len(view)
+    lines = [f"Loader({where}: {count:,} {'samples' if view is None else 'items'}, {batches})"]
+    if view is not None:
+        lines.append(f"  view {view.text}")
     made = loader._shown
     names = made.names
     decoded = {d.name: type(d.custom).__name__ for d in made.decoder.outputs} if made.decoder is not None else {}

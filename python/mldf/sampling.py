@@ -1,4 +1,6 @@
-"""Which samples an epoch has, and how often: subsets, weights, mixtures, for the loader's order."""
+"""Which samples an epoch has, and how often: subsets, weights, mixtures, for the loader's order. All of them speak of
+rows; with a view each stands for the items that begin in it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from .dataset import Dataset
 from .errors import ArgumentError, UnsupportedError, WrongTypeError
 from .limits import whole
+from .views import ItemView, items_of, spread
 
 __all__ = ["describe"]
 
@@ -34,7 +37,12 @@ def _numbers(dataset: Dataset) -> Numbers | None:
     return index
 
 
-def _weighted(dataset: Dataset, weights: Any, draws: int | None) -> tuple[Any, ...]:
+def _items(view: ItemView | None, rows: Numbers) -> Numbers:
+    """The items of these rows, in the order of the rows."""
+    return rows if view is None else spread(*items_of(view._core, rows))
+
+
+def _weighted(dataset: Dataset, weights: Any, draws: int | None, view: ItemView | None) -> tuple[Any, ...]:
     try:
         values = np.ascontiguousarray(weights, np.float64)
     except (TypeError, ValueError):
@@ -46,21 +54,25 @@ def _weighted(dataset: Dataset, weights: Any, draws: int | None) -> tuple[Any, .
         spread = np.zeros(dataset._view.files.count)
         np.add.at(spread, numbers, values)
         values = spread
-    return ("weighted", values, len(dataset) if draws is None else draws)
+    if view is not None:
+        counts = items_of(view._core, np.arange(dataset._view.files.count, dtype=np.uint64))[1]
+        values = np.repeat(values, counts.astype(np.int64))
+    return ("weighted", values, len(dataset if view is None else view) if draws is None else draws)
 
 
-def _balanced(dataset: Dataset, name: str, draws: int | None) -> tuple[Any, ...]:
+def _balanced(dataset: Dataset, name: str, draws: int | None, view: ItemView | None) -> tuple[Any, ...]:
     if len(dataset.paths) > 1:
         raise UnsupportedError("balance: of one file alone; weights= does nearly the same for several")
     classes = dataset._classes("balance", name)
     numbers = dataset._numbers(None)
     order = np.lexsort((numbers, classes))  # once, however many classes there are
     first = np.unique(classes[order], return_index=True)[1]
-    parts = [(part, 1) for part in np.split(numbers[order], first[1:])] if len(order) else []
+    groups = np.split(numbers[order], first[1:]) if len(order) else []
+    parts = [(part, 1) for part in (_items(view, group) for group in groups) if view is None or len(part)]
     return ("mixture", parts, draws or 0)
 
 
-def _mixed(dataset: Dataset, ratios: Any, draws: int | None) -> tuple[Any, ...]:
+def _mixed(dataset: Dataset, ratios: Any, draws: int | None, view: ItemView | None) -> tuple[Any, ...]:
     infos = dataset._view.files.infos
     if dataset._index is not None:
         raise UnsupportedError("ratios: of whole files, not of a subset")
@@ -70,11 +82,18 @@ def _mixed(dataset: Dataset, ratios: Any, draws: int | None) -> tuple[Any, ...]:
     if any(isinstance(r, float) for r in ratios):
         raise WrongTypeError(f"ratios={list(ratios)}: whole numbers are needed, [7, 3] for shares of 0.7 and 0.3")
     shares = [whole("ratios", r, 1, 2**32) for r in ratios]
-    return ("mixture", [(i["num_samples"], r) for i, r in zip(infos, shares)], draws or 0)
+    counts = [i["num_samples"] for i in infos] if view is None else view._counts
+    return ("mixture", list(zip(counts, shares)), draws or 0)
 
 
 def describe(
-    dataset: Dataset, shuffled: bool, weights: Any, balance: str | None, ratios: Any, draws: int | None
+    dataset: Dataset,
+    shuffled: bool,
+    weights: Any,
+    balance: str | None,
+    ratios: Any,
+    draws: int | None,
+    view: ItemView | None = None,
 ) -> tuple[Any, ...] | None:
     """What the extension module makes an order of; None: all samples, by the loader's own options."""
     chosen = [
@@ -85,12 +104,12 @@ def describe(
     if len(chosen) > 1:
         raise ArgumentError(f"{' and '.join(chosen)}: one of them at a time")
     if weights is not None:
-        return _weighted(dataset, weights, draws)
+        return _weighted(dataset, weights, draws, view)
     if balance is not None:
-        return _balanced(dataset, balance, draws)
+        return _balanced(dataset, balance, draws, view)
     if ratios is not None:
-        return _mixed(dataset, ratios, draws)
+        return _mixed(dataset, ratios, draws, view)
     if draws is not None:
         raise ArgumentError("samples_per_epoch goes with weights, balance or ratios")
     numbers = _numbers(dataset)
-    return None if numbers is None else ("subset", _listed(numbers, shuffled))
+    return None if numbers is None else ("subset", _listed(_items(view, numbers), shuffled))

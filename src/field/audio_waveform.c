@@ -246,6 +246,14 @@ static void audio_observe(const void *state, const uint8_t *record, struct obser
     out->dims[1] = info.channels;
 }
 
+static bool audio_steps(const struct schema_field *field, const uint8_t *record, struct field_steps *out) {
+    mldf_audio_info info;
+    (void)field;
+    mldfi_audio_record_info(record, &info);
+    *out = (struct field_steps){info.samples, info.rate};
+    return true;
+}
+
 const struct field_type mldfi_type_audio_waveform = {
     .type = {sizeof(mldf_type), MLDF_AUDIO_WAVEFORM, "audio_waveform", NULL, audio_bind, audio_unbind, audio_encode,
              audio_decode},
@@ -254,6 +262,7 @@ const struct field_type mldfi_type_audio_waveform = {
     .observe = audio_observe,
     .argument_names = audio_arguments,
     .edge = mldfi_audio_edge,
+    .steps = audio_steps,
     .see = mldfi_audio_see,
     .see_value = mldfi_audio_see_value,
     .self_describing = FAMILY_AUDIO,

@@ -126,6 +126,11 @@ struct type_core {
                           uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 };
 
+struct field_steps {
+    uint64_t steps;
+    uint32_t rate; /* of them a second; 0: the type has none */
+};
+
 /* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at
  * fault. mldfi_field_decode turns that into a byte of the file. */
 struct field_type {
@@ -165,6 +170,9 @@ struct field_type {
     /* Where a part is, from the record alone: value->data may be NULL. Parts that are strided need none. */
     mldf_status (*locate)(const struct schema_field *field, const struct field_part *part, const mldf_value *value,
                           struct part_place *out, mldf_error *err);
+    /* How long a value is along its first dimension (a recording: in time), from its record alone. False: this value has none. NULL: a view cannot
+     * cut the type. */
+    bool (*steps)(const struct schema_field *field, const uint8_t *record, struct field_steps *out);
     field_sizes sizes;
     /* Looks at the records from *at on. MLDF_OK and *at == count: all were looked at. MLDF_OK and *at < count: that record does not say what its
      * value is; the caller gives the value to see_value and goes on behind it. MLDF_END: no other record of the file can change what matters

@@ -211,6 +211,14 @@ mldf_status mldfi_array_edge(const struct schema_field *field, const struct valu
     return MLDF_OK;
 }
 
+static bool ndarray_steps(const struct schema_field *field, const uint8_t *record, struct field_steps *out) {
+    const struct ndarray_state *s = field->state;
+    *out = (struct field_steps){0, 0};
+    if (s->ndim)
+        out->steps = s->varies ? mldfi_load_u32(record + RECORD_DIMS) : (uint64_t)s->dims[0];
+    return s->ndim != 0;
+}
+
 static const char *const ndarray_arguments[] = {"dtype", "shape", NULL};
 
 const struct field_type mldfi_type_ndarray = {
@@ -222,6 +230,7 @@ const struct field_type mldfi_type_ndarray = {
     .describe = ndarray_describe,
     .argument_names = ndarray_arguments,
     .edge = mldfi_array_edge,
+    .steps = ndarray_steps,
     .sizes = SIZES_DIMS,
     .letter = 'a',
 };

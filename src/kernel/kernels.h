@@ -93,6 +93,8 @@ struct kernels {
     /* warp.h */
     void (*warp_nearest)(const struct warp *w);
     void (*warp_bilinear)(const struct warp *w);
+    /* widen_loops.h: the elements of one whole-number type as another that holds them all; out is not in. false: not this pair (cast.h has all). */
+    bool (*widen)(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
 };
 
 /* NULL: not built, or this processor cannot run it. */

@@ -24,6 +24,7 @@
 
 COLOR_VARIANT(portable);
 FILTER_VARIANT(portable);
+bool mldfi_widen_portable(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
 
 #if defined(__x86_64__)
 KERNEL_VARIANT(sse4);
@@ -42,6 +43,7 @@ void mldfi_across_planes_avx512(const struct tap_table *table, uint32_t planes, 
 void mldfi_wide_across_avx2(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
 void mldfi_wide_down_avx2(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
                           size_t samples);
+bool mldfi_widen_avx2(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
 #elif defined(__aarch64__)
 KERNEL_VARIANT(neon);
 #endif

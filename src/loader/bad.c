@@ -35,7 +35,7 @@ mldf_status mldfi_substitute(mldf_loader *loader, uint64_t epoch, struct slot *s
         other = mldfi_rng_below(&rng, loader->count);
     mldfi_order_many(loader->order, epoch, other, 1, &place);
     /* The position stays: with it go the random numbers of the pipeline. */
-    return mldfi_dataset_seat(&loader->dataset, position, &place, &slot->seat, err);
+    return mldfi_dataset_seat(&loader->dataset, epoch, position, &place, &slot->seat, err);
 }
 
 mldf_status mldfi_bad_note(mldf_loader *loader, struct job *job, const struct slot *slot, const mldf_error *error,
@@ -47,6 +47,7 @@ mldf_status mldfi_bad_note(mldf_loader *loader, struct job *job, const struct sl
     event.bad.position = slot->seat.position;
     event.bad.substitute = MLDF_NONE;
     event.bad.error = *error;
+    event.bad.item = mldfi_dataset_item(&loader->dataset, &slot->seat);
     pthread_mutex_lock(&loader->lock);
     mldf_status status = mldfi_array_reserve(&job->bad, &job->bad_capacity, job->bad_count + 1, sizeof *job->bad, err);
     if (status >= 0)
@@ -56,7 +57,7 @@ mldf_status mldfi_bad_note(mldf_loader *loader, struct job *job, const struct sl
 }
 
 void mldfi_bad_substitute(mldf_loader *loader, struct job *job, const struct slot *slot) {
-    uint64_t number = loader->dataset.first[slot->seat.reader] + slot->seat.sample;
+    uint64_t number = mldfi_dataset_item(&loader->dataset, &slot->seat);
     pthread_mutex_lock(&loader->lock);
     for (size_t i = 0; i < job->bad_count; i++)
         if (job->bad[i].ordinal == slot->ordinal && job->bad[i].tries + 1 == slot->tries)

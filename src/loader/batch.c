@@ -87,15 +87,17 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
     return take_inner(array, output, err);
 }
 
-static mldf_status add_all(struct naming *naming, const struct plan *plan, bool want_index, bool want_valid,
+static mldf_status add_all(struct naming *naming, const struct plan *plan, const mldf_loader_options *want,
                            mldf_error *err) {
     mldf_status status = MLDF_OK;
     naming->bytes = naming->count = 0;
     for (size_t i = 0; i < mldfi_plan_output_count(plan) && status >= 0; i++)
         status = add_output(naming, mldfi_plan_output(plan, i), i, err);
-    if (want_index)
+    if (want->want_index)
         add_array(naming, ARRAY_INDEX, "index", "", MLDF_U64);
-    if (want_valid)
+    if (want->want_row)
+        add_array(naming, ARRAY_ROW, "row", "", MLDF_U64);
+    if (want->want_valid)
         add_array(naming, ARRAY_VALID, "valid", "", MLDF_BOOL);
     return status;
 }
@@ -119,9 +121,8 @@ static mldf_status check_names(const struct batch_pool *pool, mldf_error *err) {
     return status;
 }
 
-mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool want_valid,
-                                 const mldf_memory_hook *hook, size_t idle_most, struct batch_pool **out,
-                                 mldf_error *err) {
+mldf_status mldfi_batch_pool_new(const struct plan *plan, const mldf_loader_options *want, const mldf_memory_hook *hook,
+                                 size_t idle_most, struct batch_pool **out, mldf_error *err) {
     struct batch_pool *pool = mldfi_alloc_zero(1, sizeof *pool, err);
     struct naming naming = {pool, 0, 0};
     if (!pool)
@@ -131,13 +132,13 @@ mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool 
     if (hook)
         pool->hook = *hook;
     pool->idle_most = idle_most;
-    mldf_status status = add_all(&naming, plan, want_index, want_valid, err);
+    mldf_status status = add_all(&naming, plan, want, err);
     if (status >= 0 && !((pool->names = mldfi_alloc(naming.bytes + 1, err)) &&
                          (pool->arrays = mldfi_alloc_zero(naming.count + 1, sizeof *pool->arrays, err))))
         status = MLDF_E_MEMORY;
     pool->array_count = naming.count;
     if (status >= 0)
-        status = add_all(&naming, plan, want_index, want_valid, err);
+        status = add_all(&naming, plan, want, err);
     if (status >= 0)
         status = check_names(pool, err);
     if (status < 0) {
@@ -345,8 +346,8 @@ static void set_mask(const struct array_plan *plan, const mldf_array *array, boo
     }
 }
 
-void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths, uint64_t index,
-                        bool valid, const struct plan_worker *worker, unsigned side) {
+void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths,
+                        const struct sample_numbers *numbers, const struct plan_worker *worker, unsigned side) {
     const struct batch_pool *pool = batch->pool;
     for (size_t i = 0; i < pool->array_count; i++) {
         const struct array_plan *plan = &pool->arrays[i];
@@ -358,9 +359,11 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_l
         else if (plan->kind == ARRAY_FILLED)
             *(bool *)at = !mldfi_worker_filled(worker, side, plan->output);
         else if (plan->kind == ARRAY_INDEX)
-            mldfi_store_u64(at, index);
+            mldfi_store_u64(at, numbers->index);
+        else if (plan->kind == ARRAY_ROW)
+            mldfi_store_u64(at, numbers->row);
         else if (plan->kind == ARRAY_VALID)
-            *(bool *)at = valid;
+            *(bool *)at = numbers->valid;
     }
 }
 

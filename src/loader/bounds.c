@@ -8,8 +8,6 @@
 #include "pipeline/pipeline.h"
 #include "util/error.h"
 
-enum { PIECE_FIRST = 1 << 14, PIECE_BYTES = 1 << 20 };
-
 /* A field of one file. */
 struct column {
     const mldf_reader *reader;
@@ -85,15 +83,9 @@ static mldf_status scan_block(struct survey *s, const struct column *c, uint64_t
     }
 }
 
-/* A piece of rows. The first one is small: mostly it is enough. */
-static uint64_t piece_rows(uint64_t at, uint64_t row_bytes) {
-    uint64_t bytes = at == 0 ? PIECE_FIRST : PIECE_BYTES;
-    return row_bytes < bytes ? bytes / row_bytes : 1;
-}
-
 static mldf_status scan_rows(struct survey *s, const struct column *c, mldf_error *err) {
     const mldf_reader *reader = c->reader;
-    uint64_t samples = mldf_reader_sample_count(reader), row_bytes = reader->row_bytes;
+    uint64_t samples = mldf_reader_sample_count(reader);
     mldf_buffer piece = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
     mldf_field_stats stats;
     mldf_status status = mldf_reader_stats(reader, c->ordinal, &stats, err);
@@ -102,14 +94,8 @@ static mldf_status scan_rows(struct survey *s, const struct column *c, mldf_erro
     s->stats = status == MLDF_OK ? &stats : NULL;
     status = MLDF_OK;
     for (uint64_t at = 0, end; at < samples && status == MLDF_OK; at = end) {
-        uint64_t rows_now = piece_rows(at, row_bytes);
         const uint8_t *rows;
-        end = samples - at < rows_now ? samples : at + rows_now;
-        piece.size = 0;
-        status = mldfi_reader_check_blocks(reader, at * row_bytes, (end - at) * row_bytes, err);
-        if (status >= 0)
-            status = mldfi_reader_view(reader, reader->tables.metadata.ptr + at * row_bytes, (end - at) * row_bytes,
-                                       &piece, &rows, err);
+        status = mldfi_reader_rows(reader, at, &piece, &rows, &end, err);
         if (status >= 0)
             status = scan_block(s, c, at, end, rows, &scratch, err);
     }

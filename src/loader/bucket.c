@@ -48,7 +48,7 @@ static mldf_status measure(struct worker *worker, uint64_t epoch, const struct b
                 atomic_load_explicit(&loader->halt, memory_order_relaxed)) /* told to nobody: the plan is dropped */
                 return mldfi_fail(err, MLDF_E_CANCELLED, "the loader stops");
             entry->position = at;
-            status = mldfi_dataset_seat(&loader->dataset, at, &places[i], &seat, err);
+            status = mldfi_dataset_seat(&loader->dataset, epoch, at, &places[i], &seat, err);
             if (status >= 0)
                 status = mldfi_unit_length(worker, epoch, &seat, output, &entry->length, err);
         }
@@ -226,7 +226,7 @@ static mldf_status fill(mldf_loader *loader, struct job *job, size_t from, size_
         mldf_place place;
         mldfi_order_many(loader->order, job->epoch, position, 1, &place);
         *slot = (struct slot){.ordinal = (uint32_t)i, .valid = !none && first + i < samples};
-        status = mldfi_dataset_seat(&loader->dataset, position, &place, &slot->seat, err);
+        status = mldfi_dataset_seat(&loader->dataset, job->epoch, position, &place, &slot->seat, err);
     }
     job->count = status < 0 ? 0 : count;
     return status;

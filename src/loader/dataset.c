@@ -10,6 +10,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/random.h"
 
 static mldf_status add_missing(mldf_schema *schema, const mldf_schema *from, bool first, mldf_error *err) {
     for (size_t f = 0; f < mldf_schema_field_count(from); f++) {
@@ -136,10 +137,78 @@ mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order
     return MLDF_OK;
 }
 
-mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position, const mldf_place *place,
-                               struct seat *out, mldf_error *err) {
+mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, uint64_t seed, mldf_error *err) {
+    dataset->cut = SIZE_MAX;
+    if (!view)
+        return MLDF_OK;
+    bool same = view->reader_count == dataset->count;
+    for (size_t i = 0; i < dataset->count && same; i++)
+        same = view->readers[i] == dataset->readers[i];
+    if (!same)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "the view %s is of other readers than the loader's", view->text);
+    if (mldfi_view_is_rows(view))
+        return MLDF_OK;
+    dataset->view = view;
+    dataset->seed = seed;
+    dataset->stream = mldfi_rng_stream("loader/view", 11);
+    mldf_status status = mldf_schema_find(dataset->schema, view->field, &dataset->cut, err);
+    if (status >= 0) {
+        struct edge edge = {0};
+        const struct schema_field *field = &dataset->schema->fields[dataset->cut];
+        dataset->cut_in_source = field->type->edge(field, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED;
+    }
+    return status;
+}
+
+uint64_t mldfi_dataset_count(const struct dataset *dataset) {
+    return dataset->view ? mldf_view_count(dataset->view) : dataset->first[dataset->count];
+}
+
+uint64_t mldfi_dataset_row(const struct dataset *dataset, const struct seat *seat) {
+    return dataset->first[seat->reader] + seat->sample;
+}
+
+uint64_t mldfi_dataset_item(const struct dataset *dataset, const struct seat *seat) {
+    return dataset->view ? seat->item.item : mldfi_dataset_row(dataset, seat);
+}
+
+static mldf_status no_place(const struct dataset *dataset, uint64_t position, const mldf_place *place,
+                            mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_ARGUMENT,
+                      "position %" PRIu64 " of the order is %s %" PRIu64 " of part %" PRIu32 ", which the %s not have",
+                      position, dataset->view ? "item" : "sample", place->sample, place->part,
+                      dataset->view ? "view does" : "readers do");
+}
+
+/* An item's number: of all readers, or with a mixture of readers of one of them. */
+static mldf_status seat_item(const struct dataset *dataset, uint64_t epoch, uint64_t position, const mldf_place *place,
+                             struct seat *out, mldf_error *err) {
+    const mldf_view *view = dataset->view;
+    uint64_t first = 0, count = mldf_view_count(view), draw = 0;
+    if (dataset->by_part && place->part < dataset->count) {
+        first = view->first_item[place->part];
+        count = mldf_view_reader_count(view, place->part);
+    }
+    if (place->sample >= count || (dataset->by_part && place->part >= dataset->count))
+        return no_place(dataset, position, place, err);
+    if (view->random) {
+        struct rng rng;
+        mldfi_rng_begin(&rng, dataset->seed, epoch, position, dataset->stream);
+        draw = mldfi_rng_u64(&rng);
+    }
+    mldfi_view_place(view, first + place->sample, draw, &out->item);
+    out->position = position;
+    out->sample = out->item.row;
+    out->reader = out->item.reader;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t epoch, uint64_t position,
+                               const mldf_place *place, struct seat *out, mldf_error *err) {
     size_t reader = 0;
     uint64_t sample = place->sample;
+    if (dataset->view)
+        return seat_item(dataset, epoch, position, place, out, err);
     if (dataset->by_part) {
         reader = place->part;
     } else if (dataset->count > 1 && sample < dataset->first[dataset->count]) {
@@ -155,10 +224,9 @@ mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position,
         sample -= dataset->first[low];
     }
     if (reader >= dataset->count || sample >= dataset->first[reader + 1] - dataset->first[reader])
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "position %" PRIu64 " of the order is sample %" PRIu64 " of part %" PRIu32
-                          ", which the readers do not have",
-                          position, place->sample, place->part);
-    *out = (struct seat){position, sample, (uint32_t)reader};
+        return no_place(dataset, position, place, err);
+    out->position = position;
+    out->sample = sample;
+    out->reader = (uint32_t)reader;
     return MLDF_OK;
 }

@@ -52,9 +52,9 @@ static mldf_status check_options(mldf_loader_options *o, mldf_error *err) {
 
 /* ---- The order ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Mean bytes of a sample as it is stored, for the blocks of the quasi-random order; 0: not known. */
+/* Mean bytes of a sample, or of an item, as it is stored, for the blocks of the quasi-random order; 0: not known. */
 static uint64_t sample_bytes(const struct dataset *dataset) {
-    uint64_t bytes = 0, samples = dataset->first[dataset->count];
+    uint64_t bytes = 0, samples = mldfi_dataset_count(dataset);
     for (size_t r = 0; r < dataset->count; r++) {
         const mldf_reader *reader = dataset->readers[r];
         uint64_t sum = 0;
@@ -67,7 +67,8 @@ static uint64_t sample_bytes(const struct dataset *dataset) {
         }
         bytes += sum;
     }
-    return samples ? bytes / samples : 0;
+    uint64_t mean = samples ? bytes / samples : 0;
+    return mean == 0 && bytes && dataset->view ? 1 : mean; /* windows that overlap: less than a byte of its own */
 }
 
 static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
@@ -82,7 +83,7 @@ static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
         want.window = o->window;
         if (want.kind == MLDF_ORDER_QUASI_RANDOM && !want.block)
             want.sample_bytes = sample_bytes(&loader->dataset);
-        mldf_status status = mldf_order_new(loader->dataset.first[loader->dataset.count], &want, &loader->made, err);
+        mldf_status status = mldf_order_new(mldfi_dataset_count(&loader->dataset), &want, &loader->made, err);
         if (status < 0)
             return status;
         loader->order = loader->made;
@@ -104,6 +105,13 @@ static uint64_t decoded_limit(const struct dataset *dataset) {
     return least;
 }
 
+/* plan_options.cut */
+static void cut_edge(void *user, size_t field, struct edge *edge) {
+    const struct dataset *dataset = user;
+    if (field == dataset->cut)
+        dataset->view->map->edge(dataset->view, edge);
+}
+
 static mldf_status compile(mldf_loader *loader, mldf_error *err) {
     const mldf_loader_options *o = &loader->options;
     const char *text = o->pipeline ? o->pipeline : "";
@@ -116,7 +124,9 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
                                 .channels = o->decode_channels,
                                 .orient = o->decode_orient,
                                 .seed = o->seed,
-                                .max_bytes = decoded_limit(&loader->dataset)};
+                                .max_bytes = decoded_limit(&loader->dataset),
+                                .cut = loader->dataset.view ? cut_edge : NULL,
+                                .cut_user = &loader->dataset};
     mldf_status status = mldf_pipeline_parse(o->context, text, strlen(text), &loader->pipeline, err);
     if (status < 0)
         return status;
@@ -187,6 +197,8 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
     const mldf_loader_options *o = &loader->options;
     mldf_status status = mldfi_dataset_begin(&loader->dataset, readers, reader_count, err);
     if (status >= 0)
+        status = mldfi_dataset_view(&loader->dataset, o->view, o->seed, err);
+    if (status >= 0)
         status = mldfi_direct_begin(loader, err);
     if (status >= 0)
         status = make_order(loader, err);
@@ -197,7 +209,7 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
     if (status >= 0)
         status = mldfi_identity_new(&loader->identity, err);
     if (status >= 0)
-        status = mldfi_batch_pool_new(loader->plan, o->want_index, o->want_valid, o->memory, 4, &loader->pool, err);
+        status = mldfi_batch_pool_new(loader->plan, o, o->memory, 4, &loader->pool, err);
     if (status >= 0)
         status = mldfi_batch_pool_check(loader->pool, largest_batch(loader), err);
     if (status >= 0)
@@ -297,6 +309,17 @@ mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_out
 }
 
 mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {
+    const mldf_view *view = loader->dataset.view;
+    if (view) {
+        uint64_t rows, without, unmeasured;
+        mldf_view_rows(view, &rows, &without, &unmeasured);
+        mldf_status status = mldfi_buffer_printf(
+            out, err, "view: %s: %llu items of %llu rows; %llu rows give none, %llu are null or cannot be read\n\n",
+            mldf_view_text(view), (unsigned long long)mldf_view_count(view), (unsigned long long)rows,
+            (unsigned long long)without, (unsigned long long)unmeasured);
+        if (status < 0)
+            return status;
+    }
     return mldfi_plan_explain(loader->plan, out, err);
 }
 

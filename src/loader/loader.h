@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "items/items.h"
 #include "mldf/loader.h"
 #include "order/order.h"
 #include "os/direct.h"
@@ -46,8 +47,9 @@ enum {
 /* What stands at a position of the epoch: the order's sample, or its substitute. */
 struct seat {
     uint64_t position;
-    uint64_t sample; /* of the reader */
+    uint64_t sample; /* of the reader: the item's anchor */
     uint32_t reader;
+    struct item_place item; /* with a view: where it is */
 };
 
 /* A reader whose large reads go past the page cache; otherwise the user's. */
@@ -67,7 +69,12 @@ struct dataset {
     bool archives;  /* all of them are tar: a field that one lacks is null there */
     size_t *fields; /* reader's field for the plan's field: [reader * field_count + field]; SIZE_MAX: it has none */
     size_t field_count;
-    bool by_part; /* the order is a mixture whose part is the reader */
+    bool by_part;          /* the order is a mixture whose part is the reader */
+    const mldf_view *view; /* NULL: rows */
+    size_t cut;            /* the field that it cuts, of the schema; SIZE_MAX: none */
+    bool cut_in_source;    /* a recording: the pipeline cuts what it decodes */
+    uint64_t seed;         /* of random windows, with this stream: */
+    uint32_t stream;
 };
 mldf_status mldfi_dataset_begin(struct dataset *dataset, const mldf_reader *const *readers, size_t count,
                                 mldf_error *err);
@@ -76,8 +83,15 @@ void mldfi_dataset_free(struct dataset *dataset);
 mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size_t used_count, mldf_error *err);
 /* Mixtures of several readers. */
 mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order, bool own, mldf_error *err);
-mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t position, const mldf_place *place,
-                               struct seat *out, mldf_error *err);
+mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t epoch, uint64_t position,
+                               const mldf_place *place, struct seat *out, mldf_error *err);
+/* The view must be of the dataset's readers. */
+mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, uint64_t seed, mldf_error *err);
+/* What an epoch visits: items, or rows without a view. */
+uint64_t mldfi_dataset_count(const struct dataset *dataset);
+/* The number of a seat's item; of its row among those of all files. Without a view they are the same. */
+uint64_t mldfi_dataset_row(const struct dataset *dataset, const struct seat *seat);
+uint64_t mldfi_dataset_item(const struct dataset *dataset, const struct seat *seat);
 
 /* What is known of each field of the dataset's schema (bounds.c); `names`: fields that the pipeline names. */
 mldf_status mldfi_bounds_gather(const struct dataset *dataset, const mldf_pipeline *pipeline, struct value_bounds *out,
@@ -106,6 +120,7 @@ enum array_kind {
     ARRAY_OFFSET, /* of a ragged output */
     ARRAY_FILLED, /* NAME_valid of an output whose nulls are filled */
     ARRAY_INDEX,
+    ARRAY_ROW,
     ARRAY_VALID
 };
 
@@ -147,9 +162,8 @@ struct mldf_batch {
 };
 
 /* The arrays that a plan's outputs make. */
-mldf_status mldfi_batch_pool_new(const struct plan *plan, bool want_index, bool want_valid,
-                                 const mldf_memory_hook *hook, size_t idle_most, struct batch_pool **out,
-                                 mldf_error *err);
+mldf_status mldfi_batch_pool_new(const struct plan *plan, const mldf_loader_options *want, const mldf_memory_hook *hook,
+                                 size_t idle_most, struct batch_pool **out, mldf_error *err);
 /* Is there, by the machine's memory, room for a batch of so many samples? What varies in length counts as 1. */
 mldf_status mldfi_batch_pool_check(const struct batch_pool *pool, uint64_t samples, mldf_error *err);
 /* The loader's share; batches go on. */
@@ -163,9 +177,13 @@ mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const struc
 /* Where a sample's outputs go. */
 void mldfi_batch_targets(const mldf_batch *batch, size_t row, const struct plan_length *lengths,
                          struct plan_target *targets);
-/* What is not an output of the plan: length, mask, index, valid of one sample. It is the one that `worker` ran last, on this side. */
-void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths, uint64_t index,
-                        bool valid, const struct plan_worker *worker, unsigned side);
+struct sample_numbers {
+    uint64_t index, row;
+    bool valid;
+};
+/* What is not an output of the plan: length, mask, index, row, valid of one sample. It is the one that `worker` ran last, on this side. */
+void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths,
+                        const struct sample_numbers *numbers, const struct plan_worker *worker, unsigned side);
 /* Leaves the rows out for which keep is false; arrays of rows alone (no RAGGED). */
 void mldfi_batch_compact(mldf_batch *batch, const bool *keep);
 
@@ -270,6 +288,7 @@ struct worker {
     struct plan_worker *plan;
     struct plan_feed feed;
     struct seat seats[2]; /* what the feed may be asked for */
+    struct item_cache items;
     size_t seat_count;
     struct plan_target *targets[2];
     struct plan_length *lengths; /* one sample's */

@@ -2,10 +2,12 @@
  *
  *     {"algorithm":1,"consumed":5120,"count":50000,"digest":"…","epoch":3,"seed":7,"codecs":"libjpeg-turbo 2.1.5",
  *      "keys":"k5f0c…","values":{"label":"i33a1…"},
+ *      "view":{"digest":"…","text":"windows(x, …)"},
  *      "bucket":{"begin":4096,"end":8192,"batch":256,"budget":0,"ranks":4,"output":"tokens"}}
  *
- * The first five are the order's (mldf/order.h). `keys` and `values` say of which samples (identity.c). `bucket` is the window that the last
+ * The first five are the order's (mldf/order.h). `view` is there unless items are rows. `keys` and `values` say of which samples (identity.c). `bucket` is the window that the last
  * batch came from: it is finished as it was planned. */
+#include <stdio.h>
 #include <string.h>
 
 #include "codec/versions.h"
@@ -34,6 +36,55 @@ static mldf_status write_bucket(const mldf_loader *loader, mldf_buffer *out, mld
     return status < 0 ? status : mldf_buffer_append(out, "}", 1, err);
 }
 
+/* ---- The view ---------------------------------------------------------------------------------------------------------------------- */
+
+static void view_digest(const mldf_view *view, char out[33]) {
+    uint8_t digest[16];
+    mldf_view_digest(view, digest);
+    for (size_t i = 0; i < sizeof digest; i++)
+        (void)snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+static mldf_status write_view(const mldf_view *view, mldf_buffer *out, mldf_error *err) {
+    char digest[33];
+    view_digest(view, digest);
+    size_t bytes = strlen(view->text);
+    if (bytes > NAME_LIMIT)
+        for (bytes = NAME_LIMIT; bytes && ((uint8_t)view->text[bytes] & 0xC0) == 0x80;)
+            bytes--; /* no half of a character */
+    mldf_status status = mldfi_buffer_printf(out, err, ",\"view\":{\"digest\":\"%s\",\"text\":", digest);
+    if (status >= 0)
+        status = mldfi_json_append_string(out, view->text, bytes, err);
+    return status < 0 ? status : mldf_buffer_append(out, "}", 1, err);
+}
+
+/* The state's view is this loader's. Before the order is compared: of another view it is another one, and that would tell nothing. */
+static mldf_status check_view(const mldf_loader *loader, const struct json *json, mldf_error *err) {
+    const mldf_view *view = loader->dataset.view;
+    uint32_t at = mldfi_json_find(json, 0, "view"), text = UINT32_MAX, digest = UINT32_MAX;
+    char own[33] = "";
+    if (at != UINT32_MAX && json->nodes[at].kind == MLDFI_JSON_OBJECT) {
+        text = mldfi_json_find(json, at, "text");
+        digest = mldfi_json_find(json, at, "digest");
+    }
+    if (at != UINT32_MAX && (text == UINT32_MAX || digest == UINT32_MAX || json->nodes[text].kind != MLDFI_JSON_STRING))
+        return mldfi_fail_at(err, MLDF_E_SYNTAX, json->nodes[at].offset, "the state's view has no text and digest");
+    if (view)
+        view_digest(view, own);
+    if (at == UINT32_MAX ? !view : mldfi_json_is_text(json, digest, own))
+        return MLDF_OK;
+    const char *its = at == UINT32_MAX ? "rows" : json->nodes[text].text, *ours = view ? view->text : "rows";
+    size_t bytes = at == UINT32_MAX ? 4 : json->nodes[text].text_bytes;
+    int shown = (int)(bytes < NAME_LIMIT ? bytes : NAME_LIMIT);
+    if (view && at != UINT32_MAX && mldfi_json_is_text(json, text, ours))
+        return mldfi_fail(err, MLDF_E_STATE,
+                          "the state was taken of the same view, %.256s, of other rows: their lengths or their number "
+                          "were others",
+                          ours);
+    return mldfi_fail(err, MLDF_E_STATE, "the state was taken of the view %.*s, and this loader's is %.256s", shown,
+                      its, ours);
+}
+
 mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {
     mldf_status status = mldfi_loader_check(loader, "state", err);
     if (status < 0)
@@ -56,6 +107,8 @@ mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_
     }
     if (status >= 0)
         status = mldfi_identity_write(loader, out, err);
+    if (status >= 0 && loader->dataset.view)
+        status = write_view(loader->dataset.view, out, err);
     if (status >= 0 && loader->span.end > loader->span.begin)
         status = write_bucket(loader, out, err);
     if (status >= 0)
@@ -143,9 +196,11 @@ mldf_status mldf_loader_restore(mldf_loader *loader, const char *text, size_t te
     if (status >= 0)
         status = mldf_order_state_parse(text, text_bytes, &state, err);
     if (status >= 0)
-        status = mldf_order_state_check(loader->order, &state, err);
-    if (status >= 0)
         status = mldfi_json_parse(&json, text, text_bytes, err);
+    if (status >= 0)
+        status = check_view(loader, &json, err);
+    if (status >= 0)
+        status = mldf_order_state_check(loader->order, &state, err);
     if (status >= 0)
         status = restore(loader, &json, &state, err);
     mldfi_json_free(&json);

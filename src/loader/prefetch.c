@@ -173,6 +173,17 @@ static void gather_parts(struct worker *worker, struct job *job, const struct se
     }
 }
 
+/* Of an array that a view cuts, the first piece. */
+static void narrow(const struct dataset *dataset, const struct seat *seat, size_t field, struct range *range) {
+    const mldf_reader *reader = dataset->readers[seat->reader];
+    uint64_t steps = mldfi_view_row_steps(dataset->view, seat->reader, seat->sample);
+    bool plain = mldfi_reader_is_plain(reader, &reader->schema->fields[field]) && steps && steps != MLDF_NONE;
+    if (!plain || seat->item.have > steps || seat->item.from > steps - seat->item.have)
+        return;
+    range->offset += seat->item.from * (range->bytes / steps);
+    range->bytes = seat->item.have * (range->bytes / steps);
+}
+
 static void gather(struct worker *worker, struct job *job) {
     const mldf_loader *loader = worker->loader;
     size_t fields;
@@ -185,9 +196,15 @@ static void gather(struct worker *worker, struct job *job) {
         for (size_t k = 0; k < fields; k++) {
             struct range range = {.reader = seat->reader};
             size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]];
-            if (reads_parts(loader, seat->reader, used[k]))
+            if (reads_parts(loader, seat->reader, used[k])) {
                 parts = true;
-            else if (range_of(dataset->readers[seat->reader], seat->sample, its, &range) && !add(job, range))
+                continue;
+            }
+            if (!range_of(dataset->readers[seat->reader], seat->sample, its, &range))
+                continue;
+            if (used[k] == dataset->cut)
+                narrow(dataset, seat, its, &range);
+            if (!add(job, range))
                 break;
         }
         if (parts)

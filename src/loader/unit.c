@@ -21,14 +21,37 @@ static const struct seat *seat_at(const struct worker *worker, uint64_t position
     return NULL;
 }
 
-/* The number of a seat's sample among those of all files. */
-static uint64_t index_of(const struct worker *worker, const struct seat *seat) {
-    return worker->loader->dataset.first[seat->reader] + seat->sample;
+static uint64_t feed_index(void *user, uint64_t position) {
+    const struct worker *worker = user;
+    const struct seat *seat = seat_at(worker, position);
+    return seat ? mldfi_dataset_row(&worker->loader->dataset, seat) : MLDF_NONE; /* feed_get says why */
 }
 
-static uint64_t feed_index(void *user, uint64_t position) {
-    const struct seat *seat = seat_at(user, position);
-    return seat ? index_of(user, seat) : MLDF_NONE; /* feed_get says why */
+/* The item's own value of the field that a view cuts. */
+static bool is_cut(const struct worker *worker, size_t field) {
+    const struct dataset *dataset = &worker->loader->dataset;
+    return field == dataset->cut && !dataset->cut_in_source;
+}
+
+static mldf_status feed_cut(struct worker *worker, uint64_t position, bool record, mldf_buffer *scratch,
+                            mldf_value *out, mldf_error *err) {
+    const struct dataset *dataset = &worker->loader->dataset;
+    const struct seat *seat = seat_at(worker, position);
+    if (!seat)
+        return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
+                          (unsigned long long)position);
+    return mldfi_item_value(dataset->view, dataset->readers, &seat->item, record, &worker->items, scratch, out, err);
+}
+
+/* A recording is cut by its decoder. */
+static bool feed_piece(void *user, uint64_t position, size_t field, struct plan_piece *out) {
+    const struct worker *worker = user;
+    const struct dataset *dataset = &worker->loader->dataset;
+    const struct seat *seat = seat_at(worker, position);
+    if (!seat || field != dataset->cut || !dataset->cut_in_source)
+        return false;
+    *out = (struct plan_piece){seat->item.from, seat->item.have, seat->item.odd ? MLDF_NONE : seat->item.steps};
+    return true;
 }
 
 /* The reader, sample and field that a call of the feed means. *field SIZE_MAX: the file has none of it, which is a null. */
@@ -54,6 +77,8 @@ static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_bu
                             mldf_error *err) {
     const mldf_reader *reader;
     uint64_t sample;
+    if (is_cut(user, field))
+        return feed_cut(user, position, false, scratch, out, err);
     mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
     if (status < 0 || field == SIZE_MAX)
         return nothing(status, out);
@@ -64,6 +89,8 @@ static mldf_status feed_record(void *user, uint64_t position, size_t field, mldf
                                mldf_error *err) {
     const mldf_reader *reader;
     uint64_t sample;
+    if (is_cut(user, field))
+        return feed_cut(user, position, true, scratch, out, err);
     mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
     if (status < 0 || field == SIZE_MAX)
         return nothing(status, out);
@@ -91,8 +118,12 @@ static mldf_status feed_stored(void *user, uint64_t position, size_t field, mldf
     return mldf_reader_get_stored(reader, sample, field, scratch, out, err);
 }
 
-static const struct plan_feed feed = {
-    .get = feed_get, .record = feed_record, .range = feed_range, .stored = feed_stored, .index = feed_index};
+static const struct plan_feed feed = {.get = feed_get,
+                                      .record = feed_record,
+                                      .range = feed_range,
+                                      .stored = feed_stored,
+                                      .piece = feed_piece,
+                                      .index = feed_index};
 
 static void free_targets(struct worker *worker) {
     free(worker->targets[0]);
@@ -107,6 +138,8 @@ mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, 
     worker->loader = loader;
     worker->feed = feed;
     worker->feed.user = worker;
+    if (!loader->dataset.cut_in_source)
+        worker->feed.piece = NULL;
     worker->targets[0] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
     worker->targets[1] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
     worker->lengths = mldfi_alloc_zero(outputs, sizeof *worker->lengths, err);
@@ -120,6 +153,7 @@ void mldfi_crew_worker_end(struct worker *worker) {
     if (worker->plan)
         mldfi_worker_free(worker->plan);
     mldf_buffer_free(&worker->probe);
+    mldfi_item_cache_free(&worker->items);
     free_targets(worker);
 }
 
@@ -158,7 +192,7 @@ static void name_byte(const mldf_reader *reader, uint64_t sample, mldf_error *er
 }
 
 /* What the plan does not know: the file and the sample. */
-static void name_error(const mldf_loader *loader, const struct seat *seat, mldf_error *err) {
+static void name_sample(const mldf_loader *loader, const struct seat *seat, mldf_error *err) {
     const mldf_reader *reader = loader->dataset.readers[seat->reader];
     if (err->sample != MLDF_NONE)
         return; /* the reader's own words */
@@ -171,6 +205,12 @@ static void name_error(const mldf_loader *loader, const struct seat *seat, mldf_
         mldfi_error_prefix(err, "sample %llu", (unsigned long long)seat->sample);
     mldfi_reader_name_error(reader, err, err->status);
     mldfi_error_place(err, seat->sample, NULL);
+}
+
+static void name_error(const mldf_loader *loader, const struct seat *seat, mldf_error *err) {
+    name_sample(loader, seat, err);
+    if (loader->dataset.view)
+        mldfi_error_prefix(err, "item %llu", (unsigned long long)seat->item.item);
 }
 
 enum verdict { RETRY, SKIPPED, FAILED };
@@ -291,8 +331,10 @@ static mldf_status aim(struct worker *worker, struct job *job, size_t index, str
 /* side: of the plan's worker, which ran the sample. */
 static void complete(struct worker *worker, struct job *job, size_t index, unsigned side) {
     const struct slot *slot = &job->slots[index];
-    mldfi_batch_extras(job->batch, index, job_lengths(worker, job, index), index_of(worker, &slot->seat), slot->valid,
-                       worker->plan, side);
+    const struct dataset *dataset = &worker->loader->dataset;
+    struct sample_numbers numbers = {mldfi_dataset_item(dataset, &slot->seat), mldfi_dataset_row(dataset, &slot->seat),
+                                     slot->valid};
+    mldfi_batch_extras(job->batch, index, job_lengths(worker, job, index), &numbers, worker->plan, side);
 }
 
 static bool run_one(struct worker *worker, struct job *job, size_t index) {
@@ -338,7 +380,8 @@ static mldf_status couple_begin(const mldf_loader *loader, struct job *job, stru
             continue;
         couple->mate[s] = (struct slot){.valid = true};
         mldfi_order_many(loader->order, job->epoch, position, 1, &place);
-        mldf_status status = mldfi_dataset_seat(&loader->dataset, position, &place, &couple->mate[s].seat, err);
+        mldf_status status =
+            mldfi_dataset_seat(&loader->dataset, job->epoch, position, &place, &couple->mate[s].seat, err);
         if (status < 0)
             return status;
         couple->side[s] = &couple->mate[s];
@@ -465,11 +508,14 @@ static bool run_couple(struct worker *worker, struct job *job, struct couple *co
 /* ---- A run of slots ------------------------------------------------------------------------------------------------------------------- */
 
 void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to) {
+    const struct dataset *dataset = &worker->loader->dataset;
     bool good = true;
     for (size_t i = from; i < to && good && !is_halted(worker); i++) {
         uint64_t position = job->slots[i].seat.position;
         struct couple couple = {.even = position & ~(uint64_t)1, .index = {SIZE_MAX, SIZE_MAX}};
         if (!worker->loader->pairs) {
+            if (dataset->cut != SIZE_MAX && !dataset->cut_in_source && i + 1 < to)
+                mldfi_item_prefetch(dataset->readers, &job->slots[i + 1].seat.item, &worker->items);
             good = run_one(worker, job, i);
             continue;
         }

@@ -18,11 +18,18 @@ mldf_status mldfi_field_edge(const mldf_schema *schema, size_t field, const stru
     return f->type->edge(f, bounds, out, err);
 }
 
-/* An array whose size the schema states. */
-bool mldfi_field_is_default(const mldf_schema *schema, size_t field) {
+/* As a view cuts it. */
+static void cut(const struct builder *b, size_t field, struct edge *edge) {
+    if (b->options && b->options->cut)
+        b->options->cut(b->options->cut_user, field, edge);
+}
+
+/* An array whose size the schema states, or the view. */
+bool mldfi_field_is_default(const struct builder *b, size_t field) {
     struct edge edge;
-    if (mldfi_field_edge(schema, field, NULL, &edge, NULL) < 0 || edge.kind != VALUE_ARRAY)
+    if (mldfi_field_edge(b->schema, field, NULL, &edge, NULL) < 0 || edge.kind != VALUE_ARRAY)
         return false;
+    cut(b, field, &edge);
     for (uint32_t i = 0; i < edge.ndim; i++)
         if (edge.dims[i] == DIM_VARIES)
             return false;
@@ -68,10 +75,15 @@ mldf_status mldfi_source_find(const struct builder *b, const char *name, struct 
 mldf_status mldfi_source_edge(const struct builder *b, const struct source *source, struct edge *out, mldf_error *err) {
     const struct schema_field *field = &b->schema->fields[source->field];
     const struct value_bounds *bounds = b->bounds ? &b->bounds[source->field] : NULL;
-    if (!source->is_part)
-        return mldfi_field_edge(b->schema, source->field, bounds, out, err);
+    mldf_status status;
+    if (!source->is_part) {
+        status = mldfi_field_edge(b->schema, source->field, bounds, out, err);
+        if (status >= 0)
+            cut(b, source->field, out);
+        return status;
+    }
     memset(out, 0, sizeof *out);
-    mldf_status status = field->type->part_edge(field, &source->part, bounds, out, err);
+    status = field->type->part_edge(field, &source->part, bounds, out, err);
     if (status == MLDF_OK && !source->part.strided && (out->kind != VALUE_ENCODED || !field->type->locate))
         return mldfi_fail(err, MLDF_E_TYPE, "%s.%s is not stored media, which a pipeline could find in the payload",
                           field->name, source->part.name);

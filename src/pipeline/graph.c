@@ -312,7 +312,7 @@ static mldf_status add_defaults(struct builder *b, mldf_error *err) {
         bool taken = false;
         for (size_t k = 0; k < written && !taken; k++)
             taken = !b->drafts[k].implicit && strcmp(b->graph->chains[k].name, field->name) == 0;
-        if (b->named[i] || reserved || taken || !mldfi_field_is_default(b->schema, i))
+        if (b->named[i] || reserved || taken || !mldfi_field_is_default(b, i))
             continue;
         status = chain_of_source(b, field->name, &source, field->name, 0, &chain, err);
     }

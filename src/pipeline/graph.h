@@ -69,7 +69,7 @@ mldf_status mldfi_source_unknown(const struct builder *b, const char *name, size
 /* "as mask" and the others: checks and changes the type. */
 mldf_status mldfi_role_apply(value_role role, struct edge *edge, mldf_error *err);
 /* Does the field become an output when no statement names it? */
-bool mldfi_field_is_default(const mldf_schema *schema, size_t field);
+bool mldfi_field_is_default(const struct builder *b, size_t field);
 
 /* ---- graph.c ------------------------------------------------------------------------------------------------------------------------------------- */
 

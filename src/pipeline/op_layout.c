@@ -35,11 +35,10 @@ static mldf_status cast_infer(struct op *op, const struct edge *in, struct edge 
 
 static mldf_status cast_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                             struct op_work *work, mldf_error *err) {
-    (void)op;
-    (void)draw;
-    (void)work;
-    (void)err;
-    mldfi_convert_elements(in->dtype, in->data, out->dtype, out->data, (size_t)mldfi_tensor_count(in));
+    size_t count = (size_t)mldfi_tensor_count(in);
+    (void)op, (void)draw, (void)err;
+    if (!work->kernels->widen(in->dtype, in->data, out->dtype, out->data, count))
+        mldfi_convert_elements(in->dtype, in->data, out->dtype, out->data, count);
     return MLDF_OK;
 }
 

@@ -24,6 +24,9 @@ struct plan_options {
     bool orient;
     uint64_t seed;
     uint64_t max_bytes; /* of a decoded image; 0: the codecs' own limit */
+    /* A view (src/items) cuts a field: the type of its values as the feed gives them. NULL: as they are stored. */
+    void (*cut)(void *user, size_t field, struct edge *edge);
+    void *cut_user;
 };
 
 /* bounds: one for each field of the schema. */
@@ -77,6 +80,11 @@ bool mldfi_plan_pairs(const struct plan *plan);
 /* Fields of the schema that it reads, ascending. */
 const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
 
+/* A piece of a value in time: `have` steps from `from` on, and zeros up to `steps`. steps MLDF_NONE: the value should have been unreadable. */
+struct plan_piece {
+    uint64_t from, have, steps;
+};
+
 /* Where values come from. Called by mldfi_plan_run for the positions it was given and, with pairs, for their partners. */
 struct plan_feed {
     void *user;
@@ -94,6 +102,8 @@ struct plan_feed {
      * of the file that has it. Only plans with such fields call it. */
     mldf_status (*stored)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                           const struct schema_field **of, mldf_error *err);
+    /* Which piece of a value that is decoded the sample at a position is: false, or a NULL here: all of it. Other values get and record cut. */
+    bool (*piece)(void *user, uint64_t position, size_t field, struct plan_piece *out);
     /* The index in the dataset of the sample at a position. NULL: the position itself. */
     uint64_t (*index)(void *user, uint64_t position);
 };

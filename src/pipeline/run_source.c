@@ -29,6 +29,7 @@ static struct source_run *start(const struct run *r, struct side *side, size_t c
     s->chain_index = chain;
     s->stage = &s->chain->stages[0];
     s->type = sources[s->chain->ops[0].type->decodes];
+    s->pieced = r->feed->piece && r->feed->piece(r->feed->user, side->position, s->chain->field, &s->piece);
     return s;
 }
 

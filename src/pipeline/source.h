@@ -23,7 +23,9 @@ struct source_run {
     const struct source_type *type;
     mldf_value value;        /* the record, and of the payload what was fetched so far; of a part: its own */
     struct part_place place; /* of a part; otherwise its offset is 0 */
-    struct frame frame;      /* of the whole value, as decoded */
+    struct frame frame;      /* of the whole value, as decoded; of its piece, where it is one */
+    bool pieced;             /* the sample is a piece of the value: */
+    struct plan_piece piece; /* this one */
     const void *head;        /* the payload's first bytes, for an extent that asked for them: */
     uint64_t head_bytes, head_wanted;
     uint64_t whole;  /* bytes of the payload */

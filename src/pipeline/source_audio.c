@@ -36,7 +36,7 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
     mldf_status status = mldf_audio_record(&s->value, &a->info, err);
     if (status < 0)
         return status;
-    s->frame = (struct frame){.t = a->info.samples};
+    s->frame = (struct frame){.t = s->pieced ? s->piece.steps : a->info.samples};
     const struct decode_audio_state *decode = mldfi_source_state(s);
     uint64_t bytes, sample = (uint64_t)a->info.channels * mldfi_pcm_bytes(a->info.codec, a->info.bits);
     if (!sample || !mldfi_mul_u64(a->info.samples, sample, &bytes) || bytes != s->value.bytes)
@@ -51,9 +51,15 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
     if (!decode->mono && a->info.channels != decode->channels)
         return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu32 " channels, and the file said %" PRIu32 " for all recordings",
                           a->info.channels, decode->channels);
-    if (said->dims[0] >= 0 && a->info.samples != (uint64_t)said->dims[0])
+    if (s->pieced && (s->piece.have > a->info.samples || s->piece.from > a->info.samples - s->piece.have))
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "%" PRIu64 " samples, and the view has a piece of %" PRIu64 " from %" PRIu64 " on",
+                          a->info.samples, s->piece.have, s->piece.from);
+    if (s->pieced && s->piece.steps == MLDF_NONE)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "the recording could not be measured when the view was made");
+    if (said->dims[0] >= 0 && s->frame.t != (uint64_t)said->dims[0])
         return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " samples, and the file said %" PRId64 " for all recordings",
-                          a->info.samples, said->dims[0]);
+                          s->frame.t, said->dims[0]);
     return MLDF_OK;
 }
 
@@ -81,12 +87,22 @@ static bool take(struct source_run *s, const struct op *op, const void *draw, co
     return true;
 }
 
+/* What a span of the piece is in the recording. */
+static struct span pull_piece(const struct plan_piece *piece, struct span want) {
+    if (want.from >= piece->have)
+        return (struct span){0, 0};
+    uint64_t left = piece->have - want.from;
+    return (struct span){piece->from + want.from, want.count < left ? want.count : left};
+}
+
 static mldf_status settle(struct source_run *s, mldf_error *err) {
     struct audio_source *a = own(s);
     (void)err;
     a->span = (struct span){0, a->length};
     for (size_t i = s->composed; i-- > 0;)
         a->span = a->steps[i].op->type->pull(a->steps[i].op, a->steps[i].draw, a->steps[i].before, a->span);
+    if (s->pieced)
+        a->span = pull_piece(&s->piece, a->span);
     return MLDF_OK;
 }
 

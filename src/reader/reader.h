@@ -121,6 +121,9 @@ mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sampl
 /* Rule A4: the metadata blocks that hold [offset, offset+bytes), counted in the metadata table, have their CRC. */
 mldf_status mldfi_reader_check_blocks(const mldf_reader *reader, uint64_t offset, uint64_t bytes, mldf_error *err);
 
+/* rows.c: rows [at, *end) of the metadata table, in the mapping or in *piece, verified when asked for. The file has rows and the row exists. */
+mldf_status mldfi_reader_rows(const mldf_reader *reader, uint64_t at, mldf_buffer *piece, const uint8_t **rows,
+                              uint64_t *end, mldf_error *err);
 /* What a value is: kind, dims, bytes and record as mldf_reader_get gives them. Where the row says that (a file that is read, its payload stored as it
  * is and not checked), the payload is not touched and data is NULL. access.c. */
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,

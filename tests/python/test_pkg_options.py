@@ -64,6 +64,7 @@ NOT_HERE = {
     ("merge", "--max-unpacked"): "mldf.convert joins archives, and has it",
     ("stats", "--svg"): "the histograms are in the result, and Python has libraries that draw",
     ("stats", "-f"): "of --svg",
+    ("info", "--view"): "ds.as_view(text) has len() and what the command shows",
     ("plan", "--key"): "nothing is opened",
     ("plan", "--passphrase-file"): "nothing is opened",
     ("clean", "--max-decoded"): "nothing is opened",

@@ -1,5 +1,6 @@
 /* Every instruction set gives the bytes of the portable loops, for every size, layout and type; sources end with their last pixel and
  * results with their last element, so that a sanitizer sees what is read or written too far. */
+#include "kernel/cast.h"
 #include "kernel/resize.h"
 
 #include "check.h"
@@ -194,6 +195,33 @@ static void kernels_have_names(void) {
     }
 }
 
+/* The same numbers as cast.h, for every pair that a table takes and every length. */
+static void widening_gives_the_same_numbers(void) {
+    static const mldf_dtype all[] = {MLDF_BOOL, MLDF_U8,  MLDF_I8,  MLDF_U16, MLDF_I16, MLDF_U32,
+                                     MLDF_I32,  MLDF_U64, MLDF_I64, MLDF_F16, MLDF_F32};
+    enum { TYPES = sizeof all / sizeof all[0], MOST = 67 };
+    size_t pairs = 0;
+    for (int isa = 0; isa < ISA_COUNT; isa++) {
+        const struct kernels *k = mldfi_kernels((enum isa)isa);
+        for (size_t a = 0; a < TYPES && k; a++)
+            for (size_t b = 0; b < TYPES; b++)
+                for (size_t count = 0; count <= MOST; count++) {
+                    uint8_t *in = get(count * mldf_dtype_bytes(all[a])), *got = get(count * mldf_dtype_bytes(all[b])),
+                            *want = get(count * mldf_dtype_bytes(all[b]));
+                    check_rand_bytes(&seed, in, count * mldf_dtype_bytes(all[a]));
+                    bool taken = k->widen(all[a], in, all[b], got, count);
+                    mldfi_convert_elements(all[a], in, all[b], want, count);
+                    pairs += taken;
+                    if (taken)
+                        compare(k->name, want, got, count * mldf_dtype_bytes(all[b]), "widen");
+                    free(in);
+                    free(got);
+                    free(want);
+                }
+    }
+    CHECK(pairs >= (size_t)6 * (MOST + 1));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     seed = check_seed();
@@ -201,5 +229,6 @@ int main(int argc, char **argv) {
     RUN(finish_is_the_same_everywhere);
     RUN(resizing_is_the_same_everywhere);
     RUN(narrow_floats_round_as_the_portable_ones);
+    RUN(widening_gives_the_same_numbers);
     return check_end();
 }

@@ -1,0 +1,145 @@
+"""Views: what a sample is. Windows of a token stream, ten-second pieces of an hour of sound: items that are places in
+stored rows; nothing is copied.
+
+>>> import mldf, numpy as np, os, tempfile
+>>> path = os.path.join(tempfile.mkdtemp(), "demo.mldf")
+>>> with mldf.Writer(path, {"x": mldf.NDArray("uint16", (None,)), "name": "text"}) as w:
+...     w.append({"x": np.arange(10, dtype=np.uint16), "name": "a"})
+...     w.append({"x": np.arange(100, 107, dtype=np.uint16), "name": "b"})
+>>> view = mldf.open(path).as_view("windows(x, 4, stride=3)")
+>>> len(view), view[2].x, view[3]
+(5, array([6, 7, 8, 9], dtype=uint16), Sample(x=uint16[4], name='b'))
+>>> view.locate(4)
+[Piece(file=0, row=1, start=3, length=4)]
+>>> [batch.x.shape for batch in mldf.Loader(view, 4, fields=["x"])]
+[(4, 4), (1, 4)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _mldf
+from .errors import ArgumentError, NoSampleError, WrongTypeError
+from .sample import Sample
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+__all__ = ["ItemView", "Piece", "items_of"]
+
+Numbers = npt.NDArray[np.uint64]
+
+
+class Piece(NamedTuple):
+    """Where a part of an item is stored."""
+
+    file: int
+    """Which of the dataset's files."""
+    row: int
+    """The sample of that file."""
+    start: int
+    """The first element; of a recording, the first of its samples."""
+    length: int
+    """Elements that are there; what an item lacks at its end is zeros."""
+
+
+def items_of(core: _mldf.View, rows: Numbers) -> tuple[Numbers, Numbers]:
+    """The first item of each of these rows, and how many there are."""
+    pairs = np.frombuffer(core.items(np.ascontiguousarray(rows, np.uint64)), np.uint64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def spread(first: Numbers, count: Numbers) -> Numbers:
+    """All items of these rows, row after row."""
+    ends = np.cumsum(count, dtype=np.uint64)
+    within = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.uint64)
+    out: Numbers = within + np.repeat(first - (ends - count), count.astype(np.int64))
+    return out
+
+
+class ItemView(Sequence[Sample]):
+    """The items of a dataset, by number. :meth:`mldf.Dataset.as_view` makes one; ``Loader(view, ...)`` loads batches of
+    them.
+
+    ``view[i]`` is a sample whose cut field is the item's piece: a window of a file's mapping where it is stored in one
+    piece. Other fields are those of the row that the item begins in. A random window is shown as its row's first.
+    """
+
+    def __init__(self, dataset: Dataset, text: str) -> None:
+        if not isinstance(text, str):
+            raise WrongTypeError(f"a view's text is needed, as 'windows(x, 1025)', not {type(text).__name__}")
+        self.dataset = dataset
+        """Whose rows they are."""
+        self._core = _mldf.new_view(tuple(dataset._view.files.readers), text)
+        described = self._core.describe()
+        self.text: str = described[0]
+        """The text with every parameter by name."""
+        self.field: str = described[1]
+        """The field that is cut; "" of rows."""
+        self.digest: bytes = described[2]
+        """By which a loader's state knows the view."""
+        self._all, self._length, self._counts = described[3:6]
+        self.rows_without_items: int = described[7]
+        """Rows, of all files, that are too short or empty."""
+        self.rows_unmeasured: int = described[8]
+        """Rows, of all files, that are null or cannot be read: each is an item, which is null or a bad sample."""
+        self._numbers: Numbers | None = None
+        if dataset._index is not None:
+            self._numbers = spread(*items_of(self._core, dataset._numbers(None)))
+
+    def __len__(self) -> int:
+        return self._all if self._numbers is None else len(self._numbers)
+
+    def _number(self, index: Any) -> int:
+        if not hasattr(index, "__index__"):
+            raise WrongTypeError(f"items are chosen by a number, not by {index!r}")
+        count, i = len(self), index.__index__()
+        if not -count <= i < count:
+            raise NoSampleError(f"no item {i}: the view has {count}")
+        i %= count
+        return i if self._numbers is None else int(self._numbers[i])
+
+    def locate(self, i: int) -> list[Piece]:
+        """The pieces that item `i` is made of, in order."""
+        return [Piece(*piece) for piece in self._core.locate(self._number(i), 0)]
+
+    def __getitem__(self, index: Any) -> Any:
+        """A sample; with a field's name, ``view[i, "x"]``, one value of it. index: the item's number."""
+        name = None
+        if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
+            index, name = index
+        pieces = self.locate(index)
+        whole = self.dataset._whole_files()
+        starts = self.dataset._view.files.starts
+        row = starts[pieces[0].file] + pieces[0].row
+        if name is not None:
+            value = whole[row, name]
+            return self._cut(whole, pieces, value) if name == self.field else value
+        sample = whole[row]
+        if self.field not in sample.names:
+            return sample
+        return sample._replace(**{self.field: self._cut(whole, pieces, sample[self.field])})
+
+    def _cut(self, whole: Dataset, pieces: list[Piece], value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, np.ndarray):
+            raise ArgumentError(f"field {self.field!r}: its samples are bytes, and cannot be shown as an item")
+        starts = self.dataset._view.files.starts
+        parts = [value[pieces[0].start : pieces[0].start + pieces[0].length]]
+        parts += [whole[starts[p.file] + p.row, self.field][p.start : p.start + p.length] for p in pieces[1:]]
+        rest = self._steps(pieces[0]) - sum(p.length for p in pieces)
+        if rest > 0:
+            parts.append(np.zeros((rest, *value.shape[1:]), value.dtype))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _steps(self, piece: Piece) -> int:
+        return self._length or piece.length
+
+    def __repr__(self) -> str:
+        return f"ItemView({self.text}: {len(self):,} items of {len(self.dataset):,} rows)"

@@ -1,0 +1,312 @@
+/* Views: made of a text and readers, and what they tell. items.h says who does what. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "field/type.h"
+#include "items/items.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+__extension__ typedef unsigned __int128 wide;
+#define NANO UINT64_C(1000000000)
+#define STEPS_MAX 0x1p40
+#define SECONDS_MAX 1e6
+#define COUNT_LIMIT ((wide)1 << 62)
+
+/* ---- Lengths ---------------------------------------------------------------------------------------------------------------- */
+
+uint64_t mldfi_item_nanos(double seconds) {
+    return (uint64_t)(seconds * (double)NANO + 0.5);
+}
+
+uint64_t mldfi_item_steps(uint64_t k, uint64_t nanos, uint32_t rate) {
+    wide whole = (wide)k * nanos,
+         out; /* k and nanos are below 2^62 and 2^50: the product fits, that with the rate may not */
+    if (whole > ((wide)1 << 94))
+        return MLDF_NONE;
+    out = (2 * whole * rate + NANO) / (2 * (wide)NANO);
+    return out > COUNT_LIMIT ? MLDF_NONE : (uint64_t)out;
+}
+
+uint64_t mldfi_item_length(double number, bool seconds, uint32_t rate) {
+    return seconds ? mldfi_item_steps(1, mldfi_item_nanos(number), rate) : (uint64_t)number;
+}
+
+/* Is the field's first dimension time? */
+static bool has_rate(const mldf_view *view) {
+    const struct schema_field *f = &view->readers[0]->schema->fields[view->fields[0]];
+    struct edge edge = {0};
+    return f->type->edge(f, NULL, &edge, NULL) >= 0 && edge.axes[0] == 't';
+}
+
+mldf_status mldfi_view_unit(mldf_view *view, struct item_arg *unit, bool *seconds, mldf_error *err) {
+    bool rate = has_rate(view);
+    if (unit->number == UNIT_SECONDS && !rate)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "view %s: field %s has no rate, so its lengths are elements: unit=steps", view->map->name,
+                          view->field);
+    if (unit->number == UNIT_AUTO)
+        unit->number = rate ? UNIT_SECONDS : UNIT_STEPS;
+    *seconds = unit->number == UNIT_SECONDS;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_view_check_length(const char *name, double number, bool seconds, mldf_error *err) {
+    bool whole = number == (double)(uint64_t)number;
+    if (seconds && !(number >= 1e-9 && number <= SECONDS_MAX))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is %g seconds; 1e-9 to 1e6 can be asked for", name, number);
+    if (!seconds && !(number >= 1 && number <= STEPS_MAX && whole))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is %g; a whole number of elements from 1 to 2^40 is wanted", name,
+                          number);
+    return MLDF_OK;
+}
+
+void mldfi_view_set_length(struct edge *edge, double number, bool seconds, bool exact) {
+    bool known = !seconds || (edge->rate.den == 1 && edge->rate.num <= UINT32_MAX);
+    uint64_t steps = known ? mldfi_item_length(number, seconds, (uint32_t)edge->rate.num) : MLDF_NONE;
+    edge->dims[0] = exact && known ? (int64_t)steps : DIM_VARIES;
+    if (exact || edge->most[0] > steps)
+        edge->most[0] = steps;
+    edge->seconds = (struct ratio){0, 0};
+    if (exact && seconds)
+        edge->seconds = (struct ratio){mldfi_item_nanos(number), NANO};
+}
+
+/* ---- New and free ------------------------------------------------------------------------------------------------------------ */
+
+static mldf_status take_readers(mldf_view *view, const mldf_reader *const *readers, size_t count, mldf_error *err) {
+    view->readers = mldfi_alloc_zero(count, sizeof *view->readers, err);
+    view->first_row = mldfi_alloc_zero(count + 1, sizeof *view->first_row, err);
+    view->first_item = mldfi_alloc_zero(count + 1, sizeof *view->first_item, err);
+    view->fields = mldfi_alloc_zero(count, sizeof *view->fields, err);
+    if (!view->readers || !view->first_row || !view->first_item || !view->fields)
+        return MLDF_E_MEMORY;
+    view->reader_count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (!readers[i])
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "reader %zu is NULL", i);
+        view->readers[i] = readers[i];
+        if (!mldfi_add_u64(view->first_row[i], mldf_reader_sample_count(readers[i]), &view->first_row[i + 1]))
+            return mldfi_fail(err, MLDF_E_LIMIT, "the readers have more samples than can be counted");
+    }
+    return MLDF_OK;
+}
+
+/* The field that is cut, in every reader. */
+static mldf_status bind(mldf_view *view, mldf_error *err) {
+    for (size_t i = 0; i < view->reader_count; i++) {
+        const mldf_schema *schema = mldf_reader_schema(view->readers[i]);
+        mldf_status status = mldf_schema_find(schema, view->field, &view->fields[i], err);
+        if (status >= 0) {
+            const struct schema_field *f = &schema->fields[view->fields[i]];
+            struct edge edge = {0};
+            if (!f->type || !f->type->steps || !f->type->edge || f->type->edge(f, NULL, &edge, NULL) < 0 ||
+                edge.ndim == 0)
+                status = mldfi_fail(err, MLDF_E_TYPE,
+                                    "view %s: field %s is %s %s; arrays of one dimension or more and recordings "
+                                    "can be cut",
+                                    view->map->name, view->field, f->info.type_name, f->info.arguments);
+        }
+        if (status < 0) {
+            mldfi_error_place(err, MLDF_NONE, view->field);
+            return mldfi_reader_name_error(view->readers[i], err, status);
+        }
+    }
+    return MLDF_OK;
+}
+
+/* The rows' hash is there; what was asked of them, and what came of it. */
+static void finish_digest(mldf_view *view) {
+    uint8_t both[16 + 8 + 16];
+    XXH128_canonical_t text;
+    XXH128_canonicalFromHash(&text, XXH3_128bits(view->text, strlen(view->text)));
+    memcpy(both, view->digest, 16);
+    mldfi_store_u64(both + 16, (uint64_t)view->map->version << 56 ^ view->first_item[view->reader_count]);
+    memcpy(both + 24, text.digest, 16);
+    XXH128_canonicalFromHash(&text, XXH3_128bits(both, sizeof both));
+    memcpy(view->digest, text.digest, sizeof view->digest);
+}
+
+static mldf_status build(mldf_view *view, const mldf_reader *const *readers, size_t count, const char *text,
+                         mldf_error *err) {
+    mldf_status status = mldfi_view_parse(view, text, err);
+    if (status >= 0)
+        status = take_readers(view, readers, count, err);
+    if (status >= 0 && view->map->cuts)
+        status = bind(view, err);
+    if (status >= 0)
+        status = view->map->open(view, err);
+    if (status >= 0)
+        status = mldfi_view_write(view, err);
+    if (status >= 0)
+        finish_digest(view);
+    return status;
+}
+
+mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count, const char *text, mldf_view **out,
+                          mldf_error *err) {
+    if (!readers || reader_count == 0 || reader_count > UINT32_MAX || !text || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a new view needs readers, a text and a place for it");
+    mldf_view *view = mldfi_alloc_zero(1, sizeof *view, err);
+    if (!view)
+        return MLDF_E_MEMORY;
+    mldf_status status = build(view, readers, reader_count, text, err);
+    if (status < 0) {
+        mldf_view_free(view);
+        return status;
+    }
+    *out = view;
+    return MLDF_OK;
+}
+
+void mldf_view_free(mldf_view *view) {
+    if (!view)
+        return;
+    mldfi_row_table_free(&view->table);
+    free(view->readers);
+    free(view->first_row);
+    free(view->first_item);
+    free(view->fields);
+    free(view->text);
+    free(view->field);
+    free(view);
+}
+
+/* ---- What it tells -------------------------------------------------------------------------------------------------------------- */
+
+uint64_t mldf_view_count(const mldf_view *view) {
+    return view->first_item[view->reader_count];
+}
+
+uint64_t mldf_view_reader_count(const mldf_view *view, size_t reader) {
+    return reader < view->reader_count ? view->first_item[reader + 1] - view->first_item[reader] : 0;
+}
+
+uint64_t mldf_view_length(const mldf_view *view) {
+    struct edge edge = {.ndim = 1, .dims = {DIM_VARIES}, .most = {MLDF_NONE}};
+    if (!view->map->cuts)
+        return 0;
+    if (view->table.same.rate && !view->table.rates)
+        edge.rate = (struct ratio){view->table.same.rate, 1};
+    view->map->edge(view, &edge);
+    return edge.dims[0] > 0 ? (uint64_t)edge.dims[0] : 0;
+}
+
+const char *mldf_view_text(const mldf_view *view) {
+    return view->text;
+}
+
+const char *mldf_view_field(const mldf_view *view) {
+    return view->field ? view->field : "";
+}
+
+void mldf_view_digest(const mldf_view *view, uint8_t digest[16]) {
+    memcpy(digest, view->digest, 16);
+}
+
+void mldf_view_rows(const mldf_view *view, uint64_t *rows, uint64_t *without_items, uint64_t *unmeasured) {
+    *rows = view->first_row[view->reader_count];
+    *without_items = view->empty_rows;
+    *unmeasured = view->odd_rows;
+}
+
+uint32_t mldfi_view_reader_of(const mldf_view *view, uint64_t *row) {
+    size_t low = 0, high = view->reader_count; /* first_row[low] <= row < first_row[high] */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (view->first_row[middle] <= *row)
+            low = middle;
+        else
+            high = middle;
+    }
+    *row -= view->first_row[low];
+    return (uint32_t)low;
+}
+
+struct row_steps mldfi_view_locate_row(const mldf_view *view, struct item_place *out, uint64_t *within) {
+    out->row = mldfi_row_table_find(&view->table, out->item, within);
+    struct row_steps row = mldfi_row_table_steps(&view->table, out->row);
+    out->reader = mldfi_view_reader_of(view, &out->row);
+    out->odd = row.steps == MLDF_NONE;
+    return row;
+}
+
+void mldfi_view_row_items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count) {
+    *first = mldfi_row_table_first(&view->table, row);
+    *count = mldfi_row_table_end(&view->table, row) - *first;
+}
+
+uint64_t mldfi_view_row_steps(const mldf_view *view, uint32_t reader, uint64_t row) {
+    return view->map->cuts ? mldfi_row_table_steps(&view->table, view->first_row[reader] + row).steps : MLDF_NONE;
+}
+
+void mldfi_view_place(const mldf_view *view, uint64_t item, uint64_t draw, struct item_place *out) {
+    *out = (struct item_place){.item = item, .draw = draw};
+    view->map->locate(view, out);
+}
+
+static mldf_status check_item(const mldf_view *view, uint64_t item, mldf_error *err) {
+    if (!view)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "no view was given");
+    if (item < mldf_view_count(view))
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_NO_SAMPLE, "no item %" PRIu64 ": the view %s has %" PRIu64, item, view->text,
+                      mldf_view_count(view));
+}
+
+mldf_status mldf_view_locate(const mldf_view *view, uint64_t item, uint64_t draw, mldf_piece *pieces, size_t room,
+                             size_t *count, mldf_error *err) {
+    struct item_place place;
+    mldf_status status = check_item(view, item, err);
+    if (status < 0)
+        return status;
+    if ((!pieces && room) || !count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "locate needs a place for the pieces and for their number");
+    mldfi_view_place(view, item, draw, &place);
+    mldf_piece piece = {place.reader, place.row, place.from, place.have};
+    size_t found = 0;
+    do {
+        if (found < room)
+            pieces[found] = piece;
+        found++;
+    } while (place.several && view->map->piece(view, &place, found, &piece));
+    *count = found;
+    return MLDF_OK;
+}
+
+mldf_status mldf_view_items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count, mldf_error *err) {
+    if (!view || !first || !count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "the items of a row need a view and places for two numbers");
+    if (row >= view->first_row[view->reader_count])
+        return mldfi_fail(err, MLDF_E_NO_SAMPLE, "no row %" PRIu64 ": there are %" PRIu64, row,
+                          view->first_row[view->reader_count]);
+    view->map->items(view, row, first, count);
+    return MLDF_OK;
+}
+
+mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, size_t field, mldf_buffer *scratch,
+                          mldf_value *out, mldf_error *err) {
+    struct item_place place;
+    struct item_cache cache = {0};
+    mldf_status status = check_item(view, item, err);
+    if (status >= 0 && (!scratch || !out))
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "getting a value needs a scratch buffer and a place for the value");
+    if (status < 0)
+        return status;
+    const mldf_schema *schema = mldf_reader_schema(view->readers[0]);
+    if (field >= mldf_schema_field_count(schema))
+        return mldfi_reader_no_field(view->readers[0], field, err);
+    const char *name = schema->fields[field].name;
+    mldfi_view_place(view, item, draw, &place);
+    const mldf_reader *reader = view->readers[place.reader];
+    if (mldfi_view_mode(view, name) == ITEM_CUT) {
+        status = mldfi_item_value(view, view->readers, &place, false, &cache, scratch, out, err);
+        mldfi_item_cache_free(&cache);
+        return status;
+    }
+    status = mldf_schema_find(mldf_reader_schema(reader), name, &field, err);
+    return status < 0 ? status : mldf_reader_get(reader, place.row, field, scratch, out, err);
+}
