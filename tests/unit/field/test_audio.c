@@ -1,6 +1,7 @@
 /* AUDIO_WAVEFORM: arguments, arrays and WAV bytes in, arrays and bytes out, records that lie, statistics, files in and out. */
 #include "field/audio_type.h"
 #include "fields.h"
+#include "unit/field/audio_export.h"
 #include "util/bytes.h"
 
 static const uint8_t zeros[64];

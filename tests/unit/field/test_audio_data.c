@@ -4,6 +4,7 @@
 
 #include "field/audio_type.h"
 #include "fields.h"
+#include "unit/field/audio_export.h"
 
 static const struct real {
     const char *name;
