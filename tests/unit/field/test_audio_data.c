@@ -75,21 +75,6 @@ static void check_floats(const struct real *f, const mldf_value *value, const fl
     }
 }
 
-/* An exported value as one run of bytes. */
-static void export_whole(const struct schema_field *field, const mldf_value *value, mldf_buffer *out) {
-    struct export_room room = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT};
-    struct media_kit kit = {0};
-    struct exported file = {0};
-    mldf_error err;
-    CHECK_OK(mldfi_audio_export(field, value, &kit, &room, &file, &err), &err);
-    CHECK_EQ_STR("wav", file.ending);
-    out->size = 0;
-    CHECK_OK(mldf_buffer_append(out, file.head, (size_t)file.head_bytes, &err), &err);
-    CHECK_OK(mldf_buffer_append(out, file.data, (size_t)file.bytes, &err), &err);
-    CHECK_OK(mldf_buffer_append(out, "\0\0", file.pad_bytes, &err), &err);
-    mldfi_export_room_free(&room);
-}
-
 static void check_export(const struct real *f, const mldf_schema *schema, const mldf_value *value, const float *want) {
     mldf_buffer file = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
     struct encoded e;
