@@ -4,6 +4,7 @@
  *     finish_*.c           the last pass over pixels: affine map, type, layout
  *     resize_*.c           the two passes of bilinear resizing
  *     color_*.c            changes of colour: one text, color_loops.h, compiled for each
+ *     fft_*.c              spectra of recordings: one text, fft_loops.h
  *
  * A file whose name ends in an instruction set is compiled for it and only called where the processor has it. */
 #ifndef MLDF_KERNEL_KERNELS_H
@@ -51,6 +52,7 @@ struct resample_rows;
 struct pixels;    /* color.h */
 struct blur_line; /* blur.h */
 struct warp;      /* warp.h */
+struct fft_kernels; /* fft.h */
 
 struct kernels {
     enum isa isa;
@@ -93,6 +95,7 @@ struct kernels {
     /* warp.h */
     void (*warp_nearest)(const struct warp *w);
     void (*warp_bilinear)(const struct warp *w);
+    const struct fft_kernels *fft; /* fft.h */
 };
 
 /* NULL: not built, or this processor cannot run it. */

@@ -16,6 +16,8 @@ static const struct op_type *const *const families[] = {
     mldfi_ops_decode,
     mldfi_ops_decode_audio,
     mldfi_ops_window,
+    mldfi_ops_spectrum,
+    mldfi_ops_fbank,
     mldfi_ops_axis,
     mldfi_ops_point,
     mldfi_ops_any,
