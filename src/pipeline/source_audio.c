@@ -1,5 +1,5 @@
-/* Recordings: decode_audio and the windows behind it. The windows are followed back from what comes out to the samples that it is made from; only
- * their bytes are fetched, and converted straight into their place. What a window lacks at its end is zeros.
+/* Recordings: decode_audio and the windows behind it, and what resamples. They are followed back from what comes out to the samples that it is made
+ * from; only their bytes are fetched, and converted straight into their place unless they are resampled. What a window lacks at its end is zeros.
  *
  * In a reference plan the whole recording is decoded and each step runs by itself. */
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 #include "kernel/pcm.h"
 #include "pipeline/decode_audio.h"
 #include "pipeline/source.h"
+#include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
@@ -94,6 +95,54 @@ static mldf_status ranges(const struct source_run *s, struct byte_range *out, si
     return MLDF_OK;
 }
 
+/* The decoded samples, [channels][samples], through the steps that make new ones of them; the last of these gives as much as t has, or what the
+ * windows behind it have before their zeros begin. */
+static mldf_status run_parts(struct source_run *s, const float *decoded, struct tensor *t, mldf_error *err) {
+    struct audio_source *a = own(s);
+    struct op_work *work = &s->run->worker->work;
+    struct span spans[STEPS_MAX + 1]; /* in front of each step: what of it is used; behind the last: all */
+    struct tensor in = *t;
+    uint32_t at = t->ndim - 1;
+    uint64_t rows = t->ndim == 2 ? t->dims[0] : 1;
+    int room = 1; /* which scratch does not hold `in`; 0 is the operations' own */
+    spans[s->composed] = (struct span){0, a->length};
+    for (size_t i = s->composed; i-- > 0;)
+        spans[i] = a->steps[i].op->type->pull(a->steps[i].op, a->steps[i].draw, a->steps[i].before, spans[i + 1]);
+    in.data = (void *)(uintptr_t)decoded;
+    in.dims[at] = a->span.count;
+    for (size_t i = 0; i < s->composed; i++) {
+        const struct op *op = a->steps[i].op;
+        struct tensor out = in;
+        if (!op->type->part)
+            continue; /* a window: what is there stays, what is not is zeros */
+        out.dims[at] = spans[i + 1].count;
+        mldf_status status = mldfi_buffer_resize(&work->scratch[room], mldfi_tensor_bytes(&out) + 1, err);
+        if (status < 0)
+            return status;
+        out.data = work->scratch[room].data;
+        spans[i].count = in.dims[at];
+        status = op->type->part(op, a->steps[i].draw, spans[i], &in, spans[i + 1], &out, work, err);
+        if (status < 0)
+            return mldfi_in_step(op, status, err);
+        in = out;
+        room = 3 - room;
+    }
+    size_t have = (size_t)(in.dims[at] < t->dims[at] ? in.dims[at] : t->dims[at]), all = (size_t)t->dims[at];
+    for (uint64_t c = 0; c < rows; c++) {
+        float *to = (float *)t->data + c * all;
+        memcpy(to, (const float *)in.data + c * in.dims[at], have * sizeof *to);
+        memset(to + have, 0, (all - have) * sizeof *to);
+    }
+    return MLDF_OK;
+}
+
+static bool has_parts(const struct source_run *s) {
+    for (size_t i = 0; i < s->composed; i++)
+        if (own(s)->steps[i].op->type->part)
+            return true;
+    return false;
+}
+
 static mldf_status produce(struct source_run *s, bool finished, void *dst, size_t dst_bytes, mldf_error *err) {
     struct audio_source *a = own(s);
     const struct decode_audio_state *decode = mldfi_source_state(s);
@@ -119,11 +168,20 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     if (status < 0)
         return status;
     double start = mldfi_worker_clock(worker);
+    bool parts = has_parts(s);
     float *out = t.data;
-    size_t length = (size_t)a->length, have = (size_t)a->span.count;
-    status = mldfi_audio_read(reader, &a->info, data, have, decode->mono, out, length, err);
+    size_t length = parts ? (size_t)a->span.count : (size_t)a->length, have = (size_t)a->span.count;
+    if (parts) {
+        mldf_buffer *room = &worker->work.scratch[2];
+        status = mldfi_buffer_resize(room, have * decode->channels * sizeof *out + 1, err);
+        out = (float *)(void *)room->data;
+    }
+    if (status == MLDF_OK)
+        status = mldfi_audio_read(reader, &a->info, data, have, decode->mono, out, length, err);
     for (uint32_t c = 0; c < decode->channels && have < length; c++)
         memset(out + c * length + have, 0, (length - have) * sizeof *out);
+    if (status == MLDF_OK && parts)
+        status = run_parts(s, out, &t, err);
     worker->times[s->stage->step] += mldfi_worker_clock(worker) - start;
     memory->tensor = t;
     memory->in = in;
