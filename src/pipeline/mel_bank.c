@@ -1,4 +1,4 @@
-/* Mel bands as librosa, torchaudio and Kaldi have them, computed in double and rounded once. */
+/* Mel bands as librosa, torchaudio and Kaldi have them: librosa's and Kaldi's computed in double and rounded once, torchaudio's in float as it does. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,16 +33,27 @@ static double triangle(double x, double left, double middle, double right) {
 
 struct bank {
     enum mel_scale scale;
-    double rate;
-    uint32_t n_fft;
+    double rate, low, high; /* ends in mel */
+    uint32_t n_fft, bands;
     double left, middle, right; /* of a band: in Hz, Kaldi's in mel */
 };
 
-static void set_band(struct bank *bank, double left, double step) {
-    bool hz = bank->scale != MEL_KALDI;
-    bank->left = hz ? to_hz(bank->scale, left) : left;
-    bank->middle = hz ? to_hz(bank->scale, left + step) : left + step;
-    bank->right = hz ? to_hz(bank->scale, left + 2 * step) : left + 2 * step;
+/* torch.linspace in floats: from both ends to the middle. */
+static float linspace(float from, float to, uint32_t steps, uint32_t i) {
+    float step = (to - from) / (float)(steps - 1);
+    return i < steps / 2 ? from + step * (float)i : to - step * (float)(steps - 1 - i);
+}
+
+/* End i of the bands; band b is between b and b + 2. torchaudio computes with floats, and narrow bands show it: so it is here. */
+static double band_end(const struct bank *bank, uint32_t i) {
+    double mel = bank->low + i * ((bank->high - bank->low) / (bank->bands + 1));
+    if (bank->scale == MEL_KALDI)
+        return mel;
+    if (bank->scale == MEL_SLANEY)
+        return to_hz(bank->scale, mel);
+    float at = linspace((float)bank->low, (float)bank->high, bank->bands + 2, i) / 2595.0F;
+    float power = (float)mldfi_exp((double)at * 2.302585092994045684);
+    return (double)(700.0F * (power - 1.0F));
 }
 
 static float weight(const struct bank *bank, uint32_t bin) {
@@ -51,19 +62,23 @@ static float weight(const struct bank *bank, uint32_t bin) {
         return bin < bank->n_fft / 2
                    ? (float)triangle(to_mel(bank->scale, hz), bank->left, bank->middle, bank->right)
                    : 0;
-    if (bank->scale == MEL_HTK) /* torchaudio spreads its bins over the whole part of half the rate */
-        hz = (double)((uint32_t)bank->rate / 2) * bin / (bank->n_fft / 2);
-    double area = bank->scale == MEL_SLANEY ? 2 / (bank->right - bank->left) : 1;
-    return (float)(triangle(hz, bank->left, bank->middle, bank->right) * area);
+    if (bank->scale == MEL_SLANEY)
+        return (float)(triangle(hz, bank->left, bank->middle, bank->right) * 2 / (bank->right - bank->left));
+    /* torchaudio spreads its bins over the whole part of half the rate */
+    float x = linspace(0, (float)((uint32_t)bank->rate / 2), bank->n_fft / 2 + 1, bin);
+    float left = (float)bank->left, middle = (float)bank->middle, right = (float)bank->right;
+    float up = (x - left) / (middle - left), down = (right - x) / (right - middle), least = up < down ? up : down;
+    return least > 0 ? least : 0;
 }
 
 mldf_status mldfi_mel_bank(struct spectrum *s, enum mel_scale scale, uint32_t bands, double rate, double low,
                            double high, mldf_error *err) {
-    struct bank bank = {.scale = scale, .rate = rate, .n_fft = s->fft.n};
-    double from = to_mel(scale, low), step = (to_mel(scale, high) - from) / (bands + 1);
+    struct bank bank = {.scale = scale, .rate = rate, .n_fft = s->fft.n, .bands = bands};
     uint32_t bins = s->fft.bins, used = 0;
     if (!(low < high) || high > rate / 2)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "bands from %g to %g Hz at a rate of %g", low, high, rate);
+    bank.low = to_mel(scale, low);
+    bank.high = to_mel(scale, high);
     /* Each bin lies in at most two triangles; one more of each for the ends' rounding. */
     size_t most = 2 * (size_t)bins + 2 * (size_t)bands;
     uint32_t *memory = s->band_memory = mldfi_alloc_zero(3 * (size_t)bands + most, sizeof *memory, err);
@@ -73,7 +88,9 @@ mldf_status mldfi_mel_bank(struct spectrum *s, enum mel_scale scale, uint32_t ba
     float *weights = (float *)(void *)(at + bands);
     for (uint32_t b = 0; b < bands; b++) {
         at[b] = used;
-        set_band(&bank, from + b * step, step);
+        bank.left = band_end(&bank, b);
+        bank.middle = band_end(&bank, b + 1);
+        bank.right = band_end(&bank, b + 2);
         for (uint32_t i = 0; i < bins; i++) {
             float w = weight(&bank, i);
             if (!(w > 0) || used == most)

@@ -17,6 +17,7 @@ static const struct op_type *const *const families[] = {
     mldfi_ops_decode_audio,
     mldfi_ops_window,
     mldfi_ops_resample,
+    mldfi_ops_wave,
     mldfi_ops_spectrum,
     mldfi_ops_fbank,
     mldfi_ops_log,

@@ -9,6 +9,7 @@ extern const struct op_type *const mldfi_ops_decode[];
 extern const struct op_type *const mldfi_ops_decode_audio[];
 extern const struct op_type *const mldfi_ops_window[];
 extern const struct op_type *const mldfi_ops_resample[];
+extern const struct op_type *const mldfi_ops_wave[];
 extern const struct op_type *const mldfi_ops_spectrum[];
 extern const struct op_type *const mldfi_ops_fbank[];
 extern const struct op_type *const mldfi_ops_log[];

@@ -78,11 +78,13 @@ def kaldi(x, what, **options):
 def features(x):
     t = torch.from_numpy(x)
     mel = T.MelSpectrogram(RATE)(t)
+    # Of 128 bands the filters are off by 1e-5: torch.linspace adds its float steps in an order that depends on the vector size.
+    mel80 = T.MelSpectrogram(RATE, n_fft=400, hop_length=160, n_mels=80)(t)
     slaney = librosa.feature.melspectrogram(y=x, sr=RATE, n_fft=512, hop_length=256)
     yield "stft", torch.stft(t, 400, 200, window=torch.hann_window(400), return_complex=True)
     yield "spectrogram", T.Spectrogram(n_fft=400, win_length=320, hop_length=160, power=1)(t)
     yield "mel_torchaudio", mel
-    yield "mel_torchaudio_80", T.MelSpectrogram(RATE, n_fft=400, hop_length=160, n_mels=80)(t)
+    yield "mel_torchaudio_80", mel80
     yield "mel_librosa", librosa.feature.melspectrogram(y=x, sr=RATE)
     yield "whisper", whisper(t, 80)
     yield "whisper_large_v3", whisper(t, 128)
@@ -90,12 +92,12 @@ def features(x):
     yield "fbank_kaldi_23", kaldi(x, "fbank", bands=23, snip=False)
     yield "fbank_torchaudio", torchaudio.compliance.kaldi.fbank(t[None] * 32768, num_mel_bins=40)
     yield "fbank_lhotse", lhotse.Fbank().extract(x, RATE)
-    yield "db_torchaudio", T.AmplitudeToDB("power", top_db=80)(mel)
+    yield "db_torchaudio", T.AmplitudeToDB("power", top_db=80)(mel80)
     yield "db_librosa", librosa.power_to_db(slaney, ref=np.max)
     yield "mfcc_torchaudio", T.MFCC(RATE, melkwargs={"n_fft": 400, "hop_length": 160, "n_mels": 80})(t)
     yield "mfcc_librosa", librosa.feature.mfcc(y=x, sr=RATE, n_fft=512, hop_length=256)
     yield "mfcc_kaldi", kaldi(x, "mfcc", use_energy=False)
-    yield "delta_torchaudio", F.compute_deltas(T.AmplitudeToDB()(mel))
+    yield "delta_torchaudio", F.compute_deltas(T.AmplitudeToDB()(mel80))
     yield "delta_librosa", librosa.feature.delta(librosa.power_to_db(slaney))
     yield "preemphasis", F.preemphasis(t)
     # The transform computes its filter in double; functional.resample does it in float and is off by 1e-5.
