@@ -259,7 +259,7 @@ static void run_sample(const struct plan *plan, struct plan_worker *worker, uint
     struct plan_target targets[OUTPUTS_MAX], partner[OUTPUTS_MAX];
     struct plan_length lengths[OUTPUTS_MAX];
     size_t count = mldfi_plan_output_count(plan), bytes[OUTPUTS_MAX];
-    mldf_status status = mldfi_plan_lengths(plan, worker, &feed, 1, p, lengths, NULL);
+    mldf_status status = mldfi_plan_prepare(plan, worker, &feed, 1, p, lengths, NULL, NULL);
     out->status[p] = status;
     if (status < 0)
         return;

@@ -28,6 +28,7 @@ __all__ = [
     "CutMix",
     "Cutout",
     "Decode",
+    "DecodeAudio",
     "Drop",
     "Equalize",
     "Erasing",
@@ -72,6 +73,7 @@ __all__ = [
     "TrivialAugment",
     "Truncate",
     "VerticalFlip",
+    "Window",
 ]
 
 
@@ -314,6 +316,19 @@ class Decode(Operation):
         self, exact: bool = False, channels: int | None = None, orient: bool | None = None, bits: int = 0
     ) -> None:
         super().__init__(exact, channels, orient, bits)
+
+
+class DecodeAudio(Operation):
+    """A stored recording becomes float: (t), or (channels, t).
+
+    mono  one channel: the mean of all
+    """
+
+    name: ClassVar[str] = "decode_audio"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("mono", "bool", False),)
+
+    def __init__(self, mono: bool = False) -> None:
+        super().__init__(mono)
 
 
 class Drop(Operation):
@@ -1038,3 +1053,29 @@ class VerticalFlip(Operation):
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
+
+
+class Window(Operation):
+    """A piece of a recording, of a clip's frames or of an array's first dimension.
+
+    seconds  length of the window in seconds, rounded to whole steps of axis t
+    at       where the window is: at `start`, in the middle, or anywhere with equal chance (fixed, center, random)
+    short    a value shorter than the window: keep what there is, pad its end with zeros, or error (keep, pad,
+             error)
+    samples  length in steps of axis t (samples, frames, rows), instead of seconds
+    start    where a fixed window begins: in seconds, or in samples if the length is in samples
+    """
+
+    name: ClassVar[str] = "window"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("seconds", "float", 0),
+        ("at", "choice", "fixed"),
+        ("short", "choice", "keep"),
+        ("samples", "int", 0),
+        ("start", "float", 0),
+    )
+
+    def __init__(
+        self, seconds: float = 0, at: str = "fixed", short: str = "keep", samples: int = 0, start: float = 0
+    ) -> None:
+        super().__init__(seconds, at, short, samples, start)

@@ -232,7 +232,7 @@ static bool step_plan(struct worker *worker) {
     reset_job(job);
     mldf_status status = mldfi_series_next(worker, job, &err);
     if (status == MLDF_OK)
-        mldfi_prefetch_job(loader, job);
+        mldfi_prefetch_job(worker, job);
     come_back(loader);
     loader->planning = false;
     if (status < 0) {

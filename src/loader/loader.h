@@ -273,6 +273,7 @@ struct worker {
     size_t seat_count;
     struct plan_target *targets[2];
     struct plan_length *lengths; /* one sample's */
+    struct plan_ranges ranges;   /* one sample's, for hints */
     mldf_buffer probe;           /* memory for a sample that nobody wants */
     uint64_t units;
     bool timing;
@@ -287,6 +288,9 @@ void mldfi_crew_worker_end(struct worker *worker);
 /* A run of slots, without the lock (unit.c). */
 void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, size_t to);
 void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to);
+/* The bytes of its payloads that the sample will need, where it needs parts of them. */
+mldf_status mldfi_unit_ranges(struct worker *worker, uint64_t epoch, const struct seat *seat,
+                              struct plan_ranges *ranges);
 /* The length (plan.h) of one output at a position, for buckets; a bad sample has none. */
 mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
                               struct plan_length *length, mldf_error *err);
@@ -316,7 +320,7 @@ struct prefetch {
 };
 void mldfi_prefetch_begin(mldf_loader *loader);
 /* By the worker that plans. Cannot fail: without memory there are no hints. */
-void mldfi_prefetch_job(mldf_loader *loader, struct job *job);
+void mldfi_prefetch_job(struct worker *worker, struct job *job);
 void mldfi_prefetch_forget(mldf_loader *loader, struct job *job);
 void mldfi_prefetch_end(mldf_loader *loader);
 /* O_DIRECT for the readers that can; a warning for the others. */

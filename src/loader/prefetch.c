@@ -1,5 +1,5 @@
-/* Hints to the system about what the next jobs will read: the payloads of their samples, sorted and joined where they are neighbours, so
- * that the disk sees few large reads instead of many page faults; and, on request, what is behind and may be forgotten. A job is planned
+/* Hints to the system about what the next jobs will read: the payloads of their samples, or the parts of them that will be read, sorted and joined
+ * where they are neighbours, so that the disk sees few large reads instead of many page faults; and, on request, what is behind and may be forgotten. A job is planned
  * before it is opened, so the reads are on their way while the jobs before it are worked on.
  *
  * A hint costs about as much as a small sample takes to load. So for mapped files a few pages are looked at now and then: when all of them
@@ -127,27 +127,76 @@ static void join(struct job *job) {
     job->range_count = kept;
 }
 
-static void gather(const mldf_loader *loader, struct job *job) {
+static bool add(struct job *job, struct range range) {
+    if (mldfi_array_reserve(&job->ranges, &job->range_capacity, job->range_count + 1, sizeof range, NULL) < 0)
+        return false;
+    job->ranges[job->range_count++] = range;
+    return true;
+}
+
+/* Is this field of the reader one whose parts are asked for? All that decides about them must be known from rows. */
+static bool reads_parts(const mldf_loader *loader, uint32_t index, size_t field) {
+    const struct dataset *dataset = &loader->dataset;
+    const mldf_reader *reader = dataset->readers[index];
+    size_t fields;
+    const size_t *used = mldfi_plan_fields(loader->plan, &fields);
+    if (!mldfi_plan_has_ranges(loader->plan, field))
+        return false;
+    for (size_t k = 0; k < fields; k++) {
+        size_t its = dataset->fields[index * dataset->field_count + used[k]];
+        if (mldfi_plan_prepares(loader->plan, used[k]) && its != SIZE_MAX &&
+            (reader->draft || !mldfi_reader_is_plain(reader, &reader->schema->fields[its])))
+            return false;
+    }
+    return true;
+}
+
+/* The parts of a sample's payloads that will be read. A sample that cannot be prepared is bad, and needs no hint. */
+static void gather_parts(struct worker *worker, struct job *job, const struct seat *seat) {
+    const struct dataset *dataset = &worker->loader->dataset;
+    if (mldfi_unit_ranges(worker, job->epoch, seat, &worker->ranges) < 0)
+        return;
+    for (size_t i = 0; i < worker->ranges.count; i++) {
+        const struct plan_range *part = &worker->ranges.items[i];
+        struct range range = {.reader = seat->reader};
+        size_t its = dataset->fields[seat->reader * dataset->field_count + part->field];
+        if (!reads_parts(worker->loader, seat->reader, part->field) ||
+            !range_of(dataset->readers[seat->reader], seat->sample, its, &range) ||
+            !mldfi_range_inside(part->offset, part->bytes, range.bytes))
+            continue;
+        range.offset += part->offset;
+        range.bytes = part->bytes;
+        if (!add(job, range))
+            return;
+    }
+}
+
+static void gather(struct worker *worker, struct job *job) {
+    const mldf_loader *loader = worker->loader;
     size_t fields;
     const size_t *used = mldfi_plan_fields(loader->plan, &fields);
     const struct dataset *dataset = &loader->dataset;
     job->range_count = 0;
-    for (size_t i = 0; i < job->count; i++)
+    for (size_t i = 0; i < job->count; i++) {
+        const struct seat *seat = &job->slots[i].seat;
+        bool parts = false;
         for (size_t k = 0; k < fields; k++) {
-            const struct seat *seat = &job->slots[i].seat;
             struct range range = {.reader = seat->reader};
             size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]];
-            if (!range_of(dataset->readers[seat->reader], seat->sample, its, &range))
-                continue;
-            if (mldfi_array_reserve(&job->ranges, &job->range_capacity, job->range_count + 1, sizeof range, NULL) < 0)
+            if (reads_parts(loader, seat->reader, used[k]))
+                parts = true;
+            else if (range_of(dataset->readers[seat->reader], seat->sample, its, &range) && !add(job, range))
                 break;
-            job->ranges[job->range_count++] = range;
         }
+        if (parts)
+            gather_parts(worker, job, seat);
+    }
     if (job->range_count)
         join(job);
 }
 
-void mldfi_prefetch_job(mldf_loader *loader, struct job *job) {
+void mldfi_prefetch_job(struct worker *worker, struct job *job) {
+    mldf_loader *loader = worker->loader;
     struct prefetch *p = &loader->prefetch;
     bool forget = loader->options.forget_behind;
     if (p->on && p->resident && --p->countdown == 0) {
@@ -158,7 +207,7 @@ void mldfi_prefetch_job(mldf_loader *loader, struct job *job) {
     bool hint = p->on && !p->resident;
     if (!hint && !forget)
         return;
-    gather(loader, job);
+    gather(worker, job);
     for (size_t i = 0; i < job->range_count && hint; i++) {
         const struct range *range = &job->ranges[i];
         const mldf_reader *reader = loader->dataset.readers[range->reader];

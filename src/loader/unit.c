@@ -32,8 +32,8 @@ static uint64_t feed_index(void *user, uint64_t position) {
 }
 
 /* The reader, sample and field that a call of the feed means. *field SIZE_MAX: the file has none of it, which is a null. */
-static mldf_status feed_place(const struct worker *worker, uint64_t position, size_t *field, const mldf_reader **reader,
-                              uint64_t *sample, mldf_error *err) {
+static inline mldf_status feed_place(const struct worker *worker, uint64_t position, size_t *field,
+                                     const mldf_reader **reader, uint64_t *sample, mldf_error *err) {
     const struct dataset *dataset = &worker->loader->dataset;
     const struct seat *seat = seat_at(worker, position);
     if (!seat)
@@ -86,6 +86,7 @@ static void free_targets(struct worker *worker) {
     free(worker->targets[0]);
     free(worker->targets[1]);
     free(worker->lengths);
+    free(worker->ranges.items);
     free(worker->times);
 }
 
@@ -218,7 +219,8 @@ static void sit(struct worker *worker, const struct seat *seat) {
 static mldf_status lengths_of(struct worker *worker, uint64_t epoch, const struct seat *seat,
                               struct plan_length *lengths, mldf_error *err) {
     sit(worker, seat);
-    return mldfi_plan_lengths(worker->loader->plan, worker->plan, &worker->feed, epoch, seat->position, lengths, err);
+    return mldfi_plan_prepare(worker->loader->plan, worker->plan, &worker->feed, epoch, seat->position, lengths, NULL,
+                              err);
 }
 
 mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
@@ -232,6 +234,13 @@ mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struc
     if (err)
         *err = own;
     return status;
+}
+
+mldf_status mldfi_unit_ranges(struct worker *worker, uint64_t epoch, const struct seat *seat,
+                              struct plan_ranges *ranges) {
+    sit(worker, seat);
+    return mldfi_plan_prepare(worker->loader->plan, worker->plan, &worker->feed, epoch, seat->position, NULL, ranges,
+                              NULL);
 }
 
 void mldfi_unit_measure(struct worker *worker, struct job *job, size_t from, size_t to) {

@@ -50,8 +50,8 @@ static mldf_status refuse_varying(const struct builder *b, size_t chain, mldf_er
                                   (const char *)most.data);
     else if (status == MLDF_OK && inner)
         status = mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,
-                                  "its shape differs from sample to sample%s, and not in the first dimension alone",
-                                  (const char *)most.data);
+                                  "its shape differs from sample to sample%s, and not in the first dimension alone%s",
+                                  (const char *)most.data, edge->axes[mldfi_axis(edge->axes, 't')] ? "; add pad" : "");
     else if (status == MLDF_OK)
         status =
             mldfi_chain_fail(b, chain, err, MLDF_E_TYPE,

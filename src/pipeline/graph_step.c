@@ -77,7 +77,8 @@ static mldf_status name_stream(const struct builder *b, const struct target *t, 
 struct draw_place {
     uint32_t stream, shared;
     size_t leader;
-    struct ratio rate; /* of the leader's value */
+    struct ratio rate; /* of the leader's value, and its length along axis t */
+    int64_t steps;
 };
 
 static mldf_status check_group(const struct builder *b, const struct target *t, const struct step *step, size_t leader,
@@ -103,7 +104,10 @@ static mldf_status check_group(const struct builder *b, const struct target *t, 
 static mldf_status share_draw(struct builder *b, const struct target *t, const struct step *step,
                               struct draw_place *out, mldf_error *err) {
     *out = (struct draw_place){.leader = find_leader(b, t, step->type)};
-    out->rate = b->drafts[out->leader].edge.rate;
+    const struct edge *lead = &b->drafts[out->leader].edge;
+    uint32_t time = mldfi_time_axis(lead->axes, lead->ndim);
+    out->rate = lead->rate;
+    out->steps = time < lead->ndim ? lead->dims[time] : DIM_VARIES;
     if (!(step->type->flags & OP_DRAWS))
         return MLDF_OK;
     mldf_status status = check_group(b, t, step, out->leader, err);
@@ -217,6 +221,7 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     op->shared = place->shared;
     op->leads = place->leader == at;
     op->lead_rate = place->rate;
+    op->lead_steps = place->steps;
     status = infer_one(b, at, op, err);
     if (status < 0) {
         mldfi_op_free(op);

@@ -204,7 +204,8 @@ struct op {
     uint32_t stream;        /* of its random numbers */
     uint32_t shared;        /* index into the sample's draws: equal for the members of a group */
     bool leads;             /* makes the draw; the others use it */
-    struct ratio lead_rate; /* of the leader's value, when types are inferred */
+    struct ratio lead_rate; /* of the leader's value, when types are inferred; */
+    int64_t lead_steps;     /* and its length along axis t, or DIM_VARIES */
     uint32_t offset, bytes; /* its place in the pipeline's text */
     const void *user;       /* a registered operation's own */
 };

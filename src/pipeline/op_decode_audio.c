@@ -1,5 +1,5 @@
-/* decode_audio: a stored recording becomes numbers. It stands first in the chain of every recording, written or not; how it is done, together
- * with the windows behind it, is in source_audio.c. */
+/* decode_audio: a stored recording becomes numbers. It is the first step of every recording's chain, written or not; source_audio.c does the work,
+ * together with the windows that follow. */
 #include "pipeline/decode_audio.h"
 
 #include <inttypes.h>
@@ -11,20 +11,20 @@
 
 enum { MONO };
 static const struct op_param params[] = {
-    {"mono", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "the mean of the channels"},
+    {"mono", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one channel: the mean of all"},
     OP_END_OF_PARAMS,
 };
 
 static mldf_status check(const struct edge *in, bool mono, mldf_error *err) {
     if (in->rates.least != in->rates.most)
         return mldfi_fail(err, MLDF_E_TYPE,
-                          "recordings of %" PRIu32 " to %" PRIu32
-                          " samples a second; those of a field must have one rate",
+                          "the recordings have sampling rates from %" PRIu32 " to %" PRIu32
+                          " Hz; all recordings of a field must have the same rate",
                           in->rates.least, in->rates.most);
     if (in->dims[1] == DIM_VARIES && !mono && in->most[1] != MLDF_NONE)
         return mldfi_fail(err, MLDF_E_TYPE,
-                          "recordings of different numbers of channels, up to %" PRIu64
-                          "; decode_audio(mono=true) makes one of them",
+                          "the recordings have different numbers of channels, up to %" PRIu64
+                          "; decode_audio(mono=true) gives one channel for all",
                           in->most[1]);
     return MLDF_OK;
 }
@@ -41,7 +41,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     if (!s)
         return MLDF_E_MEMORY;
     s->mono = mono;
-    s->channels = mono || in->dims[1] == DIM_VARIES ? 1 : (uint32_t)in->dims[1]; /* of no recordings nothing is known */
+    s->channels = mono || in->dims[1] == DIM_VARIES ? 1 : (uint32_t)in->dims[1]; /* unknown only if there are none */
     *out = (struct edge){.kind = VALUE_ARRAY, .dtype = MLDF_F32, .rate = in->rate};
     out->ndim = s->channels == 1 ? 1 : 2;
     mldfi_set_axes(out->axes, s->channels == 1 ? "t" : "ct");

@@ -1,6 +1,6 @@
-/* window: a piece of a value along axis t. Behind decode_audio it goes into the source: only the bytes of the piece are read (source_audio.c).
+/* window: a piece of a value along axis t. After decode_audio the window goes into the source: only its bytes are read (source_audio.c).
  *
- * In a group the leader draws, in steps of its own; a member of another rate takes the steps of the same time: from ⌈T_a · r⌉ to ⌈T_b · r⌉. */
+ * In a group the leader draws, in its own steps; a member of another rate takes the steps of the same time, from ⌈T_a · r⌉ to ⌈T_b · r⌉. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,14 +22,15 @@ static const char *const places[] = {"fixed", "center", "random", NULL};
 static const char *const shorts[] = {"keep", "pad", "error", NULL};
 static const struct op_param params[] = {
     {"seconds", PARAM_FLOAT, "0", 0, SECONDS_MAX, NULL, 0, 0,
-     "how long; exact to a nanosecond, rounded to whole steps"},
+     "length of the window in seconds, rounded to whole steps of axis t"},
     {"at", PARAM_CHOICE, "fixed", 0, 0, places, 0, 0,
-     "where: at `start`, in the middle, or anywhere with equal chance"},
+     "where the window is: at `start`, in the middle, or anywhere with equal chance"},
     {"short", PARAM_CHOICE, "keep", 0, 0, shorts, 0, 0,
-     "what is shorter stays so, is filled up with zeros at its end, or is an error"},
-    {"samples", PARAM_INT, "0", 0, STEPS_MAX, NULL, 0, 0, "how long in steps of axis t, instead of seconds"},
+     "a value shorter than the window: keep what there is, pad its end with zeros, or error"},
+    {"samples", PARAM_INT, "0", 0, STEPS_MAX, NULL, 0, 0,
+     "length in steps of axis t (samples, frames, rows), instead of seconds"},
     {"start", PARAM_FLOAT, "0", 0, SECONDS_MAX * 1e6, NULL, 0, 0,
-     "where a fixed window begins: in seconds, or in samples where its length is"},
+     "where a fixed window begins: in seconds, or in samples if the length is in samples"},
     OP_END_OF_PARAMS,
 };
 
@@ -75,19 +76,21 @@ static mldf_status find_steps(const struct op *op, struct window_state *s, mldf_
     double seconds = op->args[SECONDS].f, start = op->args[START].f;
     uint64_t samples = (uint64_t)op->args[STEPS].i;
     if ((seconds > 0) == (samples > 0))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "seconds or samples, one of the two, says how long it is");
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "give the length of the window: either seconds or samples");
     if (seconds > 0 && op->lead_rate.den == 0)
-        return mldfi_fail(err, MLDF_E_TYPE, "the value has no rate, so seconds mean nothing: samples=n says how long");
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "the value has no sampling rate, so its length cannot be given in seconds; use samples=n");
     s->steps = samples ? samples : steps_of(seconds, op->lead_rate);
     if (s->steps == 0 || (double)s->steps > STEPS_MAX)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%g seconds are %" PRIu64 " samples; 1 to 2^40 can be asked for",
-                          seconds, s->steps);
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "%g seconds are %" PRIu64 " samples; the window must have 1 to 2^40 samples", seconds,
+                          s->steps);
     if (op->args[START].given && s->at != AT_FIXED)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "start is for windows whose place is fixed");
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "start needs at=fixed");
     if (samples && (start > STEPS_MAX || (double)(uint64_t)start < start))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "start %g; a whole number of samples up to 2^40 is wanted", start);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "start must be a whole number of samples up to 2^40, not %g", start);
     if (!samples && start > SECONDS_MAX)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "start %g; up to %g seconds can be asked for", start, SECONDS_MAX);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "start must be at most %g seconds, not %g", SECONDS_MAX, start);
     s->start = samples ? (uint64_t)start : steps_of(start, op->lead_rate);
     return MLDF_OK;
 }
@@ -97,15 +100,17 @@ static mldf_status find_rate(const struct op *op, const struct edge *in, struct 
     if (in->rate.den == 0 && op->lead_rate.den == 0)
         return MLDF_OK;
     if (in->rate.den == 0 || op->lead_rate.den == 0)
-        return mldfi_fail(err, MLDF_E_TYPE, "of values that are cut together all have a rate, or none has");
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "values that are cut together must all have a sampling rate, or none of them");
     if (__builtin_mul_overflow(in->rate.num, op->lead_rate.den, &s->num) ||
         __builtin_mul_overflow(in->rate.den, op->lead_rate.num, &s->den) || s->num > UINT64_MAX / NANO)
-        return mldfi_fail(err, MLDF_E_LIMIT, "the rates are too far apart");
+        return mldfi_fail(err, MLDF_E_LIMIT, "the sampling rates of the group differ too much");
     return MLDF_OK;
 }
 
 /* How long what comes out is. */
-static void find_length(const struct window_state *s, const struct edge *in, uint32_t at, struct edge *out) {
+static void find_length(const struct op *op, const struct edge *in, uint32_t at, struct edge *out) {
+    const struct window_state *s = op->state;
     bool even = (wide)s->steps * s->num % s->den == 0;
     uint64_t most = own_steps(s, s->steps);
     int64_t all = in->dims[at];
@@ -116,7 +121,7 @@ static void find_length(const struct window_state *s, const struct edge *in, uin
     if (in->most[at] < most) /* MLDF_NONE is more than any */
         out->most[at] = in->most[at];
     uint64_t left = all < 0 ? 0 : (uint64_t)all < s->start ? 0 : (uint64_t)all - s->start;
-    bool same = s->num == s->den;
+    bool same = s->num == s->den && (op->leads || op->lead_steps == all); /* as long as the leader */
     out->dims[at] = all < 0 || !same ? DIM_VARIES : (int64_t)(left < most ? left : most);
     if (all >= 0 && same)
         out->most[at] = (uint64_t)out->dims[at];
@@ -137,7 +142,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     if (status < 0)
         return status;
     *out = *in;
-    find_length(s, in, at, out);
+    find_length(op, in, at, out);
     out->seconds = (struct ratio){0, 0};
     if (s->shorter != SHORT_KEEP && op->lead_rate.den &&
         !__builtin_mul_overflow(s->steps, op->lead_rate.den, &out->seconds.num))
@@ -148,7 +153,10 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
 /* ---- Samples ------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status too_short(const struct window_state *s, uint64_t have, mldf_error *err) {
-    return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " samples are there, and the window has %" PRIu64, have, s->steps);
+    return mldfi_fail(err, MLDF_E_RANGE,
+                      "the value has %" PRIu64
+                      " samples from the start of the window on, and the window needs %" PRIu64,
+                      have, s->steps);
 }
 
 static mldf_status draw(const struct op *op, struct rng *rng, const struct frame *frame, void *room, struct frame *next,

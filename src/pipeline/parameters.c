@@ -272,15 +272,12 @@ static mldf_status fail_name(const struct mldf_pipeline *pipeline, const struct 
                                hint[0] ? hint : list_names(names, list));
 }
 
-/* A word without a name belongs to the parameter that knows it, wherever it stands: window(2, random), window(30, pad). */
+/* A word without a name that the choice at its place does not have belongs to the choice that has it: window(30, pad). */
 static size_t place_word(const struct op_type *type, const struct literal *value, size_t place, size_t count) {
-    bool word = value->kind == LITERAL_WORD;
-    if (place < count) {
-        const struct op_param *p = &type->params[place];
-        word = word && (p->kind == PARAM_CHOICE || p->kind == PARAM_INT || p->kind == PARAM_FLOAT) &&
-               choice_of(p, value) < 0;
-    }
-    for (size_t i = 0; i < count && word; i++)
+    if (place >= count || value->kind != LITERAL_WORD || type->params[place].kind != PARAM_CHOICE ||
+        choice_of(&type->params[place], value) >= 0)
+        return place;
+    for (size_t i = 0; i < count; i++)
         if (type->params[i].kind == PARAM_CHOICE && choice_of(&type->params[i], value) >= 0)
             return i;
     return place;

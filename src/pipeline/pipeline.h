@@ -92,6 +92,7 @@ const char *mldfi_dtype_short(mldf_dtype dtype); /* "u8", "f32" ... */
 /* ---- Statements + schema → chains (graph.c) ----------------------------------------------------------------------------------------- */
 
 struct stage;
+enum { PREPARE_LENGTHS = 1, PREPARE_RANGES = 2 };
 /* One output, or what others are made of. Its value begins as
  *   - a field's value (`field`; with `member`: that part of its record, strided, as member says), or
  *   - that of its `inputs`. Where the statement had a [list], the first op is OP_INPUTS and takes them all (infer_many, run_many); else there is one
@@ -114,10 +115,10 @@ struct chain {
     struct plan_output output;
     struct stage *stages; /* made by plan.c, as is all that follows */
     size_t stage_count;
-    size_t target; /* which output it is; SIZE_MAX: hidden */
-    bool feeds;    /* another chain takes its value */
-    bool measured; /* a length depends on it (measure.c) */
-    size_t once;   /* so many operations at its beginning could be done when packing (once.c) */
+    size_t target;     /* which output it is; SIZE_MAX: hidden */
+    bool feeds;        /* another chain takes its value */
+    unsigned prepared; /* PREPARE_...: what depends on it before the sample is run (prepare.c) */
+    size_t once;       /* so many operations at its beginning could be done when packing (once.c) */
 };
 struct graph {
     struct chain *chains; /* in an order in which inputs come first, leaders of groups too */

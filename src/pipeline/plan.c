@@ -234,7 +234,7 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
     if (status == MLDF_OK) {
         note_uses(&plan->graph);
         mldfi_plan_note_once(&plan->graph);
-        mldfi_plan_note_measured(&plan->graph);
+        mldfi_plan_note_prepared(&plan->graph);
         status = list_fields(plan, err);
     }
     if (status < 0) {

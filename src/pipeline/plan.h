@@ -103,9 +103,25 @@ struct plan_target {
     struct plan_length room; /* not FIXED: the lengths that fit; more is an error. PAD fills up to here */
 };
 
-/* The lengths that outputs which are not FIXED will have for the sample at a position, from its records alone; others get 0. */
-mldf_status mldfi_plan_lengths(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
-                               uint64_t epoch, uint64_t position, struct plan_length *lengths, mldf_error *err);
+/* Bytes [offset, offset + bytes) of a field's payload. */
+struct plan_range {
+    size_t field;
+    uint64_t offset, bytes;
+};
+struct plan_ranges {
+    struct plan_range *items; /* grows; the caller frees it */
+    size_t count, capacity;
+};
+
+/* The sample at a position before it is run, from its records and its draws alone (prepare.c). lengths: those that outputs which are not FIXED
+ * will have; others get 0. ranges: the bytes that sources which read parts of payloads will fetch. Either may be NULL. */
+mldf_status mldfi_plan_prepare(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                               uint64_t epoch, uint64_t position, struct plan_length *lengths,
+                               struct plan_ranges *ranges, mldf_error *err);
+/* Is this field read in parts alone, so that mldfi_plan_prepare's ranges are all that is needed of it? */
+bool mldfi_plan_has_ranges(const struct plan *plan, size_t field);
+/* Fields whose records decide about ranges: they, and those of the leaders of their groups. */
+bool mldfi_plan_prepares(const struct plan *plan, size_t field);
 /* One sample: targets[output]. The error names the field and the step. */
 mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                            uint64_t epoch, uint64_t position, const struct plan_target *targets, mldf_error *err);

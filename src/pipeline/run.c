@@ -7,7 +7,7 @@
 
 #include "os/file.h"
 #include "pipeline/frames.h"
-#include "pipeline/stage.h"
+#include "pipeline/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -21,7 +21,13 @@ static mldf_status side_begin(const struct plan *plan, struct side *side, mldf_e
     side->draws = mldfi_alloc_zero(plan->graph.shared_count + 1, OP_DRAW_BYTES, err);
     side->drawn = mldfi_alloc_zero(plan->graph.shared_count + 1, sizeof *side->drawn, err);
     side->chains = mldfi_alloc_zero(plan->graph.chain_count + 1, sizeof *side->chains, err);
-    return side->draws && side->drawn && side->chains ? MLDF_OK : MLDF_E_MEMORY;
+    if (!side->draws || !side->drawn || !side->chains)
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < plan->graph.chain_count; i++)
+        if (mldfi_chain_source(&plan->graph.chains[i]) &&
+            !(side->chains[i].source = mldfi_alloc_zero(1, sizeof(struct source_run), err)))
+            return MLDF_E_MEMORY;
+    return MLDF_OK;
 }
 
 mldf_status mldfi_worker_new(const struct plan *plan, struct plan_worker **out, mldf_error *err) {
@@ -51,6 +57,7 @@ static void side_end(const struct plan *plan, struct side *side) {
         mldf_buffer_free(&side->chains[i].buffers[0]);
         mldf_buffer_free(&side->chains[i].buffers[1]);
         mldf_buffer_free(&side->chains[i].table);
+        free(side->chains[i].source);
     }
     free(side->draws);
     free(side->drawn);

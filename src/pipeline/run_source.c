@@ -1,10 +1,13 @@
-/* The front of a chain that must be decoded, whatever its family (source.h):
+/* The beginning of a chain that must be decoded, whatever its family (source.h):
  *
  *   the record → extent → the draws of all steps that can go into the source (they need the extent only)
  *     → what the steps select, composed as far as they can be
  *     → decoded, resampled and finished by the family, straight into the batch where it fits
  *     → what could not be composed, step by step */
+#include <inttypes.h>
+
 #include "pipeline/source.h"
+#include "util/buffer.h"
 #include "util/error.h"
 
 static const struct source_type *const sources[FAMILY_COUNT] = {
@@ -16,13 +19,15 @@ const struct source_type *mldfi_source_of(media_family family) {
     return sources[family];
 }
 
-static void start(struct source_run *s, const struct run *r, struct side *side, size_t chain) {
+static struct source_run *start(const struct run *r, struct side *side, size_t chain) {
+    struct source_run *s = side->chains[chain].source;
     s->run = r;
     s->side = side;
     s->chain = &r->plan->graph.chains[chain];
     s->chain_index = chain;
-    s->stage = NULL;
+    s->stage = &s->chain->stages[0];
     s->type = sources[s->chain->ops[0].type->decodes];
+    return s;
 }
 
 mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err) {
@@ -37,10 +42,11 @@ mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, co
     struct plan_worker *worker = s->run->worker;
     double start = mldfi_worker_clock(worker);
     mldf_status status = MLDF_OK;
+    mldf_value part;
     if (!s->value.data && range.bytes && feed->range) {
-        status = feed->range(feed->user, s->side->position, s->chain->field, range.offset, range.bytes, scratch,
-                             &s->value, err);
-        *data = s->value.data;
+        status =
+            feed->range(feed->user, s->side->position, s->chain->field, range.offset, range.bytes, scratch, &part, err);
+        *data = part.data;
     } else {
         if (!s->value.data && range.bytes)
             status = mldfi_source_fetch(s, err);
@@ -54,17 +60,49 @@ mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, co
     return MLDF_OK;
 }
 
+/* The payload's first bytes: as many as extent wants, or all. */
+static mldf_status fetch_head(struct source_run *s, mldf_error *err) {
+    struct byte_range head = {0, s->head_wanted < s->whole ? s->head_wanted : s->whole};
+    uint64_t bytes = s->run->worker->bytes;
+    mldf_status status = mldfi_source_range(s, head, &s->head, err);
+    s->head_bytes = head.bytes;
+    s->run->worker->bytes = bytes; /* produce counts */
+    return status;
+}
+
 /* The record, with the payload where the family wants all of it; and what it says. */
 static mldf_status look(struct source_run *s, mldf_error *err) {
     double start = mldfi_worker_clock(s->run->worker);
     mldf_buffer *scratch = &s->side->chains[s->chain_index].value;
     bool record = s->run->measuring || s->type->ranges;
     mldf_status status = mldfi_feed_value(s->run, s->side, s->chain->field, record, scratch, &s->value, err);
-    if (status == MLDF_OK && s->value.kind == MLDF_KIND_NULL)
+    s->head = NULL;
+    s->whole = s->value.bytes;
+    if (status == MLDF_OK && s->value.kind == MLDF_KIND_NULL) {
         status = mldfi_take_null(s->run, s->side, s->chain_index, err);
-    else if (status == MLDF_OK)
+    } else if (status == MLDF_OK) {
         status = s->type->extent(s, err);
+        for (int i = 1; status == MLDF_END && i < SOURCE_LOOKS; i++)
+            if ((status = fetch_head(s, err)) == MLDF_OK)
+                status = s->type->extent(s, err);
+        if (status == MLDF_END)
+            status = mldfi_fail(err, MLDF_E_CORRUPT, "the size of the value is not in its first %" PRIu64 " bytes",
+                                s->head_bytes);
+    }
     s->run->worker->times[0] += mldfi_worker_clock(s->run->worker) - start;
+    return status;
+}
+
+/* How long the value is after a step that selects along axis t: a member of a group does not draw, so its draw does not say. */
+static mldf_status step_time(const struct op *op, const void *draw, const struct frame *before, struct frame *after,
+                             mldf_error *err) {
+    struct tensor in = mldfi_tensor_of(&op->in), out;
+    uint32_t at = mldfi_time_axis(in.axes, in.ndim);
+    for (uint32_t i = 0; i < in.ndim; i++)
+        in.dims[i] = i == at ? before->t : op->in.dims[i] < 0 ? 0 : (uint64_t)op->in.dims[i];
+    mldf_status status = mldfi_shape_step(op, draw, &in, &out, err);
+    if (status == MLDF_OK)
+        after->t = mldfi_frame_of(&out).t;
     return status;
 }
 
@@ -78,6 +116,8 @@ static mldf_status compose(struct source_run *s, mldf_error *err) {
         const struct frame before = frame;
         const void *draw;
         mldf_status status = mldfi_draw(s->run, s->side, op, &frame, &draw, err);
+        if (status == MLDF_OK && (op->type->flags & OP_TIME))
+            status = step_time(op, draw, &before, &frame, err);
         if (status < 0)
             return mldfi_in_step(op, status, err);
         more = more && s->type->take(s, op, draw, &before, &frame);
@@ -86,40 +126,58 @@ static mldf_status compose(struct source_run *s, mldf_error *err) {
     return s->type->settle(s, err);
 }
 
-mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
-    struct chain_memory *memory = &side->chains[chain];
-    struct source_run s;
-    start(&s, r, side, chain);
+/* Extent, draws and what the steps select. A null ends here. */
+static mldf_status prepare(struct source_run *s, mldf_error *err) {
+    struct chain_memory *memory = &s->side->chains[s->chain_index];
     memory->null = memory->filled = false;
-    mldf_status status = look(&s, err);
+    mldf_status status = look(s, err);
+    return status < 0 || memory->null ? status : compose(s, err);
+}
+
+mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, size_t *first, mldf_error *err) {
+    struct chain_memory *memory = &side->chains[chain];
+    struct source_run *s = start(r, side, chain);
+    mldf_status status = prepare(s, err);
     if (status < 0 || memory->null)
         return status;
-    memory->frame = s.frame;
-    memory->tensor = mldfi_tensor_of(&s.chain->ops[0].out);
-    s.type->shape(&s, &memory->tensor);
+    memory->tensor = mldfi_tensor_of(&s->chain->ops[s->stage->first + s->composed].out);
+    s->type->shape(s, &memory->tensor);
+    memory->frame = mldfi_frame_of(&memory->tensor);
+    *first = s->stage->first + s->composed + 1;
     return MLDF_OK;
+}
+
+mldf_status mldfi_source_ranges(const struct run *r, struct side *side, size_t chain, struct plan_ranges *out,
+                                mldf_error *err) {
+    struct byte_range ranges[SOURCE_RANGES];
+    const struct chain *c = &r->plan->graph.chains[chain];
+    const struct source_type *type = mldfi_chain_source(c);
+    size_t count = 0;
+    if (!type || !type->ranges || side->chains[chain].null)
+        return MLDF_OK;
+    mldf_status status = type->ranges(side->chains[chain].source, ranges, &count);
+    if (status == MLDF_OK)
+        status = mldfi_array_reserve(&out->items, &out->capacity, out->count + count, sizeof *out->items, err);
+    for (size_t i = 0; i < count && status == MLDF_OK; i++)
+        out->items[out->count++] = (struct plan_range){c->field, ranges[i].offset, ranges[i].bytes};
+    return status;
 }
 
 mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err) {
-    struct source_run s;
-    start(&s, r, side, chain);
-    s.stage = stage;
-    mldf_status status = look(&s, err);
+    struct source_run *s = start(r, side, chain);
+    mldf_status status = prepare(s, err);
     if (status < 0 || side->chains[chain].null)
         return status;
-    if (!s.type->ranges)
-        r->worker->bytes += s.value.bytes;
-    status = compose(&s, err);
-    if (status < 0)
-        return status;
-    bool all = s.composed + 1 == stage->count;
+    if (!s->type->ranges)
+        r->worker->bytes += s->whole;
+    bool all = s->composed + 1 == stage->count;
     bool finished = all && stage->finish.use;
     bool last = all && (finished || !stage->finish.use);
-    status = s.type->produce(&s, finished, last ? dst : NULL, dst_bytes, err);
-    for (size_t i = s.composed + 1; status == MLDF_OK && i < stage->count; i++) {
+    status = s->type->produce(s, finished, last ? dst : NULL, dst_bytes, err);
+    for (size_t i = s->composed + 1; status == MLDF_OK && i < stage->count; i++) {
         bool end = i + 1 == stage->count && !stage->finish.use;
-        status = mldfi_run_op(r, side, chain, &s.chain->ops[stage->first + i], end ? dst : NULL, dst_bytes, err);
+        status = mldfi_run_op(r, side, chain, &s->chain->ops[stage->first + i], end ? dst : NULL, dst_bytes, err);
     }
     if (status == MLDF_OK && stage->finish.use && !finished)
         status = mldfi_run_finish_stage(r, side, chain, &stage->finish, dst, dst_bytes, err);

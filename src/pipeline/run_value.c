@@ -108,14 +108,6 @@ mldf_status mldfi_take_null(const struct run *r, struct side *side, size_t chain
     return status;
 }
 
-mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, bool record,
-                             mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
-    const struct plan_feed *feed = r->feed;
-    if (record && feed->record)
-        return feed->record(feed->user, side->position, field, scratch, out, err);
-    return feed->get(feed->user, side->position, field, scratch, out, err);
-}
-
 static mldf_status fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];

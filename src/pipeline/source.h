@@ -1,8 +1,9 @@
 /* The beginning of a chain whose values must be decoded: the pipeline's half of a family of media (field/media.h has the decoder's half). What
  * is the same for all is in run_source.c; a family says, in its source_*.c:
  *
- *   extent    how large the value is, from its record where that says it
- *   begin, take, settle    which of the operations behind decode go into the source: what they select is never decoded for nothing
+ *   extent    how large the value is, from its record where that says it, else from its first bytes
+ *   begin, take, settle    which of the operations after decode go into the source: what they do not select is not decoded
+ *   ranges    which bytes of the payload that needs
  *   produce   the decoded value into the chain's memory or straight into the batch, finished where it can be
  */
 #ifndef MLDF_PIPELINE_SOURCE_H
@@ -17,11 +18,14 @@ struct source_run {
     struct side *side;
     const struct chain *chain;
     size_t chain_index;
-    const struct stage *stage; /* NULL: only the extent is asked for */
+    const struct stage *stage;
     const struct source_type *type;
     mldf_value value;   /* the record, and of the payload what was fetched so far */
     struct frame frame; /* of the whole value, as decoded */
-    size_t composed;    /* operations behind decode that produce does */
+    const void *head;   /* the payload's first bytes, for an extent that asked for them: */
+    uint64_t head_bytes, head_wanted;
+    uint64_t whole;  /* bytes of the payload */
+    size_t composed; /* operations after decode that produce does */
     _Alignas(16) uint8_t own[SOURCE_OWN_BYTES];
 };
 
@@ -29,13 +33,14 @@ struct source_run {
 struct byte_range {
     uint64_t offset, bytes;
 };
-enum { SOURCE_RANGES = 8 };
+enum { SOURCE_RANGES = 8, SOURCE_LOOKS = 3 };
 
 struct source_type {
     unsigned takes; /* flag of the operations that may go into the source: OP_AXIS, OP_TIME */
-    /* Fills s->frame and checks it against what the plan was made for. */
+    /* Fills s->frame and checks it against what the plan was made for. MLDF_END: the record does not say enough; it is called again with the
+     * first s->head_wanted bytes in s->head (or all, if there are fewer), and s->value is gone then. At most SOURCE_LOOKS times. */
     mldf_status (*extent)(struct source_run *s, mldf_error *err);
-    /* The dims of the decoded whole; t has the type that decode gives. */
+    /* The dims of what s->composed operations give; t has their type. */
     void (*shape)(const struct source_run *s, struct tensor *t);
     /* Before the first operation; each in turn, with its draw and the frames in front of it and behind it (false: it, and all behind it, run by themselves);
      * after the last one. */
@@ -53,7 +58,11 @@ extern const struct source_type mldfi_source_audio; /* source_audio.c */
 const struct source_type *mldfi_source_of(media_family family);
 
 static inline const void *mldfi_source_state(const struct source_run *s) {
-    return s->chain->ops[s->stage ? s->stage->first : 0].state;
+    return s->chain->ops[s->stage->first].state;
+}
+/* NULL: the chain does not decode. */
+static inline const struct source_type *mldfi_chain_source(const struct chain *c) {
+    return c->stage_count && c->stages[0].kind == STAGE_SOURCE ? mldfi_source_of(c->ops[0].type->decodes) : NULL;
 }
 /* The whole payload, where s->value has the record alone. */
 mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err);

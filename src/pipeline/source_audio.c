@@ -41,11 +41,14 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
     const struct decode_audio_state *decode = mldfi_source_state(s);
     uint64_t bytes, sample = (uint64_t)a->info.channels * mldfi_pcm_bytes(a->info.codec, a->info.bits);
     if (!sample || !mldfi_mul_u64(a->info.samples, sample, &bytes) || bytes != s->value.bytes)
-        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes, and the record speaks of others", s->value.bytes);
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "the value has %" PRIu64 " bytes, and its record describes %" PRIu64 " samples of %" PRIu64
+                          " bytes",
+                          s->value.bytes, a->info.samples, sample);
     if (said->rate.den && a->info.rate != said->rate.num)
         return mldfi_fail(err, MLDF_E_CORRUPT,
-                          "%" PRIu32 " samples a second, and the file said %" PRIu64 " for all of them", a->info.rate,
-                          said->rate.num);
+                          "sampling rate %" PRIu32 " Hz, and the file said %" PRIu64 " Hz for all recordings",
+                          a->info.rate, said->rate.num);
     if (!decode->mono && a->info.channels != decode->channels)
         return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu32 " channels, and the file said %" PRIu32 " for all recordings",
                           a->info.channels, decode->channels);
@@ -62,7 +65,7 @@ static void set_dims(const struct source_run *s, uint64_t length, struct tensor 
 }
 
 static void shape(const struct source_run *s, struct tensor *t) {
-    set_dims(s, s->frame.t, t);
+    set_dims(s, own(s)->length, t);
 }
 
 static void begin(struct source_run *s) {

@@ -17,6 +17,8 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
+enum { HEAD_BYTES = 16 << 10 }; /* of a file whose row does not say how large the image is: looked at first */
+
 struct image_source {
     mldf_image_decoder *decoder;
     mldf_image_info info;
@@ -31,18 +33,29 @@ static struct image_source *own(const struct source_run *s) {
     return (struct image_source *)(uintptr_t)s->own;
 }
 
+/* The size as the file itself has it: it is near the front, unless there is a preview or a profile in front of it. */
+static mldf_status probe(struct source_run *s, mldf_error *err) {
+    struct image_source *i = own(s);
+    const void *data = s->head ? s->head : s->value.data;
+    uint64_t bytes = s->head ? s->head_bytes : s->value.bytes;
+    bool all = s->whole == 0 || (data && bytes == s->whole);
+    mldf_status status =
+        data || all ? mldf_image_probe(data, all ? (size_t)s->whole : (size_t)bytes, &i->info, err) : MLDF_END;
+    if (status == MLDF_OK || all)
+        return status;
+    i->info.width = i->info.height = 0;
+    s->head_wanted = s->head ? UINT64_MAX : HEAD_BYTES;
+    return MLDF_END;
+}
+
 static mldf_status extent(struct source_run *s, mldf_error *err) {
     struct image_source *i = own(s);
     const struct decode_state *decode = mldfi_source_state(s);
-    mldf_status status = mldf_image_record(&s->value, &i->info, err);
-    if (status < 0)
-        return status;
+    mldf_status status = s->head ? MLDF_OK : mldf_image_record(&s->value, &i->info, err);
     bool silent = i->info.width == 0 || i->info.height == 0; /* TBL version 1 does not say */
-    if (silent && !s->value.data)
-        status = mldfi_source_fetch(s, err);
-    if (silent && status == MLDF_OK)
-        status = mldf_image_probe(s->value.data, (size_t)s->value.bytes, &i->info, err);
-    if (status < 0)
+    if (status == MLDF_OK && silent)
+        status = probe(s, err);
+    if (status != MLDF_OK)
         return status;
     bool turned = decode->orient && i->info.orientation >= 5;
     s->frame = (struct frame){.width = turned ? i->info.height : i->info.width,
@@ -57,7 +70,8 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
 }
 
 static void shape(const struct source_run *s, struct tensor *t) {
-    mldfi_tensor_set_image(t, s->frame.height, s->frame.width, (uint64_t)s->chain->ops[0].out.dims[2]);
+    const struct geometry *g = &own(s)->geometry;
+    mldfi_tensor_set_image(t, g->part_height, g->part_width, (uint64_t)s->chain->ops[0].out.dims[2]);
 }
 
 static void begin(struct source_run *s) {

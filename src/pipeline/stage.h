@@ -64,6 +64,7 @@ struct side {
         bool filled;                        /* it was, or the one was that it goes on from */
         mldf_buffer table;                  /* of point-wise steps, */
         const struct finish_plan *table_of; /* these ones */
+        struct source_run *source;          /* of a chain that decodes: what was prepared last (source.h) */
     } * chains;
 };
 
@@ -95,8 +96,11 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
                              const struct finish_plan *plan, const struct raster *image, bool mirror_x, bool mirror_y,
                              void *dst, mldf_error *err);
 
-/* run_source.c: the shape that decode gives, from the record alone, in the chain's memory. */
-mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* run_source.c: the source of a sample, prepared; the shape of what it gives in the chain's memory. *first: the operation that comes next. */
+mldf_status mldfi_source_shape(const struct run *r, struct side *side, size_t chain, size_t *first, mldf_error *err);
+/* The byte ranges that a source which is prepared will fetch, appended; nothing where it has none. */
+mldf_status mldfi_source_ranges(const struct run *r, struct side *side, size_t chain, struct plan_ranges *out,
+                                mldf_error *err);
 /* collate.c: bytes of a sample's place in the batch; and its result there, filled up. */
 size_t mldfi_room_bytes(const struct plan_output *output, const struct plan_target *target);
 mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor *t, const struct plan_target *target,
@@ -106,10 +110,15 @@ mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor 
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                            size_t dst_bytes, mldf_error *err);
 
-/* run_value.c: a value from the feed; record: as its row tells it. */
-mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, bool record,
-                             mldf_buffer *scratch, mldf_value *out, mldf_error *err);
-/* The field's value into the chain's memory; and the same for a chain that begins with another one's. */
+/* A value from the feed; record: as its row tells it. */
+static inline mldf_status mldfi_feed_value(const struct run *r, const struct side *side, size_t field, bool record,
+                                           mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    const struct plan_feed *feed = r->feed;
+    if (record && feed->record)
+        return feed->record(feed->user, side->position, field, scratch, out, err);
+    return feed->get(feed->user, side->position, field, scratch, out, err);
+}
+/* run_value.c: the field's value into the chain's memory; and the same for a chain that begins with another one's. */
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 mldf_status mldfi_begin_chain(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 /* What the chain's input has made, as the chain sees it: its value, or its shape alone. */
@@ -126,8 +135,12 @@ mldf_status mldfi_explain_passes(const struct plan *plan, mldf_buffer *out, mldf
 
 /* What draws depend on: an image's sides, how long a value is; mldfi_draw adds the sample. */
 static inline struct frame mldfi_frame_of(const struct tensor *t) {
-    uint32_t h = mldfi_axis(t->axes, 'h'), w = mldfi_axis(t->axes, 'w'), at = mldfi_time_axis(t->axes, t->ndim);
     struct frame frame = {0};
+    if (!t->axes[0]) { /* most values have no names for their dimensions */
+        frame.t = t->ndim ? t->dims[0] : 0;
+        return frame;
+    }
+    uint32_t h = mldfi_axis(t->axes, 'h'), w = mldfi_axis(t->axes, 'w'), at = mldfi_axis(t->axes, 't');
     if (t->axes[h] && t->axes[w]) {
         frame.height = (uint32_t)t->dims[h];
         frame.width = (uint32_t)t->dims[w];
@@ -137,8 +150,8 @@ static inline struct frame mldfi_frame_of(const struct tensor *t) {
     return frame;
 }
 
-/* measure.c: fills chain.measured. */
-void mldfi_plan_note_measured(struct graph *graph);
+/* prepare.c: fills chain.prepared. */
+void mldfi_plan_note_prepared(struct graph *graph);
 
 /* run.c */
 void mldfi_begin_side(const struct plan *plan, const struct plan_feed *feed, struct side *side, uint64_t position);

@@ -303,16 +303,15 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
 
 /* Does the row say what the value is, and does reading it spare a read of the payload? */
 static bool row_suffices(const mldf_reader *reader, const struct schema_field *f) {
-    return !reader->mapped && !reader->foreign.ops && !reader->encrypted && !reader->draft && f->type &&
-           f->info.type_id < MLDF_PRIVATE && mldfi_field_has_payload(f) && !(f->info.flags & MLDF_FIELD_COMPRESSED) &&
-           !(reader->verify && reader->checks);
+    return !reader->draft && f->type && f->info.type_id < MLDF_PRIVATE && mldfi_field_has_payload(f) &&
+           mldfi_reader_is_plain(reader, f);
 }
 
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                 mldf_value *out, mldf_error *err) {
     uint64_t payload_ptr = 0;
     bool valid;
-    if (sample >= reader->header.num_samples || field >= reader->schema->field_count ||
+    if (reader->mapped || sample >= reader->header.num_samples || field >= reader->schema->field_count ||
         !row_suffices(reader, &reader->schema->fields[field]))
         return mldf_reader_get(reader, sample, field, scratch, out, err);
     const struct schema_field *f = &reader->schema->fields[field];

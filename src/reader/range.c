@@ -18,12 +18,6 @@ static mldf_status refuse(const mldf_reader *reader, uint64_t sample, const stru
     return mldfi_reader_name_error(reader, err, MLDF_E_RANGE);
 }
 
-/* Are the payload's bytes those of the value, and is nothing asked of all of them together? */
-static bool is_plain(const mldf_reader *reader, const struct schema_field *f) {
-    return !reader->foreign.ops && !reader->encrypted && !(f->info.flags & MLDF_FIELD_COMPRESSED) &&
-           !(reader->verify && reader->checks);
-}
-
 static mldf_status slice_whole(const mldf_reader *reader, uint64_t sample, size_t field, uint64_t offset,
                                uint64_t bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     const struct schema_field *f = &reader->schema->fields[field];
@@ -54,7 +48,8 @@ static mldf_status read_part(const mldf_reader *reader, uint64_t sample, const s
         if ((status = mldfi_reader_check_payload(reader, sample, f, at, ptr, have, err)) < 0)
             return status;
     }
-    bool whole = is_plain(reader, f); /* otherwise what is stored is not the value, and nothing of it is asked for */
+    bool whole = mldfi_reader_is_plain(
+        reader, f); /* otherwise what is stored is not the value, and nothing of it is asked for */
     if (whole && !mldfi_range_inside(offset, bytes, have))
         return refuse(reader, sample, f, offset, bytes, have, err);
     if (bytes && (status = mldfi_reader_view(reader, ptr + offset, bytes, scratch, &data, err)) < 0)
@@ -75,7 +70,7 @@ mldf_status mldf_reader_get_range(const mldf_reader *reader, uint64_t sample, si
     if (field >= reader->schema->field_count)
         return mldfi_reader_no_field(reader, field, err);
     const struct schema_field *f = &reader->schema->fields[field];
-    if (reader->foreign.ops || (bytes && !is_plain(reader, f)))
+    if (reader->foreign.ops || (bytes && !mldfi_reader_is_plain(reader, f)))
         return slice_whole(reader, sample, field, offset, bytes, scratch, out, err);
     if (!reader->mapped && !scratch)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a file that is read needs a scratch buffer");

@@ -132,6 +132,12 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
 __attribute__((cold)) mldf_status mldfi_reader_no_sample(const mldf_reader *reader, uint64_t sample, mldf_error *err);
 __attribute__((cold)) mldf_status mldfi_reader_no_field(const mldf_reader *reader, size_t field, mldf_error *err);
 
+/* Are the payload's bytes those of the value, and is nothing asked of all of them together? Then parts of it are read alone. */
+static inline bool mldfi_reader_is_plain(const mldf_reader *reader, const struct schema_field *f) {
+    return !reader->foreign.ops && !reader->encrypted && !(f->info.flags & MLDF_FIELD_COMPRESSED) &&
+           !(reader->verify && reader->checks);
+}
+
 /* A payload on its way from the file to its value. */
 struct payload {
     uint64_t sample;

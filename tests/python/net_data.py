@@ -331,6 +331,30 @@ def arrays(path, count=11):
     write(path, fields, map(row, range(count)))
 
 
+def recordings(path, count=11):
+    """Recordings of every kind of number, of two rates, and arrays that go with them."""
+    kinds = {"u1": 1, "i2": 2, "i4": 1, "f4": 3, "f8": 1}
+    fields = {name: mldf.Audio(rate=8000, channels=n) for name, n in kinds.items()}
+    fields |= {
+        "other": mldf.Audio(rate=11025),
+        "rows": mldf.NDArray("int16", (None, 2)),
+        "none": mldf.Audio(rate=8000, nullable=True),
+    }
+
+    def row(i):
+        n = 90 + i * 7919 % 70
+        out = {"other": noise(i + 90, n * 11025 // 8000 * 2).view("<i2"), "rows": noise(i, n, 4).view("<i2")}
+        out["none"] = None if i % 4 == 1 else noise(i + 50, 2 * n).view("<i2")
+        for name, channels in kinds.items():
+            size = np.dtype(name).itemsize
+            raw = noise(i + size, n, channels * size)
+            whole = raw.view(f"<{name}") if name[0] != "f" else (raw[:, :channels] / 128 - 1).astype(name)
+            out[name] = np.ascontiguousarray(whole)
+        return out
+
+    write(path, fields, map(row, range(count)))
+
+
 class Pairs(mldf.CustomField):
     type_name = "net.example.pairs"
 
@@ -438,6 +462,7 @@ MAKERS = {
     "pngs": pngs,
     "stored": stored,
     "values": values,
+    "recordings": recordings,
     "zstd": lambda path: values(path, compress=True),
     "dictionary": lambda path: values(path, compress=True, dictionary=True),
     "secret": lambda path: values(path, key=SECRET),

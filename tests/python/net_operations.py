@@ -7,6 +7,7 @@ from net_run import Case
 IMAGE = ("fixed", "", "image")
 LABEL = ("fixed", "image: drop; gray: drop; deep: drop", "label")
 LIST = ("values", "", "list")
+WAVES = ("recordings", "none: drop; u1: pad; i4: pad; f4: pad; f8: pad; other: pad; rows: pad")
 
 
 def _image(*steps):
@@ -35,12 +36,7 @@ STEPS = {
     ),
     "concat": ("values", "", "both = [f32s, g]", ["concat", "concat(axis=1)", "concat(axis=-1)"]),
     "contrast": _image("contrast(1.6)", "contrast(factor=0.2)"),
-    "cutmix": (
-        "fixed",
-        "label: one_hot(10)",
-        "image, label",
-        ["cutmix", "cutmix(alpha=0.3, shared=true)"],
-    ),
+    "cutmix": ("fixed", "label: one_hot(10)", "image, label", ["cutmix", "cutmix(alpha=0.3, shared=true)"]),
     "cutout": _image("cutout(7)", "cutout(size=5, fill=[200, 100, 50])"),
     "decode": (
         "pngs",
@@ -53,6 +49,7 @@ STEPS = {
             "decode(channels=3, bits=8)",
         ],
     ),
+    "decode_audio": (*WAVES, "i2", ["decode_audio | pad", "decode_audio(mono=true) | pad"]),
     "drop": ("values", "", "real", ["drop"]),
     "equalize": _image("equalize", "equalize(p=1)"),
     "erasing": _image(
@@ -147,6 +144,17 @@ STEPS = {
     "trivialaugment": _image("trivialaugment", "trivialaugment(bins=20, interpolation=bilinear, fill=[9, 8, 7])"),
     "truncate": (*LIST, ["truncate(3) | pad", "truncate(length=2, side=left) | ragged"]),
     "vflip": _image("vflip", "vflip(p=0.8)"),
+    "window": (
+        *WAVES,
+        "i2",
+        [
+            "window(0.01) | pad",
+            "window(0.01, random) | pad(mask=true)",
+            "window(samples=100, at=center, short=pad)",
+            "window(samples=60, start=40, short=keep) | pad",
+            "window(0.012, random, error)",
+        ],
+    ),
 }
 
 

@@ -26,6 +26,38 @@ IMAGES = [
         options={"seed": 8},
     ),
     Case("arrays as they are", "arrays", "free: drop", 4),
+    *(
+        Case(f"recordings {name}", "recordings", text, 4, epochs, options={"seed": 8, **more})
+        for name, text, epochs, more in (
+            (
+                "of all kinds",
+                "u1: window(0.006, random, pad)\ni4: window(samples=50, at=center)|pad\nf4: decode_audio(true)|window(0.01)|pad\n"
+                "f8: window(samples=80, start=9, short=pad)\ni2: decode_audio|pad(200)\nother: drop\nrows: drop\n"
+                "none: window(0.01, pad) | fill(0, valid=true)",
+                (0, 1),
+                {},
+            ),
+            (
+                "in groups",
+                "i2, other: window(0.008, random, pad)\nother: pad\nf4, u1: window(samples=70, at=random)|pad\nrows: window(samples=20, at=random) | pad\n"
+                "none: drop\ni4: drop\nf8: drop",
+                (0, 1),
+                {"shuffle": True},
+            ),
+            (
+                "in buckets",
+                "i2: window(0.012, random)|pad\nnone: drop\nu1: drop\ni4: drop\nf8: drop\nf4: drop\nother: drop\nrows: ragged",
+                (0,),
+                {"bucket": "i2", "bucket_window": 8, "shuffle": True},
+            ),
+            (
+                "bad skipped",
+                "i2: window(samples=100, short=error)\nnone: window(0.01)|pad\nu1: drop\ni4: drop\nf8: drop\nf4: drop\nother: drop\nrows: drop",
+                (0,),
+                {"on_error": "skip"},
+            ),
+        )
+    ),
     Case("png as they are", "pngs", "image: pad\nmixed: decode\nalpha: decode\ndeep: decode", 5),
     Case(
         "png resized",

@@ -60,8 +60,20 @@ STEPS = {
 }
 # Not for images, or not for one value: nothing to map.
 OTHERS = {
-    *("concat", "decode", "drop", "fill", "flatten", "gather", "label_mixup", "label_smoothing", "one_hot", "pad"),
-    *("ragged", "replace_label", "reshape", "squeeze", "stack", "truncate"),
+    *(
+        "concat",
+        "decode",
+        "decode_audio",
+        "drop",
+        "fill",
+        "flatten",
+        "gather",
+        "label_mixup",
+        "label_smoothing",
+        "one_hot",
+        "pad",
+    ),
+    *("ragged", "replace_label", "reshape", "squeeze", "stack", "truncate", "window"),
 }
 
 

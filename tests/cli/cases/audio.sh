@@ -36,3 +36,27 @@ expect 1 mldf pack none.csv --schema "$schema" -o x.mldf -q <<'END'
 mldf pack: none.csv:2: not a WAV file: it does not begin with RIFF....WAVE or its like
 END
 check test ! -e x.mldf
+
+# Windows in batches: the same for every number of threads, back end and plan.
+printf 'audio,n\n' >many.csv
+for i in $(seq 20); do
+    printf 'codes_alaw.wav,%s\nsox_mulaw.wav,%s\n' "$i" "$i" >>many.csv
+done
+mldf pack many.csv --schema "$schema" -o many.mldf -q || complain 'pack fails'
+hashes() { mldf bench "$@" --json --hash -q | python3 -c 'import json,sys; print("\n".join(json.load(sys.stdin)["batch_hashes"]))'; }
+windows='audio: window(0.01, random) | pad'
+hashes many.mldf -p "$windows" --order random --batch-size 7 --seed 3 --threads 0 --epochs 2 >want
+check test "$(sort -u want | wc -l)" -eq 12
+for more in '--threads 1' '--threads 3 --backend read' '--isa portable --threads 1' '--reference --threads 2' '--threads 0 --backend read'; do
+    # shellcheck disable=SC2086
+    hashes many.mldf -p "$windows" --order random --batch-size 7 --seed 3 --epochs 2 $more >got
+    cmp -s want got || complain "the batches with $more differ"
+done
+expect 2 mldf bench t.mldf -p 'audio: window(2)' -q <<'END'
+--- stderr
+mldf bench: line 1, column 1: audio: its length differs from sample to sample (up to 256); add pad or ragged
+END
+expect 1 mldf bench t.mldf -p 'audio: window(samples=40, short=error)' --order sequential -q <<'END'
+--- stderr
+mldf bench: t.mldf: sample 1, field audio: window: the value has 37 samples from the start of the window on, and the window needs 40
+END

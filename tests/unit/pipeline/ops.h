@@ -71,6 +71,9 @@ CHECK_UNUSED static mldf_status step_begin(struct step_run *s, const char *text,
     if (in->edge.kind == VALUE_IMAGE)
         frame = (struct frame){.width = (uint32_t)mldfi_tensor_width(&in->tensor),
                                .height = (uint32_t)mldfi_tensor_height(&in->tensor)};
+    uint32_t time = mldfi_time_axis(in->tensor.axes, in->tensor.ndim);
+    if (time < in->tensor.ndim)
+        frame.t = in->tensor.dims[time];
     next = frame;
     mldfi_rng_begin(&rng, seed, 0, 0, 1);
     return s->op.type->draw(&s->op, &rng, &frame, s->draw, &next, err);

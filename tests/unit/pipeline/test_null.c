@@ -116,7 +116,7 @@ static mldf_status run(const char *text, const struct plan_options *options, str
         bool pairs = mldfi_plan_pairs(plan);
         unsigned side = pairs ? p % 2 : 0;
         memset(room, 0xA5, sizeof room);
-        status = mldfi_plan_lengths(plan, worker, &feed, 1, p, out->lengths[p], err);
+        status = mldfi_plan_prepare(plan, worker, &feed, 1, p, out->lengths[p], NULL, err);
         for (size_t o = 0; o < out->outputs; o++)
             for (int k = 0; k < 2; k++)
                 targets[k][o] = (struct plan_target){room[k][o], {{8}}};

@@ -363,7 +363,7 @@ static void dims_that_vary_are_asked_for_each_sample(void) {
     for (uint64_t p = 0; p < 5; p++) {
         struct plan_length length = {{0}};
         struct plan_target target = {out, {{12}}};
-        CHECK_STATUS(MLDF_OK, mldfi_plan_lengths(plan, worker, &feed, 0, p, &length, &err), &err);
+        CHECK_STATUS(MLDF_OK, mldfi_plan_prepare(plan, worker, &feed, 0, p, &length, NULL, &err), &err);
         CHECK_EQ_U64(2 * (p + 1), length.n[0]);
         CHECK_STATUS(MLDF_OK, mldfi_plan_run(plan, worker, &feed, 0, p, &target, &err), &err);
         for (uint64_t i = 0; i < 12; i++)

@@ -1,0 +1,188 @@
+/* What a sample will be, before it is run. Everything here follows from extents and draws alone:
+ *
+ *   the extents of the sources that matter, leaders of groups first    (a family's `extent`, from the record)
+ *     → the draws that need extents alone                              (run_source.c, mldfi_draw)
+ *     → what the steps select: windows, shapes
+ *     → lengths, for batches whose size depends on them (MEASURE); byte ranges, for what is read in advance (prefetch)
+ *
+ * RUN begins with the same step, mldfi_source_prepare, for each source in turn. Rows are looked at and no payload is, unless a row does not say
+ * enough; no operation runs, except where several inputs are joined.
+ *
+ * Chains are in an order in which inputs and leaders of groups come first. `prepared` marks those that a length or a byte range
+ * depends on: the chain itself, what it is made of, and who draws for it. So a member never draws. */
+#include <inttypes.h>
+
+#include "pipeline/source.h"
+#include "util/error.h"
+
+/* ---- Which chains count ------------------------------------------------------------------------------------------------------------------ */
+
+/* Geometry moves boxes and points, and leaves as many of them: what it drew is not asked for. */
+static bool keeps_count(const struct op *op) {
+    return (op->in.role == ROLE_BOXES || op->in.role == ROLE_POINTS) && (op->type->flags & OP_DRAWS) &&
+           !(op->type->flags & OP_TIME) && !op->user;
+}
+
+/* The chain whose op makes this draw. */
+static size_t leader_of(const struct graph *graph, uint32_t shared) {
+    for (size_t i = 0; i < graph->chain_count; i++)
+        for (size_t k = 0; k < graph->chains[i].op_count; k++) {
+            const struct op *op = &graph->chains[i].ops[k];
+            if ((op->type->flags & OP_DRAWS) && op->shared == shared && op->leads)
+                return i;
+        }
+    return SIZE_MAX;
+}
+
+/* Whoever chain i needs for its first `ops` operations; all of those are in front of it. */
+static void note_needs(struct graph *graph, size_t i, size_t ops, unsigned need) {
+    const struct chain *c = &graph->chains[i];
+    for (size_t k = 0; k < c->input_count; k++)
+        graph->chains[c->inputs[k]].prepared |= need;
+    for (size_t k = 0; k < ops; k++) {
+        const struct op *op = &c->ops[k];
+        size_t leader = (op->type->flags & OP_DRAWS) && !keeps_count(op) ? leader_of(graph, op->shared) : SIZE_MAX;
+        if (leader != SIZE_MAX)
+            graph->chains[leader].prepared |= need;
+    }
+}
+
+void mldfi_plan_note_prepared(struct graph *graph) {
+    for (size_t i = graph->chain_count; i-- > 0;) {
+        struct chain *c = &graph->chains[i];
+        const struct source_type *source = mldfi_chain_source(c);
+        if (!c->hidden && c->output.collate != COLLATE_FIXED)
+            c->prepared |= PREPARE_LENGTHS;
+        if (source && source->ranges)
+            c->prepared |= PREPARE_RANGES;
+        if (c->prepared & PREPARE_LENGTHS)
+            note_needs(graph, i, c->op_count, PREPARE_LENGTHS);
+        if (c->prepared & PREPARE_RANGES) /* leaders too: what is drawn last may depend on all before it */
+            note_needs(graph, i, c->op_count, PREPARE_RANGES);
+    }
+}
+
+/* ---- Shapes ---------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The shape that the chain's own steps begin with, in its memory; *first: the first of them. What several inputs are made into is known when
+ * it is made. */
+static mldf_status begin_shape(const struct run *r, struct side *side, size_t chain, size_t *first, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    mldf_status status = MLDF_OK;
+    *first = 0;
+    if (c->stage_count && c->stages[0].kind == STAGE_JOIN) {
+        struct run whole = *r;
+        whole.measuring = false;
+        for (size_t i = 0; status == MLDF_OK && i <= chain; i++)
+            status = mldfi_run_chain(&whole, side, i, 0, r->plan->graph.chains[i].stage_count, NULL, err);
+        *first = c->op_count;
+    } else if (c->field == SIZE_MAX) {
+        memory->null = false;
+        mldfi_take_input(r, side, chain);
+    } else if (c->stage_count && c->stages[0].kind == STAGE_SOURCE) {
+        status = mldfi_source_shape(r, side, chain, first, err);
+    } else {
+        status = mldfi_fetch_value(r, side, chain, err);
+    }
+    if (memory->null)
+        *first = c->fill_at;
+    return status;
+}
+
+/* The shape of a chain's result, in its memory (without the data). */
+static mldf_status shape_of(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    struct chain_memory *memory = &side->chains[chain];
+    struct tensor *t = &memory->tensor;
+    size_t first;
+    mldf_status status = begin_shape(r, side, chain, &first, err);
+    for (size_t i = first; status == MLDF_OK && i < c->op_count; i++) {
+        const struct op *op = &c->ops[i];
+        const void *draw;
+        if (op->type->flags & OP_COLLATE)
+            continue;
+        struct tensor next = mldfi_tensor_like(op, t);
+        if (!keeps_count(op)) {
+            status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
+            if (status == MLDF_OK)
+                status = mldfi_shape_step(op, draw, t, &next, err);
+            status = mldfi_in_step(op, status, err);
+        }
+        *t = next;
+        memory->frame = mldfi_frame_of(t);
+    }
+    if (status < 0)
+        mldfi_name_chain(c, err);
+    return status;
+}
+
+static mldf_status length_of(const struct chain *c, const struct tensor *t, struct plan_length *out, mldf_error *err) {
+    const struct plan_output *output = &c->output;
+    bool large = false;
+    for (uint32_t i = 0; i < output->length_count; i++) {
+        out->n[i] = t->dims[output->length_dims[i]];
+        large = large || out->n[i] > PLAN_SIDE_MAX;
+    }
+    if (!large || output->edge.kind != VALUE_IMAGE)
+        return MLDF_OK;
+    mldf_status status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " x %" PRIu64 " pixels are too many for pad",
+                                    mldfi_tensor_width(t), mldfi_tensor_height(t));
+    mldfi_name_chain(c, err);
+    return status;
+}
+
+/* Shapes of all chains that matter, in their memory. */
+static mldf_status prepare(const struct run *r, struct side *side, uint64_t position, unsigned need, mldf_error *err) {
+    const struct graph *graph = &r->plan->graph;
+    uint64_t bytes = r->worker->bytes; /* they are counted when the sample is run */
+    mldf_status status = MLDF_OK;
+    mldfi_begin_side(r->plan, r->feed, side, position);
+    for (size_t i = 0; status == MLDF_OK && i < graph->chain_count; i++)
+        if (graph->chains[i].prepared & need)
+            status = shape_of(r, side, i, err);
+    r->worker->bytes = bytes;
+    return status;
+}
+
+mldf_status mldfi_plan_prepare(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                               uint64_t epoch, uint64_t position, struct plan_length *lengths,
+                               struct plan_ranges *ranges, mldf_error *err) {
+    struct run r = {plan, worker, feed, epoch, true};
+    struct side *side = &worker->sides[0];
+    unsigned need = (lengths ? PREPARE_LENGTHS : 0) | (ranges ? PREPARE_RANGES : 0);
+    mldf_status status = prepare(&r, side, position, need, err);
+    for (size_t i = 0; lengths && i < plan->graph.output_count; i++)
+        lengths[i] = (struct plan_length){{0}};
+    if (ranges)
+        ranges->count = 0;
+    for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++) {
+        const struct chain *c = &plan->graph.chains[i];
+        if (lengths && c->target != SIZE_MAX && c->output.collate != COLLATE_FIXED)
+            status = length_of(c, &side->chains[i].tensor, &lengths[c->target], err);
+        if (status == MLDF_OK && ranges)
+            status = mldfi_source_ranges(&r, side, i, ranges, err);
+    }
+    return status;
+}
+
+bool mldfi_plan_has_ranges(const struct plan *plan, size_t field) {
+    bool some = false;
+    for (size_t i = 0; i < plan->graph.chain_count; i++) {
+        const struct chain *c = &plan->graph.chains[i];
+        if ((c->prepared & PREPARE_RANGES) && c->stage_count && c->stages[0].kind == STAGE_JOIN)
+            return false; /* its shape is known when it is made */
+        const struct source_type *source = mldfi_chain_source(c);
+        if (c->field == field && !(source && source->ranges))
+            return false; /* this one reads all of it */
+        some = some || c->field == field;
+    }
+    return some;
+}
+
+bool mldfi_plan_prepares(const struct plan *plan, size_t field) {
+    for (size_t i = 0; i < plan->graph.chain_count; i++)
+        if (plan->graph.chains[i].field == field && (plan->graph.chains[i].prepared & PREPARE_RANGES))
+            return true;
+    return false;
+}

@@ -1,0 +1,194 @@
+"""Which bytes of a file the loader reads and asks for in advance, as strace sees it: of a window its own bytes, and no
+payload while lengths are measured."""
+
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import wave
+
+import mldf
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = os.environ.get("MLDF")
+RATE, HOUR = 8000, 3600 * 8000
+CALLS = "pread64,preadv,preadv2,read,readv,fadvise64,readahead,madvise,mmap"
+
+
+def traced(tmp_path, path, text, *words):
+    """[(call, offset, bytes)] of `mldf bench`: reads of the file and hints. Its pages are put out of memory first."""
+    if not COMMAND:
+        pytest.skip("MLDF does not name the command mldf")
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed: apt-get install strace")
+    if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode:
+        pytest.skip("ptrace is not permitted here, so strace cannot work")
+    with open(path, "rb+") as f:
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    log = tmp_path / "trace"
+    command = [COMMAND, "bench", path, "-p", text, "--order", "random", "--codegen", "off", "-q", *words]
+    subprocess.run(["strace", "-f", "-y", "-qq", "-e", f"trace={CALLS}", "-o", log, *command], check=True)
+    file, out, maps = re.escape(f"<{path}>"), [], []
+    for line in log.read_text().splitlines():
+        if m := re.search(rf"(pread64)\(\d+{file}, .*, \d+, (\d+)\) += (\d+)$", line):
+            out.append((m[1], int(m[2]), int(m[3])))
+        elif m := re.search(rf"(fadvise64|readahead)\(\d+{file}, (\d+), (\d+)(, POSIX_FADV_WILLNEED)?\)", line):
+            out.append(("want", int(m[2]), int(m[3])))
+        elif m := re.search(rf"mmap\(NULL, (\d+), .*{file}, 0\) += 0x([0-9a-f]+)$", line):
+            maps.append((int(m[2], 16), int(m[1])))
+        elif m := re.search(r"madvise\(0x([0-9a-f]+), (\d+), MADV_(WILLNEED|POPULATE_READ)\)", line):
+            at = int(m[1], 16)
+            out += [("want", at - begin, int(m[2])) for begin, size in maps if begin <= at < begin + size]
+        else:
+            assert not re.search(rf"(preadv2?|readv|read)\(\d+{file}", line) or "read(" in line, line
+    return out
+
+
+@pytest.fixture(scope="module")
+def hours(tmp_path_factory):
+    """Two recordings of an hour, and one that is shorter than the window."""
+    path = tmp_path_factory.mktemp("hours") / "hours.mldf"
+    rng = np.random.default_rng(3)
+    with mldf.Writer(path, {"a": mldf.Audio(rate=RATE)}) as w:
+        for n in (HOUR, HOUR, 5000):
+            w.append({"a": rng.integers(0, 256, n, dtype=np.uint8)})
+    return path
+
+
+def test_two_seconds_of_an_hour_are_two_seconds_of_bytes(tmp_path, hours):
+    calls = traced(
+        tmp_path,
+        hours,
+        "a: window(2, random) | pad",
+        "--backend",
+        "read",
+        "--batch-size",
+        "2",
+        "--epochs",
+        "4",
+        "-j",
+        "1",
+    )
+    with mldf.open(hours) as ds:
+        first = int(ds.rows["a"]["ptr"].min())
+        ends = [int(p + s) for p, s in zip(ds.rows["a"]["ptr"], ds.rows["a"]["size"])]
+    read = [(at, n) for call, at, n in calls if call == "pread64" and first <= at < max(ends)]
+    whole = 4 * (2 * 2 * RATE + 5000)
+    assert whole <= sum(n for _, n in read) <= whole * 1.02 + 4096, read
+    wanted = [n for call, _, n in calls if call == "want"]
+    assert wanted and max(wanted) <= 2 * RATE + 2 * 4096, wanted  # hints are of windows, not of hours
+    assert sum(n for call, _, n in calls if call == "pread64") < whole + (1 << 20)
+
+
+# The most memory that a command had, in bytes. A small process starts it, because a fork counts its parent's memory.
+MOST = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
+def test_memory_does_not_grow_with_recordings_and_epochs(hours):
+    if not COMMAND:
+        pytest.skip("MLDF does not name the command mldf")
+    words = [
+        "-p",
+        "a: window(2, random) | pad",
+        "--backend",
+        "read",
+        "--batch-size",
+        "2",
+        "-j",
+        "2",
+        "--codegen",
+        "off",
+    ]
+    most = [
+        int(
+            subprocess.check_output(
+                [sys.executable, "-S", "-c", MOST, COMMAND, "bench", hours, *words, "--epochs", epochs]
+            )
+        )
+        for epochs in ("2", "200")
+    ]
+    assert max(most) < HOUR and most[1] - most[0] < 4 << 20, most
+
+
+def test_hints_for_mapped_files_are_of_windows(tmp_path, hours):
+    calls = traced(tmp_path, hours, "a: window(20, random) | pad", "--batch-size", "1", "--epochs", "3", "-j", "1")
+    wanted = [n for call, _, n in calls if call == "want"]
+    assert all(n <= 20 * RATE + 2 * 4096 for n in wanted), wanted
+    with mldf.open(hours) as ds:
+        resident = not wanted and is_resident(hours, int(ds.rows["a"]["ptr"][0]))
+    if resident:
+        pytest.skip("this file system keeps its pages in memory, so that no hints are given")
+    assert wanted
+
+
+def is_resident(path, offset):
+    """Files of tmpfs cannot be put out of memory."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", path], capture_output=True, text=True).stdout.strip()
+    return kind in ("tmpfs", "ramfs")
+
+
+def test_compressed_payloads_are_read_whole(tmp_path):
+    path = tmp_path / "x.mldf"
+    with mldf.Writer(path, {"a": mldf.Audio(rate=RATE, compress=True)}) as w:
+        for n in (40_000, 60_000):
+            w.append({"a": np.random.default_rng(n).integers(0, 16, n, dtype=np.uint8)})
+    calls = traced(tmp_path, path, "a: window(1, random, pad)", "--backend", "read", "--batch-size", "1", "-j", "0")
+    with mldf.open(path) as ds:
+        sizes = {int(p): int(s) for p, s in zip(ds.rows["a"]["ptr"], ds.rows["a"]["size"])}
+    assert {(at, n) for call, at, n in calls if call == "pread64" and at in sizes} == set(sizes.items())
+
+
+def wav(n):
+    out = io.BytesIO()
+    with wave.open(out, "wb") as w:
+        w.setparams((1, 2, RATE, 0, "NONE", ""))
+        w.writeframes(np.random.default_rng(n).integers(0, 256, 2 * n, dtype=np.uint8).tobytes())
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("more", [(), ("--bucket-window", "64")])
+@pytest.mark.parametrize("kind", ["jpeg", "wav"])
+def test_measuring_reads_no_payload(tmp_path, kind, more):
+    path = tmp_path / "x.mldf"
+    with mldf.Writer(path, {"a": mldf.Image() if kind == "jpeg" else mldf.Audio()}) as w:
+        for i in range(40):
+            photo = ROOT / "tests/data/images" / ("rgb.jpg", "gray.jpg", "progressive.jpg")[i % 3]
+            w.append({"a": photo.read_bytes() if kind == "jpeg" else wav(500 + i * 7919 % 900)})
+    text = "a: decode(channels=3) | pad" if kind == "jpeg" else "a: pad"
+    calls = traced(tmp_path, path, text, "--backend", "read", "--batch-size", "4", "-j", "1", *more)
+    with mldf.open(path) as ds:
+        rows = ds.rows["a"]
+        payloads = sorted(zip(rows["ptr"].tolist(), rows["size"].tolist()))
+    ends = payloads[-1][0] + payloads[-1][1]
+    read = sorted((at, n) for call, at, n in calls if call == "pread64" and payloads[0][0] <= at < ends)
+    assert read == payloads  # each once: when the sample is run
+
+
+def test_sizes_that_rows_do_not_tell_are_found_in_the_first_bytes(tmp_path):
+    """TBL version 1 has no sizes. One of the files has 120 KB of comments in front of its own."""
+    small = (ROOT / "tests/data/images/rgb.jpg").read_bytes()
+    comment = b"\xff\xfe\xea\x62" + bytes(0xEA60)
+    photos = [small, (ROOT / "tests/data/images/progressive.jpg").read_bytes(), small[:2] + 2 * comment + small[2:]]
+    with mldf.Writer(tmp_path / "x.mldf", {"image": mldf.Image(), "label": mldf.Int()}) as w:
+        for i in range(9):
+            w.append({"image": photos[i % 3], "label": i})
+    with pytest.warns(UserWarning, match="label"):
+        mldf.convert(tmp_path / "x.mldf", tmp_path / "x.tbl", to="tbl1", drop_fields=True)
+    found = []
+    for name in ("x.mldf", "x.tbl"):
+        for backend in ("map", "read"):
+            with mldf.open(tmp_path / name, backend=backend) as ds:
+                text = "image: decode(channels=3) | pad" + ("\nformat: drop" if name == "x.tbl" else "\nlabel: drop")
+                with mldf.Loader(ds, 4, pipelines=text, threads=1) as loader:
+                    found.append([(b.image.shape, b.image.tobytes(), b.image_length.tolist()) for b in loader])
+    assert found[0] == found[1] == found[2] == found[3] and len(found[0]) == 3
