@@ -36,8 +36,10 @@ mldf_status mldfi_fft_new(uint32_t n, struct fft *out, mldf_error *err) {
     *out = (struct fft){.n = n, .bins = n / 2 + 1, .points = n % 2 ? n : n / 2};
     if (!mldfi_fft_fits(n))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "n_fft %" PRIu32 "; sizes are products of 2, 3 and 5 up to %d, such as 400, 480, 512", n, FFT_MAX);
-    out->tables = mldfi_alloc_zero((size_t)n * 4 + 16, sizeof *out->tables, err); /* Σ 2(r - 1)(m - 1) <= 2n, and the turn */
+                          "n_fft %" PRIu32 "; sizes are products of 2, 3 and 5 up to %d, such as 400, 480, 512", n,
+                          FFT_MAX);
+    out->tables =
+        mldfi_alloc_zero((size_t)n * 4 + 16, sizeof *out->tables, err); /* Σ 2(r - 1)(m - 1) <= 2n, and the turn */
     if (!out->tables)
         return MLDF_E_MEMORY;
     for (uint32_t left = out->points, stride = 1; left > 1;) {

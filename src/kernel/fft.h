@@ -19,9 +19,10 @@ enum { FFT_LANES = 8, FFT_PASSES = 24, FFT_MAX = 1 << 16 };
 
 struct fft_pass {
     uint32_t radix;
-    uint32_t count;     /* butterflies that differ: points left / radix */
-    uint32_t stride;    /* points between neighbours */
-    size_t twiddles;    /* first of [count - 1][radix - 1] pairs (cos, sin) in fft.tables; the first butterfly needs none */
+    uint32_t count;  /* butterflies that differ: points left / radix */
+    uint32_t stride; /* points between neighbours */
+    size_t
+        twiddles; /* first of [count - 1][radix - 1] pairs (cos, sin) in fft.tables; the first butterfly needs none */
 };
 struct fft {
     uint32_t n;      /* samples of a frame */

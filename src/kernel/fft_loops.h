@@ -204,7 +204,8 @@ static void untangle(const struct fft *fft, const float *z, float *out) {
     for (size_t k = 1; k <= m / 2; k++) {
         struct pair a = take(z + k * point), b = take(z + (m - k) * point);
         struct pair even = {(a.re + b.re) * spread(0.5F), (a.im - b.im) * spread(0.5F)};
-        struct pair odd = turn(back((struct pair){(a.re - b.re) * spread(0.5F), (a.im + b.im) * spread(0.5F)}), w + 2 * k);
+        struct pair odd =
+            turn(back((struct pair){(a.re - b.re) * spread(0.5F), (a.im + b.im) * spread(0.5F)}), w + 2 * k);
         put(out + k * point, add(even, odd));
         put(out + (m - k) * point, (struct pair){even.re - odd.re, odd.im - even.im});
     }

@@ -49,9 +49,9 @@ enum {
 
 struct resample_table; /* resample.h */
 struct resample_rows;
-struct pixels;    /* color.h */
-struct blur_line; /* blur.h */
-struct warp;      /* warp.h */
+struct pixels;      /* color.h */
+struct blur_line;   /* blur.h */
+struct warp;        /* warp.h */
 struct fft_kernels; /* fft.h */
 
 struct kernels {

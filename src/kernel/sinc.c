@@ -41,7 +41,7 @@ static double tap(const struct sinc *s, double t) {
 /* The taps of the first blocks' phases, one behind the other. */
 static mldf_status make_taps(struct sinc *s, uint32_t most, mldf_error *err) {
     uint32_t repeats = s->phases / s->new, used = 0;
-    uint32_t *memory = s->memory = mldfi_alloc_zero(3 * (size_t)s->phases + (size_t)s->new * most, sizeof *memory, err);
+    uint32_t *memory = s->memory = mldfi_alloc_zero(3 * (size_t)s->phases + (size_t)s->new *most, sizeof *memory, err);
     if (!memory)
         return MLDF_E_MEMORY;
     uint32_t *first = memory, *count = first + s->phases, *at = count + s->phases;
@@ -90,7 +90,7 @@ mldf_status mldfi_sinc_new(uint32_t from, uint32_t to, struct sinc *out, mldf_er
         repeats--;
     out->width = (uint32_t)width;
     out->step = out->orig * repeats;
-    out->phases = out->new * repeats;
+    out->phases = out->new *repeats;
     return make_taps(out, (uint32_t)taps, err);
 }
 

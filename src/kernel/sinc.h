@@ -13,9 +13,9 @@
 enum { SINC_TAPS_MAX = 1 << 22 };
 
 struct sinc {
-    uint32_t orig, new;   /* reduced */
+    uint32_t orig, new;    /* reduced */
     uint32_t step, phases; /* inputs and outputs of a block: multiples of orig and new */
-    uint32_t width;       /* inputs in front of a block, and behind it, that matter */
+    uint32_t width;        /* inputs in front of a block, and behind it, that matter */
     struct band_table taps;
     void *memory;
 };

@@ -6,10 +6,10 @@
 #include "pipeline/op.h"
 
 struct grid {
-    uint64_t items;            /* channels */
-    uint64_t frames, bands;    /* of each */
-    size_t item, frame, band;  /* floats from one to the next */
-    uint32_t t_at, f_at;       /* which dims they are */
+    uint64_t items;           /* channels */
+    uint64_t frames, bands;   /* of each */
+    size_t item, frame, band; /* floats from one to the next */
+    uint32_t t_at, f_at;      /* which dims they are */
 };
 
 static inline bool mldfi_edge_is_grid(const struct edge *e) {

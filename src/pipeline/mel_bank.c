@@ -59,9 +59,8 @@ static double band_end(const struct bank *bank, uint32_t i) {
 static float weight(const struct bank *bank, uint32_t bin) {
     double hz = bank->rate * bin / bank->n_fft;
     if (bank->scale == MEL_KALDI)
-        return bin < bank->n_fft / 2
-                   ? (float)triangle(to_mel(bank->scale, hz), bank->left, bank->middle, bank->right)
-                   : 0;
+        return bin < bank->n_fft / 2 ? (float)triangle(to_mel(bank->scale, hz), bank->left, bank->middle, bank->right)
+                                     : 0;
     if (bank->scale == MEL_SLANEY)
         return (float)(triangle(hz, bank->left, bank->middle, bank->right) * 2 / (bank->right - bank->left));
     /* torchaudio spreads its bins over the whole part of half the rate */

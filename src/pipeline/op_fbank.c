@@ -20,7 +20,7 @@ static const struct op_param params[] = {
     {"preset", PARAM_CHOICE, "kaldi", 0, 0, presets, 0, 0,
      "kaldi: numbers as 16-bit integers (x 32768), only frames inside the recording, bands up to half the rate; "
      "lhotse: numbers as they are, n / shift frames, bands up to half the rate - 400 Hz"},
-    {"bands", PARAM_INT, "80", 1, BANDS_MAX, NULL, 0, 0, "mel bands (Kaldi's own default is 23)"},
+    {"bins", PARAM_INT, "80", 1, BANDS_MAX, NULL, 0, 0, "mel bands (Kaldi's own default is 23)"},
     {"low", PARAM_FLOAT, "20", 0, 1e9, NULL, 0, 0, "Hz: the lower end of the lowest band"},
     {"high", PARAM_FLOAT, "0", -1e9, 1e9, NULL, 0, 0,
      "Hz: the upper end of the highest band; negative: below half the rate; 0: the preset's"},

@@ -82,7 +82,8 @@ static mldf_status db_run(const struct op *op, const void *draw, const struct te
 
 static const struct op_type op_db = {
     .name = "db",
-    .help = "decibels, as torchaudio's AmplitudeToDB and librosa's power_to_db; the greatest is that of the whole value",
+    .help =
+        "decibels, as torchaudio's AmplitudeToDB and librosa's power_to_db; the greatest is that of the whole value",
     .flags = OP_IN_PLACE,
     .params = db_params,
     .infer = float_infer,
@@ -115,8 +116,9 @@ static mldf_status mfcc_table(struct band_table *t, uint32_t count, uint32_t ban
         many[k] = bands;
         at[k] = k * bands;
         for (uint32_t b = 0; b < bands; b++) /* the angle in quarter turns of 4 · bands, so that it stays small */
-            weights[k * bands + b] = (float)(scale * mldfi_cos(3.14159265358979323846 * (double)((uint64_t)k * (2 * b + 1) % (4 * (uint64_t)bands)) /
-                                                               (2.0 * bands)));
+            weights[k * bands + b] =
+                (float)(scale * mldfi_cos(3.14159265358979323846 *
+                                          (double)((uint64_t)k * (2 * b + 1) % (4 * (uint64_t)bands)) / (2.0 * bands)));
     }
     return MLDF_OK;
 }
@@ -152,8 +154,8 @@ static mldf_status mfcc_shape(const struct op *op, const void *draw, const struc
 }
 
 /* Eight frames into lanes, and results out of them. */
-static void take_lanes(const struct fft_kernels *k, const struct grid *g, const float *in, uint64_t first, unsigned lanes,
-                       float *x) {
+static void take_lanes(const struct fft_kernels *k, const struct grid *g, const float *in, uint64_t first,
+                       unsigned lanes, float *x) {
     const float *rows[FFT_LANES];
     for (unsigned i = 0; i < FFT_LANES; i++)
         rows[i] = in + (first + (i < lanes ? i : 0)) * g->frame;
@@ -286,7 +288,8 @@ static const struct op_type op_delta = {
 
 enum { CMVN_VARIANCE };
 static const struct op_param cmvn_params[] = {
-    {"variance", PARAM_BOOL, "true", 0, 0, NULL, 0, 0, "also divides by the standard deviation (of the frames, not n - 1)"},
+    {"variance", PARAM_BOOL, "true", 0, 0, NULL, 0, 0,
+     "also divides by the standard deviation (of the frames, not n - 1)"},
     OP_END_OF_PARAMS,
 };
 

@@ -64,7 +64,8 @@ static const struct op_param resample_params[] = {
     OP_END_OF_PARAMS,
 };
 
-static mldf_status begin(struct op *op, const struct edge *in, const struct arg *rate, uint32_t *from, mldf_error *err) {
+static mldf_status begin(struct op *op, const struct edge *in, const struct arg *rate, uint32_t *from,
+                         mldf_error *err) {
     if (!mldfi_edge_is_wave(in))
         return mldfi_edge_refuse(op, in, "a recording", err);
     mldf_status status = mldfi_wave_rate(in, rate, from, err);

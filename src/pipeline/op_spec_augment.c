@@ -44,7 +44,8 @@ static struct stretch draw_mask(struct rng *rng, double param, double part, uint
     double v = mldfi_rng_unit(rng) * param, u = mldfi_rng_unit(rng);
     if (param < 1)
         return none;
-    int64_t from = (int64_t)(u * (n - v)), end = from + (int64_t)v; /* from < 0 where the mask is longer than the axis */
+    int64_t from = (int64_t)(u * (n - v)),
+            end = from + (int64_t)v; /* from < 0 where the mask is longer than the axis */
     from = from < 0 ? 0 : from;
     end = end > (int64_t)n ? (int64_t)n : end;
     return end > from ? (struct stretch){(uint32_t)from, (uint32_t)(end - from)} : none;

@@ -26,8 +26,9 @@ mldf_status mldfi_wave_rate(const struct edge *in, const struct arg *rate, uint3
     if (own == 0 && rate->i == 0)
         return mldfi_fail(err, MLDF_E_TYPE, "the value has no sampling rate; give it with rate=");
     if (own && rate->i && own != (uint64_t)rate->i)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "rate=%" PRId64 ", and the recordings have %" PRIu64
-                          " Hz; rate= does not resample", rate->i, own);
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "rate=%" PRId64 ", and the recordings have %" PRIu64 " Hz; rate= does not resample", rate->i,
+                          own);
     *out = (uint32_t)(own ? own : (uint64_t)rate->i);
     return MLDF_OK;
 }
@@ -64,14 +65,14 @@ mldf_status mldfi_spectrum_shape(const struct spectrum *s, const struct tensor *
 mldf_status mldfi_spectrum_all(const struct spectrum *s, const struct tensor *in, struct tensor *out,
                                struct op_work *work, mldf_error *err) {
     uint64_t channels = in->ndim == 2 ? in->dims[0] : 1, n = in->dims[in->ndim - 1];
-    enum spectrum_layout layout = out->dtype == MLDF_C64 ? SPECTRUM_COMPLEX
+    enum spectrum_layout layout = out->dtype == MLDF_C64                                    ? SPECTRUM_COMPLEX
                                   : mldfi_axis(out->axes, 't') < mldfi_axis(out->axes, 'f') ? SPECTRUM_TF
                                                                                             : SPECTRUM_FT;
     size_t step = channels ? mldfi_tensor_bytes(out) / sizeof(float) / (size_t)channels : 0;
     mldf_status status = MLDF_OK;
     for (uint64_t c = 0; c < channels && status == MLDF_OK; c++)
-        status = mldfi_spectrum_run(s, (const float *)in->data + c * n, n, layout, (float *)out->data + c * step, work,
-                                    err);
+        status =
+            mldfi_spectrum_run(s, (const float *)in->data + c * n, n, layout, (float *)out->data + c * step, work, err);
     return status;
 }
 
@@ -85,8 +86,7 @@ enum { N_FFT, WIN, HOP, PAD, POWER };
 #define STFT_PARAMS \
     {"n_fft", PARAM_INT, "400", 1, FFT_MAX, NULL, 0, 0, "points of the transform: a product of 2, 3 and 5"}, \
         {"win", PARAM_INT, "0", 0, FFT_MAX, NULL, 0, 0, "samples of the Hann window; 0: n_fft"}, \
-        {"hop", PARAM_INT, "0", 0, HOP_MAX, NULL, 0, 0, "samples from one frame to the next; 0: half the window"}, \
-    { \
+        {"hop", PARAM_INT, "0", 0, HOP_MAX, NULL, 0, 0, "samples from one frame to the next; 0: half the window"}, { \
         "pad", PARAM_CHOICE, "reflect", 0, 0, pads, 0, 0, \
             "the first frame is centred on the first sample, and the ends are reflected or filled with zeros; or there " \
             "are only frames that lie inside the recording" \
@@ -130,7 +130,8 @@ static mldf_status stft_infer(struct op *op, const struct edge *in, struct edge 
     if (!s)
         return MLDF_E_MEMORY;
     s->magnitude = power && op->args[POWER].i == 1;
-    mldf_status status = set_frames(s, op->args[N_FFT].i, op->args[WIN].i, op->args[HOP].i, pad_of[op->args[PAD].i], err);
+    mldf_status status =
+        set_frames(s, op->args[N_FFT].i, op->args[WIN].i, op->args[HOP].i, pad_of[op->args[PAD].i], err);
     if (status == MLDF_OK)
         mldfi_spectrum_edge(s, in, power ? SPECTRUM_FT : SPECTRUM_COMPLEX, out);
     return status;
@@ -189,7 +190,7 @@ static const struct op_param mel_params[] = {
     {"preset", PARAM_CHOICE, "torchaudio", 0, 0, presets, 0, 0,
      "whose definition: torchaudio's MelSpectrogram (n_fft 400, hop 200, HTK), librosa's melspectrogram (2048, 512, "
      "Slaney), or Whisper's log-mel input"},
-    {"bands", PARAM_INT, "0", 0, BANDS_MAX, NULL, 0, 0, "0: the preset's (128; whisper 80)"},
+    {"bins", PARAM_INT, "0", 0, BANDS_MAX, NULL, 0, 0, "mel bands; 0: the preset's (128; whisper 80)"},
     {"n_fft", PARAM_INT, "0", 0, FFT_MAX, NULL, 0, 0, "points of the transform; 0: the preset's"},
     {"win", PARAM_INT, "0", 0, FFT_MAX, NULL, 0, 0, "samples of the Hann window; 0: n_fft"},
     {"hop", PARAM_INT, "0", 0, HOP_MAX, NULL, 0, 0,
@@ -212,8 +213,9 @@ static mldf_status check_whisper(const struct op *op, const struct edge *in, uin
             return mldfi_fail(err, MLDF_E_ARGUMENT, "the preset %s fixes %s", presets[op->args[MEL_PRESET].i],
                               mel_params[i].name);
     if (rate != WHISPER_RATE)
-        return mldfi_fail(err, MLDF_E_TYPE, "Whisper hears %d Hz, and the recordings have %" PRIu32
-                          "; resample(%d) first", WHISPER_RATE, rate, WHISPER_RATE);
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "Whisper hears %d Hz, and the recordings have %" PRIu32 "; resample(%d) first", WHISPER_RATE,
+                          rate, WHISPER_RATE);
     return in->ndim == 1 ? MLDF_OK : mldfi_edge_refuse(op, in, "one channel (decode_audio(mono=true))", err);
 }
 
@@ -232,11 +234,12 @@ static mldf_status mel_infer(struct op *op, const struct edge *in, struct edge *
         return status < 0 ? status : MLDF_E_MEMORY;
     s->magnitude = a[MEL_POWER].i == 1;
     s->drop_last = is_whisper(op);
-    status = set_frames(s, n_fft, a[MEL_WIN].i, hop, a[MEL_PAD].i ? pad_of[a[MEL_PAD].i - 1] : preset_of[preset].pad, err);
+    status =
+        set_frames(s, n_fft, a[MEL_WIN].i, hop, a[MEL_PAD].i ? pad_of[a[MEL_PAD].i - 1] : preset_of[preset].pad, err);
     if (status == MLDF_OK)
         status = mldfi_mel_bank(s, preset_of[preset].scale,
-                                a[MEL_BANDS].i ? (uint32_t)a[MEL_BANDS].i : preset_of[preset].bands, rate,
-                                a[MEL_LOW].f, a[MEL_HIGH].f > 0 ? a[MEL_HIGH].f : (double)rate / 2, err);
+                                a[MEL_BANDS].i ? (uint32_t)a[MEL_BANDS].i : preset_of[preset].bands, rate, a[MEL_LOW].f,
+                                a[MEL_HIGH].f > 0 ? a[MEL_HIGH].f : (double)rate / 2, err);
     if (status == MLDF_OK)
         mldfi_spectrum_edge(s, in, SPECTRUM_FT, out);
     return status;

@@ -105,7 +105,8 @@ static mldf_status channels_run(const struct op *op, const void *draw, const str
     size_t n = (size_t)in->dims[in->ndim - 1];
     (void)draw, (void)work, (void)err;
     for (uint32_t i = 0; i < op->args[0].count && n; i++)
-        memcpy((float *)out->data + i * n, (const float *)in->data + (size_t)op->args[0].list[i] * n, n * sizeof(float));
+        memcpy((float *)out->data + i * n, (const float *)in->data + (size_t)op->args[0].list[i] * n,
+               n * sizeof(float));
     return MLDF_OK;
 }
 

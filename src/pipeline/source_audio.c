@@ -22,8 +22,9 @@ struct audio_source {
         const void *draw;
         uint64_t before; /* length in front of it */
     } steps[STEPS_MAX];
-    uint64_t length;  /* behind the last of them */
-    struct span span; /* of the recording: what is decoded */
+    uint64_t length;          /* behind the last of them */
+    const struct sinc *sinc;  /* decode_audio(rate=) for this recording's rate; NULL: it has that rate */
+    struct span wanted, span; /* of the recording at that rate; as it is stored: what is decoded */
 };
 _Static_assert(sizeof(struct audio_source) <= SOURCE_OWN_BYTES, "what a recording needs must fit");
 
@@ -55,7 +56,12 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
     if (said->dims[0] >= 0 && a->info.samples != (uint64_t)said->dims[0])
         return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " samples, and the file said %" PRId64 " for all recordings",
                           a->info.samples, said->dims[0]);
-    return MLDF_OK;
+    a->sinc = NULL;
+    if (decode->resample)
+        status = mldfi_sinc_set_get(decode->resample, a->info.rate, &a->sinc, err);
+    if (status == MLDF_OK && a->sinc)
+        s->frame.t = mldfi_sinc_length(a->sinc, a->info.samples);
+    return status;
 }
 
 static void set_dims(const struct source_run *s, uint64_t length, struct tensor *t) {
@@ -88,6 +94,9 @@ static mldf_status settle(struct source_run *s, mldf_error *err) {
     a->span = (struct span){0, a->length};
     for (size_t i = s->composed; i-- > 0;)
         a->span = a->steps[i].op->type->pull(a->steps[i].op, a->steps[i].draw, a->steps[i].before, a->span);
+    a->wanted = a->span;
+    if (a->sinc)
+        mldfi_sinc_inputs(a->sinc, a->info.samples, a->wanted.from, a->wanted.count, &a->span.from, &a->span.count);
     return MLDF_OK;
 }
 
@@ -113,6 +122,22 @@ static mldf_status run_parts(struct source_run *s, const float *decoded, struct 
         spans[i] = a->steps[i].op->type->pull(a->steps[i].op, a->steps[i].draw, a->steps[i].before, spans[i + 1]);
     in.data = (void *)(uintptr_t)decoded;
     in.dims[at] = a->span.count;
+    if (a->sinc) {
+        struct tensor out = in;
+        out.dims[at] = a->wanted.count;
+        mldf_status status = mldfi_buffer_resize(&work->scratch[0], mldfi_sinc_work(a->sinc) * sizeof(float), err);
+        if (status == MLDF_OK)
+            status = mldfi_buffer_resize(&work->scratch[room], mldfi_tensor_bytes(&out) + 1, err);
+        if (status < 0)
+            return status;
+        out.data = work->scratch[room].data;
+        for (uint64_t c = 0; c < rows; c++)
+            mldfi_sinc_run(a->sinc, work->kernels->fft, (const float *)in.data + c * in.dims[at], a->span.from,
+                           a->span.count, a->wanted.from, a->wanted.count, (float *)out.data + c * out.dims[at],
+                           (float *)(void *)work->scratch[0].data);
+        in = out;
+        room = 3 - room;
+    }
     for (size_t i = 0; i < s->composed; i++) {
         const struct op *op = a->steps[i].op;
         struct tensor out = in;
@@ -140,6 +165,8 @@ static mldf_status run_parts(struct source_run *s, const float *decoded, struct 
 }
 
 static bool has_parts(const struct source_run *s) {
+    if (own(s)->sinc)
+        return true;
     for (size_t i = 0; i < s->composed; i++)
         if (own(s)->steps[i].op->type->part)
             return true;

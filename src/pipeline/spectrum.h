@@ -22,11 +22,11 @@ struct spectrum {
     uint32_t length, hop; /* samples of a frame, and from one frame to the next */
     uint32_t offset;      /* samples that the first frame begins in front of the recording */
     enum frame_pad pad;
-    bool drop_last;   /* Whisper: one frame fewer */
-    bool magnitude;   /* not its square */
-    bool dc;          /* Kaldi: frames without their mean, */
-    float preemphasis; /* and with their low tones reduced */
-    float *window;    /* [length] */
+    bool drop_last;          /* Whisper: one frame fewer */
+    bool magnitude;          /* not its square */
+    bool dc;                 /* Kaldi: frames without their mean, */
+    float preemphasis;       /* and with their low tones reduced */
+    float *window;           /* [length] */
     struct band_table bands; /* bands 0: none, the bins themselves */
     void *band_memory;
 };
@@ -74,8 +74,10 @@ bool mldfi_edge_is_wave(const struct edge *in);
 /* Its rate in whole samples a second, from the value or from the argument; 0 and an error when neither or both say it differently. */
 mldf_status mldfi_wave_rate(const struct edge *in, const struct arg *rate, uint32_t *out, mldf_error *err);
 /* The type of the result: axes "ft" or "tf", with a "c" in front where the recording has channels. */
-void mldfi_spectrum_edge(const struct spectrum *s, const struct edge *in, enum spectrum_layout layout, struct edge *out);
-mldf_status mldfi_spectrum_shape(const struct spectrum *s, const struct tensor *in, struct tensor *out, mldf_error *err);
+void mldfi_spectrum_edge(const struct spectrum *s, const struct edge *in, enum spectrum_layout layout,
+                         struct edge *out);
+mldf_status mldfi_spectrum_shape(const struct spectrum *s, const struct tensor *in, struct tensor *out,
+                                 mldf_error *err);
 /* All channels. */
 mldf_status mldfi_spectrum_all(const struct spectrum *s, const struct tensor *in, struct tensor *out,
                                struct op_work *work, mldf_error *err);

@@ -17,7 +17,7 @@ POWERS = {
     "stft": ("stft", 0),
     "spectrogram": ("spectrogram(win=320, hop=160, power=1)", 0),
     "mel_torchaudio": ("mel(rate=16000)", 0),
-    "mel_torchaudio_80": ("mel(bands=80, hop=160, rate=16000)", 0),
+    "mel_torchaudio_80": ("mel(bins=80, hop=160, rate=16000)", 0),
     "mel_librosa": ("mel(librosa, rate=16000)", 0),
 }
 # Logarithms of powers: name: (text, axis of the bands, what one unit of the logarithm is as a factor of the power).
@@ -25,18 +25,18 @@ LOGS = {
     "whisper": ("mel(whisper, rate=16000)", 0, 10**4),
     "whisper_large_v3": ("mel(whisper_large_v3, rate=16000)", 0, 10**4),
     "fbank_kaldi": ("fbank(rate=16000)", 1, np.e),
-    "fbank_kaldi_23": ("fbank(bands=23, snip=no, rate=16000)", 1, np.e),
-    "fbank_torchaudio": ("fbank(bands=40, rate=16000)", 1, np.e),
+    "fbank_kaldi_23": ("fbank(bins=23, snip=no, rate=16000)", 1, np.e),
+    "fbank_torchaudio": ("fbank(bins=40, rate=16000)", 1, np.e),
     "fbank_lhotse": ("fbank(lhotse, rate=16000)", 1, np.e),
-    "db_torchaudio": ("mel(bands=80, hop=160, rate=16000) | db(80)", 0, 10**0.1),
+    "db_torchaudio": ("mel(bins=80, hop=160, rate=16000) | db(80)", 0, 10**0.1),
     "db_librosa": (LIBROSA + " | db(80, ref=max)", 0, 10**0.1),
 }
 # What is linear in logarithms: within 1e-4 of the greatest. Between the bands of the chirp that are noise of rounding there is nothing to compare.
 LINEAR = {
-    "mfcc_torchaudio": ("mel(bands=80, hop=160, rate=16000) | db(80) | mfcc(40)", ["chirp"]),
+    "mfcc_torchaudio": ("mel(bins=80, hop=160, rate=16000) | db(80) | mfcc(40)", ["chirp"]),
     "mfcc_librosa": (LIBROSA + " | db(80) | mfcc(20)", []),
-    "mfcc_kaldi": ("fbank(bands=23, rate=16000) | mfcc(13, lifter=22)", ["chirp"]),
-    "delta_torchaudio": ("mel(bands=80, hop=160, rate=16000) | db | delta", ["chirp"]),
+    "mfcc_kaldi": ("fbank(bins=23, rate=16000) | mfcc(13, lifter=22)", ["chirp"]),
+    "delta_torchaudio": ("mel(bins=80, hop=160, rate=16000) | db | delta", ["chirp"]),
     "delta_librosa": (LIBROSA + " | db(80) | delta(9, interp)", []),
 }
 
@@ -116,7 +116,7 @@ def test_short_recordings():
     [
         ("mel", "no sampling rate"),
         ("mel(whisper, rate=8000)", "Whisper hears 16000 Hz"),
-        ("mel(whisper, bands=40, rate=16000)", "fixes bands"),
+        ("mel(whisper, bins=40, rate=16000)", "fixes bins"),
         ("mel(n_fft=401, rate=16000)", "products of 2, 3 and 5"),
         ("mel(win=500, rate=16000)", "more than n_fft"),
         ("mel(high=9000, rate=16000)", "Hz at a rate of"),

@@ -9,8 +9,9 @@
 #include "util/random.h"
 
 enum { MOST = 2048 };
-static const uint32_t sizes[] = {1,  2,  3,  4,   5,   6,   8,   9,   10,  12,  15,  16,   20,   24,   25,  27,  30,  32,
-                                 48, 60, 75, 125, 160, 200, 240, 256, 375, 400, 480, 512, 600, 1000, 1024, 1200, 2048};
+static const uint32_t sizes[] = {1,   2,   3,   4,   5,   6,   8,   9,    10,   12,   15,  16,
+                                 20,  24,  25,  27,  30,  32,  48,  60,   75,   125,  160, 200,
+                                 240, 256, 375, 400, 480, 512, 600, 1000, 1024, 1200, 2048};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static float frames[FFT_LANES][MOST];
