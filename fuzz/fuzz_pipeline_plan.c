@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/audio_type.h"
 #include "field/image_type.h"
 #include "mldf/mldf.h"
 #include "pipeline/op.h"
@@ -16,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SAMPLES = 6, OUTPUTS_MAX = 16, TEXT_MAX = 2048, FIELDS = 7, LARGEST = 1 << 22 };
+enum { SAMPLES = 6, OUTPUTS_MAX = 16, TEXT_MAX = 2048, FIELDS = 9, LARGEST = 1 << 22 };
 
 /* ---- The samples --------------------------------------------------------------------------------------------------------------- */
 
@@ -24,7 +25,8 @@ static const char schema_text[] =
     "{\"fields\":[{\"name\":\"image\",\"type\":\"image\"},{\"name\":\"mask\",\"type\":\"image\"},{\"name\":\"label\",\"type\":\"int\"},"
     "{\"name\":\"feat\",\"type\":\"ndarray\",\"dtype\":\"<f4\",\"shape\":[5]},"
     "{\"name\":\"tokens\",\"type\":\"ndarray\",\"dtype\":\"<u2\",\"shape\":[null]},"
-    "{\"name\":\"boxes\",\"type\":\"ndarray\",\"dtype\":\"<f4\",\"shape\":[2,4]},{\"name\":\"text\",\"type\":\"text\"}]}";
+    "{\"name\":\"boxes\",\"type\":\"ndarray\",\"dtype\":\"<f4\",\"shape\":[2,4]},{\"name\":\"text\",\"type\":\"text\"},"
+    "{\"name\":\"sound\",\"type\":\"audio_waveform\"},{\"name\":\"voice\",\"type\":\"audio_waveform\"}]}";
 
 static struct {
     bool ready;
@@ -34,6 +36,8 @@ static struct {
     mldf_buffer pixels[2][SAMPLES];
     float numbers[16];
     uint16_t tokens[SAMPLES];
+    uint8_t recordings[2][SAMPLES][AUDIO_RECORD]; /* of 16 bits; their numbers are `sound` */
+    int16_t sound[SAMPLES * 40];
     unsigned operations; /* counting them took nine tenths of a run */
 } all;
 
@@ -62,6 +66,20 @@ static void add_image(int which, int i, uint32_t width, uint32_t height, uint32_
     r[IMAGE_BITS] = 8;
 }
 
+/* Sample i has 17 i numbers in each channel. */
+static void add_recording(int which, int i, uint32_t rate, uint32_t channels) {
+    uint8_t *r = all.recordings[which][i];
+    uint32_t samples = (uint32_t)i * 17 / channels;
+    mldfi_store_u64(r + AUDIO_SIZE, (uint64_t)samples * channels * 2);
+    mldfi_store_u64(r + AUDIO_SAMPLES, samples);
+    mldfi_store_u32(r + AUDIO_RATE, rate);
+    mldfi_store_u16(r + AUDIO_CHANNELS, (uint16_t)channels);
+    r[AUDIO_BITS] = 16;
+    struct value_bounds *b = &all.bounds[7 + which];
+    *b = (struct value_bounds){.known = true, .ndim = 2, .least = {0, channels}, .most = {SAMPLES * 17, channels}};
+    b->audio.rates = (struct rates){rate, rate};
+}
+
 static void make_samples(void) {
     static const uint32_t sizes[SAMPLES][2] = {{1, 1}, {9, 7}, {32, 32}, {33, 20}, {64, 50}, {17, 90}};
     if (mldf_schema_parse(NULL, schema_text, sizeof schema_text - 1, &all.schema, NULL) < 0)
@@ -70,7 +88,11 @@ static void make_samples(void) {
         add_image(0, i, sizes[i][0], sizes[i][1], 3, i % 2 == 1);
         add_image(1, i, sizes[i][0], sizes[i][1], 1, false);
         all.tokens[i] = (uint16_t)(i * 11);
+        add_recording(0, i, 8000, 2);
+        add_recording(1, i, 11025, 1);
     }
+    for (int i = 0; i < SAMPLES * 40; i++)
+        all.sound[i] = (int16_t)(i * 997);
     for (int i = 0; i < 16; i++)
         all.numbers[i] = (float)i * 0.75f - 2.0f;
     for (int k = 0; k < 2; k++)
@@ -102,6 +124,12 @@ static mldf_status get(void *user, uint64_t position, size_t field, mldf_buffer 
         out->kind = MLDF_KIND_INT;
         out->dtype = MLDF_I64;
         out->as.i = (int64_t)i;
+    } else if (field >= 7) {
+        out->kind = MLDF_KIND_BYTES;
+        out->record = all.recordings[field - 7][i];
+        out->record_bytes = AUDIO_RECORD;
+        out->bytes = mldfi_load_u64(all.recordings[field - 7][i] + AUDIO_SIZE);
+        out->data = out->bytes ? all.sound : NULL;
     } else if (field == 6) {
         out->kind = MLDF_KIND_TEXT;
         out->data = "hello!";
@@ -116,6 +144,29 @@ static mldf_status get(void *user, uint64_t position, size_t field, mldf_buffer 
         out->bytes = field == 3 ? 20 : field == 4 ? 2 * i : 32;
     }
     return MLDF_OK;
+}
+
+/* As files that are read have it: no payload with the record, and parts of it in memory that goes with the next call. */
+static mldf_status get_record(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                              mldf_error *err) {
+    mldf_status status = get(user, position, field, scratch, out, err);
+    if (field < 2 || field >= 7)
+        out->data = NULL;
+    return status;
+}
+
+static mldf_status get_range(void *user, uint64_t position, size_t field, uint64_t offset, uint64_t bytes,
+                             mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    mldf_status status = get(user, position, field, scratch, out, err);
+    if (offset > out->bytes || bytes > out->bytes - offset)
+        abort();
+    scratch->size = 0;
+    if (mldf_buffer_append(scratch, (const uint8_t *)out->data + offset, (size_t)bytes, NULL) < 0)
+        abort();
+    out->data = scratch->data;
+    out->bytes = bytes;
+    out->record = NULL;
+    return status;
 }
 
 /* ---- Text from choices ------------------------------------------------------------------------------------------------------------- */
@@ -220,11 +271,15 @@ static void say_pipeline(struct choices *c) {
                                           "image, boxes as boxes",
                                           "image, label",
                                           "b = image",
-                                          "j = [feat, feat]"};
+                                          "j = [feat, feat]",
+                                          "sound",
+                                          "voice",
+                                          "sound, voice",
+                                          "tokens, text"};
     unsigned statements = 1 + choose(c, 3);
     for (unsigned s = 0; s < statements; s++) {
         say(c, s ? "\n" : "");
-        say(c, outputs[choose(c, 12)]);
+        say(c, outputs[choose(c, 16)]);
         say(c, ": ");
         unsigned steps = 1 + choose(c, 4);
         for (unsigned i = 0; i < steps; i++) {
@@ -254,12 +309,29 @@ static size_t output_bytes(const struct plan_output *o, struct plan_length room)
     return (size_t)n;
 }
 
+/* Bytes that are asked for in advance are the value's. */
+static void check_ranges(const struct plan_ranges *ranges, uint64_t p) {
+    for (size_t i = 0; i < ranges->count && p < SAMPLES; i++) {
+        mldf_value value;
+        (void)get(NULL, p, ranges->items[i].field, NULL, &value, NULL);
+        if (ranges->items[i].offset > value.bytes || ranges->items[i].bytes > value.bytes - ranges->items[i].offset)
+            abort();
+    }
+}
+
 static void run_sample(const struct plan *plan, struct plan_worker *worker, uint64_t p, struct result *out) {
-    struct plan_feed feed = {.user = NULL, .get = get};
+    struct plan_feed feed = {.get = get};
+    struct plan_ranges ranges = {0};
     struct plan_target targets[OUTPUTS_MAX], partner[OUTPUTS_MAX];
     struct plan_length lengths[OUTPUTS_MAX];
     size_t count = mldfi_plan_output_count(plan), bytes[OUTPUTS_MAX];
-    mldf_status status = mldfi_plan_prepare(plan, worker, &feed, 1, p, lengths, NULL, NULL);
+    if (p % 2) {
+        feed.record = get_record;
+        feed.range = get_range;
+    }
+    mldf_status status = mldfi_plan_prepare(plan, worker, &feed, 1, p, lengths, &ranges, NULL);
+    check_ranges(&ranges, status == MLDF_OK ? p : SAMPLES);
+    free(ranges.items);
     out->status[p] = status;
     if (status < 0)
         return;

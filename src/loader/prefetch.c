@@ -144,8 +144,10 @@ static bool reads_parts(const mldf_loader *loader, uint32_t index, size_t field)
         return false;
     for (size_t k = 0; k < fields; k++) {
         size_t its = dataset->fields[index * dataset->field_count + used[k]];
-        if (mldfi_plan_prepares(loader->plan, used[k]) && its != SIZE_MAX &&
-            (reader->draft || !mldfi_reader_is_plain(reader, &reader->schema->fields[its])))
+        if (!mldfi_plan_prepares(loader->plan, used[k]) || its == SIZE_MAX)
+            continue;
+        const struct schema_field *f = &reader->schema->fields[its];
+        if (reader->draft || f->info.type_id >= MLDF_PRIVATE || !mldfi_reader_is_plain(reader, f))
             return false;
     }
     return true;

@@ -127,6 +127,19 @@ static void find_length(const struct op *op, const struct edge *in, uint32_t at,
         out->most[at] = (uint64_t)out->dims[at];
 }
 
+/* Padding makes values as large as the text says, whatever is stored. */
+static mldf_status check_room(const struct window_state *s, const struct edge *in, uint32_t at, mldf_error *err) {
+    wide bytes = (wide)own_steps(s, s->steps) * mldf_dtype_bytes(in->dtype);
+    for (uint32_t i = 0; i < in->ndim && bytes <= MEDIA_MAX_BYTES; i++)
+        bytes *= i != at && in->dims[i] > 0 ? (uint64_t)in->dims[i] : 1;
+    if (s->shorter != SHORT_PAD || bytes <= MEDIA_MAX_BYTES)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_LIMIT,
+                      "a window of %" PRIu64 " samples, padded, has more than the %" PRIu64
+                      " bytes that a value may have",
+                      s->steps, MEDIA_MAX_BYTES);
+}
+
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     uint32_t at = mldfi_time_axis(in->axes, in->ndim);
     if (in->kind == VALUE_ENCODED || at >= in->ndim)
@@ -139,6 +152,8 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     mldf_status status = find_steps(op, s, err);
     if (status == MLDF_OK)
         status = find_rate(op, in, s, err);
+    if (status == MLDF_OK)
+        status = check_room(s, in, at, err);
     if (status < 0)
         return status;
     *out = *in;

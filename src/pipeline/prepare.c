@@ -5,7 +5,7 @@
  *     → what the steps select: windows, shapes
  *     → lengths, for batches whose size depends on them (MEASURE); byte ranges, for what is read in advance (prefetch)
  *
- * RUN begins with the same step, mldfi_source_prepare, for each source in turn. Rows are looked at and no payload is, unless a row does not say
+ * RUN begins with the same step for each source in turn. Rows are looked at and no payload is, unless a row does not say
  * enough; no operation runs, except where several inputs are joined.
  *
  * Chains are in an order in which inputs and leaders of groups come first. `prepared` marks those that a length or a byte range
@@ -34,16 +34,15 @@ static size_t leader_of(const struct graph *graph, uint32_t shared) {
     return SIZE_MAX;
 }
 
-/* Whoever chain i needs for its first `ops` operations; all of those are in front of it. */
-static void note_needs(struct graph *graph, size_t i, size_t ops, unsigned need) {
-    const struct chain *c = &graph->chains[i];
+/* What depends on a chain depends on its inputs and on the leaders of its draws; all of them are in front of it. */
+static void pass_on(struct graph *graph, const struct chain *c) {
     for (size_t k = 0; k < c->input_count; k++)
-        graph->chains[c->inputs[k]].prepared |= need;
-    for (size_t k = 0; k < ops; k++) {
+        graph->chains[c->inputs[k]].prepared |= c->prepared;
+    for (size_t k = 0; k < c->op_count; k++) {
         const struct op *op = &c->ops[k];
         size_t leader = (op->type->flags & OP_DRAWS) && !keeps_count(op) ? leader_of(graph, op->shared) : SIZE_MAX;
         if (leader != SIZE_MAX)
-            graph->chains[leader].prepared |= need;
+            graph->chains[leader].prepared |= c->prepared;
     }
 }
 
@@ -55,10 +54,8 @@ void mldfi_plan_note_prepared(struct graph *graph) {
             c->prepared |= PREPARE_LENGTHS;
         if (source && source->ranges)
             c->prepared |= PREPARE_RANGES;
-        if (c->prepared & PREPARE_LENGTHS)
-            note_needs(graph, i, c->op_count, PREPARE_LENGTHS);
-        if (c->prepared & PREPARE_RANGES) /* leaders too: what is drawn last may depend on all before it */
-            note_needs(graph, i, c->op_count, PREPARE_RANGES);
+        if (c->prepared)
+            pass_on(graph, c);
     }
 }
 

@@ -155,7 +155,9 @@ mldf_status mldfi_source_ranges(const struct run *r, struct side *side, size_t c
     size_t count = 0;
     if (!type || !type->ranges || side->chains[chain].null)
         return MLDF_OK;
-    mldf_status status = type->ranges(side->chains[chain].source, ranges, &count);
+    struct source_run *s = side->chains[chain].source;
+    s->run = r;
+    mldf_status status = type->ranges(s, ranges, &count);
     if (status == MLDF_OK)
         status = mldfi_array_reserve(&out->items, &out->capacity, out->count + count, sizeof *out->items, err);
     for (size_t i = 0; i < count && status == MLDF_OK; i++)
