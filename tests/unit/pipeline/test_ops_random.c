@@ -96,7 +96,7 @@ static bool random_sound(struct value *v) {
     const char *letters = axes[below(2) ? 0 : below(6)];
     int64_t dims[5], ndim = (int64_t)strlen(letters);
     for (int64_t i = 0; i < ndim; i++)
-        dims[i] = letters[i] == 'c' ? 1 + (int64_t)below(3)
+        dims[i] = letters[i] == 'c'   ? 1 + (int64_t)below(3)
                   : letters[i] == 'f' ? 1 + (int64_t)below(40)
                                       : lengths[below(ndim < 3 ? 9 : 6)];
     dims[ndim] = -1;
