@@ -33,12 +33,6 @@ static const struct op_param params[] = {
     OP_END_OF_PARAMS,
 };
 
-static void end_state(void *state) {
-    if (state)
-        mldfi_spectrum_free(state);
-    free(state);
-}
-
 static mldf_status make(struct spectrum *s, const struct arg *a, uint32_t rate, mldf_error *err) {
     bool kaldi = a[PRESET].i == KALDI;
     double half = rate / 2.0, high = a[HIGH].f, length = rate * 0.001 * a[FRAME].f, shift = rate * 0.001 * a[SHIFT].f;
@@ -73,12 +67,6 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     return status;
 }
 
-static mldf_status shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                         mldf_error *err) {
-    (void)draw;
-    return mldfi_spectrum_shape(op->state, in, out, err);
-}
-
 static mldf_status run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                        struct op_work *work, mldf_error *err) {
     (void)draw;
@@ -93,8 +81,8 @@ static const struct op_type op_fbank = {
     .help = "Kaldi's log mel features of a recording: (frames, bands)",
     .params = params,
     .infer = infer,
-    .free_state = end_state,
-    .shape = shape,
+    .free_state = mldfi_spectrum_end,
+    .shape = mldfi_spectrum_op_shape,
     .run = run,
 };
 

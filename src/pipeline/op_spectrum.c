@@ -52,16 +52,6 @@ void mldfi_spectrum_edge(const struct spectrum *s, const struct edge *in, enum s
         out->rate.num = in->rate.num;
 }
 
-mldf_status mldfi_spectrum_shape(const struct spectrum *s, const struct tensor *in, struct tensor *out,
-                                 mldf_error *err) {
-    uint64_t n = in->dims[in->ndim - 1];
-    if (in->ndim == 2)
-        out->dims[0] = in->dims[0];
-    out->dims[mldfi_axis(out->axes, 'f')] = mldfi_spectrum_rows(s);
-    out->dims[mldfi_axis(out->axes, 't')] = mldfi_spectrum_frames(s, n);
-    return mldfi_spectrum_check(s, n, err);
-}
-
 mldf_status mldfi_spectrum_all(const struct spectrum *s, const struct tensor *in, struct tensor *out,
                                struct op_work *work, mldf_error *err) {
     uint64_t channels = in->ndim == 2 ? in->dims[0] : 1, n = in->dims[in->ndim - 1];
@@ -103,7 +93,7 @@ static struct spectrum *begin_state(struct op *op, mldf_error *err) {
     return op->state = mldfi_alloc_zero(1, sizeof(struct spectrum), err);
 }
 
-static void end_state(void *state) {
+void mldfi_spectrum_end(void *state) {
     if (state)
         mldfi_spectrum_free(state);
     free(state);
@@ -137,10 +127,16 @@ static mldf_status stft_infer(struct op *op, const struct edge *in, struct edge 
     return status;
 }
 
-static mldf_status shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                         mldf_error *err) {
+mldf_status mldfi_spectrum_op_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                                    mldf_error *err) {
+    const struct spectrum *s = op->state;
+    uint64_t n = in->dims[in->ndim - 1];
     (void)draw;
-    return mldfi_spectrum_shape(op->state, in, out, err);
+    if (in->ndim == 2)
+        out->dims[0] = in->dims[0];
+    out->dims[mldfi_axis(out->axes, 'f')] = mldfi_spectrum_rows(s);
+    out->dims[mldfi_axis(out->axes, 't')] = mldfi_spectrum_frames(s, n);
+    return mldfi_spectrum_check(s, n, err);
 }
 
 static mldf_status run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
@@ -154,8 +150,8 @@ static const struct op_type op_stft = {
     .help = "short-time Fourier transform of a recording: complex (bins, frames), as torch.stft has it",
     .params = stft_params,
     .infer = stft_infer,
-    .free_state = end_state,
-    .shape = shape,
+    .free_state = mldfi_spectrum_end,
+    .shape = mldfi_spectrum_op_shape,
     .run = run,
 };
 
@@ -164,8 +160,8 @@ static const struct op_type op_spectrogram = {
     .help = "the power or magnitude of a recording's spectrum: (bins, frames), as torchaudio's Spectrogram",
     .params = spectrogram_params,
     .infer = stft_infer,
-    .free_state = end_state,
-    .shape = shape,
+    .free_state = mldfi_spectrum_end,
+    .shape = mldfi_spectrum_op_shape,
     .run = run,
 };
 
@@ -270,8 +266,8 @@ static const struct op_type op_mel = {
     .help = "a recording's spectrum in mel bands: (bands, frames), as torchaudio, librosa or Whisper has it",
     .params = mel_params,
     .infer = mel_infer,
-    .free_state = end_state,
-    .shape = shape,
+    .free_state = mldfi_spectrum_end,
+    .shape = mldfi_spectrum_op_shape,
     .run = mel_run,
 };
 

@@ -76,8 +76,10 @@ mldf_status mldfi_wave_rate(const struct edge *in, const struct arg *rate, uint3
 /* The type of the result: axes "ft" or "tf", with a "c" in front where the recording has channels. */
 void mldfi_spectrum_edge(const struct spectrum *s, const struct edge *in, enum spectrum_layout layout,
                          struct edge *out);
-mldf_status mldfi_spectrum_shape(const struct spectrum *s, const struct tensor *in, struct tensor *out,
-                                 mldf_error *err);
+/* Operations whose state is a struct spectrum. */
+mldf_status mldfi_spectrum_op_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                                    mldf_error *err);
+void mldfi_spectrum_end(void *state);
 /* All channels. */
 mldf_status mldfi_spectrum_all(const struct spectrum *s, const struct tensor *in, struct tensor *out,
                                struct op_work *work, mldf_error *err);

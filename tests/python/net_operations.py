@@ -40,7 +40,9 @@ STEPS = {
         "decode_audio(rate=16000, mono=true) | window(0.05, pad) | mel(whisper)",
         "decode_audio(rate=16000, mono=true) | window(0.05, pad) | mel(whisper_large_v3)",
     ),
-    "mfcc": _sound("fbank(bins=23, frame=4) | mfcc | pad", "mel(n_fft=64, bins=20) | log | mfcc(count=5, lifter=22) | pad"),
+    "mfcc": _sound(
+        "fbank(bins=23, frame=4) | mfcc | pad", "mel(n_fft=64, bins=20) | log | mfcc(count=5, lifter=22) | pad"
+    ),
     "mono": _sound("mono | pad"),
     "noise": _sound("noise(10) | pad", "noise(snr=[0, 20], p=0.5) | pad"),
     "normalize_wave": _sound(
@@ -48,11 +50,11 @@ STEPS = {
     ),
     "preemphasis": _sound("preemphasis | pad", "preemphasis(by=0.5) | pad"),
     "resample": _sound(
-        "resample(11025) | pad", "resample(rate=5000) | window(samples=30, at=random) | pad", "window(0.01) | resample(16000) | pad"
+        "resample(11025) | pad",
+        "resample(rate=5000) | window(samples=30, at=random) | pad",
+        "window(0.01) | resample(16000) | pad",
     ),
-    "spec_augment": _sound(
-        FRAMES + "spec_augment | pad", FRAMES + "spec_augment(1, 9, 2, 5, p=0.5, value=zero) | pad"
-    ),
+    "spec_augment": _sound(FRAMES + "spec_augment | pad", FRAMES + "spec_augment(1, 9, 2, 5, p=0.5, value=zero) | pad"),
     "spectrogram": _sound("spectrogram(32) | pad", "spectrogram(n_fft=60, win=40, hop=7, pad=none, power=1) | pad"),
     "speed": _sound("speed | pad", "speed(factors=[0.5, 2]) | pad"),
     "stft": _sound("stft(32) | pad", "stft(n_fft=45, win=40, hop=7, pad=zero) | pad"),
@@ -90,7 +92,11 @@ STEPS = {
             "decode(channels=3, bits=8)",
         ],
     ),
-    "decode_audio": (*WAVES, "i2", ["decode_audio | pad", "decode_audio(mono=true) | pad", "decode_audio(rate=11025) | pad"]),
+    "decode_audio": (
+        *WAVES,
+        "i2",
+        ["decode_audio | pad", "decode_audio(mono=true) | pad", "decode_audio(rate=11025) | pad"],
+    ),
     "drop": ("values", "", "real", ["drop"]),
     "equalize": _image("equalize", "equalize(p=1)"),
     "erasing": _image(

@@ -1,5 +1,5 @@
-"""Features of recordings through the loader: pieces of what was resampled are pieces of the whole, lengths are known without decoding, and every way
-of running a plan gives the same bits."""
+"""Features of recordings through the loader: pieces of what was resampled are pieces of the whole, lengths are known
+without decoding, and every way of running a plan gives the same bits."""
 
 import warnings
 
@@ -14,7 +14,7 @@ CHAINS = [
     "decode_audio | resample(16000) | window(0.4, random, pad) | mel(whisper_large_v3)",
     "decode_audio(mono=true) | speed | fbank(kaldi) | cmvn | spec_augment | pad",
     "window(0.3, random, short=pad) | resample(8000) | fbank(lhotse, bins=23) | mfcc(13, lifter=22) | delta | pad",
-    "normalize_wave(rms) | gain([-6, 6]) | noise([5, 20]) | dither | preemphasis | spectrogram(512, hop=128) | db(80) | pad",
+    "normalize_wave(rms) | gain([-6, 6]) | noise([5, 20]) | dither | preemphasis | spectrogram(512) | db(80) | pad",
     "resample(11025) | window(0.2, random, pad) | stft",
     "mel(librosa) | window(samples=20, at=random, short=pad) | db(80, ref=max)",
 ]

@@ -32,7 +32,7 @@ def speech():
     rate, wave = scipy.io.wavfile.read(io.BytesIO(said.stdout))
     wave = F.resample(torch.from_numpy(wave / 32768.0), rate, RATE).numpy()
     start = int(np.argmax(np.abs(wave) > 0.02))
-    return wave[start:start + COUNT]
+    return wave[start : start + COUNT]
 
 
 def signals():

@@ -195,7 +195,8 @@ static void every_operation_runs_or_refuses(void) {
         for (int k = 0; k < ROUNDS; k++)
             ran += one_round(type);
         /* Few shapes fit by chance, and no value here is a stored image. */
-        if (ran == 0 && strcmp(type->name, "decode") != 0 && strcmp(type->name, "reshape") != 0)
+        if (ran == 0 && strcmp(type->name, "decode") != 0 && strcmp(type->name, "reshape") != 0 &&
+            strcmp(type->name, "channels") != 0)
             check_fail(__FILE__, __LINE__, "%s never ran", type->name);
     }
 }
