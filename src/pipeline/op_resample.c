@@ -110,7 +110,7 @@ static mldf_status shape(const struct op *op, const void *draw, const struct ten
     uint64_t n = in->dims[in->ndim - 1], length = length_of(sinc_of(op, draw), n);
     memcpy(out->dims, in->dims, sizeof out->dims);
     out->dims[in->ndim - 1] = length;
-    return length == UINT64_MAX
+    return length > UINT64_MAX / 64
                ? mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples become too many at the new rate", n)
                : MLDF_OK;
 }

@@ -107,6 +107,16 @@ static mldf_status ranges(const struct source_run *s, struct byte_range *out, si
     return MLDF_OK;
 }
 
+/* Memory for what a step makes, in one of the scratch buffers. */
+static mldf_status part_room(struct op_work *work, int which, struct tensor *t, mldf_error *err) {
+    uint64_t count = mldfi_tensor_count(t);
+    if (count > SIZE_MAX / 8)
+        return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", t->dims[t->ndim - 1]);
+    mldf_status status = mldfi_buffer_resize(&work->scratch[which], (size_t)count * sizeof(float) + 1, err);
+    t->data = work->scratch[which].data;
+    return status;
+}
+
 /* The decoded samples, [channels][samples], through the steps that make new ones of them; the last of these gives as much as t has, or what the
  * windows behind it have before their zeros begin. */
 static mldf_status run_parts(struct source_run *s, const float *decoded, struct tensor *t, mldf_error *err) {
@@ -127,10 +137,9 @@ static mldf_status run_parts(struct source_run *s, const float *decoded, struct 
         out.dims[at] = a->wanted.count;
         mldf_status status = mldfi_buffer_resize(&work->scratch[0], mldfi_sinc_work(a->sinc) * sizeof(float), err);
         if (status == MLDF_OK)
-            status = mldfi_buffer_resize(&work->scratch[room], mldfi_tensor_bytes(&out) + 1, err);
+            status = part_room(work, room, &out, err);
         if (status < 0)
             return status;
-        out.data = work->scratch[room].data;
         for (uint64_t c = 0; c < rows; c++)
             mldfi_sinc_run(a->sinc, work->kernels->fft, (const float *)in.data + c * in.dims[at], a->span.from,
                            a->span.count, a->wanted.from, a->wanted.count, (float *)out.data + c * out.dims[at],
@@ -144,10 +153,9 @@ static mldf_status run_parts(struct source_run *s, const float *decoded, struct 
         if (!op->type->part)
             continue; /* a window: what is there stays, what is not is zeros */
         out.dims[at] = spans[i + 1].count;
-        mldf_status status = mldfi_buffer_resize(&work->scratch[room], mldfi_tensor_bytes(&out) + 1, err);
+        mldf_status status = part_room(work, room, &out, err);
         if (status < 0)
             return status;
-        out.data = work->scratch[room].data;
         spans[i].count = in.dims[at];
         status = op->type->part(op, a->steps[i].draw, spans[i], &in, spans[i + 1], &out, work, err);
         if (status < 0)
@@ -202,9 +210,10 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     float *out = t.data;
     size_t length = parts ? (size_t)a->span.count : (size_t)a->length, have = (size_t)a->span.count;
     if (parts) {
-        mldf_buffer *room = &worker->work.scratch[2];
-        status = mldfi_buffer_resize(room, have * decode->channels * sizeof *out + 1, err);
-        out = (float *)(void *)room->data;
+        struct tensor decoded = t;
+        decoded.dims[t.ndim - 1] = have;
+        status = part_room(&worker->work, 2, &decoded, err);
+        out = decoded.data;
     }
     if (status == MLDF_OK)
         status = mldfi_audio_read(reader, &a->info, data, have, decode->mono, out, length, err);

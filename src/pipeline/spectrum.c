@@ -146,7 +146,7 @@ mldf_status mldfi_spectrum_run(const struct spectrum *s, const float *in, uint64
                                float *out, struct op_work *work, mldf_error *err) {
     const struct fft_kernels *k = work->kernels->fft;
     uint64_t frames = mldfi_spectrum_frames(s, n);
-    struct block b;
+    struct block b = {0};
     mldf_status status = mldfi_spectrum_check(s, n, err);
     if (status == MLDF_OK)
         status = make_block(s, work, &b, err);

@@ -93,6 +93,18 @@ def test_a_window_of_what_was_resampled_is_its_slice(tmp_path, way, rate, channe
             assert np.array_equal(b["a"][0], want)
 
 
+def test_a_window_of_what_was_resampled_reads_its_own_samples(tmp_path):
+    path = tmp_path / "x.mldf"
+    with mldf.Writer(path, {"a": mldf.Audio(rate=44100)}) as w:
+        for _ in range(4):
+            w.append({"a": np.zeros(44100 * 60, np.int16)})
+    for text in ("decode_audio(rate=16000)", "resample(16000)", "resample(48000) | resample(16000) | speed([0.9])"):
+        with mldf.open(path, backend="read") as ds:
+            loader = mldf.Loader(ds, 2, pipelines={"a": f"{text} | window(2, random)"}, seed=1)
+            assert all(b.a.shape == (2, 32000) for b in loader)
+            assert 4 * 2 * 44100 * 1.7 < loader.stats().bytes_read < 4 * 2 * 44100 * 2.1
+
+
 def test_a_window_in_front_cuts_first(tmp_path):
     path = tmp_path / "x.mldf"
     waves = made(path)
