@@ -22,19 +22,26 @@ __all__ = [
     "Cast",
     "CenterCrop",
     "CenterResizedCrop",
+    "Channels",
+    "Cmvn",
     "ColorJitter",
     "Concat",
     "Contrast",
     "CutMix",
     "Cutout",
+    "Db",
     "Decode",
     "DecodeAudio",
+    "Delta",
+    "Dither",
     "Drop",
     "Equalize",
     "Erasing",
     "Expr",
+    "Fbank",
     "Fill",
     "Flatten",
+    "Gain",
     "Gamma",
     "Gather",
     "GaussianBlur",
@@ -45,13 +52,20 @@ __all__ = [
     "Invert",
     "LabelMixUp",
     "LabelSmoothing",
+    "Log",
+    "MFCC",
+    "Mel",
     "MixUp",
+    "Mono",
+    "Noise",
     "Normalize",
+    "NormalizeWave",
     "OneHot",
     "Pad",
     "Perspective",
     "Poison",
     "Posterize",
+    "Preemphasis",
     "Ragged",
     "RandAugment",
     "RandomCrop",
@@ -60,13 +74,18 @@ __all__ = [
     "RandomResizedCrop",
     "RandomTranslate",
     "ReplaceLabel",
+    "Resample",
     "Reshape",
     "Resize",
     "Rotate",
+    "STFT",
     "Saturation",
     "Scale",
     "Sharpness",
     "Solarize",
+    "SpecAugment",
+    "Spectrogram",
+    "Speed",
     "Squeeze",
     "Stack",
     "ToFloat",
@@ -210,6 +229,32 @@ class CenterResizedCrop(Operation):
         super().__init__(size, ratio, filter, antialias)
 
 
+class Channels(Operation):
+    """Some of a recording's channels: (t) where it is one.
+
+    which  numbers of channels, from 0, in this order
+    """
+
+    name: ClassVar[str] = "channels"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("which", "ints", ...),)
+
+    def __init__(self, which: Ints) -> None:
+        super().__init__(which)
+
+
+class Cmvn(Operation):
+    """Each band of a spectrogram with mean 0 and variance 1 over the value's frames.
+
+    variance  also divides by the standard deviation (of the frames, not n - 1)
+    """
+
+    name: ClassVar[str] = "cmvn"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("variance", "bool", True),)
+
+    def __init__(self, variance: bool = True) -> None:
+        super().__init__(variance)
+
+
 class ColorJitter(Operation):
     """Random brightness, contrast, saturation and hue, in random order.
 
@@ -295,6 +340,27 @@ class Cutout(Operation):
         super().__init__(size, fill)
 
 
+class Db(Operation):
+    """Decibels, as torchaudio's AmplitudeToDB and librosa's power_to_db; the greatest is that of the whole value.
+
+    top    nothing is more than so many decibels below the value's greatest; 0: no limit
+    of     10 log10 x of powers, 20 log10 x of magnitudes (power, magnitude)
+    ref    what is 0 dB: one, or the value's greatest (one, max)
+    floor  what is less is taken as this
+    """
+
+    name: ClassVar[str] = "db"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("top", "float", 0),
+        ("of", "choice", "power"),
+        ("ref", "choice", "one"),
+        ("floor", "float", 1e-10),
+    )
+
+    def __init__(self, top: float = 0, of: str = "power", ref: str = "one", floor: float = 1e-10) -> None:
+        super().__init__(top, of, ref, floor)
+
+
 class Decode(Operation):
     """A stored image becomes pixels.
 
@@ -322,13 +388,43 @@ class DecodeAudio(Operation):
     """A stored recording becomes float: (t), or (channels, t).
 
     mono  one channel: the mean of all
+    rate  samples a second: all recordings are resampled to this rate, as `resample` does it; 0: they keep theirs,
+          which must be one
     """
 
     name: ClassVar[str] = "decode_audio"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("mono", "bool", False),)
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("mono", "bool", False), ("rate", "int", 0))
 
-    def __init__(self, mono: bool = False) -> None:
-        super().__init__(mono)
+    def __init__(self, mono: bool = False, rate: int = 0) -> None:
+        super().__init__(mono, rate)
+
+
+class Delta(Operation):
+    """How a spectrogram changes: the slope of each band over neighbouring frames.
+
+    width  frames of the regression, odd (librosa's default is 9)
+    edges  replicate: the end frames go on, as in torchaudio; interp: the slope of the first and last `width`
+           frames, as in librosa (replicate, interp)
+    """
+
+    name: ClassVar[str] = "delta"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("width", "int", 5), ("edges", "choice", "replicate"))
+
+    def __init__(self, width: int = 5, edges: str = "replicate") -> None:
+        super().__init__(width, edges)
+
+
+class Dither(Operation):
+    """Adds white noise of a fixed strength, as Kaldi's dither.
+
+    amount  standard deviation, in steps of 16 bits (1 / 32768)
+    """
+
+    name: ClassVar[str] = "dither"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("amount", "float", 1),)
+
+    def __init__(self, amount: float = 1) -> None:
+        super().__init__(amount)
 
 
 class Drop(Operation):
@@ -391,6 +487,50 @@ class Expr(Operation):
         super().__init__(text, p)
 
 
+class Fbank(Operation):
+    """Kaldi's log mel features of a recording: (frames, bands).
+
+    preset       kaldi: numbers as 16-bit integers (x 32768), only frames inside the recording, bands up to half the
+                 rate; lhotse: numbers as they are, n / shift frames, bands up to half the rate - 400 Hz (kaldi,
+                 lhotse)
+    bins         mel bands (Kaldi's own default is 23)
+    low          Hz: the lower end of the lowest band
+    high         Hz: the upper end of the highest band; negative: below half the rate; 0: the preset's
+    frame        milliseconds of a frame
+    shift        milliseconds from one frame to the next
+    preemphasis  x[i] - preemphasis * x[i - 1]
+    snip         yes: only frames inside the recording; no: one for every shift, the ends mirrored (preset, yes, no)
+    rate         samples a second of a value that has no rate; does not resample
+    """
+
+    name: ClassVar[str] = "fbank"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("preset", "choice", "kaldi"),
+        ("bins", "int", 80),
+        ("low", "float", 20),
+        ("high", "float", 0),
+        ("frame", "float", 25),
+        ("shift", "float", 10),
+        ("preemphasis", "float", 0.97),
+        ("snip", "choice", "preset"),
+        ("rate", "int", 0),
+    )
+
+    def __init__(
+        self,
+        preset: str = "kaldi",
+        bins: int = 80,
+        low: float = 20,
+        high: float = 0,
+        frame: float = 25,
+        shift: float = 10,
+        preemphasis: float = 0.97,
+        snip: str = "preset",
+        rate: int = 0,
+    ) -> None:
+        super().__init__(preset, bins, low, high, frame, shift, preemphasis, snip, rate)
+
+
 class Fill(Operation):
     """A constant for nulls; steps in front of it are left out for them, those behind it see the constant.
 
@@ -413,6 +553,19 @@ class Flatten(Operation):
 
     def __init__(self) -> None:
         super().__init__()
+
+
+class Gain(Operation):
+    """A recording louder or softer.
+
+    db  decibels; [least, most]: drawn between them for each sample
+    """
+
+    name: ClassVar[str] = "gain"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("db", "floats", ...),)
+
+    def __init__(self, db: Floats) -> None:
+        super().__init__(db)
 
 
 class Gamma(Operation):
@@ -549,6 +702,80 @@ class LabelSmoothing(Operation):
         super().__init__(eps, classes)
 
 
+class Log(Operation):
+    """The logarithm of every element.
+
+    floor  what is less is taken as this
+    base   of the logarithm: e, two or ten (e, two, ten)
+    """
+
+    name: ClassVar[str] = "log"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("floor", "float", 1e-10), ("base", "choice", "e"))
+
+    def __init__(self, floor: float = 1e-10, base: str = "e") -> None:
+        super().__init__(floor, base)
+
+
+class MFCC(Operation):
+    """Cepstral coefficients: the orthonormal DCT-II over the bands of a log or dB spectrogram.
+
+    count   coefficients, from the 0th
+    lifter  coefficient i times 1 + lifter / 2 sin(pi i / lifter), as Kaldi (22) has it; 0: none
+    """
+
+    name: ClassVar[str] = "mfcc"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("count", "int", 13), ("lifter", "float", 0))
+
+    def __init__(self, count: int = 13, lifter: float = 0) -> None:
+        super().__init__(count, lifter)
+
+
+class Mel(Operation):
+    """A recording's spectrum in mel bands: (bands, frames), as torchaudio, librosa or Whisper has it.
+
+    preset  whose definition: torchaudio's MelSpectrogram (n_fft 400, hop 200, HTK), librosa's melspectrogram (2048,
+            512, Slaney), or Whisper's log-mel input (torchaudio, librosa, whisper, whisper_large_v3)
+    bins    mel bands; 0: the preset's (128; whisper 80)
+    n_fft   points of the transform; 0: the preset's
+    win     samples of the Hann window; 0: n_fft
+    hop     samples from one frame to the next; 0: the preset's (torchaudio: half the window)
+    low     Hz: the lower end of the lowest band
+    high    Hz: the upper end of the highest band; 0: half the rate
+    power   1: bands of magnitudes; 2: of their squares
+    pad     the ends of the recording, as spectrogram has it (preset, reflect, zero, none)
+    rate    samples a second of a value that has no rate; does not resample
+    """
+
+    name: ClassVar[str] = "mel"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("preset", "choice", "torchaudio"),
+        ("bins", "int", 0),
+        ("n_fft", "int", 0),
+        ("win", "int", 0),
+        ("hop", "int", 0),
+        ("low", "float", 0),
+        ("high", "float", 0),
+        ("power", "int", 2),
+        ("pad", "choice", "preset"),
+        ("rate", "int", 0),
+    )
+
+    def __init__(
+        self,
+        preset: str = "torchaudio",
+        bins: int = 0,
+        n_fft: int = 0,
+        win: int = 0,
+        hop: int = 0,
+        low: float = 0,
+        high: float = 0,
+        power: int = 2,
+        pad: str = "preset",
+        rate: int = 0,
+    ) -> None:
+        super().__init__(preset, bins, n_fft, win, hop, low, high, power, pad, rate)
+
+
 class MixUp(Operation):
     """Lambda of a sample and 1 - lambda of its partner, images and labels alike.
 
@@ -567,6 +794,29 @@ class MixUp(Operation):
 
     def __init__(self, alpha: float = 1, labels: str = "vector", shared: bool = False) -> None:
         super().__init__(alpha, labels, shared)
+
+
+class Mono(Operation):
+    """The mean of a recording's channels: (t)."""
+
+    name: ClassVar[str] = "mono"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class Noise(Operation):
+    """Adds white noise at a signal-to-noise ratio.
+
+    snr  decibels of the recording over the noise; [least, most]: drawn between them
+    p    the chance that noise is added
+    """
+
+    name: ClassVar[str] = "noise"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("snr", "floats", ...), ("p", "float", 1))
+
+    def __init__(self, snr: Floats, p: float = 1) -> None:
+        super().__init__(snr, p)
 
 
 class Normalize(Operation):
@@ -588,6 +838,21 @@ class Normalize(Operation):
 
     def __init__(self, mean: Floats, std: Floats = "preset", unit: int = 1) -> None:
         super().__init__(mean, std, unit)
+
+
+class NormalizeWave(Operation):
+    """A recording at a given level: by its peak, its root mean square, or its mean and variance.
+
+    by  the greatest magnitude, or the root mean square, becomes `db`; standard: mean 0 and variance 1 ((x - mean) /
+        sqrt(variance + 1e-7), as wav2vec 2.0) (peak, rms, standard)
+    db  decibels of full scale, for peak and rms
+    """
+
+    name: ClassVar[str] = "normalize_wave"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("by", "choice", "peak"), ("db", "float", 0))
+
+    def __init__(self, by: str = "peak", db: float = 0) -> None:
+        super().__init__(by, db)
 
 
 class OneHot(Operation):
@@ -697,6 +962,19 @@ class Posterize(Operation):
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(bits, p)
+
+
+class Preemphasis(Operation):
+    """A recording with its low tones reduced, as torchaudio's preemphasis.
+
+    by  x[i] - by * x[i - 1]; the first sample stays
+    """
+
+    name: ClassVar[str] = "preemphasis"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("by", "float", 0.97),)
+
+    def __init__(self, by: float = 0.97) -> None:
+        super().__init__(by)
 
 
 class Ragged(Operation):
@@ -855,6 +1133,20 @@ class ReplaceLabel(Operation):
         super().__init__(from_, to, indices, label)
 
 
+class Resample(Operation):
+    """A recording at another sampling rate: torchaudio's windowed sinc, n * rate / from samples, rounded up.
+
+    rate   samples a second that come out
+    from_  samples a second of a value that has no rate
+    """
+
+    name: ClassVar[str] = "resample"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("rate", "int", ...), ("from", "int", 0))
+
+    def __init__(self, rate: int, from_: int = 0) -> None:
+        super().__init__(rate, from_)
+
+
 class Reshape(Operation):
     """The same elements in other dimensions.
 
@@ -923,6 +1215,28 @@ class Rotate(Operation):
         super().__init__(degrees, filter, expand, center, fill, mask_fill)
 
 
+class STFT(Operation):
+    """Short-time Fourier transform of a recording: complex (bins, frames), as torch.stft has it.
+
+    n_fft  points of the transform: a product of 2, 3 and 5
+    win    samples of the Hann window; 0: n_fft
+    hop    samples from one frame to the next; 0: half the window
+    pad    the first frame is centred on the first sample, and the ends are reflected or filled with zeros; or there
+           are only frames that lie inside the recording (reflect, zero, none)
+    """
+
+    name: ClassVar[str] = "stft"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("n_fft", "int", 400),
+        ("win", "int", 0),
+        ("hop", "int", 0),
+        ("pad", "choice", "reflect"),
+    )
+
+    def __init__(self, n_fft: int = 400, win: int = 0, hop: int = 0, pad: str = "reflect") -> None:
+        super().__init__(n_fft, win, hop, pad)
+
+
 class Saturation(Operation):
     """Blends with the gray image.
 
@@ -976,6 +1290,77 @@ class Solarize(Operation):
 
     def __init__(self, threshold: float = 128, p: float = 0.5) -> None:
         super().__init__(threshold, p)
+
+
+class SpecAugment(Operation):
+    """Masks stretches of time and of frequency in a spectrogram, as torchaudio's SpecAugment.
+
+    time_masks  how many stretches of time
+    time        each has fewer frames than this
+    freq_masks  how many stretches of frequency
+    freq        each has fewer bands than this
+    p           no mask is longer than this part of the frames, or of the bands
+    value       what masks are filled with: zero, or the value's mean (zero, mean)
+    """
+
+    name: ClassVar[str] = "spec_augment"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("time_masks", "int", 2),
+        ("time", "int", 100),
+        ("freq_masks", "int", 2),
+        ("freq", "int", 27),
+        ("p", "float", 1),
+        ("value", "choice", "mean"),
+    )
+
+    def __init__(
+        self,
+        time_masks: int = 2,
+        time: int = 100,
+        freq_masks: int = 2,
+        freq: int = 27,
+        p: float = 1,
+        value: str = "mean",
+    ) -> None:
+        super().__init__(time_masks, time, freq_masks, freq, p, value)
+
+
+class Spectrogram(Operation):
+    """The power or magnitude of a recording's spectrum: (bins, frames), as torchaudio's Spectrogram.
+
+    n_fft  points of the transform: a product of 2, 3 and 5
+    win    samples of the Hann window; 0: n_fft
+    hop    samples from one frame to the next; 0: half the window
+    pad    the first frame is centred on the first sample, and the ends are reflected or filled with zeros; or there
+           are only frames that lie inside the recording (reflect, zero, none)
+    power  1: magnitudes; 2: their squares
+    """
+
+    name: ClassVar[str] = "spectrogram"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("n_fft", "int", 400),
+        ("win", "int", 0),
+        ("hop", "int", 0),
+        ("pad", "choice", "reflect"),
+        ("power", "int", 2),
+    )
+
+    def __init__(self, n_fft: int = 400, win: int = 0, hop: int = 0, pad: str = "reflect", power: int = 2) -> None:
+        super().__init__(n_fft, win, hop, pad, power)
+
+
+class Speed(Operation):
+    """A recording faster or slower, its pitch with it: resampled from factor * rate, as torchaudio's Speed.
+
+    factors  one of these, each with equal chance
+    rate     samples a second of a value that has no rate; does not resample
+    """
+
+    name: ClassVar[str] = "speed"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("factors", "floats", (0.9, 1, 1.1)), ("rate", "int", 0))
+
+    def __init__(self, factors: Floats = (0.9, 1, 1.1), rate: int = 0) -> None:
+        super().__init__(factors, rate)
 
 
 class Squeeze(Operation):

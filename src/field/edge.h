@@ -25,7 +25,7 @@ typedef enum value_role {
 enum { DIM_VARIES = -1 };
 
 /* Axes: a letter for each dimension. t: frames or samples in time; h: rows; w: columns; c: channels. An image is "hwc" or "chw", a clip
- * "thwc" or "tchw", a recording "t" or "ct". ("n" is reserved for items that each have an extent and a draw of their own.) */
+ * "thwc" or "tchw", a recording "t" or "ct", a spectrogram (f: bands) "ft" or "tf", maybe with c in front. ("n" is reserved for items that each have an extent and a draw of their own.) */
 static inline uint32_t mldfi_axis(const char *axes, char letter) {
     uint32_t i = 0;
     while (axes[i] && axes[i] != letter)

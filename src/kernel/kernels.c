@@ -8,7 +8,8 @@
 
 #include "kernel/variants.h"
 
-/* WIDE: whose passes for the other filters, and whose widening. COLOR: whose loops over colours, for blurring and for maps. The rest: passes in planes, or NULL twice. */
+/* WIDE: whose passes for the other filters, whose widening, and whose transforms of recordings. COLOR: whose loops over colours, for blurring and
+ * for maps. The rest: passes in planes, or NULL twice. */
 #define TABLE(ISA, NUMBER, WIDE, COLOR, ...) \
     static const struct kernels ISA = {NUMBER, \
                                        #ISA, \
@@ -28,7 +29,8 @@
                                        mldfi_blur_down_##COLOR, \
                                        mldfi_warp_nearest_##COLOR, \
                                        mldfi_warp_bilinear_##COLOR, \
-                                       mldfi_widen_##WIDE}
+                                       mldfi_widen_##WIDE, \
+                                       &mldfi_fft_##WIDE}
 TABLE(portable, ISA_PORTABLE, portable, portable, NULL, NULL);
 #if defined(__x86_64__)
 TABLE(sse4, ISA_SSE4, portable, sse4, NULL, NULL);

@@ -4,6 +4,7 @@
  *     finish_*.c           the last pass over pixels: affine map, type, layout
  *     resize_*.c           the two passes of bilinear resizing
  *     color_*.c            changes of colour: one text, color_loops.h, compiled for each
+ *     fft_*.c              spectra of recordings: one text, fft_loops.h
  *
  * A file whose name ends in an instruction set is compiled for it and only called where the processor has it. */
 #ifndef MLDF_KERNEL_KERNELS_H
@@ -48,9 +49,10 @@ enum {
 
 struct resample_table; /* resample.h */
 struct resample_rows;
-struct pixels;    /* color.h */
-struct blur_line; /* blur.h */
-struct warp;      /* warp.h */
+struct pixels;      /* color.h */
+struct blur_line;   /* blur.h */
+struct warp;        /* warp.h */
+struct fft_kernels; /* fft.h */
 
 struct kernels {
     enum isa isa;
@@ -95,6 +97,7 @@ struct kernels {
     void (*warp_bilinear)(const struct warp *w);
     /* widen_loops.h: the elements of one whole-number type as another that holds them all; out is not in. false: not this pair (cast.h has all). */
     bool (*widen)(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
+    const struct fft_kernels *fft; /* fft.h */
 };
 
 /* NULL: not built, or this processor cannot run it. */

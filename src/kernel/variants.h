@@ -23,6 +23,7 @@
     void mldfi_warp_bilinear_##ISA(const struct warp *w)
 
 COLOR_VARIANT(portable);
+extern const struct fft_kernels mldfi_fft_portable, mldfi_fft_avx2; /* the second on x86-64 only */
 FILTER_VARIANT(portable);
 bool mldfi_widen_portable(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
 

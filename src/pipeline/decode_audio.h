@@ -3,10 +3,12 @@
 #define MLDF_PIPELINE_DECODE_AUDIO_H
 
 #include "pipeline/op.h"
+#include "pipeline/sinc_set.h"
 
 struct decode_audio_state {
     bool mono;
-    uint32_t channels; /* that come out */
+    uint32_t channels;         /* that come out */
+    struct sinc_set *resample; /* to the rate that was asked for; NULL: recordings keep theirs */
 };
 
 #endif

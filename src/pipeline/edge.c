@@ -105,6 +105,8 @@ static const char *noun_of(const struct edge *edge) {
         return "bytes";
     case VALUE_ARRAY:
     default:
+        if (edge->axes[mldfi_axis(edge->axes, 'f')])
+            return "spectrogram";
         if (edge->rate.den)
             return "recording";
         return edge->ndim == 0 ? "number" : arrays[(unsigned)edge->role <= ROLE_POINTS ? edge->role : ROLE_NONE];

@@ -110,7 +110,7 @@ enum {
         128, /* may stand in a statement of several outputs with one draw for all; sees every role that infer accepts */
     OP_INPUTS = 256, /* takes several inputs: run_many */
     OP_TIME =
-        512 /* selects along axis t: `pull` says what it needs of its input, so it goes into the source. Not mapped over frames */
+        512 /* selects or resamples along axis t: `pull` says what it needs of its input, so it goes into the source. Not mapped over frames */
 };
 
 /* What a draw may depend on besides random numbers. */
@@ -170,6 +170,9 @@ struct op_type {
     bool (*geometry)(const struct op *op, const void *draw, struct geometry *g);
     /* OP_TIME: of the input, whose length is `length`, what the wanted span of the output is made from. What is missing at the end is zeros. */
     struct span (*pull)(const struct op *op, const void *draw, uint64_t length, struct span want);
+    /* OP_TIME whose elements are not those of its input: the wanted span of the output from what pull asked for. in and out are that long. */
+    mldf_status (*part)(const struct op *op, const void *draw, struct span have, const struct tensor *in,
+                        struct span want, struct tensor *out, struct op_work *work, mldf_error *err);
     /* out comes with dtype, axes and ndim of op->out and the dims of `in`, where they have as many. NULL: they stay. */
     mldf_status (*shape)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                          mldf_error *err);

@@ -3,23 +3,26 @@
 #include "pipeline/decode_audio.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "pipeline/op_help.h"
 #include "pipeline/op_registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
-enum { MONO };
+enum { MONO, RATE };
 static const struct op_param params[] = {
     {"mono", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one channel: the mean of all"},
+    {"rate", PARAM_INT, "0", 0, 0x1p31, NULL, 0, 0,
+     "samples a second: all recordings are resampled to this rate, as `resample` does it; 0: they keep theirs, which must be one"},
     OP_END_OF_PARAMS,
 };
 
-static mldf_status check(const struct edge *in, bool mono, mldf_error *err) {
-    if (in->rates.least != in->rates.most)
+static mldf_status check(const struct edge *in, bool mono, bool resampled, mldf_error *err) {
+    if (!resampled && in->rates.least != in->rates.most)
         return mldfi_fail(err, MLDF_E_TYPE,
                           "the recordings have sampling rates from %" PRIu32 " to %" PRIu32
-                          " Hz; all recordings of a field must have the same rate",
+                          " Hz; decode_audio(rate=n) gives one rate for all",
                           in->rates.least, in->rates.most);
     if (in->dims[1] == DIM_VARIES && !mono && in->most[1] != MLDF_NONE)
         return mldfi_fail(err, MLDF_E_TYPE,
@@ -29,12 +32,42 @@ static mldf_status check(const struct edge *in, bool mono, mldf_error *err) {
     return MLDF_OK;
 }
 
+static uint64_t length_at(const struct sinc *sinc, uint64_t n) {
+    return sinc ? mldfi_sinc_length(sinc, n) : n;
+}
+
+/* The rate and the length that come out. A ratio that cannot be made is found here for the rates that are known. */
+static mldf_status resample(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    struct decode_audio_state *s = op->state;
+    uint32_t t = out->ndim - 1, rate = (uint32_t)op->args[RATE].i;
+    const struct sinc *least, *most;
+    mldf_status status = mldfi_sinc_set_new(rate, &s->resample, err);
+    out->rate = (struct ratio){rate, 1};
+    out->dims[t] = DIM_VARIES;
+    out->most[t] = MLDF_NONE;
+    uint64_t whole = in->seconds.den && in->seconds.num % in->seconds.den == 0 ? in->seconds.num / in->seconds.den : 0;
+    if (whole && whole <= INT32_MAX) /* every recording, or piece of one, lasts so many seconds: at any rate */
+        mldfi_edge_fix(out, t, (int64_t)(whole * rate));
+    if (status < 0 || in->rates.least == 0 || whole)
+        return status;
+    status = mldfi_sinc_set_get(s->resample, in->rates.least, &least, err);
+    if (status == MLDF_OK)
+        status = mldfi_sinc_set_get(s->resample, in->rates.most, &most, err);
+    if (status < 0)
+        return status;
+    if (in->most[0] != MLDF_NONE)
+        out->most[t] = length_at(least, in->most[0]);
+    if (in->rates.least == in->rates.most && in->dims[0] >= 0)
+        out->dims[t] = (int64_t)length_at(least, (uint64_t)in->dims[0]);
+    return MLDF_OK;
+}
+
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct decode_audio_state *s;
     bool mono = op->args[MONO].i != 0;
     if (in->kind != VALUE_ENCODED || in->family != FAMILY_AUDIO)
         return mldfi_edge_refuse(op, in, "a stored recording", err);
-    mldf_status status = check(in, mono, err);
+    mldf_status status = check(in, mono, op->args[RATE].i != 0, err);
     if (status < 0)
         return status;
     s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
@@ -48,7 +81,13 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     mldfi_edge_fix(out, 0, s->channels);
     out->dims[out->ndim - 1] = in->dims[0];
     out->most[out->ndim - 1] = in->most[0];
-    return MLDF_OK;
+    return op->args[RATE].i ? resample(op, in, out, err) : MLDF_OK;
+}
+
+static void free_state(void *state) {
+    if (state)
+        mldfi_sinc_set_free(((struct decode_audio_state *)state)->resample);
+    free(state);
 }
 
 static const struct op_type op_decode_audio = {
@@ -57,6 +96,7 @@ static const struct op_type op_decode_audio = {
     .params = params,
     .decodes = FAMILY_AUDIO,
     .infer = infer,
+    .free_state = free_state,
 };
 
 const struct op_type *const mldfi_ops_decode_audio[] = {&op_decode_audio, NULL};

@@ -8,6 +8,12 @@ extern const struct op_type *const mldfi_ops_statement[]; /* op_registry.c: drop
 extern const struct op_type *const mldfi_ops_decode[];
 extern const struct op_type *const mldfi_ops_decode_audio[];
 extern const struct op_type *const mldfi_ops_window[];
+extern const struct op_type *const mldfi_ops_resample[];
+extern const struct op_type *const mldfi_ops_wave[];
+extern const struct op_type *const mldfi_ops_spectrum[];
+extern const struct op_type *const mldfi_ops_fbank[];
+extern const struct op_type *const mldfi_ops_log[];
+extern const struct op_type *const mldfi_ops_spec_augment[];
 extern const struct op_type *const mldfi_ops_axis[];
 extern const struct op_type *const mldfi_ops_point[];
 extern const struct op_type *const mldfi_ops_any[];

@@ -1,5 +1,5 @@
-/* Recordings: decode_audio and the windows behind it. The windows are followed back from what comes out to the samples that it is made from; only
- * their bytes are fetched, and converted straight into their place. What a window lacks at its end is zeros.
+/* Recordings: decode_audio and the windows behind it, and what resamples. They are followed back from what comes out to the samples that it is made
+ * from; only their bytes are fetched, and converted straight into their place unless they are resampled. What a window lacks at its end is zeros.
  *
  * In a reference plan the whole recording is decoded and each step runs by itself. */
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 #include "kernel/pcm.h"
 #include "pipeline/decode_audio.h"
 #include "pipeline/source.h"
+#include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
@@ -21,8 +22,12 @@ struct audio_source {
         const void *draw;
         uint64_t before; /* length in front of it */
     } steps[STEPS_MAX];
-    uint64_t length;  /* behind the last of them */
-    struct span span; /* of the recording: what is decoded */
+    uint64_t length;          /* behind the last of them */
+    const struct sinc *sinc;  /* decode_audio(rate=) for this recording's rate; NULL: it has that rate */
+    uint64_t stored;          /* samples of the recording, or of its piece, at the rate that it is stored at */
+    struct span wanted;       /* of these at the rate that decode_audio gives */
+    uint64_t from;            /* what they are made from begins here: of the recording, or of its piece */
+    struct span span;         /* of the recording: what is decoded */
 };
 _Static_assert(sizeof(struct audio_source) <= SOURCE_OWN_BYTES, "what a recording needs must fit");
 
@@ -60,7 +65,13 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
     if (said->dims[0] >= 0 && s->frame.t != (uint64_t)said->dims[0])
         return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " samples, and the file said %" PRId64 " for all recordings",
                           s->frame.t, said->dims[0]);
-    return MLDF_OK;
+    a->sinc = NULL;
+    a->stored = s->frame.t;
+    if (decode->resample)
+        status = mldfi_sinc_set_get(decode->resample, a->info.rate, &a->sinc, err);
+    if (status == MLDF_OK && a->sinc)
+        s->frame.t = mldfi_sinc_length(a->sinc, a->stored);
+    return status;
 }
 
 static void set_dims(const struct source_run *s, uint64_t length, struct tensor *t) {
@@ -101,6 +112,10 @@ static mldf_status settle(struct source_run *s, mldf_error *err) {
     a->span = (struct span){0, a->length};
     for (size_t i = s->composed; i-- > 0;)
         a->span = a->steps[i].op->type->pull(a->steps[i].op, a->steps[i].draw, a->steps[i].before, a->span);
+    a->wanted = a->span;
+    if (a->sinc)
+        mldfi_sinc_inputs(a->sinc, a->stored, a->wanted.from, a->wanted.count, &a->span.from, &a->span.count);
+    a->from = a->span.from;
     if (s->pieced)
         a->span = pull_piece(&s->piece, a->span);
     return MLDF_OK;
@@ -111,6 +126,80 @@ static mldf_status ranges(const struct source_run *s, struct byte_range *out, si
     mldfi_audio_range(&a->info, a->span.from, a->span.count, &out[0].offset, &out[0].bytes);
     *count = out[0].bytes > 0;
     return MLDF_OK;
+}
+
+/* Memory for what a step makes, in one of the scratch buffers. */
+static mldf_status part_room(struct op_work *work, int which, struct tensor *t, mldf_error *err) {
+    uint64_t count = mldfi_tensor_count(t);
+    if (count > SIZE_MAX / 8)
+        return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", t->dims[t->ndim - 1]);
+    mldf_status status = mldfi_buffer_resize(&work->scratch[which], (size_t)count * sizeof(float) + 1, err);
+    t->data = work->scratch[which].data;
+    return status;
+}
+
+/* The decoded samples, [channels][samples], through the steps that make new ones of them; the last of these gives as much as t has, or what the
+ * windows behind it have before their zeros begin. */
+static mldf_status run_parts(struct source_run *s, const float *decoded, struct tensor *t, mldf_error *err) {
+    struct audio_source *a = own(s);
+    struct op_work *work = &s->run->worker->work;
+    struct span spans[STEPS_MAX + 1]; /* in front of each step: what of it is used; behind the last: all */
+    struct tensor in = *t;
+    uint32_t at = t->ndim - 1;
+    uint64_t rows = t->ndim == 2 ? t->dims[0] : 1;
+    int room = 1; /* which scratch does not hold `in`; 0 is the operations' own */
+    spans[s->composed] = (struct span){0, a->length};
+    for (size_t i = s->composed; i-- > 0;)
+        spans[i] = a->steps[i].op->type->pull(a->steps[i].op, a->steps[i].draw, a->steps[i].before, spans[i + 1]);
+    in.data = (void *)(uintptr_t)decoded;
+    in.dims[at] = a->span.count;
+    if (a->sinc) {
+        struct tensor out = in;
+        out.dims[at] = a->wanted.count;
+        mldf_status status = mldfi_buffer_resize(&work->scratch[0], mldfi_sinc_work(a->sinc) * sizeof(float), err);
+        if (status == MLDF_OK)
+            status = part_room(work, room, &out, err);
+        if (status < 0)
+            return status;
+        for (uint64_t c = 0; c < rows; c++)
+            mldfi_sinc_run(a->sinc, work->kernels->fft, (const float *)in.data + c * in.dims[at], a->from,
+                           a->span.count, a->wanted.from, a->wanted.count, (float *)out.data + c * out.dims[at],
+                           (float *)(void *)work->scratch[0].data);
+        in = out;
+        room = 3 - room;
+    }
+    for (size_t i = 0; i < s->composed; i++) {
+        const struct op *op = a->steps[i].op;
+        struct tensor out = in;
+        if (!op->type->part)
+            continue; /* a window: what is there stays, what is not is zeros */
+        out.dims[at] = spans[i + 1].count;
+        mldf_status status = part_room(work, room, &out, err);
+        if (status < 0)
+            return status;
+        spans[i].count = in.dims[at];
+        status = op->type->part(op, a->steps[i].draw, spans[i], &in, spans[i + 1], &out, work, err);
+        if (status < 0)
+            return mldfi_in_step(op, status, err);
+        in = out;
+        room = 3 - room;
+    }
+    size_t have = (size_t)(in.dims[at] < t->dims[at] ? in.dims[at] : t->dims[at]), all = (size_t)t->dims[at];
+    for (uint64_t c = 0; c < rows; c++) {
+        float *to = (float *)t->data + c * all;
+        memcpy(to, (const float *)in.data + c * in.dims[at], have * sizeof *to);
+        memset(to + have, 0, (all - have) * sizeof *to);
+    }
+    return MLDF_OK;
+}
+
+static bool has_parts(const struct source_run *s) {
+    if (own(s)->sinc)
+        return true;
+    for (size_t i = 0; i < s->composed; i++)
+        if (own(s)->steps[i].op->type->part)
+            return true;
+    return false;
 }
 
 static mldf_status produce(struct source_run *s, bool finished, void *dst, size_t dst_bytes, mldf_error *err) {
@@ -138,11 +227,21 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     if (status < 0)
         return status;
     double start = mldfi_worker_clock(worker);
+    bool parts = has_parts(s);
     float *out = t.data;
-    size_t length = (size_t)a->length, have = (size_t)a->span.count;
-    status = mldfi_audio_read(reader, &a->info, data, have, decode->mono, out, length, err);
+    size_t length = parts ? (size_t)a->span.count : (size_t)a->length, have = (size_t)a->span.count;
+    if (parts) {
+        struct tensor decoded = t;
+        decoded.dims[t.ndim - 1] = have;
+        status = part_room(&worker->work, 2, &decoded, err);
+        out = decoded.data;
+    }
+    if (status == MLDF_OK)
+        status = mldfi_audio_read(reader, &a->info, data, have, decode->mono, out, length, err);
     for (uint32_t c = 0; c < decode->channels && have < length; c++)
         memset(out + c * length + have, 0, (length - have) * sizeof *out);
+    if (status == MLDF_OK && parts)
+        status = run_parts(s, out, &t, err);
     worker->times[s->stage->step] += mldfi_worker_clock(worker) - start;
     memory->tensor = t;
     memory->in = in;

@@ -14,7 +14,50 @@ def _image(*steps):
     return (*IMAGE, list(steps))
 
 
+def _sound(*steps):
+    return (*WAVES, "i2", list(steps))
+
+
+FRAMES = "decode_audio(mono=true) | spectrogram(32, hop=8) | "
+
 STEPS = {
+    "channels": _sound("channels(1) | pad", "channels([1, 0]) | pad"),
+    "cmvn": _sound(FRAMES + "cmvn | pad", FRAMES + "cmvn(variance=false) | pad"),
+    "db": _sound(FRAMES + "db | pad", FRAMES + "db(80, of=magnitude, ref=max, floor=1e-5) | pad"),
+    "delta": _sound(FRAMES + "delta | pad", FRAMES + "delta(9, interp) | pad"),
+    "dither": _sound("dither | pad", "dither(amount=3) | pad"),
+    "fbank": _sound(
+        "fbank | pad",
+        "fbank(lhotse, bins=9, low=50, high=3000, frame=8, shift=3, preemphasis=0.5, snip=yes) | pad",
+        "fbank(kaldi, frame=4, shift=2, bins=7, high=-100, snip=no) | pad",
+    ),
+    "gain": _sound("gain(-6) | pad", "gain(db=[-12, 12]) | pad"),
+    "log": _sound(FRAMES + "log | pad", FRAMES + "log(floor=1e-3, base=ten) | pad"),
+    "mel": _sound(
+        "mel(n_fft=64) | pad",
+        "mel(librosa) | pad",
+        "mel(torchaudio, bins=6, n_fft=48, win=40, hop=10, low=100, high=3500, power=1, pad=zero) | pad",
+        "decode_audio(rate=16000, mono=true) | window(0.05, pad) | mel(whisper)",
+        "decode_audio(rate=16000, mono=true) | window(0.05, pad) | mel(whisper_large_v3)",
+    ),
+    "mfcc": _sound(
+        "fbank(bins=23, frame=4) | mfcc | pad", "mel(n_fft=64, bins=20) | log | mfcc(count=5, lifter=22) | pad"
+    ),
+    "mono": _sound("mono | pad"),
+    "noise": _sound("noise(10) | pad", "noise(snr=[0, 20], p=0.5) | pad"),
+    "normalize_wave": _sound(
+        "normalize_wave | pad", "normalize_wave(rms, db=-20) | pad", "normalize_wave(by=standard) | pad"
+    ),
+    "preemphasis": _sound("preemphasis | pad", "preemphasis(by=0.5) | pad"),
+    "resample": _sound(
+        "resample(11025) | pad",
+        "resample(rate=5000) | window(samples=30, at=random) | pad",
+        "window(0.01) | resample(16000) | pad",
+    ),
+    "spec_augment": _sound(FRAMES + "spec_augment | pad", FRAMES + "spec_augment(1, 9, 2, 5, p=0.5, value=zero) | pad"),
+    "spectrogram": _sound("spectrogram(32) | pad", "spectrogram(n_fft=60, win=40, hop=7, pad=none, power=1) | pad"),
+    "speed": _sound("speed | pad", "speed(factors=[0.5, 2]) | pad"),
+    "stft": _sound("stft(32) | pad", "stft(n_fft=45, win=40, hop=7, pad=zero) | pad"),
     "affine": _image(
         "affine(15)",
         "affine([-10, 30], translate=[0.1, 0.2], scale=[0.5, 1.5], shear=[-5, 5, -3, 3], filter=bilinear, "
@@ -49,7 +92,11 @@ STEPS = {
             "decode(channels=3, bits=8)",
         ],
     ),
-    "decode_audio": (*WAVES, "i2", ["decode_audio | pad", "decode_audio(mono=true) | pad"]),
+    "decode_audio": (
+        *WAVES,
+        "i2",
+        ["decode_audio | pad", "decode_audio(mono=true) | pad", "decode_audio(rate=11025) | pad"],
+    ),
     "drop": ("values", "", "real", ["drop"]),
     "equalize": _image("equalize", "equalize(p=1)"),
     "erasing": _image(

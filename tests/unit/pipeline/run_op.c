@@ -148,6 +148,8 @@ static void run_step(struct run *r, const struct op *op, unsigned times, size_t 
     }
     memcpy(r->value, out, r->count * sizeof out[0]);
     r->frame = next[0];
+    uint32_t time = mldfi_time_axis(out[0].axes, out[0].ndim);
+    r->frame.t = time < out[0].ndim ? out[0].dims[time] : 0;
 }
 
 static void fill_null(struct run *r, const struct op *op, size_t turn) {
@@ -271,6 +273,9 @@ int main(int argc, char **argv) {
         r.frame.width = (uint32_t)mldfi_tensor_width(&r.value[0]);
         r.frame.height = (uint32_t)mldfi_tensor_height(&r.value[0]);
     }
+    r.frame.t = mldfi_time_axis(r.value[0].axes, r.value[0].ndim) < r.value[0].ndim
+                    ? r.value[0].dims[mldfi_time_axis(r.value[0].axes, r.value[0].ndim)]
+                    : 0;
     run_text(&r, argv[at]);
     write_values(&r);
     for (size_t i = 0; i < INPUTS; i++) {

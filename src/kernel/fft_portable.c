@@ -1,0 +1,3 @@
+/* The loops of fft.h in plain C. */
+#define FFT_NAME(x) x##_portable
+#include "kernel/fft_loops.h"
