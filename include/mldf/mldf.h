@@ -13,6 +13,7 @@
 #include "schema.h"
 #include "tool.h"
 #include "view.h"
+#include "view.h"
 #include "writer.h"
 
 #endif

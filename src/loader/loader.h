@@ -287,7 +287,7 @@ struct worker {
     mldf_loader *loader;
     struct plan_worker *plan;
     struct plan_feed feed;
-    struct seat seats[2]; /* what the feed may be asked for */
+    const struct seat *seats[2]; /* what the feed may be asked for */
     struct item_cache items;
     size_t seat_count;
     struct plan_target *targets[2];

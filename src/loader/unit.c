@@ -16,8 +16,8 @@
 /* NULL: the worker is not there. */
 static const struct seat *seat_at(const struct worker *worker, uint64_t position) {
     for (size_t i = 0; i < worker->seat_count; i++)
-        if (worker->seats[i].position == position)
-            return &worker->seats[i];
+        if (worker->seats[i]->position == position)
+            return worker->seats[i];
     return NULL;
 }
 
@@ -264,7 +264,7 @@ static bool is_halted(const struct worker *worker) {
 /* ---- Lengths ------------------------------------------------------------------------------------------------------------------------- */
 
 static void sit(struct worker *worker, const struct seat *seat) {
-    worker->seats[0] = *seat;
+    worker->seats[0] = seat;
     worker->seat_count = 1;
 }
 
@@ -446,8 +446,8 @@ static mldf_status couple_run(struct worker *worker, struct job *job, struct cou
         return MLDF_OK;
     if (there[0] && there[1]) {
         *culprit = 2;
-        worker->seats[0] = couple->side[0]->seat;
-        worker->seats[1] = couple->side[1]->seat;
+        worker->seats[0] = &couple->side[0]->seat;
+        worker->seats[1] = &couple->side[1]->seat;
         worker->seat_count = 2;
         return mldfi_plan_run_pair(plan, worker->plan, &worker->feed, job->epoch, couple->even, false, targets[0],
                                    targets[1], err);
