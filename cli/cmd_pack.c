@@ -19,7 +19,7 @@ static const struct option_spec options[] = {
     {0, "root", "DIR", "where the paths in a table begin (default: the table's own folder)"},
     {0, "allow-outside", NULL, "paths in a table may lead out of that folder"},
     {0, "on-error", "stop|skip", "a row or image that does not fit: stop (default), or leave it out and list it"},
-    {0, "encode", "HOW", "images: keep (default), jpeg, raw, smart, proportion or yuv420"},
+    {0, "encode", "HOW", "images: keep (default), jpeg, raw, smart, proportion, yuv420 or fast-jpeg"},
     {0, "quality", "N", "of the JPEG that --encode makes, 1 to 100 (default 90)"},
     {0, "max-resolution", "N", "shrink images whose longer side has more pixels"},
     {0, "min-resolution", "N", "shrink images whose shorter side has more pixels"},

@@ -57,7 +57,7 @@ static int append_share(const struct invocation *v, mldf_buffer *out) {
 }
 
 int image_arguments(const struct invocation *v, mldf_buffer *out) {
-    static const char *const encodings[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", NULL};
+    static const char *const encodings[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", "fast-jpeg", NULL};
     static const char *const profiles[] = {"keep", "card", "drop", NULL};
     static const char *const orientations[] = {"record", "apply", NULL};
     mldf_error err;

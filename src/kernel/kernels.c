@@ -6,9 +6,10 @@
 #endif
 #include <string.h>
 
+#include "kernel/jpeg.h"
 #include "kernel/variants.h"
 
-/* WIDE: whose passes for the other filters. COLOR: whose loops over colours, for blurring and for maps. The rest: passes in planes, or NULL twice. */
+/* WIDE: whose passes for the other filters, and whose loops for JPEG. COLOR: whose loops over colours, for blurring and for maps. The rest: passes in planes, or NULL twice. */
 #define TABLE(ISA, NUMBER, WIDE, COLOR, ...) \
     static const struct kernels ISA = {NUMBER, \
                                        #ISA, \
@@ -27,7 +28,8 @@
                                        mldfi_blur_across_##COLOR, \
                                        mldfi_blur_down_##COLOR, \
                                        mldfi_warp_nearest_##COLOR, \
-                                       mldfi_warp_bilinear_##COLOR}
+                                       mldfi_warp_bilinear_##COLOR, \
+                                       &mldfi_jpeg_##WIDE}
 TABLE(portable, ISA_PORTABLE, portable, portable, NULL, NULL);
 #if defined(__x86_64__)
 TABLE(sse4, ISA_SSE4, portable, sse4, NULL, NULL);

@@ -4,6 +4,7 @@
  *     finish_*.c           the last pass over pixels: affine map, type, layout
  *     resize_*.c           the two passes of bilinear resizing
  *     color_*.c            changes of colour: one text, color_loops.h, compiled for each
+ *     jpeg_*.c             the fast JPEG store: bits, transforms, upsampling, colour
  *
  * A file whose name ends in an instruction set is compiled for it and only called where the processor has it. */
 #ifndef MLDF_KERNEL_KERNELS_H
@@ -48,9 +49,10 @@ enum {
 
 struct resample_table; /* resample.h */
 struct resample_rows;
-struct pixels;    /* color.h */
-struct blur_line; /* blur.h */
-struct warp;      /* warp.h */
+struct pixels;       /* color.h */
+struct blur_line;    /* blur.h */
+struct warp;         /* warp.h */
+struct jpeg_kernels; /* jpeg.h */
 
 struct kernels {
     enum isa isa;
@@ -93,6 +95,7 @@ struct kernels {
     /* warp.h */
     void (*warp_nearest)(const struct warp *w);
     void (*warp_bilinear)(const struct warp *w);
+    const struct jpeg_kernels *jpeg;
 };
 
 /* NULL: not built, or this processor cannot run it. */
