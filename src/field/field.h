@@ -62,11 +62,9 @@ struct field_type {
     const char *const *argument_names;
     /* Appends the canonical form of a caller's arguments, or refuses them; NULL: canonical JSON is enough. */
     mldf_status (*canonical)(const struct json *arguments, mldf_buffer *out, mldf_error *err);
-    /* What decode leaves to a deep check because it costs a walk over the value; NULL: nothing. */
+    /* What decode leaves to a deep check because it costs a walk over the value; NULL: nothing. MLDF_END: fine, as far as this build can tell;
+     * the family's decoder is not asked. */
     mldf_status (*check_deep)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
-                              mldf_error *err);
-    /* Decodes the payload to the last pixel; NULL: check_deep says all there is. */
-    mldf_status (*check_full)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
                               mldf_error *err);
 
     /* Is this value stored in a form that only decoders see? What everyone else gets is made by `unpack`, which appends the value's bytes to out and
@@ -90,7 +88,8 @@ struct field_type {
                        struct survey *survey, mldf_error *err);
     /* The same for one value, in files without such records. A value that says nothing is left out: it is a bad sample, and met later. */
     void (*see_value)(const struct schema_field *field, const mldf_value *value, struct survey *survey);
-    /* The record says what a value is, whatever the field's arguments: fields of one family match each other. NONE: dtype and shape must match. */
+    /* The record says what a value is, whatever the field's arguments: fields of one family match each other, and its media decode and encode
+     * their values. NONE: dtype and shape must match. */
     media_family self_describing;
     /* What kind of thing a loader's state calls it (src/loader/identity.c). Never changes: states are kept. 0: 'u', a stored value. */
     char letter;
@@ -184,9 +183,15 @@ static inline void mldfi_record_set_payload(const struct schema_field *field, ui
 mldf_status mldfi_field_decode(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
                                const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_buffer *scratch,
                                mldf_value *out, mldf_error *err);
-/* What decoding leaves unchecked: is it JSON, UTF-8 ...? Offsets as above. Unknown types are always fine. */
-mldf_status mldfi_field_check_deep(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
-                                   const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_error *err);
+/* What decoding leaves unchecked: is it JSON, UTF-8, an image to its last pixel ...? Offsets as above. Unknown types are always fine. The kit
+ * is this thread's. */
+mldf_status mldfi_field_check_deep(const struct schema_field *field, struct media_kit *kit, const uint8_t *record,
+                                   uint64_t record_offset, const void *payload, uint64_t payload_bytes,
+                                   uint64_t payload_ptr, mldf_error *err);
+/* The type's encode, with this thread's kit. `check`: what it made is decoded to its end. */
+mldf_status mldfi_field_encode(const struct schema_field *field, struct media_kit *kit, bool check,
+                               const mldf_value *value, uint8_t *record, mldf_buffer *scratch, const void **payload,
+                               uint64_t *payload_bytes, mldf_error *err);
 /* May this value of kind MLDF_KIND_STORED be copied into the field? Its record has the field's size and, where the type
  * is known, decodes. */
 mldf_status mldfi_field_check_stored(const struct schema_field *field, const mldf_value *value, mldf_error *err);

@@ -11,6 +11,7 @@
 
 #include "codec/fast_jpeg.h"
 #include "field/image_fast.h"
+#include "field/media.h"
 #include "kernel/jpeg.h"
 #include "kernel/kernels.h"
 #include "util/buffer.h"
@@ -41,6 +42,13 @@ static void worker_free(void *pointer) {
     mldf_buffer_free(&w->planes);
     mldf_buffer_free(&w->rows);
     free(w);
+}
+
+/* What one huge image needed goes back. */
+static void trim(struct fast_worker *w) {
+    mldf_buffer *const all[] = {&w->positions, &w->low, &w->high, &w->dcs, &w->jobs, &w->planes, &w->rows};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        mldfi_buffer_trim(all[i], MEDIA_KEEP_BYTES);
 }
 
 static mldf_status get_worker(mldf_image_decoder *decoder, struct fast_worker **out, mldf_error *err) {
@@ -419,5 +427,8 @@ mldf_status mldfi_fast_image_decode(struct image_job *job, mldf_error *err) {
         status = get_tables(&r, err);
     for (uint32_t row = r.top; status == MLDF_OK && row < r.bottom; row += r.strip)
         status = read_strip(&r, row, err);
-    return status < 0 ? status : write_rows(&r, err);
+    if (status == MLDF_OK)
+        status = write_rows(&r, err);
+    trim(r.worker);
+    return status;
 }

@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
+#include "codec/image.h"
 #include "field/type.h"
-#include "mldf/image.h"
 
 /* Places in a record of 24 bytes: ptr u64, size u32, then these. */
 enum {
@@ -58,9 +58,16 @@ mldf_status mldfi_image_canonical(const struct json *json, mldf_buffer *out, mld
 
 mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err);
-/* Decodes an encoded payload whole, and forgets the pixels. */
-mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, const void *payload,
-                                   uint64_t payload_bytes, mldf_error *err);
+/* What a thread keeps from image to image. Begins as {0}; image_media.c ends it. */
+struct image_worker {
+    mldf_image_decoder decoder; /* first: src/pipeline takes the worker as one */
+    void *jpeg;                 /* mldfi_jpeg_encode's */
+    mldf_buffer pixels, resized, work, icc;
+};
+void mldfi_image_worker_end(struct image_worker *worker);
+mldf_status mldfi_image_encode_with(void *worker, const void *state, const mldf_value *value, uint8_t *record,
+                                    mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+                                    mldf_error *err);
 /* A value of an image field whose record says JPEG, PNG, WebP, BMP or TIFF over bytes that are none of these. */
 bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *record, const void *payload,
                               uint64_t bytes);

@@ -9,6 +9,7 @@
 #ifndef MLDF_INTEROP_SINK_H
 #define MLDF_INTEROP_SINK_H
 
+#include "field/media.h"
 #include "mldf/image.h"
 #include "mldf/writer.h"
 
@@ -34,8 +35,8 @@ void mldfi_sink_kit_end(struct sink_kit *kit);
 
 struct sink_ops {
     /* The costly part of a sample, on any thread and in any order: images in the form that the format has. The result depends on the
-     * values alone and is in the kit until the sample was appended. The decoder is the thread's. NULL: there is nothing. */
-    mldf_status (*prepare)(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+     * values alone and is in the kit until the sample was appended. `media` is the thread's. NULL: there is nothing. */
+    mldf_status (*prepare)(const struct sample_sink *sink, struct sink_kit *kit, struct media_kit *media,
                            const mldf_value *values, mldf_error *err);
     /* In order, one at a time. A sample that the format cannot hold leaves nothing in the file, and the next one may come.
      * MLDF_END: left out, because it has nothing that the format holds (with drop_fields). */
@@ -100,9 +101,8 @@ struct sink_image {
     mldf_image_info info; /* mode, width, height of what `data` is */
     bool made;            /* not the bytes of the source */
 };
-/* value: of an image field, or bytes, which are looked at. The result is valid until the maker's next call, and as long as the value. A
- * decoder is made when it is needed first; the caller frees it. */
-mldf_status mldfi_image_make(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
+/* value: of an image field, or bytes, which are looked at. The result is valid until the maker's next call, and as long as the value. */
+mldf_status mldfi_image_make(struct image_maker *maker, struct media_kit *media, const mldf_field *field,
                              const mldf_value *value, enum image_form form, struct sink_image *out, mldf_error *err);
 
 /* How a file of it is called: jpg, png, webp, bmp, tif; bin for what is no file of a known kind. */

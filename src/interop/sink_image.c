@@ -19,28 +19,29 @@ static bool is_rgb8(const mldf_image_info *info) {
 }
 
 /* Decodes into maker->pixels; channels and bits 0: as stored. */
-static mldf_status decode(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+static mldf_status decode(struct image_maker *maker, struct media_kit *media, const mldf_value *value,
                           int channels, int bits, mldf_image_pixels *out, mldf_error *err) {
     mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
     mldf_image_shape shape;
     options.channels = channels;
     options.bits = bits;
-    mldf_status status = *decoder ? MLDF_OK : mldf_image_decoder_new(decoder, err);
+    void *worker; /* begins with an mldf_image_decoder */
+    mldf_status status = mldfi_kit_worker(media, FAMILY_IMAGE, &worker, err);
     if (status >= 0)
         status = mldf_image_value_shape(value, &options, &shape, err);
     if (status >= 0)
         status = mldfi_buffer_resize(&maker->pixels, (size_t)shape.bytes, err);
     if (status >= 0)
-        status = mldf_image_value_decode(*decoder, value, &options, maker->pixels.data, maker->pixels.size, err);
+        status = mldf_image_value_decode(worker, value, &options, maker->pixels.data, maker->pixels.size, err);
     if (status >= 0)
         *out = (mldf_image_pixels){maker->pixels.data, shape.width, shape.height, shape.channels, shape.bits};
     return status;
 }
 
-static mldf_status make_rgb(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+static mldf_status make_rgb(struct image_maker *maker, struct media_kit *media, const mldf_value *value,
                             struct sink_image *out, mldf_error *err) {
     mldf_image_pixels pixels;
-    mldf_status status = decode(maker, decoder, value, 3, 8, &pixels, err);
+    mldf_status status = decode(maker, media, value, 3, 8, &pixels, err);
     if (status < 0)
         return status;
     out->data = maker->pixels.data;
@@ -54,10 +55,10 @@ static mldf_status make_rgb(struct image_maker *maker, mldf_image_decoder **deco
     return MLDF_OK;
 }
 
-static mldf_status make_png(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_value *value,
+static mldf_status make_png(struct image_maker *maker, struct media_kit *media, const mldf_value *value,
                             struct sink_image *out, mldf_error *err) {
     mldf_image_pixels pixels;
-    mldf_status status = decode(maker, decoder, value, 0, 0, &pixels, err);
+    mldf_status status = decode(maker, media, value, 0, 0, &pixels, err);
     maker->file.size = 0;
     if (status >= 0)
         status = mldf_image_encode_png(&pixels, -1, &maker->file, err);
@@ -84,7 +85,7 @@ static bool beton_takes(const mldf_image_info *info) {
     return is_rgb8(info) || (info->mode == MLDF_IMAGE_MODE_JPEG && info->color == MLDF_IMAGE_BY_CHANNELS);
 }
 
-mldf_status mldfi_image_make(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
+mldf_status mldfi_image_make(struct image_maker *maker, struct media_kit *media, const mldf_field *field,
                              const mldf_value *value, enum image_form form, struct sink_image *out, mldf_error *err) {
     mldf_status status = describe(field, value, &out->info, err);
     if (status < 0)
@@ -99,14 +100,14 @@ mldf_status mldfi_image_make(struct image_maker *maker, mldf_image_decoder **dec
                               "%" PRIu64 " bytes that are no image known here; .beton holds JPEG "
                               "and raw RGB",
                               value->bytes);
-        return make_rgb(maker, decoder, value, out, err);
+        return make_rgb(maker, media, value, out, err);
     }
     if (form == IMAGE_BETON || (!raw && !yuv) || value->bytes == 0)
         return MLDF_OK;
     if (form == IMAGE_TBL2 && is_rgb8(&out->info))
         return MLDF_OK;
-    return form == IMAGE_TBL2 && yuv ? make_rgb(maker, decoder, value, out, err)
-                                     : make_png(maker, decoder, value, out, err);
+    return form == IMAGE_TBL2 && yuv ? make_rgb(maker, media, value, out, err)
+                                     : make_png(maker, media, value, out, err);
 }
 
 /* ---- Kits --------------------------------------------------------------------------------------------------------------- */

@@ -134,7 +134,7 @@ static bool has_part(const mldf_field *field, const mldf_value *value) {
     return value->kind != MLDF_KIND_NULL && field->known;
 }
 
-static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, struct media_kit *media,
                            const mldf_value *values, mldf_error *err) {
     const struct tar_sink *s = (const struct tar_sink *)sink;
     for (size_t i = 0; i < s->count; i++) {
@@ -142,7 +142,7 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
         if (!has_part(field, &values[i]) || !mldfi_is_image_type(field->type_id))
             continue;
         mldf_status status =
-            mldfi_image_make(&kit->makers[i], decoder, field, &values[i], IMAGE_FILE, &kit->images[i], err);
+            mldfi_image_make(&kit->makers[i], media, field, &values[i], IMAGE_FILE, &kit->images[i], err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;

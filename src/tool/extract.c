@@ -44,7 +44,7 @@ struct extraction {
     mldf_buffer lines, name, place, key_scratch, header;
     uint64_t bytes;
     struct image_maker maker;
-    mldf_image_decoder *decoder;
+    struct media_kit media;
 };
 
 /* ---- Which field goes where ------------------------------------------------------------------------------------------ */
@@ -261,7 +261,8 @@ static mldf_status flush_lines(struct extraction *x, mldf_error *err) {
 static mldf_status as_file(struct extraction *x, const mldf_field *field, mldf_value *value, const char **ending,
                            mldf_error *err) {
     struct sink_image image;
-    mldf_status status = mldfi_image_make(&x->maker, &x->decoder, field, value, IMAGE_FILE, &image, err);
+    mldf_status status = mldfi_image_make(&x->maker, &x->media, field, value, IMAGE_FILE, &image, err);
+    mldfi_kit_trim(&x->media);
     if (status < 0)
         return status;
     value->kind = MLDF_KIND_BYTES; /* raw pixels are an array, but their file is none */
@@ -364,7 +365,7 @@ mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const ml
         mldf_buffer_free(&x.columns[i].scratch);
     free(x.columns);
     mldfi_image_maker_free(&x.maker);
-    mldf_image_decoder_free(x.decoder);
+    mldfi_kit_free(&x.media);
     mldf_buffer_free(&x.lines);
     mldf_buffer_free(&x.name);
     mldf_buffer_free(&x.place);

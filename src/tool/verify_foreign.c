@@ -17,6 +17,7 @@ struct foreign_check {
     bool no_memory, cancelled;
     mldf_error *err;
     mldf_buffer scratch;
+    struct media_kit kit;
 };
 
 static void report(struct foreign_check *c, const mldf_error *found) {
@@ -66,7 +67,8 @@ static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t 
     atomic_fetch_add(&c->verify->bytes_done, value.bytes);
     status = check_claim(reader, sample, field, &value, err);
     if (status >= 0)
-        status = mldfi_field_check_deep(f, value.record, 0, value.data, value.bytes, 0, err);
+        status = mldfi_field_check_deep(f, &c->kit, value.record, 0, value.data, value.bytes, 0, err);
+    mldfi_kit_trim(&c->kit);
     if (status < 0) {
         mldfi_error_prefix(err, "sample %llu, field %s", (unsigned long long)sample, f->info.name);
         mldfi_reader_name_error(reader, err, status);
@@ -167,5 +169,6 @@ mldf_status mldfi_verify_foreign(struct verify *verify, const mldf_reader *reade
         result->good_samples -= c.bad[i];
     free(c.bad);
     mldf_buffer_free(&c.scratch);
+    mldfi_kit_free(&c.kit);
     return status;
 }
