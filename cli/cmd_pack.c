@@ -26,6 +26,7 @@ static const struct option_spec options[] = {
     {0, "smart-threshold", "BYTES",
      "--encode smart: JPEG where the raw pixels take more than this; K, M and G may follow"},
     {0, "compress-probability", "P", "--encode proportion: the share that becomes JPEG, 0 to 1 (default 0.5)"},
+    {0, "fast-limit", "X", "--encode fast-jpeg: keep the JPEG where the result has more than X times its size (default 1.03)"},
     {0, "baseline", NULL, "turn progressive JPEG into baseline, without loss: it decodes faster"},
     {0, "icc", "keep|card|drop", "colour profiles: in the images (default), in the card, or nowhere"},
     {0, "orientation", "record|apply", "the EXIF orientation: keep it in the record (default), or turn the pixels"},
