@@ -89,6 +89,8 @@ static enum fast_reason find_scan(const uint8_t *d, size_t bytes, struct fast_so
     s->header_bytes = at;
     while (at + 1 < bytes && !(d[at] == 0xff && d[at + 1] != 0 && (d[at + 1] < 0xd0 || d[at + 1] > 0xd7)))
         at++;
+    if (at + 1 >= bytes)
+        return FAST_DAMAGED;
     s->scan_end = at;
     while (at < bytes && d[at] == 0xff)
         at++;
