@@ -57,8 +57,7 @@ static uint8_t *build(const uint8_t *data, size_t size, size_t *bytes) {
 static void decode(const uint8_t *data, size_t size, uint8_t choice) {
     struct fast_layout layout;
     mldf_error err;
-    if (mldfi_fast_parse(data, size, &layout, &err) < 0 ||
-        (uint64_t)layout.grid.width * layout.grid.height > 1 << 16)
+    if (mldfi_fast_parse(data, size, &layout, &err) < 0 || (uint64_t)layout.grid.width * layout.grid.height > 1 << 16)
         return;
     uint8_t record[IMAGE_RECORD] = {0};
     mldfi_store_u16(record + IMAGE_HEIGHT, (uint16_t)layout.grid.height);
@@ -66,8 +65,8 @@ static void decode(const uint8_t *data, size_t size, uint8_t choice) {
     record[IMAGE_CHANNELS] = (uint8_t)layout.grid.components;
     record[IMAGE_MODE] = MLDF_IMAGE_MODE_FAST_JPEG;
     record[IMAGE_BITS] = 8;
-    mldf_value value = {.kind = MLDF_KIND_BYTES, .data = data, .bytes = size, .record = record,
-                        .record_bytes = IMAGE_RECORD};
+    mldf_value value = {
+        .kind = MLDF_KIND_BYTES, .data = data, .bytes = size, .record = record, .record_bytes = IMAGE_RECORD};
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
     mldf_image_shape shape;
     static const int channels[] = {0, 1, 3, 4};
@@ -85,7 +84,8 @@ static void decode(const uint8_t *data, size_t size, uint8_t choice) {
     mldf_status before = MLDF_OK;
     for (size_t isa = 0; isa < ISA_COUNT; isa++) {
         const struct kernels *kernels = mldfi_kernels((enum isa)isa);
-        mldf_image_decoder *decoder = NULL; /* a new one each time: its memory has exactly the size that was asked for */
+        mldf_image_decoder *decoder =
+            NULL; /* a new one each time: its memory has exactly the size that was asked for */
         if (!kernels || mldf_image_decoder_new(&decoder, &err) < 0)
             continue;
         mldfi_image_decoder_use(decoder, kernels);

@@ -173,9 +173,10 @@ int main(void) {
     fprintf(stderr, "%d files\n", file_count);
     for (int s = 0; s < STREAMS; s++)
         train(s, all[s]);
-    printf("/* Table set 1 of the fast JPEG store: lengths of code words, as nibbles. Written by tools/fast_jpeg_tables.c; never changes. */\n"
-           "#include \"codec/fast_jpeg.h\"\n\n"
-           "const uint8_t mldfi_fast_dc_set[2][FAST_CODES][FAST_DC_SYMBOLS / 2] = {\n");
+    printf(
+        "/* Table set 1 of the fast JPEG store: lengths of code words, as nibbles. Written by tools/fast_jpeg_tables.c; never changes. */\n"
+        "#include \"codec/fast_jpeg.h\"\n\n"
+        "const uint8_t mldfi_fast_dc_set[2][FAST_CODES][FAST_DC_SYMBOLS / 2] = {\n");
     print_set(0, 2, FAST_DC_SYMBOLS, all);
     printf("};\nconst uint8_t mldfi_fast_ac_set[FAST_AC_KINDS][FAST_CODES][FAST_AC_SYMBOLS / 2] = {\n");
     print_set(2, 4, FAST_AC_SYMBOLS, all);

@@ -338,8 +338,7 @@ mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *
     struct image_worker own;
     (void)user;
     memset(&own, 0, sizeof own);
-    mldf_status status =
-        mldfi_image_encode_with(&own, state, value, record, scratch, payload, payload_bytes, err);
+    mldf_status status = mldfi_image_encode_with(&own, state, value, record, scratch, payload, payload_bytes, err);
     mldfi_image_worker_end(&own);
     return status;
 }

@@ -74,8 +74,8 @@ static mldf_status check(void *worker, const uint8_t *record, const void *payloa
     bool fast = info.mode == MLDF_IMAGE_MODE_FAST_JPEG;
     if (!fast && (info.mode < MLDF_IMAGE_MODE_JPEG || info.mode > MLDF_IMAGE_MODE_TIFF))
         return MLDF_OK;
-    mldf_status status = fast ? check_fast(w, &value, err)
-                              : mldfi_image_check(&w->decoder, payload, (size_t)payload_bytes, err);
+    mldf_status status =
+        fast ? check_fast(w, &value, err) : mldfi_image_check(&w->decoder, payload, (size_t)payload_bytes, err);
     if (status < 0 && err)
         err->offset = MLDF_NONE; /* of the image; the message has it */
     return status;

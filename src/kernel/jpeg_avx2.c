@@ -3,6 +3,9 @@
 #include "kernel/jpeg.h"
 
 #if defined(__x86_64__)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("bmi,bmi2,lzcnt") /* kernels.c asks for them too */
+#endif
 #include <immintrin.h>
 #include <string.h>
 
@@ -49,6 +52,7 @@ ALWAYS void load_rows(const struct jpeg_quantisers *q, const int16_t *low, const
     v g[8];
     g[0] = two(low, low + JPEG_LOW_STRIDE);
     g[1] = two(low + 8, low + JPEG_LOW_STRIDE + 8);
+#pragma GCC unroll 8
     for (int i = 0; i < 6; i++)
         g[2 + i] = two(high + 1 + 8 * i, high + JPEG_HIGH_STRIDE + 1 + 8 * i);
     const v a0 = TILE(0, 0), a1 = TILE(0, 1), b0 = TILE(1, 0), b1 = TILE(1, 1);
@@ -61,6 +65,7 @@ ALWAYS void load_rows(const struct jpeg_quantisers *q, const int16_t *low, const
     x[5] = _mm256_unpackhi_epi64(b1, d0);
     x[6] = _mm256_unpacklo_epi64(c1, d1);
     x[7] = _mm256_unpackhi_epi64(c1, d1);
+#pragma GCC unroll 8
     for (int i = 0; i < 8; i++)
         x[i] = _mm256_mullo_epi16(x[i], two(q->natural[0] + 8 * i, q->natural[1] + 8 * i));
 }
@@ -92,21 +97,24 @@ ALWAYS void load_rows(const struct jpeg_quantisers *q, const int16_t *low, const
         v l[8], h[8]; \
         HALF_8(_mm256_unpacklo_epi16, SHIFT, l); \
         HALF_8(_mm256_unpackhi_epi16, SHIFT, h); \
-        for (int n_ = 0; n_ < 8; n_++) \
-            x[n_] = _mm256_packs_epi32(l[n_], h[n_]); \
+        _Pragma("GCC unroll 8") for (int n_ = 0; n_ < 8; n_++) x[n_] = _mm256_packs_epi32(l[n_], h[n_]); \
     } while (0)
 
 ALWAYS void transpose(v x[8]) {
     v a[8], b[8];
+#pragma GCC unroll 8
     for (int i = 0; i < 4; i++) {
         a[2 * i] = _mm256_unpacklo_epi16(x[2 * i], x[2 * i + 1]);
         a[2 * i + 1] = _mm256_unpackhi_epi16(x[2 * i], x[2 * i + 1]);
     }
+#pragma GCC unroll 8
     for (int i = 0; i < 2; i++)
+#pragma GCC unroll 8
         for (int j = 0; j < 2; j++) {
             b[4 * i + 2 * j] = _mm256_unpacklo_epi32(a[4 * i + j], a[4 * i + j + 2]);
             b[4 * i + 2 * j + 1] = _mm256_unpackhi_epi32(a[4 * i + j], a[4 * i + j + 2]);
         }
+#pragma GCC unroll 8
     for (int i = 0; i < 4; i++) {
         x[2 * i] = _mm256_unpacklo_epi64(b[i], b[i + 4]);
         x[2 * i + 1] = _mm256_unpackhi_epi64(b[i], b[i + 4]);
@@ -129,6 +137,7 @@ static void transform_8(const struct jpeg_blocks *b) {
         transpose(x);
         PASS_8(18);
         /* x: columns. As bytes, two columns side by side, then turned. */
+#pragma GCC unroll 8
         for (int k = 0; k < 4; k++) {
             v y = _mm256_xor_si256(_mm256_packs_epi16(x[2 * k], x[2 * k + 1]), middle);
             c[k] = _mm256_unpacklo_epi8(y, _mm256_unpackhi_epi64(y, y));
@@ -138,6 +147,7 @@ static void transform_8(const struct jpeg_blocks *b) {
         const v r[4] = {_mm256_unpacklo_epi32(l0, l1), _mm256_unpackhi_epi32(l0, l1), _mm256_unpacklo_epi32(h0, h1),
                         _mm256_unpackhi_epi32(h0, h1)};
         uint8_t *first = b->a + i * b->step, *second = b->b + i * b->step;
+#pragma GCC unroll 8
         for (size_t k = 0; k < 4; k++) {
             store_two(first + 2 * k * s, first + (2 * k + 1) * s, _mm256_castsi256_si128(r[k]));
             store_two(second + 2 * k * s, second + (2 * k + 1) * s, _mm256_extracti128_si256(r[k], 1));
@@ -171,8 +181,10 @@ static void transform_4(const struct jpeg_blocks *b) {
         load_rows(q, b->low + i * 2 * JPEG_LOW_STRIDE, b->high + i * 2 * JPEG_HIGH_STRIDE, x);
         HALF_4(_mm256_unpacklo_epi16, 12, l);
         HALF_4(_mm256_unpackhi_epi16, 12, h);
+#pragma GCC unroll 8
         for (int k = 0; k < 4; k++)
             r[k] = _mm256_packs_epi32(l[k], h[k]);
+#pragma GCC unroll 8
         for (int k = 0; k < 8; k++)
             x[k] = k < 4 ? r[k] : _mm256_setzero_si256();
         transpose(x);
@@ -181,9 +193,11 @@ static void transform_4(const struct jpeg_blocks *b) {
             _mm256_packs_epi16(_mm256_packs_epi32(l[0], l[1]), _mm256_packs_epi32(l[2], l[3])), middle);
         const v out = _mm256_shuffle_epi8(bytes, turn);
         const __m128i half[2] = {_mm256_castsi256_si128(out), _mm256_extracti128_si256(out, 1)};
+#pragma GCC unroll 8
         for (int k = 0; k < 2; k++) {
             uint8_t rows[16], *to = (k ? b->b : b->a) + i * b->step;
             _mm_storeu_si128((__m128i *)(void *)rows, half[k]);
+#pragma GCC unroll 8
             for (size_t y = 0; y < 4; y++)
                 memcpy(to + y * b->stride, rows + 4 * y, 4);
         }

@@ -41,6 +41,11 @@ static bool has_f16c(void) {
     unsigned a, b, c, d;
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
+
+static bool has_lzcnt(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & 1u << 5);
+}
 #elif defined(__aarch64__)
 TABLE(neon, ISA_NEON, portable, portable, NULL, NULL);
 #endif
@@ -53,7 +58,8 @@ const struct kernels *mldfi_kernels(enum isa isa) {
     case ISA_SSE4:
         return __builtin_cpu_supports("sse4.1") ? &sse4 : NULL;
     case ISA_AVX2:
-        return __builtin_cpu_supports("avx2") && has_f16c() ? &avx2 : NULL;
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && has_f16c() && has_lzcnt() ? &avx2
+                                                                                                             : NULL;
     case ISA_AVX512:
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")

@@ -20,7 +20,8 @@ static void compare(mldf_image_decoder *kept, const uint8_t *data, size_t bytes,
     REQUIRE(copy);
     memcpy(copy, data, bytes);
     mldf_status wanted = mldf_image_decoded_shape(copy, bytes, NULL, &shape, &want);
-    if (wanted == MLDF_OK && shape.bytes > 1 << 24) { /* of 4000 million pixels after a flip: nothing to compare in a test */
+    if (wanted == MLDF_OK &&
+        shape.bytes > 1 << 24) { /* of 4000 million pixels after a flip: nothing to compare in a test */
         free(copy);
         return;
     }
