@@ -284,3 +284,7 @@ def test_one_flipped_bit_is_found(pair, tmp_path):
         damaged[ptr + at] ^= 1 << rng.integers(0, 8)
         (tmp_path / "d.mldf").write_bytes(damaged)
         run("verify", tmp_path / "d.mldf", code=1)
+        with mldf.open(tmp_path / "d.mldf") as ds, pytest.raises(mldf.Error, match="CRC"):
+            ds.raw(2, "image")
+        with mldf.open(tmp_path / "d.mldf") as ds, pytest.raises(mldf.Error, match="CRC"):
+            list(mldf.Loader(ds, 3, pipelines="image: resize([8, 8])"))
