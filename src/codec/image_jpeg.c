@@ -34,8 +34,8 @@ void mldfi_jpeg_decoder_free(void *jpeg) {
 /* The tables of a file live as long as it does. libjpeg would keep them for files that come without tables of their own, and what such a file
  * is would depend on the one before it. */
 static void *alloc_for_image(j_common_ptr common, int pool, size_t bytes) {
-    const struct jpeg_reader *reader = (const struct jpeg_reader *)(const void *)((const char *)common -
-                                                                                   offsetof(struct jpeg_reader, cinfo));
+    const struct jpeg_reader *reader =
+        (const struct jpeg_reader *)(const void *)((const char *)common - offsetof(struct jpeg_reader, cinfo));
     (void)pool;
     return reader->alloc_small(common, JPOOL_IMAGE, bytes);
 }

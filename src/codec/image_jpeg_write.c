@@ -129,7 +129,8 @@ static mldf_status run_writer(struct jpeg_writer *w, const mldf_image_pixels *p,
     w->created = true;
     sink_begin(&w->cinfo, &w->sink, out);
     write_pixels(w, p, o);
-    if (o->optimize || o->progressive) /* Huffman tables of this image, which jpeg_set_defaults would leave to the next */
+    if (o->optimize ||
+        o->progressive) /* Huffman tables of this image, which jpeg_set_defaults would leave to the next */
         forget_compressor(w);
     return MLDF_OK;
 }

@@ -19,8 +19,8 @@ static bool is_rgb8(const mldf_image_info *info) {
 }
 
 /* Decodes into maker->pixels; channels and bits 0: as stored. */
-static mldf_status decode(struct image_maker *maker, struct media_kit *media, const mldf_value *value,
-                          int channels, int bits, mldf_image_pixels *out, mldf_error *err) {
+static mldf_status decode(struct image_maker *maker, struct media_kit *media, const mldf_value *value, int channels,
+                          int bits, mldf_image_pixels *out, mldf_error *err) {
     mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
     mldf_image_shape shape;
     options.channels = channels;
