@@ -1,5 +1,5 @@
 /* Trains the codes of the fast JPEG store (table set 1) and prints src/codec/fast_jpeg_set.c. It is run once for a set; the set never changes
- * afterwards. tools/fast_jpeg_photos.py makes the files, docs/decisions/fast-jpeg.md says from what.
+ * afterwards. tools/fast_jpeg_photos.py makes the files, docs/decisions/14-fast-jpeg.md says from what.
  *
  *     cc -O2 -Isrc -Iinclude -Ibuild/release/include tools/fast_jpeg_tables.c build/release/lib/libmldf.a -ljpeg … -o /tmp/train
  *     find train/ -name '*.jpg' | sort | /tmp/train > src/codec/fast_jpeg_set.c
