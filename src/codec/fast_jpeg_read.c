@@ -117,7 +117,7 @@ static void pass(const int32_t *in, size_t stride, int64_t out[8]) {
     }
 }
 
-/* Sums of absolute values bound whatever order a decoder adds in, at full size and at the reduced ones, whose constants are less than four. */
+/* Sums of absolute values bound whatever order a decoder adds in, at full size and at the reduced ones, whose first pass multiplies by less than six. */
 static bool decodes_alike(const int16_t *natural, const uint8_t *quantiser) {
     int32_t value[64], middle[64];
     int64_t sums[8];
@@ -127,7 +127,7 @@ static bool decodes_alike(const int16_t *natural, const uint8_t *quantiser) {
         int64_t column = 0;
         for (unsigned y = 0; y < 8; y++)
             column += abs(value[8 * y + x]);
-        if (column * 4 > INT16_MAX)
+        if (column * 6 > INT16_MAX)
             return false;
         pass(value + x, 8, sums);
         for (unsigned y = 0; y < 8; y++)
