@@ -44,20 +44,21 @@ static int append_number(const struct invocation *v, mldf_buffer *out, const cha
     return append(v, out, argument, text, false);
 }
 
-static int append_share(const struct invocation *v, mldf_buffer *out) {
-    const char *value = option_value(v, "compress-probability");
+static int append_share(const struct invocation *v, mldf_buffer *out, const char *option, const char *argument,
+                        int most) {
+    const char *value = option_value(v, option);
     char text[40], *end;
     if (!value)
         return EXIT_FINE;
     double share = strtod(value, &end);
-    if (end == value || *end || !isfinite(share) || share < 0 || share > 1)
-        return usage_error(v, "--compress-probability: '%s' is not a number from 0 to 1", value);
-    snprintf(text, sizeof text, "%.17g", share);
-    return append(v, out, "compress_probability", text, false);
+    if (end == value || *end || !isfinite(share) || share < 0 || share > most)
+        return usage_error(v, "--%s: '%s' is not a number from 0 to %d", option, value, most);
+    snprintf(text, sizeof text, "%.15g", share);
+    return append(v, out, argument, text, false);
 }
 
 int image_arguments(const struct invocation *v, mldf_buffer *out) {
-    static const char *const encodings[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", NULL};
+    static const char *const encodings[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", "fast-jpeg", NULL};
     static const char *const profiles[] = {"keep", "card", "drop", NULL};
     static const char *const orientations[] = {"record", "apply", NULL};
     mldf_error err;
@@ -75,7 +76,9 @@ int image_arguments(const struct invocation *v, mldf_buffer *out) {
     if (code == EXIT_FINE)
         code = append_number(v, out, "smart-threshold", "smart_threshold", true);
     if (code == EXIT_FINE)
-        code = append_share(v, out);
+        code = append_share(v, out, "compress-probability", "compress_probability", 1);
+    if (code == EXIT_FINE)
+        code = append_share(v, out, "fast-limit", "fast_limit", 100);
     if (code == EXIT_FINE && option_given(v, "baseline"))
         code = append(v, out, "baseline", "true", false);
     if (code == EXIT_FINE && out->size && mldf_buffer_append(out, "}", 2, &err) < 0)

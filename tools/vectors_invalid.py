@@ -676,7 +676,7 @@ def access_cases(base, case, edited):
     e = edited()
     e.write(e.record(0, 4), bytes(16))
     yield case("A7", "json_empty", e.fix(), "corrupt", e.record(0, 4) + 8, "an empty JSON value", when="access", sample=0, field="doc")
-    for name, member, value, status in (("mode", 17, 7, "feature"), ("orientation", 20, 9, "corrupt"), ("channels", 16, 5, "corrupt"),
+    for name, member, value, status in (("mode", 17, 8, "feature"), ("orientation", 20, 9, "corrupt"), ("channels", 16, 5, "corrupt"),
                                         ("bits", 18, 4, "corrupt"), ("size", 12, 4, "corrupt")):
         e = Editor(mv.Writer([mv.image_field("image")], [[{"image": mv.image(3, 2, 3, 0, bytes(18))}]]).write())
         e.b[e.record(0, 0) + member] = value

@@ -315,7 +315,7 @@ def check_image_arguments(type_id, a):
         if name in a and (type(a[name]) is not int or not least <= a[name] <= most):
             raise ValueError(name)
 
-    for name, choices in (("encode", ("keep", "jpeg", "raw", "smart", "proportion", "yuv420")), ("icc", ("keep", "drop", "card")),
+    for name, choices in (("encode", ("keep", "jpeg", "raw", "smart", "proportion", "yuv420", "fast-jpeg")), ("icc", ("keep", "drop", "card")),
                           ("subsampling", ("420", "444", "422")), ("orientation", ("record", "apply"))):
         if name in a and a[name] not in choices:
             raise ValueError(name)
@@ -326,9 +326,12 @@ def check_image_arguments(type_id, a):
     probability = a.get("compress_probability", 0)
     if type(probability) not in (int, float) or not 0 <= probability <= 1:
         raise ValueError("compress_probability")
+    limit = a.get("fast_limit", 1)
+    if type(limit) not in (int, float) or not 0 < limit <= 100:
+        raise ValueError("fast_limit")
     if type(a.get("baseline", False)) is not bool:
         raise ValueError("baseline")
-    allowed = {10: ("keep", "raw", "yuv420"), 11: ("keep", "jpeg"), 12: ("keep",)}
+    allowed = {10: ("keep", "raw", "yuv420"), 11: ("keep", "jpeg", "fast-jpeg"), 12: ("keep",)}
     if type_id in allowed and a.get("encode", "keep") not in allowed[type_id]:
         raise ValueError("encode")
 
@@ -336,7 +339,7 @@ def check_image_arguments(type_id, a):
 def image_fault(record, size):
     """(status, byte of the record, message) when an image record contradicts its payload of `size` bytes, else None."""
     height, width, channels, mode, bits, _, orientation = struct.unpack_from("<HHBBBBB", record, 12)
-    if 6 < mode < 255:
+    if 7 < mode < 255:
         return "feature", 17, f"image mode {mode}"
     if orientation > 8:
         return "corrupt", 20, f"orientation {orientation}"
@@ -1213,10 +1216,25 @@ class File:
             for f in self.fields:
                 if (sample, f.name) not in {(p.sample, p.field) for p in later} and not (hidden and f.form):
                     try:
-                        self.value(sample, f.name)
+                        self._check_fast_jpeg(sample, f, self.value(sample, f.name))
                     except SpecError as why:
                         problems.append(why)
         return problems
+
+    def _check_fast_jpeg(self, sample, f, value):
+        """Image mode 7 to its coefficients."""
+        if f.type_id not in IMAGES or not isinstance(value, Stored) or value.record[17] != 7:
+            return
+        import reference_fast_jpeg  # beside this file
+
+        ptr = struct.unpack_from("<Q", value.record)[0]
+        height, width, channels = struct.unpack_from("<HHB", value.record, 12)
+        try:
+            image = reference_fast_jpeg.read(value.data)
+        except reference_fast_jpeg.Fault as why:
+            raise SpecError(why.status, ptr, f"fast JPEG: {why.message}", sample, f.name) from None
+        if (image.height, image.width, image.components) != (height, width, channels):
+            raise SpecError("corrupt", ptr, "fast JPEG of another size", sample, f.name)
 
     def _value_bytes(self, f, ptr, size, checked):  # V12
         encrypted = self.header.flags & ENCRYPTED

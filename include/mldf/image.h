@@ -35,6 +35,8 @@ typedef enum mldf_image_mode {
     MLDF_IMAGE_MODE_BMP = 4,
     MLDF_IMAGE_MODE_TIFF = 5,
     MLDF_IMAGE_MODE_YUV420 = 6, /* planes Y, Cb, Cr; the last two of half the sides, rounded up */
+    MLDF_IMAGE_MODE_FAST_JPEG =
+        7,                      /* a JPEG's coefficients, coded to decode fast; values are given as the JPEG itself */
     MLDF_IMAGE_MODE_OTHER = 255 /* bytes that this library does not decode */
 } mldf_image_mode;
 

@@ -208,11 +208,12 @@ class Struct(Field):
 class Image(Field):
     """An image. By default a file's bytes are kept as they are, and arrays are stored raw.
 
-    encode                "keep", "jpeg", "raw", "yuv420", "smart" or "proportion"
+    encode                "keep", "jpeg", "raw", "yuv420", "smart", "proportion" or "fast-jpeg"
     quality               of JPEG, 1 to 100
     subsampling           of JPEG: "420", "422" or "444"
     smart_threshold       of "smart": images of at most so many bytes of pixels are stored raw, others as JPEG
     compress_probability  of "proportion": the share of images that become JPEG
+    fast_limit            of "fast-jpeg": a JPEG that would become larger than so many times its size stays as it is
     max_resolution        the longer side is at most this; larger images are made smaller
     min_resolution        the shorter side is at most this; with both, the smaller result counts
     orientation           "record" EXIF's, or "apply" it to the pixels
@@ -229,6 +230,7 @@ class Image(Field):
     subsampling: str | None = None
     smart_threshold: int | None = None
     compress_probability: float | None = None
+    fast_limit: float | None = None
     max_resolution: int | None = None
     min_resolution: int | None = None
     orientation: str | None = None

@@ -117,7 +117,7 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
     mldf_status status = check_limits(info, options, err);
     if (status < 0)
         return status;
-    if (scale != 1 && info->mode != MLDF_IMAGE_MODE_JPEG)
+    if (scale != 1 && info->mode != MLDF_IMAGE_MODE_JPEG && info->mode != MLDF_IMAGE_MODE_FAST_JPEG)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "scale 1/%" PRIu32 " of a %s image; only JPEG decodes at a scale",
                           scale, mldf_image_mode_name(info->mode));
     job->info = info;
@@ -185,7 +185,7 @@ mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, siz
     mldf_image_info info;
     mldf_image_shape shape;
     struct image_job job;
-    mldf_image_decoder own = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT, MLDF_BUFFER_INIT, NULL};
+    mldf_image_decoder own = {.jpeg = NULL};
     if (!pixels || (!data && bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_decode: %s is NULL", pixels ? "data" : "pixels");
     mldf_status status = plan_bytes(data, bytes, options, &info, &job, &shape, err);
@@ -285,6 +285,9 @@ mldf_status mldf_image_decoder_new(mldf_image_decoder **out, mldf_error *err) {
 void mldfi_image_decoder_end(mldf_image_decoder *decoder) {
     mldfi_jpeg_decoder_free(decoder->jpeg);
     decoder->jpeg = NULL;
+    if (decoder->fast)
+        decoder->free_fast(decoder->fast);
+    decoder->fast = NULL;
     mldf_buffer_free(&decoder->row);
     mldf_buffer_free(&decoder->work);
     mldf_buffer_free(&decoder->view);

@@ -14,6 +14,9 @@ struct mldf_image_decoder {
     mldf_buffer work; /* the codec's */
     mldf_buffer view; /* pixels that mldfi_image_view shows */
     void *jpeg;       /* image_jpeg.c; made at first use */
+    void *fast;       /* field/image_fast.c; likewise */
+    void (*free_fast)(void *fast);
+    const struct kernels *kernels; /* whose loops; NULL: the best ones of this processor */
 };
 void mldfi_jpeg_decoder_free(void *jpeg);
 /* Frees what the decoder holds, and leaves one that can be used again. */

@@ -13,6 +13,8 @@ const char *mldf_image_mode_name(mldf_image_mode mode) {
         return "yuv420";
     case MLDF_IMAGE_MODE_JPEG:
         return "jpeg";
+    case MLDF_IMAGE_MODE_FAST_JPEG:
+        return "fast-jpeg";
     case MLDF_IMAGE_MODE_PNG:
         return "png";
     case MLDF_IMAGE_MODE_WEBP:

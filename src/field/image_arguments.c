@@ -9,12 +9,12 @@
 #include "util/error.h"
 
 /* In order of name, as the canonical form has them. */
-const char *const mldfi_image_argument_names[] = {"baseline",        "compress_probability", "encode",      "icc",
-                                                  "max_resolution",  "min_resolution",       "orientation", "quality",
-                                                  "smart_threshold", "subsampling",          NULL};
-static const char *const defaults[] = {"false", "0.5", "keep", "keep", "", "", "record", "90", "", "420"};
+const char *const mldfi_image_argument_names[] = {"baseline", "compress_probability", "encode",         "fast_limit",
+                                                  "icc",      "max_resolution",       "min_resolution", "orientation",
+                                                  "quality",  "smart_threshold",      "subsampling",    NULL};
+static const char *const defaults[] = {"false", "0.5", "keep", "1.03", "keep", "", "", "record", "90", "", "420"};
 
-static const char *const encode_names[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", NULL};
+static const char *const encode_names[] = {"keep", "jpeg", "raw", "smart", "proportion", "yuv420", "fast-jpeg", NULL};
 static const char *const subsampling_names[] = {"420", "444", "422", NULL};
 static const char *const icc_names[] = {"keep", "drop", "card", NULL};
 static const char *const orientation_names[] = {"record", "apply", NULL};
@@ -63,6 +63,11 @@ static mldf_status get_numbers(const struct json *json, struct image_state *s, m
     if (status == MLDF_OK && at != UINT32_MAX &&
         (!mldfi_json_double(json, at, &s->probability) || !(s->probability >= 0.0 && s->probability <= 1.0)))
         status = mldfi_fail(err, MLDF_E_SCHEMA, "argument \"compress_probability\" is not a number from 0 to 1");
+    at = mldfi_json_find(json, 0, "fast_limit");
+    if (status == MLDF_OK && at != UINT32_MAX &&
+        (!mldfi_json_double(json, at, &s->fast_limit) || !(s->fast_limit > 0.0 && s->fast_limit <= 100.0)))
+        status = mldfi_fail(err, MLDF_E_SCHEMA, "argument \"fast_limit\" is not a number above 0, up to 100");
+    s->quality_given = mldfi_json_find(json, 0, "quality") != UINT32_MAX;
     return status;
 }
 
@@ -71,7 +76,7 @@ static mldf_status check_encode(const struct image_state *s, mldf_error *err) {
     enum image_encode e = s->encode;
     bool good = s->id == MLDF_IMAGE || e == ENCODE_KEEP ||
                 (s->id == MLDF_IMAGE_RAW && (e == ENCODE_RAW || e == ENCODE_YUV420)) ||
-                (s->id == MLDF_IMAGE_JPEG && e == ENCODE_JPEG);
+                (s->id == MLDF_IMAGE_JPEG && (e == ENCODE_JPEG || e == ENCODE_FAST_JPEG));
     if (!good)
         return mldfi_fail(err, MLDF_E_SCHEMA, "\"encode\":\"%s\" is not for this type; the type \"image\" takes it",
                           encode_names[e]);
@@ -82,6 +87,7 @@ mldf_status mldfi_image_arguments(const struct json *json, struct image_state *s
     unsigned encode = ENCODE_KEEP, subsampling = 0, icc = 0, orientation = 0;
     s->smart_threshold = MLDF_NONE;
     s->probability = 0.5;
+    s->fast_limit = 1.03;
     mldf_status status = get_choice(json, "encode", encode_names, &encode, err);
     if (status == MLDF_OK)
         status = get_choice(json, "subsampling", subsampling_names, &subsampling, err);
@@ -112,8 +118,15 @@ static bool is_default(const struct json *json, uint32_t at, const char *text) {
         return strcmp(text, "false") == 0;
     if (node->kind == MLDFI_JSON_NUMBER)
         return mldfi_json_double(json, at, &value) && ((strcmp(text, "90") == 0 && value >= 90.0 && value <= 90.0) ||
-                                                       (strcmp(text, "0.5") == 0 && value >= 0.5 && value <= 0.5));
+                                                       (strcmp(text, "0.5") == 0 && value >= 0.5 && value <= 0.5) ||
+                                                       (strcmp(text, "1.03") == 0 && value >= 1.03 && value <= 1.03));
     return mldfi_json_is_text(json, at, text);
+}
+
+/* Then a quality, also the default one, asks for JPEGs of images that are none. */
+static bool makes_fast(const struct json *json) {
+    uint32_t at = mldfi_json_find(json, 0, "encode");
+    return at != UINT32_MAX && mldfi_json_is_text(json, at, "fast-jpeg");
 }
 
 mldf_status mldfi_image_canonical(const struct json *json, mldf_buffer *out, mldf_error *err) {
@@ -121,7 +134,8 @@ mldf_status mldfi_image_canonical(const struct json *json, mldf_buffer *out, mld
     bool first = true;
     for (size_t i = 0; status == MLDF_OK && mldfi_image_argument_names[i]; i++) {
         uint32_t at = mldfi_json_find(json, 0, mldfi_image_argument_names[i]);
-        if (at == UINT32_MAX || is_default(json, at, defaults[i]))
+        bool says_more = strcmp(mldfi_image_argument_names[i], "quality") == 0 && makes_fast(json);
+        if (at == UINT32_MAX || (!says_more && is_default(json, at, defaults[i])))
             continue;
         status = mldfi_buffer_printf(out, err, "%s\"%s\":", first ? "" : ",", mldfi_image_argument_names[i]);
         if (status == MLDF_OK)

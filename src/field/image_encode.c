@@ -5,12 +5,16 @@
  *                   └─ decode ─┐                                             │
  *     array ───────────────────┴─ [resize] ─ choose ─ raw, JPEG, PNG, YUV ───┘
  *
+ * With "fast-jpeg", a JPEG that is kept or made becomes a fast JPEG at the end.
+ *
  * A JPEG or PNG that is made anew has the colour profile of the file it is made from, unless the arguments say otherwise. */
 #include <inttypes.h>
 #include <string.h>
 
+#include <stdatomic.h>
 #include <xxhash.h>
 
+#include "codec/fast_jpeg.h"
 #include "codec/image.h"
 #include "field/image_type.h"
 #include "kernel/yuv.h"
@@ -123,6 +127,10 @@ static mldf_image_mode choose(const struct image_input *p, uint64_t raw_bytes) {
         return raw_bytes > p->s->smart_threshold ? MLDF_IMAGE_MODE_JPEG : MLDF_IMAGE_MODE_RAW;
     case ENCODE_PROPORTION:
         return drawn(p) ? MLDF_IMAGE_MODE_JPEG : MLDF_IMAGE_MODE_RAW;
+    case ENCODE_FAST_JPEG:
+        if (p->s->quality_given)
+            return MLDF_IMAGE_MODE_JPEG;
+        break;
     case ENCODE_KEEP:
         break;
     }
@@ -137,13 +145,15 @@ static mldf_image_mode choose(const struct image_input *p, uint64_t raw_bytes) {
 static bool kept(const struct image_input *p, uint64_t raw_bytes) {
     bool chosen_jpeg = (p->s->encode == ENCODE_SMART || p->s->encode == ENCODE_PROPORTION) &&
                        p->info.mode == MLDF_IMAGE_MODE_JPEG && choose(p, raw_bytes) == MLDF_IMAGE_MODE_JPEG;
-    return !p->is_array && (p->s->encode == ENCODE_KEEP || chosen_jpeg) && !turned(p) && !resized(p);
+    bool fast = p->s->encode == ENCODE_FAST_JPEG && (p->info.mode == MLDF_IMAGE_MODE_JPEG || !p->s->quality_given);
+    return !p->is_array && (p->s->encode == ENCODE_KEEP || chosen_jpeg || fast) && !turned(p) && !resized(p);
 }
 
 static mldf_status check_type(const struct image_input *p, mldf_error *err) {
     static const char *const wants[] = {"raw pixels", "JPEG files", "PNG files"};
     static const mldf_image_mode modes[] = {MLDF_IMAGE_MODE_RAW, MLDF_IMAGE_MODE_JPEG, MLDF_IMAGE_MODE_PNG};
-    if (p->s->id == MLDF_IMAGE || p->is_array || p->s->encode != ENCODE_KEEP)
+    bool made = p->s->encode != ENCODE_KEEP && (p->s->encode != ENCODE_FAST_JPEG || p->s->quality_given);
+    if (p->s->id == MLDF_IMAGE || p->is_array || made)
         return MLDF_OK;
     unsigned i = p->s->id - MLDF_IMAGE_RAW;
     if (p->info.mode == modes[i])
@@ -260,6 +270,28 @@ static mldf_status store(struct image_input *p, const mldf_image_pixels *pixels,
     return status;
 }
 
+/* A JPEG becomes a fast JPEG where its bytes and pixels come back; otherwise it stays, and the reason is counted. */
+static mldf_status make_fast(struct image_input *p, mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+                             mldf_error *err) {
+    enum fast_reason reason = FAST_TAKEN;
+    unsigned flags = p->info.progressive && p->s->baseline ? FAST_PROGRESSIVE : 0;
+    p->worker->work.size = 0;
+    mldf_status status =
+        mldfi_fast_pack(*payload, (size_t)*payload_bytes, flags, p->s->fast_limit, &p->worker->work, &reason, err);
+    if (status < 0)
+        return status;
+    if (p->s->tally)
+        atomic_fetch_add_explicit(&p->s->tally->files[reason], 1, memory_order_relaxed);
+    if (reason != FAST_TAKEN)
+        return MLDF_OK;
+    scratch->size = 0;
+    status = mldf_buffer_append(scratch, p->worker->work.data, p->worker->work.size, err);
+    *payload = scratch->data;
+    *payload_bytes = scratch->size;
+    p->info.mode = MLDF_IMAGE_MODE_FAST_JPEG;
+    return status;
+}
+
 static mldf_status fill_record(const struct image_input *p, uint64_t payload_bytes, uint8_t *record, mldf_error *err) {
     const mldf_image_info *i = &p->info;
     if (i->width > UINT16_MAX || i->height > UINT16_MAX)
@@ -326,6 +358,8 @@ mldf_status mldfi_image_encode_with(void *worker, const void *state, const mldf_
     if (status < 0)
         return status;
     status = make(&p, scratch, payload, payload_bytes, err);
+    if (status == MLDF_OK && p.s->encode == ENCODE_FAST_JPEG && p.info.mode == MLDF_IMAGE_MODE_JPEG)
+        status = make_fast(&p, scratch, payload, payload_bytes, err);
     if (status < 0 && err)
         err->offset = MLDF_NONE;
     if (status == MLDF_OK)

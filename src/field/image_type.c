@@ -5,9 +5,13 @@
  *
  * Reading gives raw pixels as an array and everything else as bytes; image_value.c decodes those. image_encode.c writes. */
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/fast_jpeg.h"
+#include "field/image_fast.h"
 #include "field/image_type.h"
 #include "kernel/yuv.h"
 #include "util/buffer.h"
@@ -25,6 +29,8 @@ static mldf_status bind_image(uint16_t id, const char *arguments, mldf_record_la
     if (status == MLDF_OK)
         status = mldfi_image_arguments(&json, s, err);
     mldfi_json_free(&json);
+    if (status == MLDF_OK && s->encode == ENCODE_FAST_JPEG && !(s->tally = mldfi_alloc_zero(1, sizeof *s->tally, err)))
+        status = MLDF_E_MEMORY;
     if (status < 0) {
         free(s);
         return status;
@@ -48,8 +54,11 @@ BIND(bind_png, MLDF_IMAGE_PNG)
 BIND(bind_any, MLDF_IMAGE)
 
 static void image_unbind(void *user, void *state) {
+    struct image_state *s = state;
     (void)user;
-    free(state);
+    if (s)
+        free(s->tally);
+    free(s);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------------------------------------ */
@@ -75,8 +84,8 @@ uint64_t mldfi_image_raw_bytes(const mldf_image_info *info) {
 /* The record's members that decoding relies on. */
 static mldf_status check_record(const mldf_image_info *info, uint64_t payload_bytes, mldf_error *err) {
     bool raw = info->mode == MLDF_IMAGE_MODE_RAW, yuv = info->mode == MLDF_IMAGE_MODE_YUV420;
-    if (info->mode > MLDF_IMAGE_MODE_YUV420 && info->mode != MLDF_IMAGE_MODE_OTHER)
-        return mldfi_fail_at(err, MLDF_E_FEATURE, IMAGE_MODE, "image mode %u is not known; 0 to 6 and 255 are",
+    if (info->mode > MLDF_IMAGE_MODE_FAST_JPEG && info->mode != MLDF_IMAGE_MODE_OTHER)
+        return mldfi_fail_at(err, MLDF_E_FEATURE, IMAGE_MODE, "image mode %u is not known; 0 to 7 and 255 are",
                              (unsigned)info->mode);
     if (info->orientation > 8)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_ORIENTATION, "orientation %u; 0 to 8 are known",
@@ -126,6 +135,25 @@ static void image_observe(const void *state, const uint8_t *record, struct obser
     out->dims[2] = record[IMAGE_CHANNELS];
 }
 
+static bool image_is_packed(const uint8_t *record) {
+    return record[IMAGE_MODE] == MLDF_IMAGE_MODE_FAST_JPEG;
+}
+
+/* The JPEG that was packed, and the record that it would have. */
+static mldf_status image_unpack(const uint8_t *record, const void *payload, uint64_t payload_bytes, uint8_t *out_record,
+                                mldf_buffer *out, mldf_error *err) {
+    size_t before = out->size;
+    mldf_status status = mldfi_fast_restore(payload, (size_t)payload_bytes, out, err);
+    if (status < 0)
+        return status;
+    if (out->size - before > UINT32_MAX)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "fast JPEG: a file of %zu bytes", out->size - before);
+    memcpy(out_record, record, IMAGE_RECORD);
+    out_record[IMAGE_MODE] = MLDF_IMAGE_MODE_JPEG;
+    mldfi_store_u32(out_record + IMAGE_SIZE, (uint32_t)(out->size - before));
+    return MLDF_OK;
+}
+
 /* A file's own header against the record; the decoder looks at its pixels. What cannot be judged passes: features that this build lacks. */
 static mldf_status image_check_deep(const void *state, const uint8_t *record, const void *payload,
                                     uint64_t payload_bytes, mldf_error *err) {
@@ -133,6 +161,8 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
     mldf_error why;
     (void)state;
     mldfi_image_record_info(record, &info);
+    if (image_is_packed(record))
+        return mldfi_fast_image_info(payload, (size_t)payload_bytes, &info, err);
     if (info.mode < MLDF_IMAGE_MODE_JPEG || info.mode > MLDF_IMAGE_MODE_TIFF)
         return MLDF_OK;
     mldf_status status = mldf_image_probe(payload, (size_t)payload_bytes, &found, &why);
@@ -174,6 +204,33 @@ bool mldfi_image_icc_in_card(const struct schema_field *field) {
            ((const struct image_state *)field->state)->icc == ICC_CARD;
 }
 
+/* "3 of 10 JPEG files are stored as they are: 2 progressive, 1 larger" */
+static void image_report(const void *state, char *out, size_t room) {
+    const struct image_state *s = state;
+    uint64_t all = 0, kept = 0;
+    out[0] = 0;
+    if (!s->tally)
+        return;
+    for (unsigned i = 0; i < FAST_REASONS; i++) {
+        uint64_t n = atomic_load_explicit(&s->tally->files[i], memory_order_relaxed);
+        all += n;
+        kept += i == FAST_TAKEN ? 0 : n;
+    }
+    if (kept == 0)
+        return;
+    size_t used = (size_t)snprintf(
+        out, room, "%" PRIu64 " of %" PRIu64 " JPEG files are stored as they are, not as fast JPEG: ", kept, all);
+    const char *comma = "";
+    for (unsigned i = FAST_TAKEN + 1; i < FAST_REASONS && used < room; i++) {
+        uint64_t n = atomic_load_explicit(&s->tally->files[i], memory_order_relaxed);
+        if (n == 0)
+            continue;
+        used += (size_t)snprintf(out + used, room - used, "%s%" PRIu64 " %s", comma, n,
+                                 mldfi_fast_reason_name((enum fast_reason)i));
+        comma = ", ";
+    }
+}
+
 /* A raw image is an array; a file is read from its first byte to its last. */
 static bool image_is_viewable(const uint8_t *record) {
     return record[IMAGE_MODE] == MLDF_IMAGE_MODE_RAW;
@@ -189,6 +246,9 @@ static bool image_is_viewable(const uint8_t *record) {
         .argument_names = mldfi_image_argument_names, \
         .canonical = mldfi_image_canonical, \
         .check_deep = image_check_deep, \
+        .report = image_report, \
+        .is_packed = image_is_packed, \
+        .unpack = image_unpack, \
         .edge = mldfi_image_edge, \
         .see = mldfi_image_see, \
         .see_value = mldfi_image_see_value, \

@@ -4,6 +4,8 @@
 #ifndef MLDF_FIELD_IMAGE_TYPE_H
 #define MLDF_FIELD_IMAGE_TYPE_H
 
+#include <stdatomic.h>
+
 #include "codec/image.h"
 #include "field/type.h"
 
@@ -20,7 +22,15 @@ enum {
     IMAGE_RECORD = 24
 };
 
-enum image_encode { ENCODE_KEEP, ENCODE_JPEG, ENCODE_RAW, ENCODE_SMART, ENCODE_PROPORTION, ENCODE_YUV420 };
+enum image_encode {
+    ENCODE_KEEP,
+    ENCODE_JPEG,
+    ENCODE_RAW,
+    ENCODE_SMART,
+    ENCODE_PROPORTION,
+    ENCODE_YUV420,
+    ENCODE_FAST_JPEG
+};
 
 enum image_icc { ICC_KEEP, ICC_DROP, ICC_CARD /* not in the image: whoever writes the card has it */ };
 
@@ -34,6 +44,13 @@ struct image_state {
     double probability;
     enum image_icc icc;
     bool baseline, apply_orientation;
+    bool quality_given;
+    double fast_limit;         /* of a fast JPEG's size, in parts of the JPEG's */
+    struct image_tally *tally; /* fast-jpeg: what became of the JPEG files; NULL otherwise */
+};
+/* Counted by all threads of a writer; by enum fast_reason. */
+struct image_tally {
+    _Atomic(uint64_t) files[16];
 };
 
 extern const char *const mldfi_image_argument_names[];

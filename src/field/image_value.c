@@ -3,11 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "codec/fast_jpeg.h"
 #include "codec/image.h"
+#include "field/image_fast.h"
 #include "field/image_type.h"
 #include "field/image_view.h"
 #include "kernel/yuv.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mldf_error *err) {
@@ -31,7 +34,10 @@ static mldf_status begin(const mldf_value *value, const mldf_image_options *give
         return mldfi_fail(err, MLDF_E_CORRUPT, "orientation %u in the record; 0 to 8 are known", info->orientation);
     if (options->orientation == 0)
         options->orientation = info->orientation;
-    *encoded = info->mode != MLDF_IMAGE_MODE_RAW && info->mode != MLDF_IMAGE_MODE_YUV420;
+    bool fast = info->mode == MLDF_IMAGE_MODE_FAST_JPEG;
+    *encoded = info->mode != MLDF_IMAGE_MODE_RAW && info->mode != MLDF_IMAGE_MODE_YUV420 && !fast;
+    if (fast)
+        return mldfi_fast_image_info(value->data, (size_t)value->bytes, info, err);
     if (!*encoded && mldfi_image_raw_bytes(info) != value->bytes)
         return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes of pixels, and the record needs %" PRIu64,
                           value->bytes, mldfi_image_raw_bytes(info));
@@ -43,8 +49,10 @@ static mldf_status plan(const mldf_image_info *info, const mldf_image_options *o
     memset(job, 0, sizeof *job);
     if (info->channels < 1 || info->channels > 4 || (info->bits != 8 && info->bits != 16))
         return mldfi_fail(err, MLDF_E_CORRUPT, "raw pixels of %u channels and %u bits", info->channels, info->bits);
-    uint32_t channels = info->mode == MLDF_IMAGE_MODE_YUV420 ? 3 : info->channels;
-    return mldfi_image_plan(info, channels, info->bits, options, job, shape, err);
+    uint32_t channels = info->mode == MLDF_IMAGE_MODE_YUV420 ? 3 : info->channels, bits = info->bits;
+    if (info->mode == MLDF_IMAGE_MODE_FAST_JPEG)
+        mldfi_codec_jpeg.native(info, options->channels ? (uint32_t)options->channels : channels, &channels, &bits);
+    return mldfi_image_plan(info, channels, bits, options, job, shape, err);
 }
 
 mldf_status mldf_image_value_shape(const mldf_value *value, const mldf_image_options *options, mldf_image_shape *out,
@@ -62,11 +70,17 @@ mldf_status mldf_image_value_shape(const mldf_value *value, const mldf_image_opt
                    : plan(&info, &o, &job, out, err);
 }
 
-static mldf_status decode_raw(struct image_job *job, const uint8_t *data, mldf_error *err) {
+static mldf_status decode_raw(struct image_job *job, const mldf_value *value, mldf_error *err) {
     const mldf_image_info *info = job->info;
+    const uint8_t *data = value->data;
     size_t pixel = (size_t)info->channels * (info->bits / 8);
     uint8_t *row = NULL;
     bool yuv = info->mode == MLDF_IMAGE_MODE_YUV420, aligned = (uintptr_t)data % 2 == 0 || info->bits == 8;
+    if (info->mode == MLDF_IMAGE_MODE_FAST_JPEG) {
+        job->data = data;
+        job->bytes = (size_t)value->bytes;
+        return mldfi_fast_image_decode(job, err);
+    }
     mldf_status status = mldfi_image_work(job, (uint64_t)job->width * 8, &row, err);
     for (uint32_t y = 0; status == MLDF_OK && y < job->height; y++) {
         const uint8_t *from = row;
@@ -79,6 +93,17 @@ static mldf_status decode_raw(struct image_job *job, const uint8_t *data, mldf_e
         }
         mldfi_sink_row(&job->sink, y, from);
     }
+    return status;
+}
+
+/* The fast DCT is libjpeg's alone: the file is made for it. */
+static mldf_status decode_restored(mldf_image_decoder *decoder, const mldf_value *value, const mldf_image_options *o,
+                                   void *pixels, size_t pixels_bytes, mldf_error *err) {
+    mldf_buffer jpeg = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_fast_restore(value->data, (size_t)value->bytes, &jpeg, err);
+    if (status == MLDF_OK)
+        status = mldf_image_decode(decoder, jpeg.data, jpeg.size, o, pixels, pixels_bytes, err);
+    mldf_buffer_free(&jpeg);
     return status;
 }
 
@@ -96,6 +121,8 @@ mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_valu
     mldf_status status = begin(value, options, &info, &o, &encoded, err);
     if (status == MLDF_OK && encoded)
         return mldf_image_decode(decoder, value->data, (size_t)value->bytes, &o, pixels, pixels_bytes, err);
+    if (status == MLDF_OK && info.mode == MLDF_IMAGE_MODE_FAST_JPEG && o.fast_dct)
+        return decode_restored(decoder, value, &o, pixels, pixels_bytes, err);
     if (status == MLDF_OK)
         status = plan(&info, &o, &job, &shape, err);
     if (status == MLDF_OK && shape.bytes != pixels_bytes)
@@ -107,7 +134,7 @@ mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_valu
     job.decoder = decoder ? decoder : own;
     status = mldfi_sink_begin(&job, pixels, err);
     if (status == MLDF_OK)
-        status = decode_raw(&job, value->data, err);
+        status = decode_raw(&job, value, err);
     mldf_image_decoder_free(own);
     return status;
 }
@@ -118,6 +145,24 @@ static void show_raw(const struct image_job *job, const uint8_t *data, struct im
     size_t pixel = (size_t)info->channels * (info->bits / 8);
     out->stride = info->width * pixel;
     out->pixels = data + job->y * out->stride + job->x * pixel;
+}
+
+/* Rows with room behind them, which the loops like. */
+static mldf_status view_fast(struct image_job *job, const mldf_value *value, struct image_view *out, mldf_error *err) {
+    enum { BEHIND = 64 };
+    mldf_buffer *memory = &job->decoder->view;
+    out->stride = (size_t)mldfi_align_up((uint64_t)job->width * job->sink.channels, BEHIND);
+    mldf_status status = mldfi_buffer_resize(memory, out->stride * job->height + BEHIND, err);
+    if (status < 0)
+        return status;
+    job->view = true;
+    job->view_stride = out->stride;
+    out->pixels = memory->data;
+    return decode_raw(job, value, err);
+}
+
+void mldfi_image_decoder_use(mldf_image_decoder *decoder, const struct kernels *kernels) {
+    decoder->kernels = kernels;
 }
 
 static mldf_status view_raw(mldf_image_decoder *decoder, const mldf_value *value, const mldf_image_info *info,
@@ -135,8 +180,15 @@ static mldf_status view_raw(mldf_image_decoder *decoder, const mldf_value *value
         show_raw(&job, value->data, out);
         return MLDF_OK;
     }
+    bool same = sink->orientation == 1 && sink->channels == sink->out_channels && sink->bits == sink->out_bits;
+    if (info->mode == MLDF_IMAGE_MODE_FAST_JPEG && same && !o->fast_dct)
+        return view_fast(&job, value, out, err);
     status = mldfi_view_begin(&job, &shape, out, err);
-    return status < 0 ? status : decode_raw(&job, value->data, err);
+    if (status == MLDF_OK && info->mode == MLDF_IMAGE_MODE_FAST_JPEG && o->fast_dct) {
+        uint8_t *pixels = decoder->view.data;
+        return decode_restored(decoder, value, o, pixels, (size_t)shape.bytes, err);
+    }
+    return status < 0 ? status : decode_raw(&job, value, err);
 }
 
 mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value *value,

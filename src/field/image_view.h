@@ -10,4 +10,8 @@
 mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value *value,
                                    const mldf_image_options *options, struct raster *out, mldf_error *err);
 
+struct kernels;
+/* Loops of this instruction set from now on; every one gives the same pixels. */
+void mldfi_image_decoder_use(mldf_image_decoder *decoder, const struct kernels *kernels);
+
 #endif

@@ -6,10 +6,11 @@
 #endif
 #include <string.h>
 
+#include "kernel/jpeg.h"
 #include "kernel/variants.h"
 
-/* WIDE: whose passes for the other filters, whose widening, and whose transforms of recordings. COLOR: whose loops over colours, for blurring and
- * for maps. The rest: passes in planes, or NULL twice. */
+/* WIDE: whose passes for the other filters, whose widening, transforms of recordings and loops for JPEG. COLOR: whose loops over colours, for
+ * blurring and for maps. The rest: passes in planes, or NULL twice. */
 #define TABLE(ISA, NUMBER, WIDE, COLOR, ...) \
     static const struct kernels ISA = {NUMBER, \
                                        #ISA, \
@@ -30,7 +31,8 @@
                                        mldfi_warp_nearest_##COLOR, \
                                        mldfi_warp_bilinear_##COLOR, \
                                        mldfi_widen_##WIDE, \
-                                       &mldfi_fft_##WIDE}
+                                       &mldfi_fft_##WIDE, \
+                                       &mldfi_jpeg_##WIDE}
 TABLE(portable, ISA_PORTABLE, portable, portable, NULL, NULL);
 #if defined(__x86_64__)
 TABLE(sse4, ISA_SSE4, portable, sse4, NULL, NULL);
@@ -41,6 +43,11 @@ TABLE(avx512, ISA_AVX512, avx2, avx512, mldfi_down_planes_avx512, mldfi_across_p
 static bool has_f16c(void) {
     unsigned a, b, c, d;
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static bool has_lzcnt(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & 1u << 5);
 }
 #elif defined(__aarch64__)
 TABLE(neon, ISA_NEON, portable, portable, NULL, NULL);
@@ -54,7 +61,8 @@ const struct kernels *mldfi_kernels(enum isa isa) {
     case ISA_SSE4:
         return __builtin_cpu_supports("sse4.1") ? &sse4 : NULL;
     case ISA_AVX2:
-        return __builtin_cpu_supports("avx2") && has_f16c() ? &avx2 : NULL;
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && has_f16c() && has_lzcnt() ? &avx2
+                                                                                                             : NULL;
     case ISA_AVX512:
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")

@@ -5,6 +5,7 @@
  *     resize_*.c           the two passes of bilinear resizing
  *     color_*.c            changes of colour: one text, color_loops.h, compiled for each
  *     fft_*.c              spectra of recordings: one text, fft_loops.h
+ *     jpeg_*.c             the fast JPEG store: bits, transforms, upsampling, colour
  *
  * A file whose name ends in an instruction set is compiled for it and only called where the processor has it. */
 #ifndef MLDF_KERNEL_KERNELS_H
@@ -49,10 +50,11 @@ enum {
 
 struct resample_table; /* resample.h */
 struct resample_rows;
-struct pixels;      /* color.h */
-struct blur_line;   /* blur.h */
-struct warp;        /* warp.h */
-struct fft_kernels; /* fft.h */
+struct pixels;       /* color.h */
+struct blur_line;    /* blur.h */
+struct warp;         /* warp.h */
+struct fft_kernels;  /* fft.h */
+struct jpeg_kernels; /* jpeg.h */
 
 struct kernels {
     enum isa isa;
@@ -98,6 +100,7 @@ struct kernels {
     /* widen_loops.h: the elements of one whole-number type as another that holds them all; out is not in. false: not this pair (cast.h has all). */
     bool (*widen)(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
     const struct fft_kernels *fft; /* fft.h */
+    const struct jpeg_kernels *jpeg; /* jpeg.h */
 };
 
 /* NULL: not built, or this processor cannot run it. */

@@ -82,7 +82,7 @@ static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_bu
     mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
     if (status < 0 || field == SIZE_MAX)
         return nothing(status, out);
-    return mldf_reader_get(reader, sample, field, scratch, out, err);
+    return mldfi_reader_get_packed(reader, sample, field, scratch, out, err);
 }
 
 static mldf_status feed_record(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,

@@ -92,7 +92,8 @@ static mldf_status settle(struct source_run *s, mldf_error *err) {
     (void)err;
     if (mask)
         i->geometry.filter = RESIZE_NEAREST;
-    bool reducible = i->info.mode == MLDF_IMAGE_MODE_JPEG && !decode->exact && !options->exact && !mask;
+    bool jpeg = i->info.mode == MLDF_IMAGE_MODE_JPEG || i->info.mode == MLDF_IMAGE_MODE_FAST_JPEG;
+    bool reducible = jpeg && !decode->exact && !options->exact && !mask;
     i->scale = reducible ? mldfi_geometry_scale(&i->geometry) : 1;
     if (options->reference && i->scale == 1) {
         s->composed = 0;
@@ -210,6 +211,8 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     void *decoder;
     mldf_status status = mldfi_kit_worker(&s->run->worker->kit, FAMILY_IMAGE, &decoder, err);
     i->decoder = decoder;
+    if (status == MLDF_OK)
+        mldfi_image_decoder_use(decoder, s->run->worker->work.kernels);
     if (status == MLDF_OK)
         status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
     if (status < 0)

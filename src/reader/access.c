@@ -301,6 +301,9 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
     return MLDF_OK;
 }
 
+static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                 mldf_value *out, mldf_error *err);
+
 /* Does the row say what the value is, and does reading it spare a read of the payload? */
 static bool row_suffices(const mldf_reader *reader, const struct schema_field *f) {
     return !reader->draft && f->type && f->info.type_id < MLDF_PRIVATE && mldfi_field_has_payload(f) &&
@@ -313,7 +316,7 @@ mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size
     bool valid;
     if (reader->mapped || sample >= reader->header.num_samples || field >= reader->schema->field_count ||
         !row_suffices(reader, &reader->schema->fields[field]))
-        return mldf_reader_get(reader, sample, field, scratch, out, err);
+        return get_unchecked(reader, sample, field, scratch, out, err);
     const struct schema_field *f = &reader->schema->fields[field];
     scratch->size = 0;
     mldf_status status = mldfi_reader_is_valid(reader, sample, field, &valid, err);
@@ -348,8 +351,8 @@ static inline bool bit_is_set(const mldf_reader *reader, uint64_t sample, const 
     return reader->map.data[validity_byte(reader, sample, f)] >> (sample % 8) & 1;
 }
 
-mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
-                            mldf_value *out, mldf_error *err) {
+static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                 mldf_value *out, mldf_error *err) {
     if (!reader || !out || sample >= reader->header.num_samples || field >= reader->schema->field_count)
         return get(reader, sample, field, false, scratch, out, err);
     const struct schema_field *f = &reader->schema->fields[field];
@@ -371,6 +374,64 @@ mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample, size_t f
     out->data = data;
     out->bytes = bytes;
     return decode(reader, sample, f, ptr, scratch, out, err);
+}
+
+/* The codes of a packed value have no invalid words, so that damage would look like another value: its CRC is always looked at. (With `verify` it
+ * was already.) */
+static mldf_status check_packed(const mldf_reader *reader, uint64_t sample, const struct schema_field *f,
+                                const mldf_value *value, mldf_error *err) {
+    uint32_t want, got;
+    if (!f->type || !f->type->is_packed || value->kind == MLDF_KIND_NULL || reader->verify || !reader->checks ||
+        reader->encrypted || reader->foreign.ops || (f->info.flags & MLDF_FIELD_COMPRESSED) ||
+        !f->type->is_packed(value->record))
+        return MLDF_OK;
+    mldf_status status = mldfi_reader_stored_crc(reader, sample, f->payload_index, &want, err);
+    if (status < 0)
+        return status;
+    got = mldfi_crc32c(0, value->data, (size_t)value->bytes);
+    if (got == want)
+        return MLDF_OK;
+    return place(reader, sample, f, err,
+                 mldfi_fail_at(err, MLDF_E_CHECKSUM, mldfi_load_u64(value->record),
+                               "its payload of %" PRIu64 " bytes at byte %" PRIu64 " has CRC %08" PRIx32
+                               ", not %08" PRIx32,
+                               value->bytes, mldfi_load_u64(value->record), got, want));
+}
+
+mldf_status mldfi_reader_get_packed(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                    mldf_value *out, mldf_error *err) {
+    mldf_status status = get_unchecked(reader, sample, field, scratch, out, err);
+    return status < 0 ? status : check_packed(reader, sample, &reader->schema->fields[field], out, err);
+}
+
+mldf_status mldfi_reader_unpack(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                mldf_value *out, mldf_error *err) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    mldf_buffer made = MLDF_BUFFER_INIT;
+    uint8_t record[64], *place_of_it;
+    if (!f->type || !f->type->is_packed || out->kind == MLDF_KIND_NULL || out->record_bytes > sizeof record ||
+        !f->type->is_packed(out->record))
+        return MLDF_OK;
+    if (!scratch)
+        return place(reader, sample, f, err, mldfi_fail(err, MLDF_E_ARGUMENT, "this field needs a scratch buffer"));
+    mldf_status status = f->type->unpack(out->record, out->data, out->bytes, record, &made, err);
+    if (status >= 0)
+        status = mldfi_scratch_place(scratch, made.size + out->record_bytes, 0, &place_of_it, err);
+    if (status >= 0) {
+        memcpy(place_of_it, made.data, made.size);
+        memcpy(place_of_it + made.size, record, out->record_bytes);
+        out->data = place_of_it;
+        out->bytes = made.size;
+        out->record = place_of_it + made.size;
+    }
+    mldf_buffer_free(&made);
+    return status < 0 ? place(reader, sample, f, err, status) : MLDF_OK;
+}
+
+mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                            mldf_value *out, mldf_error *err) {
+    mldf_status status = mldfi_reader_get_packed(reader, sample, field, scratch, out, err);
+    return status < 0 ? status : mldfi_reader_unpack(reader, sample, field, scratch, out, err);
 }
 
 mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,

@@ -46,6 +46,8 @@ mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint64_t *samp
         if (samples[i] >= reader->header.num_samples)
             return mldfi_reader_no_sample(reader, samples[i], err);
         status = mldfi_reader_get_appended(reader, samples[i], field, false, scratch, &out[i], err);
+        if (status >= 0)
+            status = mldfi_reader_unpack(reader, samples[i], field, scratch, &out[i], err);
         if (status < 0)
             return status;
         if (scratch && before && (uintptr_t)scratch->data != before)

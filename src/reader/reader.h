@@ -128,6 +128,12 @@ mldf_status mldfi_reader_rows(const mldf_reader *reader, uint64_t at, mldf_buffe
  * is and not checked), the payload is not touched and data is NULL. access.c. */
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                 mldf_value *out, mldf_error *err);
+/* mldf_reader_get that leaves packed values (field_type.is_packed) as they are stored: for decoders. */
+mldf_status mldfi_reader_get_packed(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                    mldf_value *out, mldf_error *err);
+/* Makes what everyone else gets of such a value, in scratch. Other values stay as they are. */
+mldf_status mldfi_reader_unpack(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                mldf_value *out, mldf_error *err);
 /* A value whose data is placed behind what scratch holds already; stored: undecoded. sample and field exist. */
 mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample, size_t field, bool stored,
                                       mldf_buffer *scratch, mldf_value *out, mldf_error *err);

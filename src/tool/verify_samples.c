@@ -291,7 +291,7 @@ static mldf_status check_deep(struct verify_worker *w, const struct value_check 
         return MLDF_OK;
     if (!c->field->type)
         return mldf_reader_get_stored(reader, c->sample, field, &w->scratch, &value, problem);
-    mldf_status status = mldf_reader_get(reader, c->sample, field, &w->scratch, &value, problem);
+    mldf_status status = mldfi_reader_get_packed(reader, c->sample, field, &w->scratch, &value, problem);
     if (status < 0 || value.kind == MLDF_KIND_NULL)
         return status;
     if (reader->draft && mldfi_image_of_no_format(c->field, value.record, value.data, value.bytes))

@@ -418,8 +418,23 @@ static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_e
     return st;
 }
 
+/* What the types have to say of their fields, as warnings. */
+static void report_fields(const mldf_writer *writer) {
+    char text[512];
+    for (size_t i = 0; writer && writer->schema && i < writer->schema->field_count; i++) {
+        const struct schema_field *f = &writer->schema->fields[i];
+        if (!f->type || !f->type->report)
+            continue;
+        f->type->report(f->state, text, sizeof text);
+        if (text[0])
+            mldfi_warn(writer->context, "field %s: %s", f->info.name, text);
+    }
+}
+
 mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
     mldf_status st = mldfi_resume_note(writer, finish(writer, result, err), err);
+    if (st >= 0)
+        report_fields(writer);
     mldf_writer_abort(writer); /* frees; removes only what is not finished */
     return st;
 }

@@ -160,7 +160,14 @@ static void check_value(const struct valid *v, const mldf_reader *r, uint64_t sa
     mldf_value value;
     mldf_error err;
     if (info->known) {
-        if (mldf_reader_get(r, sample, field, &scratch, &value, &err) < 0)
+        bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
+        char record[64] = "";
+        if (image && json->nodes[at].kind == MLDFI_JSON_OBJECT)
+            golden_text(json, at, "record", record, sizeof record);
+        mldf_status status = mldf_reader_get(r, sample, field, &scratch, &value, &err);
+        if (status >= 0 && strncmp(record + 34, "07", 2) == 0) /* a fast JPEG is expected as it is stored */
+            status = mldf_reader_get_stored(r, sample, field, &scratch, &value, &err);
+        if (status < 0)
             WRONG(v, sample, info->name, "%s", err.message);
         else if (!value_is(info, json, at, &value))
             WRONG(v, sample, info->name, "another value than expected, of kind %d, %" PRIu64 " bytes", (int)value.kind,

@@ -62,7 +62,7 @@ static void a_record_that_contradicts_its_payload_is_corrupt(void) {
         {0, 0, 0, 0, 0, 0, MLDF_OK, 0},
         {9, 9, 3, 1, 8, 5, MLDF_OK, 0},
         {9, 9, 3, 255, 8, 5, MLDF_OK, 0},
-        {9, 9, 3, 7, 8, 5, MLDF_E_FEATURE, IMAGE_MODE},
+        {9, 9, 3, 8, 8, 5, MLDF_E_FEATURE, IMAGE_MODE},
         {65535, 65535, 4, 0, 16, 12, MLDF_E_CORRUPT, IMAGE_SIZE},
     };
     uint8_t record[IMAGE_RECORD], payload[64] = {0};

@@ -1,0 +1,290 @@
+"""The fast JPEG store (image mode 7) through the command and the package: bytes come back, batches equal those of the JPEG, the reference reader finds the
+coefficients that a second, plain Huffman decoder finds in the file, and what cannot be packed is counted."""
+
+import functools
+import io
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import mldf
+import net_cases
+import net_data
+import net_run
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "spec"))
+import reference_fast_jpeg  # noqa: E402
+import reference_reader  # noqa: E402
+
+Image = pytest.importorskip("PIL.Image")
+MLDF = os.environ.get("MLDF", "mldf")
+ZIGZAG = [int(x) for x in """0 1 8 16 9 2 3 10 17 24 32 25 18 11 4 5 12 19 26 33 40 48 41 34 27 20 13 6 7 14 21 28 35 42 49 56 57 50 43 36 29 22 15 23
+    30 37 44 51 58 59 52 45 38 31 39 46 53 60 61 54 47 55 62 63""".split()]
+
+
+def photo(width, height, seed=0):
+    """Something between a gradient and noise, with edges."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:height, :width]
+    base = np.stack([x * 200 / width + y * 40 / height, y * 220 / height, 255 - x * 180 / width], -1)
+    base += 60 * ((x // 17 + y // 13) % 2)[..., None] + rng.normal(0, 12, (height, width, 3))
+    return Image.fromarray(np.clip(base, 0, 255).astype(np.uint8))
+
+
+def jpeg(image, **options):
+    out = io.BytesIO()
+    image.save(out, "JPEG", **options)
+    return out.getvalue()
+
+
+def files():
+    rgb, gray = photo(200, 150), photo(61, 33).convert("L")
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010E] = 6, "x" * 60000
+    result = {f"s{s}q{q}": jpeg(photo(199, 133, q), quality=q, subsampling=s, optimize=q > 80) for s in range(3) for q in (30, 75, 95)}
+    result |= {"gray": jpeg(gray, quality=80), "one": jpeg(photo(1, 1)), "thin": jpeg(photo(300, 3)), "tall": jpeg(photo(2, 200)),
+               "exif": jpeg(rgb, exif=exif), "icc": jpeg(rgb, icc_profile=b"icc profile " * 9000), "large": jpeg(photo(1100, 700))}
+    result["trailing"] = result["s2q75"] + b"trailing bytes \xff\xd8 and more"
+    result["restart"] = jpeg(rgb, quality=80, restart_marker_blocks=3)
+    return result
+
+
+@pytest.fixture(scope="module")
+def photos():
+    return files()
+
+
+@pytest.fixture(scope="module")
+def pair(photos, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fast")
+    for name, options in (("jpeg", {}), ("fast", {"encode": "fast-jpeg", "fast_limit": 100})):
+        with mldf.Writer(folder / f"{name}.mldf", {"image": mldf.Image(**options)}) as writer:
+            for data in photos.values():
+                writer.append({"image": data})
+    return folder / "jpeg.mldf", folder / "fast.mldf"
+
+
+def stored(path):
+    f = reference_reader.read(path)
+    return [f.value(i, "image") for i in range(f.num_samples)]
+
+
+def run(*arguments, code=0):
+    found = subprocess.run([MLDF, *map(str, arguments)], capture_output=True, check=False)
+    assert found.returncode == code, found.stderr.decode()
+    return found
+
+
+def test_every_file_is_packed_and_comes_back(photos, pair):
+    assert [s.record[17] for s in stored(pair[1])] == [7] * len(photos)
+    with mldf.open(pair[1]) as ds:
+        for i, (name, data) in enumerate(photos.items()):
+            assert bytes(ds.raw(i, "image")) == data, name
+
+
+def test_extract_tar_and_back(photos, pair, tmp_path):
+    run("extract", pair[1], "-o", tmp_path / "out")
+    found = sorted((tmp_path / "out").rglob("*.jpg"))
+    assert sorted(p.read_bytes() for p in found) == sorted(photos.values())
+    run("convert", pair[1], "-o", tmp_path / "x.tar")
+    run("convert", pair[0], "-o", tmp_path / "y.tar")
+    assert (tmp_path / "x.tar").read_bytes() == (tmp_path / "y.tar").read_bytes()
+    run("convert", pair[1], "-o", tmp_path / "x.tbl")
+    run("verify", "--deep", tmp_path / "x.tbl")
+
+
+def test_diff_and_verify(pair):
+    found = run("diff", pair[0], pair[1], code=1).stdout.decode()
+    assert found.count("\n") == 1 and "fast-jpeg" in found  # the arguments alone
+    run("verify", "--deep", pair[1])
+
+
+class FastFolder(net_data.Folder):
+    """The datasets of the net with their JPEG files packed."""
+
+    def path(self, name):
+        plain = mldf.Image
+        mldf.Image = functools.partial(plain, encode="fast-jpeg", fast_limit=100)
+        try:
+            return super().path(name)
+        finally:
+            mldf.Image = plain
+
+
+@pytest.fixture(scope="module")
+def nets(tmp_path_factory):
+    return net_data.Folder(tmp_path_factory.mktemp("plain")), FastFolder(tmp_path_factory.mktemp("packed"))
+
+
+VARIANTS = [{}, {"reference": True, "threads": 0}, {"isa": "portable", "threads": 2}, {"backend": "read", "threads": 2, "batches_ahead": 1}]
+
+
+@pytest.mark.parametrize("case", [c for c in net_cases.CODECS if c.name.startswith("jpeg")], ids=lambda c: c.name)
+def test_batches_of_the_net_are_those_of_the_jpeg(nets, case):
+    wanted = net_run.record(case, nets[0])
+    for variant in VARIANTS:
+        assert net_run.record(case, nets[1], **variant) == wanted
+    assert {7} <= {v.record[17] for v in stored(nets[1].path("jpegs"))}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "image: random_resized_crop(224) | normalize(imagenet) | chw",
+        "image: resize(64) | center_crop(48)",
+        "image: decode(exact=true) | random_resized_crop(40) | hflip",
+        "image: decode(channels=1) | resize([100, 90])",
+        "image: resize([20, 20])\nb = image: decode(channels=4) | resize([33, 47])",
+    ],
+)
+def test_batches_are_those_of_the_jpeg(pair, text):
+    batches = []
+    for path in pair:
+        with mldf.open(path) as ds, mldf.Loader(ds, 5, pipelines=text, seed=3) as loader:
+            batches.append(net_run.run(loader, ""))
+    assert batches[0] == batches[1] and batches[0]
+
+
+# ---- a plain decoder of baseline files, as oracle for coefficients ----
+
+
+def huffman(body):
+    tables, at = {}, 0
+    while at < len(body):
+        counts, at_symbol, word, table = body[at + 1 : at + 17], at + 17, 0, {}
+        for length, n in enumerate(counts, 1):
+            for _ in range(n):
+                table[length, word] = body[at_symbol]
+                at_symbol, word = at_symbol + 1, word + 1
+            word *= 2
+        tables[body[at]] = table
+        at = at_symbol
+    return tables
+
+
+def plain_coefficients(data):
+    """Per component an array [block rows, block columns, 64] in natural order, whole MCUs."""
+    at, tables, interval = 2, {}, 0
+    while True:
+        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
+        body = data[at + 4 : at + 2 + length]
+        at += 2 + length
+        if marker == 0xC4:
+            tables |= huffman(body)
+        elif marker == 0xDD:
+            interval = int.from_bytes(body, "big")
+        elif marker in (0xC0, 0xC1):
+            height, width = int.from_bytes(body[1:3], "big"), int.from_bytes(body[3:5], "big")
+            factors = [divmod(body[7 + 3 * i], 16) for i in range(body[5])]
+        elif marker == 0xDA:
+            ids = [divmod(body[2 + 2 * i], 16) for i in range(body[0])]
+            break
+    factors = [(1, 1)] if len(factors) == 1 else factors
+    h, v = factors[0]
+    columns, rows = -(-width // (8 * h)), -(-height // (8 * v))
+    planes = [np.zeros((rows * fv, columns * fh, 64), np.int64) for fh, fv in factors]
+    bits, place = [], at
+
+    def more():
+        nonlocal place
+        byte = data[place]
+        place += 2 if byte == 0xFF else 1
+        bits.extend(byte >> i & 1 for i in range(7, -1, -1))
+
+    def take(n):
+        while len(bits) < n:
+            more()
+        value = int("".join(map(str, bits[:n])) or "0", 2)
+        del bits[:n]
+        return value
+
+    def symbol(table):
+        word = 0
+        for length in range(1, 17):
+            word = word << 1 | take(1)
+            if (length, word) in table:
+                return table[length, word]
+        raise AssertionError
+
+    def value(size):
+        x = take(size)
+        return x if size == 0 or x >> (size - 1) else x - (1 << size) + 1
+
+    last = [0] * 3
+    for n in range(rows * columns):
+        if interval and n and n % interval == 0:
+            bits.clear()
+            place += 2
+            last = [0] * 3
+        y, x = divmod(n, columns)
+        for c, (fh, fv) in enumerate(factors):
+            for i in range(fh * fv):
+                block = planes[c][y * fv + i // fh, x * fh + i % fh]
+                last[c] += value(symbol(tables[ids[c][0]]))
+                block[0], k = last[c], 1
+                while k < 64:
+                    run_size = symbol(tables[16 + ids[c][1]])
+                    if run_size == 0:
+                        break
+                    k += run_size >> 4
+                    if run_size != 0xF0:
+                        block[ZIGZAG[k]] = value(run_size & 15)
+                    k += 1
+    return planes
+
+
+@pytest.mark.parametrize("name", ["s0q75", "s1q30", "s2q75", "gray", "one", "restart", "thin"])
+def test_reference_reader_finds_the_coefficients(photos, pair, name):
+    image = reference_fast_jpeg.read(stored(pair[1])[list(photos).index(name)].data)
+    for got, want in zip(image.planes, plain_coefficients(photos[name]), strict=True):
+        assert np.array_equal(got.reshape(want.shape), want)
+
+
+def test_what_is_kept_is_counted(tmp_path):
+    rgb = photo(120, 90)
+    kept = {"progressive": jpeg(rgb, progressive=True), "cmyk": jpeg(rgb.convert("CMYK")), "damaged": jpeg(rgb)[:-700], "larger": jpeg(rgb, optimize=True)}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with mldf.Writer(tmp_path / "a.mldf", {"image": mldf.Image(encode="fast-jpeg", fast_limit=0.2)}) as writer:
+            for data in [*kept.values(), np.zeros((4, 5, 3), np.uint8)]:
+                writer.append({"image": data})
+    text = " ".join(str(w.message) for w in said)
+    assert "4 of 4 JPEG files are stored as they are" in text
+    assert all(f"1 {reason}" in text for reason in kept)
+    assert [s.record[17] for s in stored(tmp_path / "a.mldf")] == [1, 1, 1, 1, 0]
+    with mldf.open(tmp_path / "a.mldf") as ds:
+        assert [bytes(ds.raw(i, "image")) for i in range(4)] == list(kept.values())
+
+
+def test_baseline_and_quality(tmp_path):
+    rgb = photo(120, 90)
+    options = {"encode": "fast-jpeg", "fast_limit": 100, "baseline": True, "quality": 90}
+    with mldf.Writer(tmp_path / "a.mldf", {"image": mldf.Image(**options)}) as writer:
+        writer.append({"image": jpeg(rgb, progressive=True)})
+        writer.append({"image": np.asarray(rgb)})
+    found = stored(tmp_path / "a.mldf")
+    assert [s.record[17] for s in found] == [7, 7]
+    assert [s.data[5] & 2 for s in found] == [2, 0]
+    run("verify", "--deep", tmp_path / "a.mldf")
+
+
+def test_one_flipped_bit_is_found(pair, tmp_path):
+    """Payload CRCs see any; a deep verify without them sees what the bytes or pixels depend on."""
+    data = bytearray(pair[1].read_bytes())
+    f = reference_reader.read(pair[1])
+    ptr, size = int.from_bytes(f.value(2, "image").record[:8], "little"), len(f.value(2, "image").data)
+    rng = np.random.default_rng(5)
+    for at in rng.integers(0, size, 12):
+        damaged = data.copy()
+        damaged[ptr + at] ^= 1 << rng.integers(0, 8)
+        (tmp_path / "d.mldf").write_bytes(damaged)
+        run("verify", tmp_path / "d.mldf", code=1)
+        with mldf.open(tmp_path / "d.mldf") as ds, pytest.raises(mldf.Error, match="CRC"):
+            ds.raw(2, "image")
+        with mldf.open(tmp_path / "d.mldf") as ds, pytest.raises(mldf.Error, match="CRC"):
+            list(mldf.Loader(ds, 3, pipelines="image: resize([8, 8])"))
