@@ -186,6 +186,8 @@ void render_value(const mldf_field *field, const mldf_value *value, bool full);
 void render_element(mldf_dtype dtype, const uint8_t *element);
 void render_inline(const mldf_field *field, const uint8_t *record);
 bool render_audio(const mldf_field *field, const mldf_value *value, bool full); /* false: not a recording */
+void render_array(const mldf_value *value, bool full);
+bool render_tokens(const mldf_field *field, const mldf_value *value, bool full); /* false: not tokens with documents */
 void render_hex(const uint8_t *data, size_t bytes);                             /* as a string */
 void render_sha256(const void *data, uint64_t bytes);                           /* members of an object */
 void render_base64(const uint8_t *data, uint64_t bytes);

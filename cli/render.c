@@ -1,5 +1,5 @@
 /* Values as JSON: numbers, text and JSON as themselves, small arrays as lists, what is large or opaque as its size and SHA-256. Structs are
- * in render_inline.c, recordings in render_audio.c. */
+ * in render_inline.c, recordings in render_audio.c, tokens in render_tokens.c. */
 #include <math.h>
 #include <string.h>
 
@@ -138,7 +138,7 @@ static const uint8_t *render_level(const mldf_value *v, uint32_t level, const ui
     return at;
 }
 
-static void render_array(const mldf_value *v, bool full) {
+void render_array(const mldf_value *v, bool full) {
     uint64_t item = mldf_dtype_bytes(v->dtype);
     if (full || item == 0 || v->bytes / item <= SMALL_ARRAY) {
         render_level(v, 0, v->data);
@@ -209,7 +209,7 @@ static bool render_image(const mldf_field *field, const mldf_value *v, bool full
 }
 
 void render_value(const mldf_field *field, const mldf_value *v, bool full) {
-    if (render_image(field, v, full) || render_audio(field, v, full))
+    if (render_image(field, v, full) || render_audio(field, v, full) || render_tokens(field, v, full))
         return;
     switch (v->kind) {
     case MLDF_KIND_NULL:

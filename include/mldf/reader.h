@@ -168,6 +168,7 @@ typedef struct mldf_field_stats {
     double mean;
     uint32_t ndim;
     uint32_t dims_max[MLDF_MAX_DIMS];
+    uint64_t units, units_max; /* tokens: in all values, in the longest; min and max are ids then, and there is no mean */
 } mldf_field_stats;
 MLDF_API mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_field_stats *out, mldf_error *err);
 

@@ -46,6 +46,7 @@ from .schema import Schema
 from .secret import Key, Passphrase, secret
 from .subsets import Subsets
 from .suggest import choice
+from .tokens import documents
 
 __all__ = ["Dataset", "open"]
 
@@ -236,6 +237,20 @@ class Dataset(Subsets, Sequence[Sample]):
             return None
         found = files.readers[part].raw(names.index(name), n - files.starts[part])
         return None if found is None else np.asarray(found)
+
+    def documents(self, i: int, name: str) -> npt.NDArray[np.uint64] | None:
+        """Where the documents of a token value begin and end: an array (documents, 2) of positions in it. A
+        :class:`mldf.Tokens` value is one document; of a :class:`mldf.PackedTokens` value these are the pieces. None for
+        a null.
+
+        i     the sample's number
+        name  the field
+        """
+        field = self.schema[name]
+        if not field.is_tokens:
+            raise WrongTypeError(f"field {name!r} is of type {field.type}, not of tokens", field=name)
+        raw = self.raw(i, name)
+        return None if raw is None else documents(field, self[i, name], raw)
 
     # ---- what it is ----
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "field/audio_type.h"
+#include "field/tokens.h"
 #include "mldf/image.h"
 #include "tool/convert.h"
 #include "util/bytes.h"
@@ -145,6 +146,8 @@ mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, con
         return MLDF_OK;
     }
     if (x->kind != y->kind || (field->type_id == MLDF_AUDIO_WAVEFORM && !mldfi_audio_same(x, y)))
+        return MLDF_OK;
+    if (x->kind == MLDF_KIND_ARRAY && mldfi_is_tokens(field->type_id) && !mldfi_tokens_same_table(field, x, y))
         return MLDF_OK;
     switch (x->kind) {
     case MLDF_KIND_NULL:
