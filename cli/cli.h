@@ -36,7 +36,7 @@ struct command {
 };
 extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
     command_pack, command_append, command_merge, command_split, command_select, command_extract, command_stats,
-    command_add_field, command_repack, command_repair, command_clean, command_convert, command_bench,
+    command_add_field, command_plan_tokens, command_repack, command_repair, command_clean, command_convert, command_bench,
     command_tar_to_tbl;
 extern const struct command *const commands[]; /* NULL at the end */
 
@@ -186,6 +186,11 @@ void render_value(const mldf_field *field, const mldf_value *value, bool full);
 void render_element(mldf_dtype dtype, const uint8_t *element);
 void render_inline(const mldf_field *field, const uint8_t *record);
 bool render_audio(const mldf_field *field, const mldf_value *value, bool full); /* false: not a recording */
+/* render_plan.c: the pack plans of a file; nothing where it has none. */
+void json_token_plan(const mldf_token_plan *plan);
+void text_token_plan(const mldf_token_plan *plan);
+void json_token_plans(const mldf_reader *reader);
+void text_token_plans(const mldf_reader *reader);
 void render_array(const mldf_value *value, bool full);
 bool render_tokens(const mldf_field *field, const mldf_value *value, bool full); /* false: not tokens with documents */
 void render_hex(const uint8_t *data, size_t bytes);                             /* as a string */

@@ -262,6 +262,7 @@ static void json_info(const mldf_reader *reader, const mldf_file_info *info, con
     json_end(']');
     json_fields(reader);
     json_sections(reader);
+    json_token_plans(reader);
     json_key("card");
     if (card->size)
         json_text((const char *)card->data, card->size);
@@ -411,6 +412,7 @@ static void text_info(const mldf_reader *reader, const mldf_file_info *info, con
         out_printf("%-10s not encrypted: it shows pieces of the payloads; `mldf repack` encrypts it\n", "dictionary");
     text_fields(reader);
     text_sections(reader);
+    text_token_plans(reader);
     if (card->size) {
         out_text("\ncard\n  ");
         json_text((const char *)card->data, card->size);

@@ -9,7 +9,8 @@ const struct command *const commands[] = {&command_info,   &command_head,    &co
                                           &command_diff,   &command_stats,   &command_plan,      &command_pack,
                                           &command_append, &command_convert, &command_merge,     &command_select,
                                           &command_split,  &command_extract, &command_add_field, &command_repack,
-                                          &command_repair, &command_clean,   &command_bench,     NULL};
+                                          &command_repair, &command_clean,   &command_bench,     &command_plan_tokens,
+                                          NULL};
 
 static const struct command *find_command(const char *name) {
     for (size_t i = 0; commands[i]; i++)

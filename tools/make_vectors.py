@@ -674,6 +674,42 @@ def expected(w):
 # ---- The valid files -----------------------------------------------------------------------------------------------
 
 
+def pack_plan(rows, lengths, bins, length, algorithm=1, long=0, field=0, bos=0, eos=0, align=1, max_pieces=0, placed=None, cut=0, wide=False):
+    """Header (without offsets) and tables of a plan whose bins are lists of (document, from, length)."""
+    total = sum(n for n in lengths if n is not None)
+    placed = total if placed is None else placed
+    digest_ = hash64(struct.pack(f"<{len(lengths)}Q", *(NONE if n is None else n for n in lengths)))
+    firsts, pieces = [0], []
+    for b in bins:
+        pieces += b
+        firsts.append(len(pieces))
+    table = b"".join(struct.pack("<QII" if wide else "<III", *p) for p in pieces)
+    head = struct.pack("<7Q6IH4B26x", len(bins), len(pieces), rows, placed, total - placed, cut, digest_, length, align, max_pieces,
+                       max(map(len, bins), default=0), bos, eos, field, algorithm, 1, long, int(wide))
+    return head, struct.pack(f"<{len(firsts)}Q", *firsts), table
+
+
+def plan_section(plans):
+    head, body, at = b"", b"", 8 + 128 * len(plans)
+    for header, firsts, table in plans:
+        head += struct.pack("<QQ", at, at + len(firsts)) + header
+        tables = firsts + table
+        tables += bytes(-len(tables) % 8)
+        body, at = body + tables, at + len(tables)
+    return struct.pack("<II", 1, len(plans)) + head + body
+
+
+def planned():
+    """Documents of 3, 0, null, 5, 12, 2, 4 tokens in bins of 5: what the library plans, too."""
+    field = token_field("t", TOKENS, {"dtype": "|u1"}, NULLABLE)
+    lengths = [3, 0, None, 5, 12, 2, 4]
+    rows = [{"t": None if n is None else Ids(field, list(range(n)))} for n in lengths]
+    plans = [pack_plan(7, lengths, [[(3, 0, 5)], [(4, 0, 5)], [(4, 5, 5)], [(6, 0, 4)], [(0, 0, 3), (4, 10, 2)], [(5, 0, 2)]], 5, cut=1),
+             pack_plan(7, lengths, [[(0, 0, 3)], [(3, 0, 5)], [(5, 0, 2)], [(6, 0, 4)]], 5, algorithm=2, long=2, placed=14),
+             pack_plan(5, lengths[:5], [[(0, 0, 3)], [(3, 0, 5)], [(4, 0, 7)]], 8, algorithm=2, long=1, eos=8, placed=15, cut=1, wide=True)]
+    return Writer([field], [rows], sections=[(11, 0, plan_section(plans), len(plans))]), plans
+
+
 def inline_values(fields, *values):
     """INLINE values are given as Shown; the encoder wants records."""
     return dict(zip((f.name for f in fields), values))
@@ -810,6 +846,9 @@ def valid_files():
             {"doc": None, "bytes": Ids(packed_bytes, [255]), "packed": Ids(packed, [], []), "stream": Ids(stream, [], [0, 0]),
              "draft": Raw(b""), "old": Raw(b""), "mask": Array(b"", [0]), "spans": Array(struct.pack("<2I", 0, 0), [1, 2])}]
     yield "tokens", Writer(fields, [rows]), None, {}
+
+    w, plans = planned()
+    yield "pack_plans", w, None, {}
 
     fields = [blob("b", PREFIX), ndarray("a", "<f4", [512], PREFIX), text("t", PREFIX | NULLABLE), blob("raw")]
     rows = [{"b": FOX, "a": Array(RAMP), "t": "stored as it is", "raw": FOX},

@@ -145,6 +145,24 @@ def tokens():
     yield case("V12", "units_max", e.fix(), "corrupt", e.ptr(4), "a value of more tokens than the statistics say", when="verify", sample=None, field=None)
 
 
+def plans():
+    """Section 11."""
+    data = mv.planned()[0].write()
+    for name, code, at, value, bad in (("count", "I", 4, 2, 0), ("bins", "Q", 8 + 16, 2**61, 8), ("bins_offset", "Q", 8, 384, 8),
+                                       ("bins_odd", "Q", 8, 396, 8), ("pieces", "Q", 8 + 128 + 24, 2**60, 8 + 128 + 8),
+                                       ("pieces_offset", "Q", 8 + 8, 2**64 - 8, 8 + 8), ("form", "B", 8 + 101, 2, 8 + 101),
+                                       ("rows", "Q", 8 + 256 + 32, 8, 8 + 256 + 32), ("field", "H", 8 + 96, 1, 8 + 96)):
+        e = Editor(data)
+        e.put(code, e.ptr(11) + at, value)
+        yield case("O34", f"plans_{name}", e.fix(), "corrupt", e.ptr(11) + bad, f"pack plans: {name}")
+    e = Editor(data)
+    e.put("Q", e.entry(11) + 16, 7)
+    yield case("O34", "plans_small", e.fix(), "corrupt", e.entry(11), "pack plans of 7 bytes")
+    e = Editor(data)
+    e.b[e.ptr(11) + e.size(11) - 1] ^= 1
+    yield case("V1", "plans", e.b, "checksum", e.ptr(11), "damaged pack plans", when="verify")
+
+
 class Base:
     """The files that are damaged."""
 
@@ -739,6 +757,7 @@ def access_cases(base, case, edited):
                    field="sound")
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
     yield from tokens()
+    yield from plans()
 
     e = edited()
     s = e.ptr(6)

@@ -37,8 +37,8 @@ MIB = 1 << 20
 LITTLE_ENDIAN, COMPRESSED, CHECKSUMMED, ENCRYPTED = 1, 2, 4, 8  # header flags
 NULLABLE, PREFIX, SIZE32, SIZE64 = 1, 2, 4, 8  # descriptor flags
 TABLES, CHECKS, CARD, STATISTICS, VALIDITY, KEYS, PAGE_MAP, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS = range(1, 11)
-HISTORY, SEALED_DICTIONARY = 12, 15
-KNOWN_KINDS = {*range(1, 11), HISTORY, SEALED_DICTIONARY}
+PACK_PLANS, HISTORY, SEALED_DICTIONARY = 11, 12, 15
+KNOWN_KINDS = {*range(1, 13), SEALED_DICTIONARY}
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 WAVEFORM = 20
@@ -803,6 +803,7 @@ class File:
                     DICTIONARY: 0 < s.size <= 16 * MIB,
                     ENCRYPTION: h.flags & ENCRYPTED and s.size == 160,
                     LONG_ARGUMENTS: s.size >= 8,
+                    PACK_PLANS: s.size >= 8,
                     HISTORY: s.size % 24 == 0,
                     SEALED_DICTIONARY: h.flags & ENCRYPTED and DICTIONARY not in self.by_kind
                     and 41 <= s.size <= 16 * MIB + 40}.get(s.kind, True)
@@ -825,6 +826,8 @@ class File:
                     raise SpecError("limit", s.ptr + 40, f"opslimit {self.u64(s.ptr + 40)}")
                 if kdf and not 8192 <= self.u64(s.ptr + 48) <= 1 << 30:
                     raise SpecError("limit", s.ptr + 48, f"memlimit {self.u64(s.ptr + 48)}")
+            if s.kind == PACK_PLANS:
+                self._check_plans(s)
             if s.kind == DICTIONARY:
                 self.dictionary = bytes(self.section_bytes(s))
             if s.kind == LONG_ARGUMENTS:
@@ -833,6 +836,45 @@ class File:
                              (ENCRYPTION, h.flags & ENCRYPTED)):  # O35
             if needed and kind not in self.by_kind:
                 raise SpecError("corrupt", h.directory_ptr, f"section {kind} is missing")
+
+    def _check_plans(self, s):
+        if self.u32(s.ptr) != 1:
+            return
+        count = self.u32(s.ptr + 4)
+        tables = 8 + 128 * count
+        if count != s.param or count > 64 or tables > s.size:
+            raise SpecError("corrupt", s.ptr, f"{count} pack plans")
+        for k in range(count):
+            h = s.ptr + 8 + 128 * k
+            bins_at, pieces_at, bins, pieces, rows = struct.unpack_from("<5Q", self.data, h)
+            form = self.data[h + 101]
+            if bins_at % 8 or bins_at < tables or bins_at + 8 * (bins + 1) > s.size:
+                raise SpecError("corrupt", h, f"pack plan {k}: {bins} bins")
+            if form > 1:
+                raise SpecError("corrupt", h + 101, f"pack plan {k}: form {form}")
+            if pieces_at % 8 or pieces_at < tables or pieces_at + (12, 16)[form] * pieces > s.size:
+                raise SpecError("corrupt", h + 8, f"pack plan {k}: {pieces} pieces")
+            if rows > self.num_samples:
+                raise SpecError("corrupt", h + 32, f"pack plan {k}: {rows} rows")
+            if struct.unpack_from("<H", self.data, h + 96)[0] >= self.header.num_fields:
+                raise SpecError("corrupt", h + 96, f"pack plan {k}: its field")
+
+    @property
+    def plans(self):
+        """The pack plans: dicts with the members of their headers, first_piece and the pieces as a structured array."""
+        s = self.by_kind.get(PACK_PLANS)
+        result = []
+        for k in range(s.param if s and self.u32(s.ptr) == 1 else 0):
+            h = s.ptr + 8 + 128 * k
+            names = "bins_offset pieces_offset bins pieces rows placed left_out cut lengths_hash length align max_pieces most_pieces " \
+                "bos eos field algorithm algorithm_version long form"
+            plan = dict(zip(names.split(), struct.unpack_from("<9Q6IH4B", self.data, h)))
+            plan["field"] = self.fields[plan["field"]].name
+            plan["first_piece"] = np.frombuffer(self.data, "<u8", plan["bins"] + 1, s.ptr + plan["bins_offset"])
+            piece = np.dtype([("document", "<u8" if plan["form"] else "<u4"), ("from", "<u4"), ("length", "<u4")])
+            plan["table"] = np.frombuffer(self.data, piece, plan["pieces"], s.ptr + plan["pieces_offset"])
+            result.append(plan)
+        return result
 
     def _check_long_arguments(self, s):
         count, before = self.u32(s.ptr), -1

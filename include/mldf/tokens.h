@@ -15,7 +15,7 @@
 #ifndef MLDF_TOKENS_H
 #define MLDF_TOKENS_H
 
-#include "schema.h"
+#include "reader.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +43,47 @@ MLDF_API mldf_status mldf_tokens_document(const mldf_tokens *tokens, uint64_t in
 MLDF_API mldf_status mldf_tokens_value(uint16_t type_id, mldf_dtype dtype, const void *ids, uint64_t count,
                                        const uint64_t *ends, const uint32_t *from, uint64_t documents,
                                        mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+
+/* ---- Pack plans --------------------------------------------------------------------------------------------------------------- */
+
+/* Which pieces of which documents make each sequence of `length` tokens. A file keeps plans in section 11 (docs/spec/format.md); the documents
+ * themselves are stored once, whatever the plans. */
+typedef struct mldf_token_plan {
+    const char *field;          /* borrowed from the reader; NULL in the result of mldf_plan_tokens */
+    const char *algorithm;      /* "best-fit", "next-fit" or "concat" */
+    const char *long_documents; /* "cut", "truncate" or "drop" */
+    uint32_t length, align;
+    uint32_t max_pieces;  /* allowed in a sequence; 0: any number */
+    uint32_t most_pieces; /* in one sequence */
+    int64_t bos, eos;     /* ids that are added; -1: none */
+    uint64_t rows;        /* that were planned: all, unless samples were appended since */
+    uint64_t bins;        /* sequences */
+    uint64_t pieces;
+    uint64_t tokens, left_out; /* of the documents */
+    uint64_t cut_documents;
+} mldf_token_plan;
+
+/* Plan `index` of a file. MLDF_END: there is none. */
+MLDF_API mldf_status mldf_reader_token_plan(const mldf_reader *reader, size_t index, mldf_token_plan *out,
+                                            mldf_error *err);
+
+typedef struct mldf_plan_tokens_options {
+    size_t struct_bytes;
+    const mldf_context *context;
+    mldf_secret secret;
+    const char *field;          /* NULL: the only field of type text_tokenized */
+    uint32_t length;            /* tokens of a sequence */
+    const char *algorithm;      /* NULL: "best-fit". "concat" is reckoned, not stored: it needs no table */
+    uint32_t align;             /* pieces begin at multiples of it; 0: 1 */
+    const char *long_documents; /* NULL: "cut" */
+    uint32_t max_pieces;
+    int64_t bos, eos; /* added to documents; -1: none */
+} mldf_plan_tokens_options;
+#define MLDF_PLAN_TOKENS_OPTIONS_INIT \
+    { sizeof(mldf_plan_tokens_options), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, -1, -1 }
+/* Adds a plan to a file, or replaces the one with the same options, atomically as an append does. The same lengths give the same bytes. */
+MLDF_API mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *options, mldf_token_plan *result,
+                                      mldf_error *err);
 
 #ifdef __cplusplus
 }
