@@ -48,7 +48,7 @@ struct module_state *state_of(PyObject *module);
 struct module_state *state_of_self(PyObject *self);
 
 /* Method tables of the files, joined by py_module.c. */
-extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], image_functions[],
+extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], plan_functions[], image_functions[],
     loader_functions[], operation_functions[];
 
 /* ---- py_error.c ----------------------------------------------------------------------------------------------------- */
@@ -182,6 +182,7 @@ struct reader {
 extern PyType_Spec reader_spec;
 /* NULL with an exception when self is closed; the reference must be given back with memory_release. */
 struct handle *reader_borrow(struct reader *self);
+PyObject *reader_token_plans(PyObject *object, PyObject *none); /* py_plan.c */
 struct workspace *workspace_take(struct reader *self);
 void workspace_give(struct reader *self, struct workspace *workspace);
 /* A reader argument of a function. */

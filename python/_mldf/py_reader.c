@@ -438,6 +438,7 @@ static PyMethodDef methods[] = {
     {"info", reader_info, METH_NOARGS, "what the file says of itself"},
     {"card", reader_card, METH_NOARGS, "the card's JSON text, or None"},
     {"payload_bytes", reader_payload_bytes, METH_NOARGS, "bytes of all payloads of a file of another format"},
+    {"token_plans", reader_token_plans, METH_NOARGS, "token_plans(): the pack plans of the file"},
     {"statistics", reader_statistics, METH_O, "statistics(field): what the writer gathered, or None"},
     {"key", reader_key, METH_O, "key(i)"},
     {"find_key", reader_find_key, METH_O, "find_key(text): the sample's number"},

@@ -48,7 +48,7 @@ from .fields import (
 from .keys import Keys
 from .loader import Loader
 from .loader_stats import LoaderStats
-from .look import diff, info, plan, stats, verify
+from .look import diff, info, plan, plan_tokens, stats, verify
 from .ops import *  # noqa: F403  # a class for every operation
 from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
@@ -113,6 +113,7 @@ __all__ = [
     "ops",
     "pack",
     "plan",
+    "plan_tokens",
     "register_field",
     "repack",
     "repair",
