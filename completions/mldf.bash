@@ -26,7 +26,7 @@ _mldf_options() { # command
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
     clean) echo "$common --dry-run --other-hosts" ;;
-    convert) echo "$common $writing --to --fields --drop-fields --on-error= --lz4 --dataset-version --created --decrypt" ;;
+    convert) echo "$common $writing --from --dtype --eos --eos-at --vocabulary --to --fields --drop-fields --on-error= --lz4 --dataset-version --created --decrypt" ;;
     bench)
         echo "$common -p --pipeline --batch-size --order --seed --block --window --epochs --last --bucket-window --budget -j" \
             "--threads --in-flight --backend --direct --no-prefetch --forget-behind --on-error= --isa --exact --reference" \

@@ -149,6 +149,7 @@ bool option_text(PyObject *dict, const char *name, const char **out);
 bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes);
 bool option_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes);
 /* The names of the members that hold a key and a passphrase. */
+bool option_token_file(PyObject *dict, mldf_token_file *tokens, const mldf_token_file **out); /* py_plan.c */
 bool option_secret(PyObject *dict, const char *key, const char *passphrase, mldf_secret *out);
 bool option_writer(PyObject *dict, mldf_writer_options *out);
 /* A list of strings or bytes; the array is freed with PyMem_Free, the texts are the list's. */

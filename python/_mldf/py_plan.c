@@ -48,6 +48,21 @@ static bool get_id(PyObject *dict, const char *name, int64_t *out) {
     return fine;
 }
 
+/* token_format and so on; *out stays NULL where none is given. */
+bool option_token_file(PyObject *dict, mldf_token_file *tokens, const mldf_token_file **out) {
+    int place = -1;
+    *tokens = (mldf_token_file)MLDF_TOKEN_FILE_INIT;
+    if (!option_text(dict, "token_format", &tokens->format) || !option_text(dict, "token_dtype", &tokens->dtype) ||
+        !get_id(dict, "token_eos", &tokens->eos) || !option_int(dict, "token_eos_at", &place) ||
+        !option_u64(dict, "token_vocabulary", &tokens->vocabulary))
+        return false;
+    tokens->eos_at_given = place >= 0;
+    tokens->eos_at_start = place == 0;
+    if (tokens->format || tokens->dtype || tokens->eos >= 0 || place >= 0 || tokens->vocabulary)
+        *out = tokens;
+    return true;
+}
+
 /* (path, options) -> dict */
 static PyObject *plan_tokens(PyObject *module, PyObject *args) {
     mldf_plan_tokens_options o = MLDF_PLAN_TOKENS_OPTIONS_INIT;

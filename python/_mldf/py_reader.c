@@ -93,6 +93,7 @@ static struct reader *wrap(struct module_state *state, mldf_reader *reader, stru
 static PyObject *open_reader(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_token_file tokens;
     const char *path;
     PyObject *dict, *types;
     mldf_reader *reader = NULL;
@@ -104,6 +105,7 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
         !option_bool(dict, "without_key", &options.without_key) ||
         !option_u64(dict, "max_decoded_bytes", &options.max_decoded_bytes) ||
         !option_bool(dict, "sequential", &options.sequential) ||
+        !option_token_file(dict, &tokens, &options.token_file) ||
         !option_secret(dict, "key", "passphrase", &options.secret))
         return NULL;
     struct context *context = context_new(state, types);

@@ -46,7 +46,7 @@ from .schema import Schema
 from .secret import Key, Passphrase, secret
 from .subsets import Subsets
 from .suggest import choice
-from .tokens import documents
+from .tokens import documents, token_file_options
 
 __all__ = ["Dataset", "open"]
 
@@ -76,6 +76,11 @@ def open(
     tar_index: str = "use",
     max_decoded_bytes: int | None = None,
     max_unpacked: int | None = None,
+    format: str | None = None,
+    dtype: str | None = None,
+    eos: int | None = None,
+    eos_at: str | None = None,
+    vocabulary: int | None = None,
 ) -> Dataset:
     """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
     ``{000..009}``.
@@ -94,6 +99,11 @@ def open(
     max_unpacked      of a compressed tar, which is unpacked into a file without a name in the folder that the
                 environment variable TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40
 
+    format      of files of token ids that do not say it: "nanogpt", "olmo", "datatrove"; Megatron's .idx and llm.c's .bin do
+    dtype       of such ids: "u8", "u16", "u32", "u64"; nanogpt: "u16" unless given
+    eos         the id that ends documents, which are the samples then; eos_at="start": that begins them
+    vocabulary  the number of ids
+
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).
 
@@ -106,6 +116,7 @@ def open(
         "verify": flag("verify", verify),
         **decoded_limit(max_decoded_bytes),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
+        **token_file_options(format, dtype, eos, eos_at, vocabulary),
         **secret(key, passphrase),
     }
     fields = field_list(fields)

@@ -32,11 +32,14 @@ import numpy as np
 from .errors import RangeError, SchemaError
 from .fields import Field, dtype_text
 from .foreign import Array, from_tensor, is_gone, is_tensor, missing, unmasked, wrong
+from .limits import text, whole_or_none
 from .schema import FieldInfo
+from .suggest import choice
 
 __all__ = ["PackedTokens", "TokenStream", "Tokens"]
 
 PACKED, STREAM = 42, 44
+FORMATS = ("nanogpt", "olmo", "datatrove", "megatron", "llmc")
 HEAD = 24  # the bytes form of mldf_tokens_value: count, documents, dtype, 0
 DTYPES = {"i1": 2, "u1": 3, "i2": 4, "u2": 5, "i4": 6, "u4": 7, "i8": 8, "u8": 9}  # enum mldf_dtype
 NAMES = ("vocabulary", "bos", "eos", "pad", "eos_inside", "tokenizer", "tokenizer_sha256", "specials")
@@ -100,6 +103,19 @@ class PackedTokens(Tokens):
     """
 
     type_name: ClassVar[str] = "text_packed"
+
+
+def token_file_options(
+    format: str | None, dtype: str | None, eos: int | None, eos_at: str | None, vocabulary: int | None
+) -> dict[str, Any]:
+    """What files of token ids do not say themselves, for the extension module."""
+    return {
+        "token_format": None if format is None else FORMATS[choice("format", format, FORMATS)],
+        "token_dtype": text("dtype", None if dtype is None else str(dtype)),
+        "token_eos": whole_or_none("eos", eos, 0, 2**31 - 1),
+        "token_eos_at": None if eos_at is None else choice("eos_at", eos_at, ("start", "end")),
+        "token_vocabulary": whole_or_none("vocabulary", vocabulary, 1, 2**31),
+    }
 
 
 def _ids(field: FieldInfo, value: Any) -> Array:

@@ -54,9 +54,10 @@ struct field_type {
     bool draft_differs;
     /* What statistics want to know of a present value; NULL: nothing. record is the whole record. */
     void (*observe)(const void *state, const uint8_t *record, struct observation *out);
-    /* What statistics want to know that the record does not say: the least and largest number in a value. False: it has none. NULL: nothing. */
-    bool (*range)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
-                  uint64_t *least, uint64_t *most);
+    /* What statistics want to know that the record does not say: the least and largest number in a value. MLDF_END: it has none. An error: the
+     * value has a number that the field does not hold, and a writer refuses it, copied or not. NULL: nothing. */
+    mldf_status (*range)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                         uint64_t *least, uint64_t *most, mldf_error *err);
     /* A writer stores the payload as it is, so that any part of it can be read alone. */
     bool never_compressed;
     /* The name of the token field that a side column goes along (along.h), and whether it holds spans (spans may be NULL). NULL: none. */

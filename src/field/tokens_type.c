@@ -490,18 +490,23 @@ static void tokens_observe(const void *state, const uint8_t *record, struct obse
     out->dims[0] = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
 }
 
-static bool tokens_range(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
-                         uint64_t *least, uint64_t *most) {
+static mldf_status tokens_range(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                                uint64_t *least, uint64_t *most, mldf_error *err) {
     const struct tokens_state *s = state;
     struct tokens_record r;
     if (s->draft || !mldfi_tokens_record(s, record, payload_bytes, &r) || r.count == 0 || r.bytes > payload_bytes)
-        return false;
+        return MLDF_END;
     struct id_range range = mldfi_ids_range(r.dtype, payload, r.count);
-    if (range.least < 0)
-        return false; /* copied unchecked: statistics say nothing then */
+    if (range.least < 0 || range.most >= s->limit) {
+        uint64_t at = mldfi_ids_find_outside(r.dtype, payload, r.count, s->limit);
+        const uint8_t *table = r.table < payload_bytes ? (const uint8_t *)payload + r.table : NULL;
+        if (!table)
+            r.documents = 0;
+        return outside(s, &r, table, mldfi_id_at(r.dtype, payload, at), at, MLDF_E_RANGE, err);
+    }
     *least = (uint64_t)range.least;
     *most = range.most;
-    return true;
+    return MLDF_OK;
 }
 
 static void tokens_describe(const void *state, mldf_field *info) {

@@ -300,9 +300,13 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, size_t
     if (st < 0)
         return st;
     payload->note = (struct value_note){.bytes = bytes};
-    if (field->type && field->type->range)
-        payload->note.ranged =
-            field->type->range(field->state, record, data, bytes, &payload->note.least, &payload->note.most);
+    if (field->type && field->type->range) {
+        st = field->type->range(field->state, record, data, bytes, &payload->note.least, &payload->note.most, err);
+        if (st < 0)
+            return st;
+        payload->note.ranged = st == MLDF_OK;
+        st = MLDF_OK;
+    }
     if (worker->writer->crypt && field->type && field->type->never_compressed && bytes > CRYPT_STREAM_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT,
                           "%llu bytes in one value; encrypted, the whole of it is read for any part: write rows of at most "
