@@ -182,19 +182,16 @@ void json_after_key(void);
 /* ---- Values (render.c, render_inline.c) -------------------------------------------------------------------------------- */
 
 /* Prints a value as JSON. full: arrays of any size, and the bytes of payloads. */
-void render_value(const mldf_field *field, const mldf_value *value, bool full);
+void render_value(const mldf_schema *schema, size_t field, const mldf_value *value, bool full);
 void render_element(mldf_dtype dtype, const uint8_t *element);
 void render_inline(const mldf_field *field, const uint8_t *record);
-bool render_audio(const mldf_field *field, const mldf_value *value, bool full); /* false: not a recording */
 /* render_plan.c: the pack plans of a file; nothing where it has none. */
 void json_token_plan(const mldf_token_plan *plan);
 void text_token_plan(const mldf_token_plan *plan);
 void json_token_plans(const mldf_reader *reader);
 void text_token_plans(const mldf_reader *reader);
-void render_array(const mldf_value *value, bool full);
-bool render_tokens(const mldf_field *field, const mldf_value *value, bool full); /* false: not tokens with documents */
-void render_hex(const uint8_t *data, size_t bytes);                             /* as a string */
-void render_sha256(const void *data, uint64_t bytes);                           /* members of an object */
+void render_hex(const uint8_t *data, size_t bytes);   /* as a string */
+void render_sha256(const void *data, uint64_t bytes); /* members of an object */
 void render_base64(const uint8_t *data, uint64_t bytes);
 
 /* ---- Progress and signals (progress.c, signals.c) ---------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* mldf pack: folders of images, tables and tar archives into a new file. image_options.c reads what concerns images. */
+/* mldf pack: folders of images or recordings, tables and tar archives into a new file. image_options.c reads what concerns images. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ static const struct option_spec options[] = {
     {0, "format", "FORMAT", "csv, tsv, jsonl or tar (default: by the name's ending, else by the first bytes)"},
     {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column that holds the sample keys; it becomes no field"},
-    {0, "files", "COLUMN", "the cells of this column name image files; may be repeated"},
+    {0, "files", "COLUMN", "the cells of this column name files, images or recordings; may be repeated"},
     {0, "root", "DIR", "where the paths in a table begin (default: the table's own folder)"},
     {0, "allow-outside", NULL, "paths in a table may lead out of that folder"},
     {0, "on-error", "stop|skip", "a row or image that does not fit: stop (default), or leave it out and list it"},
@@ -134,18 +134,20 @@ static int run(struct invocation *v) {
 const struct command command_pack = {
     "pack",
     "SRC... -o OUT",
-    "make a file from a folder of images, tables or tar archives",
+    "make a file from a folder of images or recordings, tables or tar archives",
     "Makes one new file of sources that are all of one kind.\n"
     "\n"
     "Folders: every image below becomes a sample with the field image; its key is its path. When images lie only in\n"
     "sub-folders, the first of these names the class: the field label is its number, the card's \"classes\" has the names.\n"
     "Hidden files, notes and tables (.txt, .csv, .json ...) are left out; -v names them. What an image is, its bytes say.\n"
+    "Folders of WAV files are packed the same way, with the field audio; images and recordings in one folder are an error.\n"
     "\n"
     "CSV, TSV and JSON lines: a sample for each row; all sources must have the same columns. A source named - is standard\n"
     "input. Without a schema the type of each column comes from the first 10,000 rows: integers, floats, booleans, text;\n"
     "nested values as JSON; lists of numbers of one length as arrays. Numbers beyond 64 bits and numbers with leading zeros\n"
     "are text. An empty CSV cell is a null, or an empty text in a text column. A later row that does not fit is an error\n"
-    "that names file, line and column. Cells of image fields and of --files columns are paths of files to read.\n"
+    "that names file, line and column. Cells of fields of images or\n"
+    "recordings and of --files columns are paths of files to read.\n"
     "\n"
     "tar archives (plain, gzip, zstd; - with --format tar): a sample for each key, a field for each extension.\n"
     "\n"
@@ -153,6 +155,7 @@ const struct command command_pack = {
     options,
     "  mldf pack photos/ -o photos.mldf\n"
     "  mldf pack photos/ -o small.mldf --max-resolution 512 --encode jpeg --on-error=skip\n"
+    "  mldf pack speech/ -o speech.mldf\n"
     "  mldf pack train.csv --files image -o train.mldf\n"
     "  mldf pack 'shard-{000..009}.tar' -o all.mldf\n"
     "  zcat rows.csv.gz | mldf pack - --format csv -o rows.mldf\n",

@@ -1,5 +1,5 @@
 /* Values as JSON: numbers, text and JSON as themselves, small arrays as lists, what is large or opaque as its size and SHA-256. Structs are
- * in render_inline.c, recordings in render_audio.c, tokens in render_tokens.c. */
+ * in render_inline.c. */
 #include <math.h>
 #include <string.h>
 
@@ -138,7 +138,7 @@ static const uint8_t *render_level(const mldf_value *v, uint32_t level, const ui
     return at;
 }
 
-void render_array(const mldf_value *v, bool full) {
+static void render_array(const mldf_value *v, bool full) {
     uint64_t item = mldf_dtype_bytes(v->dtype);
     if (full || item == 0 || v->bytes / item <= SMALL_ARRAY) {
         render_level(v, 0, v->data);
@@ -170,46 +170,21 @@ static void render_payload(const mldf_value *v, bool with_record, bool full) {
     json_end('}');
 }
 
-/* An image: its bytes and what its record says. */
-static bool render_image(const mldf_field *field, const mldf_value *v, bool full) {
-    static const char *const colors[] = {NULL, "cmyk", "ycck", "palette"}, *const by_channels[] = {NULL, "gray",
-                                                                                                   "gray_alpha", "rgb",
-                                                                                                   "rgba"};
-    mldf_image_info info;
-    if (field->type_id < MLDF_IMAGE_RAW || field->type_id > MLDF_IMAGE || v->kind == MLDF_KIND_NULL ||
-        (full && v->kind == MLDF_KIND_ARRAY) || mldf_image_record(v, &info, NULL) < 0)
-        return false;
-    json_begin('{');
-    json_key("bytes");
-    json_u64(v->bytes);
-    render_sha256(v->data, v->bytes);
-    json_key("height");
-    json_u64(info.height);
-    json_key("width");
-    json_u64(info.width);
-    json_key("channels");
-    json_u64(info.channels);
-    json_key("mode");
-    json_string(mldf_image_mode_name(info.mode));
-    json_key("bits");
-    json_u64(info.bits);
-    json_key("color");
-    const char *color = info.color ? ((unsigned)info.color < 4 ? colors[info.color] : NULL)
-                                   : (info.channels <= 4 ? by_channels[info.channels] : NULL);
-    if (color)
-        json_string(color);
-    else
-        json_null();
-    json_key("orientation");
-    json_u64(info.orientation);
-    if (full)
-        render_base64(v->data, v->bytes);
-    json_end('}');
-    return true;
+/* What the type of the field has to say of its values: images, recordings. */
+static bool render_described(const mldf_schema *schema, size_t field, const mldf_value *v, bool full) {
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_status status = mldf_value_describe(schema, field, v, full, &text, NULL);
+    if (status == MLDF_OK)
+        json_text((const char *)text.data, text.size);
+    else if (status < 0)
+        out_no_memory();
+    mldf_buffer_free(&text);
+    return status != MLDF_END;
 }
 
-void render_value(const mldf_field *field, const mldf_value *v, bool full) {
-    if (render_image(field, v, full) || render_audio(field, v, full) || render_tokens(field, v, full))
+void render_value(const mldf_schema *schema, size_t index, const mldf_value *v, bool full) {
+    const mldf_field *field = mldf_schema_field(schema, index);
+    if (render_described(schema, index, v, full))
         return;
     switch (v->kind) {
     case MLDF_KIND_NULL:

@@ -208,7 +208,7 @@ static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_v
     for (size_t i = 0; i < s->field_count; i++) {
         const mldf_field *field = mldf_schema_field(schema, s->fields[i]);
         json_key(field->name);
-        render_value(field, &values[i], s->full);
+        render_value(schema, s->fields[i], &values[i], s->full);
     }
     json_end('}');
     json_end('}');
@@ -235,7 +235,7 @@ static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_v
     for (size_t i = 0; i < s->field_count; i++) {
         const mldf_field *field = mldf_schema_field(schema, s->fields[i]);
         out_printf("  %s: ", field->name);
-        render_value(field, &values[i], s->full);
+        render_value(schema, s->fields[i], &values[i], s->full);
         json_line_end();
     }
     return MLDF_OK;

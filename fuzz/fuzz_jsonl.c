@@ -20,7 +20,7 @@ static void convert_all(struct rows *rows, struct columns *columns, const mldf_s
     mldf_error err;
     bool good = converters != NULL;
     for (size_t i = 0; good && i < count; i++)
-        good = mldfi_converter_begin(&converters[i], mldf_schema_field(schema, i), strict, false, &err) == MLDF_OK;
+        good = mldfi_converter_begin(&converters[i], &schema->fields[i], strict, false, &err) == MLDF_OK;
     for (int n = 0; good && n < 1000; n++) {
         mldf_status status = mldfi_rows_next(rows, columns, false, &err);
         if (status == MLDF_END)

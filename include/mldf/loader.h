@@ -202,7 +202,8 @@ typedef struct mldf_loader_stats {
 } mldf_loader_stats;
 MLDF_API mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stats *out, mldf_error *err);
 
-/* The samples that were bad, oldest first; at most the last 1,000 are kept. */
+/* The samples that were bad, oldest first; at most the last 1,000 are kept. With MLDF_BAD_RAISE and several threads, at
+ * least one of the bad samples of a failed batch is listed; which ones depends on the threads. */
 typedef struct mldf_bad_sample {
     uint32_t reader;
     uint64_t sample, epoch, position;

@@ -165,6 +165,12 @@ typedef struct mldf_member {
 MLDF_API mldf_status mldf_field_member(const mldf_schema *schema, size_t field, size_t index, mldf_member *out,
                                        mldf_error *err);
 
+/* Appends what a person should see of a value that was read from this field, as one JSON object: of an image its bytes, SHA-256, height, width and
+ * so on, of a recording samples, rate and so on; full: with all of its bytes in base64. Returns MLDF_END, and appends nothing, for values that
+ * are shown as their kind says: numbers, text, other bytes, arrays in full. */
+MLDF_API mldf_status mldf_value_describe(const mldf_schema *schema, size_t field, const mldf_value *value, bool full,
+                                         mldf_buffer *out, mldf_error *err);
+
 /* ---- User-defined types ------------------------------------------------------------------------------------------- */
 
 /* What a type tells of the record that its fields have. */

@@ -100,9 +100,9 @@ typedef enum mldf_source_format {
     MLDF_SOURCE_FOLDER /* never needs to be said */
 } mldf_source_format;
 
-/* What the sub-folders of a folder of images mean. */
+/* What the sub-folders of a folder mean. */
 typedef enum mldf_layout {
-    MLDF_LAYOUT_AUTO = 0, /* images directly in the folder: flat; only in sub-folders: classes */
+    MLDF_LAYOUT_AUTO = 0, /* images or recordings directly in the folder: flat; only in sub-folders: classes */
     MLDF_LAYOUT_FLAT,     /* nothing */
     MLDF_LAYOUT_CLASSES   /* the first part of a path names the class */
 } mldf_layout;
@@ -127,7 +127,7 @@ typedef struct mldf_pack_options {
     size_t file_column_count;
     const char *file_root; /* where the paths in tables begin; NULL: each table's own folder */
     bool allow_outside;    /* paths in tables may leave that root */
-    mldf_skip_fn warn;     /* an image that is packed, though something about it is odd */
+    mldf_skip_fn warn;     /* a file that is packed, though something about it is odd */
     void *warn_user;
     mldf_skip_fn left_out; /* a file of a folder that is no sample by its name or kind */
     void *left_out_user;
@@ -145,7 +145,8 @@ typedef struct mldf_pack_result {
 /* Into one new file; "-" as out streams to standard output. The sources are all of one kind:
  *   - CSV, TSV and JSON-lines files, "-" for standard input: a sample for each row;
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
- *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere;
+ *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of WAV
+ *     files likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
  *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
  * A file of another kind among the sources is MLDF_E_ARGUMENT. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,

@@ -208,7 +208,7 @@ PyObject *reader_rows(PyObject *self, PyObject *ignored);
 
 /* ---- py_value.c ----------------------------------------------------------------------------------------------------- */
 
-enum how { HOW_PLAIN, HOW_IMAGE, HOW_ABSENT };
+enum how { HOW_PLAIN, HOW_IMAGE, HOW_AUDIO, HOW_ABSENT };
 
 /* How one field of a sample becomes a Python object. */
 struct slot {

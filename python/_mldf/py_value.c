@@ -1,4 +1,5 @@
-/* From a value of the library to a Python object, in two steps: cell_load finds it, decodes images and copies what
+/* From a value of the library to a Python object, in two steps: cell_load finds it, decodes images (and recordings in numbers
+ * that NumPy does not have) and copies what
  * must not point into the file, all without the interpreter; cell_object makes the object. A plan says how, field by
  * field. */
 #include "py_extension.h"
@@ -50,6 +51,35 @@ static mldf_status decode_image(const struct plan *plan, struct workspace *works
     return MLDF_OK;
 }
 
+/* Numbers that NumPy has no dtype for (24 bits, A-law, mu-law) as float32; all others stay as they are stored. */
+static mldf_status decode_audio(struct cell *cell, mldf_error *err) {
+    mldf_audio_info info;
+    mldf_buffer floats = MLDF_BUFFER_INIT;
+    if (cell->value.kind != MLDF_KIND_BYTES)
+        return MLDF_OK;
+    mldf_status status = mldf_audio_record(&cell->value, &info, err);
+    if (status < 0)
+        return status;
+    uint64_t count = info.samples * info.channels; /* at most the payload's bytes */
+    status = mldf_buffer_reserve(&floats, (size_t)(count ? count * sizeof(float) : 1), err);
+    if (status >= 0)
+        status = mldf_audio_value_read(&cell->value, 0, info.samples, (float *)(void *)floats.data, err);
+    if (status < 0) {
+        mldf_buffer_free(&floats);
+        return status;
+    }
+    mldf_buffer_free(&cell->own);
+    cell->own = floats;
+    cell->owned = true;
+    cell->value = (mldf_value){.kind = MLDF_KIND_ARRAY,
+                               .dtype = MLDF_F32,
+                               .data = floats.data,
+                               .bytes = count * sizeof(float),
+                               .ndim = 2,
+                               .dims = {info.samples, info.channels}};
+    return MLDF_OK;
+}
+
 static mldf_status copy_out(struct cell *cell, mldf_error *err) {
     bool array = cell->value.kind == MLDF_KIND_ARRAY || cell->value.kind == MLDF_KIND_STRUCT;
     if (!array || cell->owned || cell->value.bytes == 0)
@@ -95,6 +125,8 @@ mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const 
     if (out->value.kind == MLDF_KIND_NULL)
         return MLDF_OK;
     if (slot->how == HOW_IMAGE && (status = decode_image(plan, workspace, out, err)) < 0)
+        return place(reader, slot, sample, err, status);
+    if (slot->how == HOW_AUDIO && (status = decode_audio(out, err)) < 0)
         return place(reader, slot, sample, err, status);
     return copy ? copy_out(out, err) : MLDF_OK;
 }
@@ -274,8 +306,9 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     const mldf_field *info = mldf_schema_field(schema, (size_t)field);
     bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
     slot->field = (size_t)field;
-    slot->how = image && pixels ? HOW_IMAGE : HOW_PLAIN;
-    slot->cheap = slot->how != HOW_IMAGE && !(info->flags & MLDF_FIELD_COMPRESSED);
+    bool audio = info->type_id == MLDF_AUDIO_WAVEFORM && info->known;
+    slot->how = image && pixels ? HOW_IMAGE : audio && pixels ? HOW_AUDIO : HOW_PLAIN;
+    slot->cheap = slot->how == HOW_PLAIN && !(info->flags & MLDF_FIELD_COMPRESSED);
     slot->dtype = object_or_null(dtype);
     slot->decode = object_or_null(decode);
     return true;

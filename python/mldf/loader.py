@@ -388,7 +388,11 @@ class Loader:
         return self._alive().explain()
 
     def bad_samples(self) -> list[dict[str, Any]]:
-        """What could not be decoded, oldest first (the last 1,000)."""
+        """What could not be decoded, oldest first (the last 1,000).
+
+        With on_error="raise" and several threads, at least one of the bad samples of a failed batch is listed; which ones depends on
+        the threads.
+        """
         own = self._made.decoder.bad() if self._made.decoder is not None else []
         return sorted(self._alive().bad() + own, key=lambda bad: bad["epoch"])[-1000:]
 

@@ -197,12 +197,46 @@ mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, siz
     status = mldfi_sink_begin(&job, pixels, err);
     if (status == MLDF_OK)
         status = mldfi_image_codec(info.mode)->decode(&job, err);
-    if (!decoder) {
-        mldfi_jpeg_decoder_free(own.jpeg);
-        mldf_buffer_free(&own.row);
-        mldf_buffer_free(&own.work);
-    }
+    if (!decoder)
+        mldfi_image_decoder_end(&own);
     return status;
+}
+
+mldf_status mldfi_image_decode_to(mldf_image_decoder *decoder, const void *data, size_t bytes,
+                                  const mldf_image_options *options, mldf_buffer *memory, mldf_image_pixels *out,
+                                  mldf_error *err) {
+    mldf_image_info info;
+    mldf_image_shape shape;
+    struct image_job job;
+    mldf_status status = plan_bytes(data, bytes, options, &info, &job, &shape, err);
+    if (status < 0)
+        return status;
+    job.decoder = decoder;
+    memory->size = 0;
+    status = mldfi_buffer_resize(memory, (size_t)shape.bytes + PIXELS_BESIDE, err);
+    if (status == MLDF_OK)
+        status = mldfi_sink_begin(&job, memory->data + PIXELS_BESIDE, err);
+    if (status == MLDF_OK)
+        status = mldfi_image_codec(info.mode)->decode(&job, err);
+    if (status == MLDF_OK)
+        *out = (mldf_image_pixels){job.sink.pixels, shape.width, shape.height, shape.channels, shape.bits};
+    return status;
+}
+
+/* At 1/8 libjpeg decodes and checks the same codes in the same order, and leaves out the arithmetic between them and the pixels. */
+mldf_status mldfi_image_check(mldf_image_decoder *decoder, const void *data, size_t bytes, mldf_error *err) {
+    mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
+    mldf_image_info info;
+    mldf_image_shape shape;
+    struct image_job job;
+    if (mldfi_codec_jpeg.match(data, bytes))
+        options.scale = 8;
+    mldf_status status = plan_bytes(data, bytes, &options, &info, &job, &shape, err);
+    if (status < 0)
+        return status;
+    job.decoder = decoder;
+    job.sink.discard = true;
+    return mldfi_image_codec(info.mode)->decode(&job, err);
 }
 
 mldf_status mldfi_view_begin(struct image_job *job, const mldf_image_shape *shape, struct image_view *out,
@@ -248,13 +282,23 @@ mldf_status mldf_image_decoder_new(mldf_image_decoder **out, mldf_error *err) {
     return *out ? MLDF_OK : MLDF_E_MEMORY;
 }
 
-void mldf_image_decoder_free(mldf_image_decoder *decoder) {
-    if (!decoder)
-        return;
+void mldfi_image_decoder_end(mldf_image_decoder *decoder) {
     mldfi_jpeg_decoder_free(decoder->jpeg);
+    decoder->jpeg = NULL;
     mldf_buffer_free(&decoder->row);
     mldf_buffer_free(&decoder->work);
     mldf_buffer_free(&decoder->view);
+}
+
+void mldfi_image_decoder_trim(mldf_image_decoder *decoder, size_t most) {
+    mldfi_buffer_trim(&decoder->row, most);
+    mldfi_buffer_trim(&decoder->work, most);
+    mldfi_buffer_trim(&decoder->view, most);
+}
+
+void mldf_image_decoder_free(mldf_image_decoder *decoder) {
+    if (decoder)
+        mldfi_image_decoder_end(decoder);
     free(decoder);
 }
 

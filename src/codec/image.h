@@ -16,6 +16,10 @@ struct mldf_image_decoder {
     void *jpeg;       /* image_jpeg.c; made at first use */
 };
 void mldfi_jpeg_decoder_free(void *jpeg);
+/* Frees what the decoder holds, and leaves one that can be used again. */
+void mldfi_image_decoder_end(mldf_image_decoder *decoder);
+/* Gives back each memory of more than `most` bytes. */
+void mldfi_image_decoder_trim(mldf_image_decoder *decoder, size_t most);
 
 /* Where rows go. Native rows hold `width` pixels of `channels` x `bits`. */
 struct image_sink {
@@ -24,6 +28,7 @@ struct image_sink {
     uint32_t out_channels, out_bits;
     unsigned orientation; /* 1 to 8 */
     bool direct;          /* no conversion and no turning: codecs may write rows in place */
+    bool discard;         /* nobody wants the pixels: rows are forgotten */
     uint8_t *pixels;
     size_t pixel_bytes, row_bytes; /* of the output */
     uint8_t *row;                  /* one row of output pixels, when it is turned or converted */
@@ -73,6 +78,16 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
 mldf_status mldfi_sink_begin(struct image_job *job, void *pixels, mldf_error *err);
 /* Room for the codec, within max_bytes; kept by the decoder. */
 mldf_status mldfi_image_work(struct image_job *job, uint64_t bytes, uint8_t **out, mldf_error *err);
+
+/* Decodes the whole image and keeps nothing of it: the status, message and place are those of mldf_image_decode. A JPEG is decoded at 1/8,
+ * which reads every code of the file and leaves out the pixels between. */
+mldf_status mldfi_image_check(mldf_image_decoder *decoder, const void *data, size_t bytes, mldf_error *err);
+/* mldf_image_decode into memory that it makes as large as it has to be: *pixels is in `memory`, and not at the beginning of a cache line, for
+ * the reason that image_jpeg.c gives at BESIDE. */
+mldf_status mldfi_image_decode_to(mldf_image_decoder *decoder, const void *data, size_t bytes,
+                                  const mldf_image_options *options, mldf_buffer *memory, mldf_image_pixels *out,
+                                  mldf_error *err);
+enum { PIXELS_BESIDE = 8 }; /* bytes */
 
 /* Pixels in the decoder's memory or in the image's own bytes, rows apart by a stride; valid until the decoder's next use. */
 struct image_view {
@@ -129,6 +144,10 @@ mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err);
 mldf_status mldfi_png_strip(const uint8_t *data, size_t bytes, unsigned drop, mldf_buffer *out, mldf_error *err);
 /* image_icc.c: is this a profile for pixels of so many channels? That of a CMYK file is not one for the RGB it becomes. */
 bool mldfi_icc_fits(const uint8_t *profile, size_t bytes, uint32_t channels);
+/* mldf_image_encode_jpeg with an encoder that stays: *kept is NULL at first, and mldfi_jpeg_encoder_free's at last. */
+mldf_status mldfi_jpeg_encode(void **kept, const mldf_image_pixels *pixels, const mldf_jpeg_options *options,
+                              mldf_buffer *out, mldf_error *err);
+void mldfi_jpeg_encoder_free(void *kept);
 /* mldf_image_encode_png with a profile, or NULL. */
 mldf_status mldfi_png_encode(const mldf_image_pixels *pixels, int level, const void *icc, size_t icc_bytes,
                              mldf_buffer *out, mldf_error *err);

@@ -20,6 +20,7 @@ struct jpeg_reader {
     struct jpeg_memory source;
     struct jpeg_progress_mgr progress;
     uint32_t max_scans;
+    void *(*alloc_small)(j_common_ptr cinfo, int pool, size_t bytes); /* libjpeg's own */
 };
 
 void mldfi_jpeg_decoder_free(void *jpeg) {
@@ -30,6 +31,23 @@ void mldfi_jpeg_decoder_free(void *jpeg) {
     free(reader);
 }
 
+/* The tables of a file live as long as it does. libjpeg would keep them for files that come without tables of their own, and what such a file
+ * is would depend on the one before it. */
+static void *alloc_for_image(j_common_ptr common, int pool, size_t bytes) {
+    const struct jpeg_reader *reader =
+        (const struct jpeg_reader *)(const void *)((const char *)common - offsetof(struct jpeg_reader, cinfo));
+    (void)pool;
+    return reader->alloc_small(common, JPOOL_IMAGE, bytes);
+}
+
+/* Those of the last file went with it. */
+static void forget_tables(j_decompress_ptr cinfo) {
+    for (int i = 0; i < NUM_QUANT_TBLS; i++)
+        cinfo->quant_tbl_ptrs[i] = NULL;
+    for (int i = 0; i < NUM_HUFF_TBLS; i++)
+        cinfo->dc_huff_tbl_ptrs[i] = cinfo->ac_huff_tbl_ptrs[i] = NULL;
+}
+
 /* Apart, so that nothing changes between setjmp and longjmp. */
 static bool create(struct jpeg_reader *reader) {
     reader->cinfo.err = mldfi_jpeg_trap(&reader->trap, false);
@@ -38,6 +56,8 @@ static bool create(struct jpeg_reader *reader) {
         return false;
     }
     jpeg_create_decompress(&reader->cinfo);
+    reader->alloc_small = reader->cinfo.mem->alloc_small;
+    reader->cinfo.mem->alloc_small = alloc_for_image;
     return true;
 }
 
@@ -75,6 +95,7 @@ static J_COLOR_SPACE output_space(const struct image_job *job) {
 static void start(struct jpeg_reader *reader, const struct image_job *job) {
     j_decompress_ptr cinfo = &reader->cinfo;
     mldfi_jpeg_source(cinfo, &reader->source, job->data, job->bytes, job->options.tolerant);
+    forget_tables(cinfo);
     reader->progress.progress_monitor = watch_scans;
     cinfo->progress = &reader->progress;
     reader->max_scans = job->options.max_scans;
@@ -160,7 +181,7 @@ static void read_in_place(j_decompress_ptr cinfo, uint8_t *first, size_t stride,
 
 /* Into the decoder's own memory, rows as wide as libjpeg makes them. They begin beside a multiple of 16: to aligned rows libjpeg-turbo
  * writes past the cache, and the pixels are wanted there a moment later. */
-enum { BESIDE = 8 };
+enum { BESIDE = PIXELS_BESIDE };
 static void read_view(struct jpeg_reader *reader, struct image_job *job, uint32_t before) {
     j_decompress_ptr cinfo = &reader->cinfo;
     bool inks = cinfo->out_color_space == JCS_CMYK;

@@ -51,6 +51,8 @@ struct jpeg_writer {
     struct jpeg_compress_struct cinfo;
     struct jpeg_trap trap;
     struct jpeg_sink sink;
+    bool created;    /* cinfo */
+    mldf_buffer row; /* one row as libjpeg takes it, when the pixels are others */
 };
 
 static void set_subsampling(j_compress_ptr cinfo, mldf_image_subsampling subsampling) {
@@ -71,10 +73,26 @@ static const uint8_t *narrow_row(const mldf_image_pixels *p, const uint8_t *row,
     return out;
 }
 
-static void write_pixels(struct jpeg_writer *w, const mldf_image_pixels *p, const mldf_jpeg_options *o, uint8_t *row) {
+/* Rows that are what libjpeg takes, several at once; others one by one through the row. */
+static void write_rows(struct jpeg_writer *w, const mldf_image_pixels *p, uint32_t channels) {
+    enum { AT_ONCE = 16 };
+    size_t row_bytes = (size_t)p->width * p->channels * (p->bits / 8);
+    bool as_it_is = p->bits == 8 && p->channels == channels;
+    for (uint32_t y = 0, n; y < p->height; y += n) {
+        union {
+            const uint8_t *in[AT_ONCE];
+            JSAMPROW out[AT_ONCE];
+        } rows; /* libjpeg reads them only */
+        n = !as_it_is ? 1 : p->height - y < AT_ONCE ? p->height - y : AT_ONCE;
+        for (uint32_t i = 0; i < n; i++)
+            rows.in[i] = narrow_row(p, (const uint8_t *)p->data + (y + i) * row_bytes, channels, w->row.data);
+        jpeg_write_scanlines(&w->cinfo, rows.out, n);
+    }
+}
+
+static void write_pixels(struct jpeg_writer *w, const mldf_image_pixels *p, const mldf_jpeg_options *o) {
     j_compress_ptr cinfo = &w->cinfo;
     uint32_t channels = p->channels < 3 ? 1 : 3;
-    size_t row_bytes = (size_t)p->width * p->channels * (p->bits / 8);
     cinfo->image_width = p->width;
     cinfo->image_height = p->height;
     cinfo->input_components = (int)channels;
@@ -88,35 +106,55 @@ static void write_pixels(struct jpeg_writer *w, const mldf_image_pixels *p, cons
     jpeg_start_compress(cinfo, TRUE);
     if (o->icc)
         jpeg_write_icc_profile(cinfo, o->icc, (unsigned)o->icc_bytes);
-    for (uint32_t y = 0; y < p->height; y++) {
-        const uint8_t *from = (const uint8_t *)p->data + y * row_bytes;
-        union {
-            const uint8_t *in;
-            JSAMPROW out;
-        } line = {narrow_row(p, from, channels, row)}; /* libjpeg reads it only */
-        jpeg_write_scanlines(cinfo, &line.out, 1);
-    }
+    write_rows(w, p, channels);
     jpeg_finish_compress(cinfo);
 }
 
-static mldf_status encode_begin(struct jpeg_writer *w, const mldf_image_pixels *p, const mldf_jpeg_options *o,
-                                uint8_t *row, mldf_buffer *out, mldf_error *err) {
+static void forget_compressor(struct jpeg_writer *w) {
+    jpeg_destroy_compress(&w->cinfo);
+    w->created = false;
+}
+
+static mldf_status run_writer(struct jpeg_writer *w, const mldf_image_pixels *p, const mldf_jpeg_options *o,
+                              mldf_buffer *out, mldf_error *err) {
     size_t before = out->size;
     w->cinfo.err = mldfi_jpeg_trap(&w->trap, true);
     if (setjmp(w->trap.back)) {
-        jpeg_destroy_compress(&w->cinfo);
+        forget_compressor(w);
         out->size = before;
         return mldfi_fail(err, w->trap.status, "the image does not encode as JPEG: %s", w->trap.text);
     }
-    jpeg_create_compress(&w->cinfo);
+    if (!w->created)
+        jpeg_create_compress(&w->cinfo);
+    w->created = true;
     sink_begin(&w->cinfo, &w->sink, out);
-    write_pixels(w, p, o, row);
-    jpeg_destroy_compress(&w->cinfo);
+    write_pixels(w, p, o);
+    if (o->optimize ||
+        o->progressive) /* Huffman tables of this image, which jpeg_set_defaults would leave to the next */
+        forget_compressor(w);
     return MLDF_OK;
+}
+
+void mldfi_jpeg_encoder_free(void *kept) {
+    struct jpeg_writer *w = kept;
+    if (!w)
+        return;
+    if (w->created)
+        jpeg_destroy_compress(&w->cinfo);
+    mldf_buffer_free(&w->row);
+    free(w);
 }
 
 mldf_status mldf_image_encode_jpeg(const mldf_image_pixels *pixels, const mldf_jpeg_options *options, mldf_buffer *out,
                                    mldf_error *err) {
+    void *own = NULL;
+    mldf_status status = mldfi_jpeg_encode(&own, pixels, options, out, err);
+    mldfi_jpeg_encoder_free(own);
+    return status;
+}
+
+mldf_status mldfi_jpeg_encode(void **kept, const mldf_image_pixels *pixels, const mldf_jpeg_options *options,
+                              mldf_buffer *out, mldf_error *err) {
     mldf_jpeg_options o = MLDF_JPEG_OPTIONS_INIT;
     uint64_t row_bytes;
     mldf_status status = mldfi_pixels_check(pixels, "mldf_image_encode_jpeg", &row_bytes, err);
@@ -134,12 +172,13 @@ mldf_status mldf_image_encode_jpeg(const mldf_image_pixels *pixels, const mldf_j
     if (pixels->width > JPEG_MAX_DIMENSION || pixels->height > JPEG_MAX_DIMENSION)
         return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu32 " x %" PRIu32 " pixels; a JPEG has at most %ld on a side",
                           pixels->width, pixels->height, JPEG_MAX_DIMENSION);
-    struct jpeg_writer *w = mldfi_alloc_zero(1, sizeof *w, err);
-    uint8_t *row = w ? mldfi_alloc((size_t)pixels->width * 3, err) : NULL;
-    status = row ? encode_begin(w, pixels, &o, row, out, err) : MLDF_E_MEMORY;
-    free(row);
-    free(w);
-    return status;
+    if (!*kept)
+        *kept = mldfi_alloc_zero(1, sizeof(struct jpeg_writer), err);
+    struct jpeg_writer *w = *kept;
+    if (!w)
+        return MLDF_E_MEMORY;
+    status = mldfi_buffer_resize(&w->row, (size_t)pixels->width * 3, err);
+    return status < 0 ? status : run_writer(w, pixels, &o, out, err);
 }
 
 /* ---- From coefficients -------------------------------------------------------------------------------------------------- */

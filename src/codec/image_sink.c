@@ -104,6 +104,8 @@ static void scatter(const struct image_sink *s, const uint8_t *from, uint8_t *to
 }
 
 void mldfi_sink_row(const struct image_sink *s, uint32_t y, const void *row) {
+    if (s->discard)
+        return;
     uint8_t *start;
     ptrdiff_t step;
     if (s->direct) {

@@ -1,39 +1,61 @@
-/* Files that become recordings, and recordings that become files: WAV both ways. */
+/* Files that become recordings, and recordings that become files: WAV both ways. What is shown of a recording. Traits of field.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "field/audio_type.h"
 #include "util/buffer.h"
 #include "util/error.h"
+
+/* Wave64 and RF64 are read; export writes RIFF, and RF64 where 4 GiB are not enough, under the name of both. */
+static const struct file_ending endings[] = {
+    {"wav", "wav", ARCHIVE_READ},
+    {"wave", "wav", ARCHIVE_READ},
+    {"w64", NULL, ARCHIVE_READ},
+    {"rf64", NULL, ARCHIVE_READ},
+    /* Audio that has no field type yet: a folder of it is refused for what it is. */
+    {"flac", NULL, ARCHIVE_BYTES},
+    {"mp3", NULL, ARCHIVE_BYTES},
+    {"ogg", NULL, ARCHIVE_BYTES},
+    {"opus", NULL, ARCHIVE_BYTES},
+    {"m4a", NULL, ARCHIVE_BYTES},
+    {"aac", NULL, ARCHIVE_BYTES},
+    {"aif", NULL, ARCHIVE_BYTES},
+    {"aiff", NULL, ARCHIVE_BYTES},
+    {NULL, NULL, ARCHIVE_BYTES},
+};
+
+mldf_status mldfi_audio_parse(const void *data, size_t bytes, mldf_wav *out, mldf_error *err) {
+    mldf_status status = mldf_wav_parse(data, bytes, out, err);
+    if (status == MLDF_OK && out->missing_bytes)
+        status = mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes,
+                               "the WAV file is cut short: its header announces %" PRIu64
+                               " bytes of samples more than it has",
+                               out->missing_bytes);
+    if (status < 0 && err && err->offset != MLDF_NONE) {
+        mldfi_error_prefix(err, "byte %" PRIu64, err->offset);
+        err->offset = MLDF_NONE; /* of the WAV file, not of ours */
+    }
+    return status;
+}
 
 /* The masks that follow from the number of channels: front centre; front left and right. */
 static bool is_usual_mask(const mldf_audio_info *info) {
     return info->mask == 0 || (info->channels == 1 && info->mask == 4) || (info->channels == 2 && info->mask == 3);
 }
 
-mldf_status mldfi_audio_look(const char *name, const void *data, size_t bytes, audio_warning_fn warn, void *user,
-                             mldf_error *err) {
+static mldf_status audio_look(const char *name, const void *data, size_t bytes, file_warning_fn warn, void *user,
+                              mldf_error *err) {
     mldf_wav wav;
     char message[160];
     if (bytes == 0)
         return mldfi_fail(err, MLDF_E_TRUNCATED, "the file is empty");
-    mldf_status status = mldf_wav_parse(data, bytes, &wav, err);
-    if (status < 0) {
-        if (err)
-            err->offset = MLDF_NONE; /* of the WAV file, not of ours */
+    mldf_status status = mldfi_audio_parse(data, bytes, &wav, err);
+    if (status < 0 || !warn)
         return status;
-    }
-    const char *dot = strrchr(name, '.');
-    if (dot && strcasecmp(dot, ".wav") != 0 && strcasecmp(dot, ".wave") != 0 && strcasecmp(dot, ".w64") != 0 &&
-        strcasecmp(dot, ".rf64") != 0 && !strchr(dot, '/')) {
-        snprintf(message, sizeof message, "the name ends in %.16s, and the bytes are WAV", dot);
-        warn(user, message);
-    }
-    if (wav.missing_bytes) {
-        snprintf(message, sizeof message, "%" PRIu64 " bytes of samples are missing: the file may be cut short",
-                 wav.missing_bytes);
+    const struct file_ending *ending = mldfi_file_ending(&mldfi_audio_files, name);
+    if (*mldfi_name_ending(name) && (!ending || ending->archive != ARCHIVE_READ)) {
+        snprintf(message, sizeof message, "the name ends in .%.16s, and the bytes are WAV", mldfi_name_ending(name));
         warn(user, message);
     }
     if (wav.rest_bytes) {
@@ -49,23 +71,46 @@ mldf_status mldfi_audio_look(const char *name, const void *data, size_t bytes, a
     return MLDF_OK;
 }
 
-mldf_status mldfi_audio_export(const void *state, const mldf_value *value, mldf_buffer *scratch, const void **data,
-                               uint64_t *bytes, const char **ending, mldf_error *err) {
-    const struct audio_state *s = state;
+const struct field_files mldfi_audio_files = {
+    .field = "audio",
+    .noun = "a recording",
+    .plural = "recordings",
+    .endings = endings,
+    .most_bytes = UINT64_MAX,
+    .look = audio_look,
+};
+
+mldf_status mldfi_audio_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                               struct export_room *room, struct exported *out, mldf_error *err) {
+    const struct audio_state *s = field ? field->state : NULL;
     mldf_audio_info info;
-    unsigned pad = 0;
+    (void)kit;
     mldf_status status = mldf_audio_record(value, &info, err);
     if (status < 0)
         return status;
     info.mask = s ? s->mask : 0;
-    scratch->size = 0;
-    status = mldf_wav_header(&info, scratch, &pad, err);
-    if (status == MLDF_OK && value->bytes > 0)
-        status = mldf_buffer_append(scratch, value->data, (size_t)value->bytes, err);
-    if (status == MLDF_OK && pad)
-        status = mldf_buffer_append(scratch, "", 1, err);
-    *data = scratch->data;
-    *bytes = scratch->size;
-    *ending = "wav";
+    room->file.size = 0;
+    status = mldf_wav_header(&info, &room->file, &out->pad_bytes, err);
+    out->ending = "wav";
+    out->head = room->file.data;
+    out->head_bytes = room->file.size;
+    out->data = value->data;
+    out->bytes = value->bytes;
     return status;
+}
+
+mldf_status mldfi_audio_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
+                             mldf_error *err) {
+    mldf_audio_info info;
+    (void)field;
+    if (mldf_audio_record(value, &info, NULL) < 0)
+        return MLDF_END;
+    mldf_status status = mldfi_payload_json_begin(value, out, err);
+    if (status == MLDF_OK)
+        status =
+            mldfi_buffer_printf(out, err,
+                                ",\"samples\":%" PRIu64 ",\"rate\":%" PRIu32 ",\"channels\":%" PRIu32
+                                ",\"bits\":%" PRIu32 ",\"codec\":\"%s\"",
+                                info.samples, info.rate, info.channels, info.bits, mldf_audio_codec_name(info.codec));
+    return status < 0 ? status : mldfi_payload_json_end(value, full, out, err);
 }

@@ -30,16 +30,16 @@ mldf_status mldfi_audio_edge(const struct schema_field *field, const struct valu
 
 void mldfi_audio_record_info(const uint8_t *record, mldf_audio_info *out);
 
-/* Do two values say the same of rate, channels and coding? Their numbers are the caller's to compare. Nulls, and values that were
- * copied undecoded, have nothing to say. */
-bool mldfi_audio_same(const mldf_value *a, const mldf_value *b);
+/* Reads the header of a WAV file of which nothing may be missing. Errors name the byte of the file in their message. */
+mldf_status mldfi_audio_parse(const void *data, size_t bytes, mldf_wav *out, mldf_error *err);
 
-/* Is this file one that the type takes? Warns of what is odd or gets lost. MLDF_E_TYPE, MLDF_E_UNSUPPORTED ... when it is not. */
-typedef void (*audio_warning_fn)(void *user, const char *message);
-mldf_status mldfi_audio_look(const char *name, const void *data, size_t bytes, audio_warning_fn warn, void *user,
+/* audio_files.c: the traits of field.h about files. */
+extern const struct field_files mldfi_audio_files;
+mldf_status mldfi_audio_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                               struct export_room *room, struct exported *out, mldf_error *err);
+mldf_status mldfi_audio_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
                              mldf_error *err);
-/* A value as a file: its bytes (in scratch) and the ending of its name, without a dot. state: of the field; NULL: no arguments. */
-mldf_status mldfi_audio_export(const void *state, const mldf_value *value, mldf_buffer *scratch, const void **data,
-                               uint64_t *bytes, const char **ending, mldf_error *err);
+/* Do two values say the same of rate, channels and coding? Values that were copied undecoded have nothing to say. */
+bool mldfi_audio_same(const mldf_value *a, const mldf_value *b);
 
 #endif

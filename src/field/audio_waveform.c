@@ -92,17 +92,9 @@ static mldf_status check_fixed(const struct audio_state *s, const mldf_audio_inf
 static mldf_status from_wav(const mldf_value *value, mldf_audio_info *info, mldf_buffer *scratch, const void **payload,
                             uint64_t *payload_bytes, mldf_error *err) {
     mldf_wav wav;
-    mldf_status status = mldf_wav_parse(value->data, (size_t)value->bytes, &wav, err);
-    if (status < 0) {
-        if (err)
-            err->offset = MLDF_NONE; /* of the WAV file, not of ours */
+    mldf_status status = mldfi_audio_parse(value->data, (size_t)value->bytes, &wav, err);
+    if (status < 0)
         return status;
-    }
-    if (wav.missing_bytes)
-        return mldfi_fail(err, MLDF_E_TRUNCATED,
-                          "the WAV file is cut short: its header announces %" PRIu64
-                          " bytes of samples more than it has",
-                          wav.missing_bytes);
     *info = wav.info;
     *payload = (const uint8_t *)value->data + wav.data_offset;
     *payload_bytes = wav.data_bytes;
@@ -265,5 +257,10 @@ const struct field_type mldfi_type_audio_waveform = {
     .see = mldfi_audio_see,
     .see_value = mldfi_audio_see_value,
     .self_describing = FAMILY_AUDIO,
+    .files = &mldfi_audio_files,
+    .ending = "wav",
+    .export = mldfi_audio_export,
+    .value_json = mldfi_audio_json,
+    .same = mldfi_audio_same,
     .letter = 'u', /* states of the first version say so */
 };

@@ -126,6 +126,7 @@ static mldf_status json_check_deep(const void *state, const uint8_t *record, con
 const struct field_type mldfi_type_json = {
     .type = {sizeof(mldf_type), MLDF_JSON, "json", NULL, bind_size64, NULL, json_encode, json_decode},
     .name = "json",
+    .ending = "json",
     .argument_names = no_arguments,
     .check_deep = json_check_deep,
     .edge = mldfi_bytes_edge,
@@ -176,6 +177,7 @@ static mldf_status text_check_deep(const void *state, const uint8_t *record, con
 const struct field_type mldfi_type_text = {
     .type = {sizeof(mldf_type), MLDF_TEXT, "text", NULL, bind_size32, NULL, text_encode, text_decode},
     .name = "text",
+    .ending = "txt",
     .argument_names = no_arguments,
     .check_deep = text_check_deep,
     .edge = mldfi_bytes_edge,

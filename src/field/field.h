@@ -45,6 +45,53 @@ typedef enum field_sizes {
     SIZES_BYTES /* the largest number of bytes is */
 } field_sizes;
 
+/* ---- Values as files ---------------------------------------------------------------------------------------------------------- */
+
+/* What a part of an archive with some ending is. */
+typedef enum archive_part {
+    ARCHIVE_BYTES, /* bytes, as if the ending were not known */
+    ARCHIVE_READ,  /* a value of the type; `look` must take it */
+    ARCHIVE_KEPT   /* a value of the type; what `look` does not know is stored as it is */
+} archive_part;
+
+struct file_ending {
+    const char *ending;  /* lower case, without the dot */
+    const char *written; /* what `export` calls such a file; NULL: it writes none */
+    archive_part archive;
+};
+
+typedef void (*file_warning_fn)(void *user, const char *message);
+
+/* The files that values are made from: folders, archives, columns of tables that name files. Types that share one take the same files. */
+struct field_files {
+    const char *field;                 /* the name of the field that a folder of such files becomes: "image" */
+    const char *noun, *plural;         /* in messages: "an image", "images" */
+    const struct file_ending *endings; /* the last has ending NULL */
+    uint64_t most_bytes;               /* of a file */
+    /* Is this a file that the type takes? Nothing is decoded. Calls warn (may be NULL) for each thing that is odd and yet no error. The
+     * message of an error names the byte of the file; err->offset is MLDF_NONE. */
+    mldf_status (*look)(const char *name, const void *data, size_t bytes, file_warning_fn warn, void *user,
+                        mldf_error *err);
+    /* The record of a file that lies at `ptr` of another format's file, whatever its bytes are: the payload is the whole file. NULL: `encode`
+     * makes the record and says which bytes are the payload, or refuses. */
+    void (*keep)(uint8_t *record, uint64_t ptr, const void *data, uint64_t bytes);
+};
+
+/* Room for one exported value; begins as {0}, reused from value to value. */
+struct export_room {
+    mldf_buffer work, file;
+};
+void mldfi_export_room_free(struct export_room *room);
+
+/* A value as a file: head, then data, then pad_bytes zeros. Valid until the room's next use, and as long as the value. */
+struct exported {
+    const char *ending; /* without the dot */
+    const void *head, *data;
+    uint64_t head_bytes, bytes;
+    unsigned pad_bytes;
+    bool converted; /* to another file format than the value is stored in: a name that says the old one is wrong */
+};
+
 /* Where decode and check_deep find fault, err->offset counts from the record's first byte; MLDF_NONE: the payload is at
  * fault. mldfi_field_decode turns that into a byte of the file. */
 struct field_type {
@@ -64,17 +111,17 @@ struct field_type {
     const char *(*along)(const void *state, bool *spans);
     /* Is this value an array that a user may view in place? NULL: as the layout says. */
     bool (*is_viewable)(const uint8_t *record);
+    /* Will a value of so many stored bytes be an array, under these arguments? NULL: as the layout says. */
+    bool (*expects_array)(const void *state, uint64_t bytes);
     /* Fills info->dtype, ndim, dims; NULL: nothing to say. */
     void (*describe)(const void *state, mldf_field *info);
     /* Names of the arguments that a caller may give, NULL at the end; NULL: any. A file may hold others: kept. */
     const char *const *argument_names;
     /* Appends the canonical form of a caller's arguments, or refuses them; NULL: canonical JSON is enough. */
     mldf_status (*canonical)(const struct json *arguments, mldf_buffer *out, mldf_error *err);
-    /* What decode leaves to a deep check because it costs a walk over the value; NULL: nothing. */
+    /* What decode leaves to a deep check because it costs a walk over the value; NULL: nothing. MLDF_END: fine, as far as this build can tell;
+     * the family's decoder is not asked. */
     mldf_status (*check_deep)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
-                              mldf_error *err);
-    /* Decodes the payload to the last pixel; NULL: check_deep says all there is. */
-    mldf_status (*check_full)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
                               mldf_error *err);
 
     /* The static type of the field's stored values, from its arguments and from what is known of the values (bounds may be NULL). *out begins
@@ -89,8 +136,22 @@ struct field_type {
                        struct survey *survey, mldf_error *err);
     /* The same for one value, in files without such records. A value that says nothing is left out: it is a bad sample, and met later. */
     void (*see_value)(const struct schema_field *field, const mldf_value *value, struct survey *survey);
-    /* The record says what a value is, whatever the field's arguments: fields of one family match each other. NONE: dtype and shape must match. */
+    /* The record says what a value is, whatever the field's arguments: fields of one family match each other, and its media decode and encode
+     * their values. NONE: dtype and shape must match. */
     media_family self_describing;
+    /* NULL: values are not made from files, but by the caller. */
+    const struct field_files *files;
+    /* The ending of a file that holds a value, as far as the type says it; where values differ, that of one of no known format. NULL: "bin".
+     * "": values are numbers, which stand in a manifest. */
+    const char *ending;
+    /* A value that is not null, as mldf_reader_get gave it, as a file. kit: the thread's. NULL: the value's bytes, an array as an NPY file. */
+    mldf_status (*export)(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                          struct export_room *room, struct exported *out, mldf_error *err);
+    /* Appends what a person should see of such a value, as JSON; full: its bytes too. MLDF_END, or NULL: as its kind is written. */
+    mldf_status (*value_json)(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
+                              mldf_error *err);
+    /* Values of the same kind and bytes: are they equal in what their records say? NULL: yes. */
+    bool (*same)(const mldf_value *a, const mldf_value *b);
     /* What kind of thing a loader's state calls it (src/loader/identity.c). Never changes: states are kept. 0: 'u', a stored value. */
     char letter;
 };
@@ -185,12 +246,42 @@ static inline void mldfi_record_set_payload(const struct schema_field *field, ui
 mldf_status mldfi_field_decode(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
                                const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_buffer *scratch,
                                mldf_value *out, mldf_error *err);
-/* What decoding leaves unchecked: is it JSON, UTF-8 ...? Offsets as above. Unknown types are always fine. */
-mldf_status mldfi_field_check_deep(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
-                                   const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_error *err);
+/* What decoding leaves unchecked: is it JSON, UTF-8, an image to its last pixel ...? Offsets as above. Unknown types are always fine. The kit
+ * is this thread's. */
+mldf_status mldfi_field_check_deep(const struct schema_field *field, struct media_kit *kit, const uint8_t *record,
+                                   uint64_t record_offset, const void *payload, uint64_t payload_bytes,
+                                   uint64_t payload_ptr, mldf_error *err);
+/* The type's encode, with this thread's kit. `check`: what it made is decoded to its end. */
+mldf_status mldfi_field_encode(const struct schema_field *field, struct media_kit *kit, bool check,
+                               const mldf_value *value, uint8_t *record, mldf_buffer *scratch, const void **payload,
+                               uint64_t *payload_bytes, mldf_error *err);
 /* May this value of kind MLDF_KIND_STORED be copied into the field? Its record has the field's size and, where the type
  * is known, decodes. */
 mldf_status mldfi_field_check_stored(const struct schema_field *field, const mldf_value *value, mldf_error *err);
+
+/* ---- Files (files.c) ---------------------------------------------------------------------------------------------------------- */
+
+/* What follows the last dot of a name; "" where there is none. */
+const char *mldfi_name_ending(const char *name);
+/* The type whose files have names that end like this one, or NULL. *ending: how (may be NULL). Capitals count as small letters. */
+const struct field_type *mldfi_type_of_file(const char *name, const struct file_ending **ending);
+/* The types whose values are made from files, one for each kind of files; NULL past the last. */
+const struct field_type *mldfi_type_with_files(size_t index);
+/* The type's own entry for such a name, or NULL. */
+const struct file_ending *mldfi_file_ending(const struct field_files *files, const char *name);
+/* A value of any type, known or not, as a file. */
+mldf_status mldfi_field_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                               struct export_room *room, struct exported *out, mldf_error *err);
+/* The head of an NPY file with the elements of this value, and the value's bytes. */
+mldf_status mldfi_npy_export(const mldf_value *value, struct export_room *room, struct exported *out, mldf_error *err);
+/* How value_json begins for a value with a payload, {"bytes":N,"sha256":"...", and how it ends. */
+mldf_status mldfi_payload_json_begin(const mldf_value *value, mldf_buffer *out, mldf_error *err);
+mldf_status mldfi_payload_json_end(const mldf_value *value, bool full, mldf_buffer *out, mldf_error *err);
+
+/* Fields of two files whose records say what a value is, to the same decoder: their arguments do not matter. */
+static inline bool mldfi_match_by_record(const struct schema_field *a, const struct schema_field *b) {
+    return a->type && b->type && a->type->self_describing && a->type->self_describing == b->type->self_describing;
+}
 
 /* INLINE's members. MLDF_END past the last. */
 mldf_status mldfi_inline_member(const void *state, size_t index, mldf_member *out, mldf_error *err);

@@ -25,7 +25,8 @@ struct image_input {
     bool is_array;
     mldf_image_info info; /* of what is given; then of what is stored */
     uint64_t hash;
-    mldf_buffer pixels, resized, work, icc;
+    struct image_worker *worker;
+    size_t icc_bytes; /* in worker->icc; 0: none */
 };
 
 /* ---- What is given ---------------------------------------------------------------------------------------------------- */
@@ -178,24 +179,18 @@ static mldf_status keep(struct image_input *p, mldf_buffer *scratch, const void 
 /* The pixels that will be encoded, from the array or decoded. */
 static mldf_status get_pixels(struct image_input *p, mldf_image_pixels *out, mldf_error *err) {
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
-    mldf_image_shape shape;
     *out = (mldf_image_pixels){p->data, p->info.width, p->info.height, p->info.channels, p->info.bits};
     if (p->is_array) {
         if (p->info.bits == 8 || (uintptr_t)p->data % 2 == 0)
             return MLDF_OK;
-        mldf_status status = mldf_buffer_append(&p->pixels, p->data, (size_t)p->bytes, err);
-        out->data = p->pixels.data;
+        p->worker->pixels.size = 0;
+        mldf_status status = mldf_buffer_append(&p->worker->pixels, p->data, (size_t)p->bytes, err);
+        out->data = p->worker->pixels.data;
         return status;
     }
     o.orient = turned(p);
     o.bits = p->s->encode == ENCODE_YUV420 ? 8 : 0;
-    mldf_status status = mldf_image_decoded_shape(p->data, (size_t)p->bytes, &o, &shape, err);
-    if (status == MLDF_OK)
-        status = mldfi_buffer_resize(&p->pixels, (size_t)shape.bytes, err);
-    if (status == MLDF_OK)
-        status = mldf_image_decode(NULL, p->data, (size_t)p->bytes, &o, p->pixels.data, p->pixels.size, err);
-    *out = (mldf_image_pixels){p->pixels.data, shape.width, shape.height, shape.channels, shape.bits};
-    return status;
+    return mldfi_image_decode_to(&p->worker->decoder, p->data, (size_t)p->bytes, &o, &p->worker->pixels, out, err);
 }
 
 static mldf_status resize(struct image_input *p, mldf_image_pixels *pixels, mldf_error *err) {
@@ -204,10 +199,12 @@ static mldf_status resize(struct image_input *p, mldf_image_pixels *pixels, mldf
     if (width == pixels->width && height == pixels->height)
         return MLDF_OK;
     size_t bytes = (size_t)width * height * pixels->channels * (pixels->bits / 8);
-    mldf_status status = mldfi_buffer_resize(&p->resized, bytes, err);
+    mldf_buffer *to = &p->worker->resized;
+    to->size = 0;
+    mldf_status status = mldfi_buffer_resize(to, bytes, err);
     if (status == MLDF_OK)
-        status = mldf_image_resize(pixels, width, height, MLDF_IMAGE_AREA, &p->work, p->resized.data, bytes, err);
-    *pixels = (mldf_image_pixels){p->resized.data, width, height, pixels->channels, pixels->bits};
+        status = mldf_image_resize(pixels, width, height, MLDF_IMAGE_AREA, &p->worker->work, to->data, bytes, err);
+    *pixels = (mldf_image_pixels){to->data, width, height, pixels->channels, pixels->bits};
     return status;
 }
 
@@ -215,9 +212,11 @@ static mldf_status resize(struct image_input *p, mldf_image_pixels *pixels, mldf
 static mldf_status get_profile(struct image_input *p, uint32_t channels, mldf_error *err) {
     if (p->is_array || p->s->icc != ICC_KEEP || p->info.icc_bytes == 0)
         return MLDF_OK;
-    mldf_status status = mldf_image_icc(p->data, (size_t)p->bytes, &p->icc, err);
-    if (status == MLDF_OK && !mldfi_icc_fits(p->icc.data, p->icc.size, channels))
-        p->icc.size = 0;
+    mldf_buffer *icc = &p->worker->icc;
+    icc->size = 0;
+    mldf_status status = mldf_image_icc(p->data, (size_t)p->bytes, icc, err);
+    if (status == MLDF_OK && mldfi_icc_fits(icc->data, icc->size, channels))
+        p->icc_bytes = icc->size;
     return status < 0 ? status : MLDF_OK;
 }
 
@@ -230,8 +229,8 @@ static mldf_status store(struct image_input *p, const mldf_image_pixels *pixels,
     if (status < 0)
         return status;
     scratch->size = 0;
-    jpeg.icc = p->icc.size ? p->icc.data : NULL;
-    jpeg.icc_bytes = p->icc.size;
+    jpeg.icc = p->icc_bytes ? p->worker->icc.data : NULL;
+    jpeg.icc_bytes = p->icc_bytes;
     jpeg.quality = p->s->quality;
     jpeg.subsampling = p->s->subsampling;
     p->info.color = MLDF_IMAGE_BY_CHANNELS;
@@ -241,7 +240,7 @@ static mldf_status store(struct image_input *p, const mldf_image_pixels *pixels,
     p->info.channels = (uint8_t)pixels->channels;
     p->info.bits = (uint8_t)pixels->bits;
     if (mode == MLDF_IMAGE_MODE_JPEG) {
-        status = mldf_image_encode_jpeg(pixels, &jpeg, scratch, err);
+        status = mldfi_jpeg_encode(&p->worker->jpeg, pixels, &jpeg, scratch, err);
         p->info.channels = pixels->channels < 3 ? 1 : 3;
         p->info.bits = 8;
     } else if (mode == MLDF_IMAGE_MODE_PNG) {
@@ -301,12 +300,24 @@ static mldf_status make(struct image_input *p, mldf_buffer *scratch, const void 
     return status;
 }
 
+/* Without a thread's worker. */
 mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
-    struct image_input p;
+    struct image_worker own;
     (void)user;
+    memset(&own, 0, sizeof own);
+    mldf_status status = mldfi_image_encode_with(&own, state, value, record, scratch, payload, payload_bytes, err);
+    mldfi_image_worker_end(&own);
+    return status;
+}
+
+mldf_status mldfi_image_encode_with(void *worker, const void *state, const mldf_value *value, uint8_t *record,
+                                    mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+                                    mldf_error *err) {
+    struct image_input p;
     memset(&p, 0, sizeof p);
     p.s = state;
+    p.worker = worker;
     *payload = NULL;
     *payload_bytes = 0;
     mldf_status status = take(&p, value, err);
@@ -319,9 +330,5 @@ mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *
         err->offset = MLDF_NONE;
     if (status == MLDF_OK)
         status = fill_record(&p, *payload_bytes, record, err);
-    mldf_buffer_free(&p.pixels);
-    mldf_buffer_free(&p.resized);
-    mldf_buffer_free(&p.work);
-    mldf_buffer_free(&p.icc);
     return status;
 }

@@ -1,18 +1,56 @@
-/* Images as media: a thread's decoder. */
-#include "field/media.h"
-#include "mldf/image.h"
+/* Images as media: what a thread keeps to decode and encode them. */
+#include <stdlib.h>
+
+#include "field/image_type.h"
+#include "util/buffer.h"
 
 _Static_assert(MEDIA_MAX_BYTES == MLDF_IMAGE_MAX_BYTES, "the limit of all media is that of images");
 
 static mldf_status open_worker(void **worker, mldf_error *err) {
-    mldf_image_decoder *decoder = NULL;
-    mldf_status status = mldf_image_decoder_new(&decoder, err);
-    *worker = decoder;
-    return status;
+    *worker = mldfi_alloc_zero(1, sizeof(struct image_worker), err);
+    return *worker ? MLDF_OK : MLDF_E_MEMORY;
 }
 
 static void close_worker(void *worker) {
-    mldf_image_decoder_free(worker);
+    mldfi_image_worker_end(worker);
+    free(worker);
 }
 
-const struct media mldfi_media_image = {open_worker, close_worker};
+static void trim_worker(void *worker) {
+    struct image_worker *w = worker;
+    mldfi_image_decoder_trim(&w->decoder, MEDIA_KEEP_BYTES);
+    mldfi_buffer_trim(&w->pixels, MEDIA_KEEP_BYTES);
+    mldfi_buffer_trim(&w->resized, MEDIA_KEEP_BYTES);
+    mldfi_buffer_trim(&w->work, MEDIA_KEEP_BYTES);
+    mldfi_buffer_trim(&w->icc, MEDIA_KEEP_BYTES);
+}
+
+void mldfi_image_worker_end(struct image_worker *w) {
+    mldfi_image_decoder_end(&w->decoder);
+    mldfi_jpeg_encoder_free(w->jpeg);
+    mldf_buffer_free(&w->pixels);
+    mldf_buffer_free(&w->resized);
+    mldf_buffer_free(&w->work);
+    mldf_buffer_free(&w->icc);
+}
+
+static mldf_status check(void *worker, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                         mldf_error *err) {
+    struct image_worker *w = worker;
+    mldf_image_info info;
+    mldfi_image_record_info(record, &info);
+    if (info.mode < MLDF_IMAGE_MODE_JPEG || info.mode > MLDF_IMAGE_MODE_TIFF)
+        return MLDF_OK;
+    mldf_status status = mldfi_image_check(&w->decoder, payload, (size_t)payload_bytes, err);
+    if (status < 0 && err)
+        err->offset = MLDF_NONE; /* of the image; the message has it */
+    return status;
+}
+
+const struct media mldfi_media_image = {
+    .open = open_worker,
+    .close = close_worker,
+    .trim = trim_worker,
+    .encode = mldfi_image_encode_with,
+    .check = check,
+};

@@ -126,7 +126,7 @@ static void image_observe(const void *state, const uint8_t *record, struct obser
     out->dims[2] = record[IMAGE_CHANNELS];
 }
 
-/* A file's own header against the record, then its pixels. What cannot be judged passes: features that this build lacks. */
+/* A file's own header against the record; the decoder looks at its pixels. What cannot be judged passes: features that this build lacks. */
 static mldf_status image_check_deep(const void *state, const uint8_t *record, const void *payload,
                                     uint64_t payload_bytes, mldf_error *err) {
     mldf_image_info info, found;
@@ -137,7 +137,7 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
         return MLDF_OK;
     mldf_status status = mldf_image_probe(payload, (size_t)payload_bytes, &found, &why);
     if (status == MLDF_E_UNSUPPORTED)
-        return MLDF_OK;
+        return MLDF_END;
     if (status < 0)
         return mldfi_fail(err, MLDF_E_CORRUPT, "the record says %s: %s", mldf_image_mode_name(info.mode), why.message);
     if (found.mode != info.mode)
@@ -151,7 +151,7 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
         return mldfi_fail_at(err, MLDF_E_CORRUPT, IMAGE_CHANNELS,
                              "the record says %u channels of %u bits, and the payload %u of %u", info.channels,
                              info.bits, found.channels, found.bits);
-    return mldfi_image_check_full(state, record, payload, payload_bytes, err);
+    return MLDF_OK;
 }
 
 bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *record, const void *payload,
@@ -162,10 +162,16 @@ bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *r
            mldf_image_probe(payload, (size_t)bytes, &found, NULL) == MLDF_E_TYPE;
 }
 
-bool mldfi_image_expects_pixels(const void *state, uint64_t bytes) {
+/* As pixels, not as a file. */
+static bool image_expects_array(const void *state, uint64_t bytes) {
     const struct image_state *s = state;
     bool smart = s->encode == ENCODE_SMART && bytes <= s->smart_threshold;
     return s->encode == ENCODE_RAW || smart || (s->id == MLDF_IMAGE_RAW && s->encode == ENCODE_KEEP);
+}
+
+bool mldfi_image_icc_in_card(const struct schema_field *field) {
+    return field->type && field->type->files == &mldfi_image_files && field->state &&
+           ((const struct image_state *)field->state)->icc == ICC_CARD;
 }
 
 /* A raw image is an array; a file is read from its first byte to its last. */
@@ -179,14 +185,18 @@ static bool image_is_viewable(const uint8_t *record) {
         .name = NAME, \
         .observe = image_observe, \
         .is_viewable = image_is_viewable, \
+        .expects_array = image_expects_array, \
         .argument_names = mldfi_image_argument_names, \
         .canonical = mldfi_image_canonical, \
         .check_deep = image_check_deep, \
-        .check_full = mldfi_image_check_full, \
         .edge = mldfi_image_edge, \
         .see = mldfi_image_see, \
         .see_value = mldfi_image_see_value, \
         .self_describing = FAMILY_IMAGE, \
+        .files = &mldfi_image_files, \
+        .export = mldfi_image_export, \
+        .value_json = mldfi_image_json, \
+        .same = mldfi_image_same, \
         .letter = 'p', \
     }
 IMAGE_TYPE(mldfi_type_image_raw, MLDF_IMAGE_RAW, "image_raw", bind_raw);

@@ -1,10 +1,11 @@
 /* What the files of the image types share: their state and the record. image_type.c is the type, image_encode.c makes payloads,
- * image_arguments.c reads arguments, image_value.c decodes values, image_bounds.c tells what is known of all of them. */
+ * image_arguments.c reads arguments, image_value.c decodes values, image_bounds.c tells what is known of all of them, image_files.c is files
+ * in and out. */
 #ifndef MLDF_FIELD_IMAGE_TYPE_H
 #define MLDF_FIELD_IMAGE_TYPE_H
 
+#include "codec/image.h"
 #include "field/type.h"
-#include "mldf/image.h"
 
 /* Places in a record of 24 bytes: ptr u64, size u32, then these. */
 enum {
@@ -41,14 +42,36 @@ mldf_status mldfi_image_canonical(const struct json *json, mldf_buffer *out, mld
 
 mldf_status mldfi_image_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err);
-/* Decodes an encoded payload whole, and forgets the pixels. */
-mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, const void *payload,
-                                   uint64_t payload_bytes, mldf_error *err);
+/* What a thread keeps from image to image. Begins as {0}; image_media.c ends it. */
+struct image_worker {
+    mldf_image_decoder decoder; /* first: src/pipeline takes the worker as one */
+    void *jpeg;                 /* mldfi_jpeg_encode's */
+    mldf_buffer pixels, resized, work, icc;
+};
+void mldfi_image_worker_end(struct image_worker *worker);
+mldf_status mldfi_image_encode_with(void *worker, const void *state, const mldf_value *value, uint8_t *record,
+                                    mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+                                    mldf_error *err);
 /* A value of an image field whose record says JPEG, PNG, WebP, BMP or TIFF over bytes that are none of these. */
 bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *record, const void *payload,
                               uint64_t bytes);
-/* Whether a field with these arguments will hold an image of so many stored bytes as pixels, not as a file. */
-bool mldfi_image_expects_pixels(const void *state, uint64_t bytes);
+/* Are the profiles of this field's images kept in the card? False for fields of other types. */
+bool mldfi_image_icc_in_card(const struct schema_field *field);
+/* image_files.c: the traits of field.h about files. */
+extern const struct field_files mldfi_image_files;
+void mldfi_image_keep(uint8_t *record, uint64_t ptr, const void *data, uint64_t bytes);
+mldf_status mldfi_image_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                               struct export_room *room, struct exported *out, mldf_error *err);
+mldf_status mldfi_image_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
+                             mldf_error *err);
+bool mldfi_image_same(const mldf_value *x, const mldf_value *y);
+/* The ending of a file of this mode: jpg, png, webp, bmp, tif; bin for what is no file of a known format. */
+const char *mldfi_image_ending(mldf_image_mode mode);
+/* Decodes into `pixels`; channels and bits 0: as stored. */
+mldf_status mldfi_image_pixels(struct media_kit *kit, const mldf_value *value, int channels, int bits,
+                               mldf_buffer *pixels, mldf_image_pixels *out, mldf_error *err);
+/* The image as a PNG file in room->file. */
+mldf_status mldfi_image_png(struct media_kit *kit, const mldf_value *value, struct export_room *room, mldf_error *err);
 /* image_bounds.c: the traits of field.h. */
 mldf_status mldfi_image_see(const struct schema_field *field, const struct record_block *block, size_t *at,
                             struct survey *survey, mldf_error *err);

@@ -159,23 +159,3 @@ mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value
     out->stride = view.stride;
     return MLDF_OK;
 }
-
-mldf_status mldfi_image_check_full(const void *state, const uint8_t *record, const void *payload,
-                                   uint64_t payload_bytes, mldf_error *err) {
-    mldf_buffer pixels = MLDF_BUFFER_INIT;
-    mldf_image_info info;
-    mldf_image_shape shape;
-    (void)state;
-    mldfi_image_record_info(record, &info);
-    if (info.mode < MLDF_IMAGE_MODE_JPEG || info.mode > MLDF_IMAGE_MODE_TIFF)
-        return MLDF_OK;
-    mldf_status status = mldf_image_decoded_shape(payload, (size_t)payload_bytes, NULL, &shape, err);
-    if (status == MLDF_OK)
-        status = mldfi_buffer_resize(&pixels, (size_t)shape.bytes, err);
-    if (status == MLDF_OK)
-        status = mldf_image_decode(NULL, payload, (size_t)payload_bytes, NULL, pixels.data, pixels.size, err);
-    if (status < 0 && err)
-        err->offset = MLDF_NONE; /* of the image; the message has it */
-    mldf_buffer_free(&pixels);
-    return status;
-}

@@ -234,6 +234,7 @@ static const char *const inline_arguments[] = {"descr", NULL};
 const struct field_type mldfi_type_inline = {
     .type = {sizeof(mldf_type), MLDF_INLINE, "inline", NULL, inline_bind, inline_unbind, inline_encode, inline_decode},
     .name = "inline",
+    .ending = "",
     .describe = inline_describe,
     .argument_names = inline_arguments,
     .canonical = inline_canonical,

@@ -23,12 +23,26 @@ struct media_kit {
 
 /* The family's worker of this thread. */
 mldf_status mldfi_kit_worker(struct media_kit *kit, media_family family, void **out, mldf_error *err);
+/* Between values, wherever a thread meets values of any size: what one huge value needed goes back. */
+void mldfi_kit_trim(struct media_kit *kit);
 void mldfi_kit_free(struct media_kit *kit);
+/* After mldfi_kit_trim none of a worker's few buffers is larger than this. */
+#define MEDIA_KEEP_BYTES ((size_t)64 << 20)
 
 struct media {
     mldf_status (*open)(void **worker, mldf_error *err);
     void (*close)(void *worker);
+    /* Gives back memory of more than MEDIA_KEEP_BYTES; NULL: there is none. */
+    void (*trim)(void *worker);
+    /* mldf_type's encode with a worker; NULL: the type's own needs none. */
+    mldf_status (*encode)(void *worker, const void *state, const mldf_value *value, uint8_t *record,
+                          mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err);
+    /* Decodes the payload to its end and keeps nothing of it; NULL: the type's check_deep says all there is. */
+    mldf_status (*check)(void *worker, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                         mldf_error *err);
 };
-extern const struct media mldfi_media_image; /* image_media.c; its worker is an mldf_image_decoder */
+/* NULL: the family has none. */
+const struct media *mldfi_media(media_family family);
+extern const struct media mldfi_media_image; /* image_media.c; its worker begins with an mldf_image_decoder */
 
 #endif

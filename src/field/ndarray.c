@@ -248,6 +248,7 @@ const struct field_type mldfi_type_ndarray = {
     .type = {sizeof(mldf_type), MLDF_NDARRAY, "ndarray", NULL, ndarray_bind, ndarray_unbind, ndarray_encode,
              ndarray_decode},
     .name = "ndarray",
+    .ending = "npy",
     .observe = ndarray_observe,
     .along = ndarray_along,
     .describe = ndarray_describe,

@@ -87,13 +87,13 @@ static mldf_status read_type(struct entry *entry, const mldf_context *context, m
 /* "file": a cell of a table holds a path. Only for types whose value is a file's bytes. */
 static mldf_status read_source(struct entry *entry, mldf_error *err) {
     uint32_t at = mldfi_json_find(entry->json, entry->at, "source");
-    uint16_t type = entry->type_id;
+    const struct field_type *type = mldfi_builtin_type(entry->type_id);
+    bool bytes = entry->type_id == MLDF_BYTES || entry->type_id == MLDF_TEXT;
     if (at == UINT32_MAX)
         return MLDF_OK;
     if (!mldfi_json_is_text(entry->json, at, "file"))
         return refuse(entry, MLDF_E_SCHEMA, "source", "is not \"file\"", err);
-    if (type != MLDF_BYTES && type != MLDF_TEXT && type != MLDF_AUDIO_WAVEFORM &&
-        (type < MLDF_IMAGE_RAW || type > MLDF_IMAGE))
+    if (!bytes && !(type && type->files))
         return refuse(entry, MLDF_E_SCHEMA, "source", "is for bytes, text, images and audio", err);
     entry->from_file = true;
     return MLDF_OK;

@@ -51,8 +51,13 @@ int64_t mldfi_id_at(mldf_dtype dtype, const void *ids, uint64_t index); /* a u64
 /* Ids that fit are copied to another dtype. */
 void mldfi_ids_convert(mldf_dtype from, const void *ids, uint64_t count, mldf_dtype to, void *out);
 
-/* Do two values of one field have the same documents? Their ids are the caller's to compare. */
-bool mldfi_tokens_same_table(const mldf_field *field, const mldf_value *x, const mldf_value *y);
+/* Traits of types with a table of documents: field.h. */
+bool mldfi_packed_same(const mldf_value *a, const mldf_value *b);
+bool mldfi_stream_same(const mldf_value *a, const mldf_value *b);
+mldf_status mldfi_tokens_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
+                              mldf_error *err);
+mldf_status mldfi_tokens_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                                struct export_room *room, struct exported *out, mldf_error *err);
 
 /* The bytes form in which a value with a table is handed to the writer: 24 bytes {u64 count, u64 documents, u32 dtype, u32 0}, ids, zeros to
  * a multiple of 8, the table. */

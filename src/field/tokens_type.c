@@ -533,7 +533,7 @@ static mldf_status tokens_edge(const struct schema_field *field, const struct va
     return status;
 }
 
-#define TYPE(NAME, ID, TEXT, BIND, STREAM) \
+#define TYPE(NAME, ID, TEXT, BIND, STREAM, ENDING, EXPORT, JSON, SAME) \
     const struct field_type NAME = { \
         .type = {sizeof(mldf_type), ID, TEXT, NULL, BIND, tokens_unbind, tokens_encode, tokens_decode}, \
         .name = TEXT, \
@@ -547,8 +547,14 @@ static mldf_status tokens_edge(const struct schema_field *field, const struct va
         .never_compressed = STREAM, \
         .edge = tokens_edge, \
         .sizes = SIZES_DIMS, \
+        .ending = ENDING, \
+        .export = EXPORT, \
+        .value_json = JSON, \
+        .same = SAME, \
         .letter = 'a', \
     }
-TYPE(mldfi_type_text_tokenized, MLDF_TEXT_TOKENIZED, "text_tokenized", bind_tokenized, false);
-TYPE(mldfi_type_text_packed, MLDF_TEXT_PACKED, "text_packed", bind_packed, false);
-TYPE(mldfi_type_token_stream, MLDF_TOKEN_STREAM, "token_stream", bind_stream, true);
+TYPE(mldfi_type_text_tokenized, MLDF_TEXT_TOKENIZED, "text_tokenized", bind_tokenized, false, "npy", NULL, NULL, NULL);
+TYPE(mldfi_type_text_packed, MLDF_TEXT_PACKED, "text_packed", bind_packed, false, "json", mldfi_tokens_export,
+     mldfi_tokens_json, mldfi_packed_same);
+TYPE(mldfi_type_token_stream, MLDF_TOKEN_STREAM, "token_stream", bind_stream, true, "json", mldfi_tokens_export,
+     mldfi_tokens_json, mldfi_stream_same);

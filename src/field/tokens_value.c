@@ -87,11 +87,83 @@ mldf_status mldf_tokens_value(uint16_t type_id, mldf_dtype dtype, const void *id
     return MLDF_OK;
 }
 
-bool mldfi_tokens_same_table(const mldf_field *field, const mldf_value *x, const mldf_value *y) {
-    mldf_tokens s, t;
-    if (mldf_tokens_of(field, x, &s, NULL) < 0 || mldf_tokens_of(field, y, &t, NULL) < 0)
-        return true;
-    return s.type_id == t.type_id && s.documents == t.documents &&
-           (s.type_id == MLDF_TEXT_TOKENIZED || s.documents == 0 ||
-            memcmp(s.table, t.table, (size_t)(8 * s.documents)) == 0);
+/* ---- Traits (field.h) -------------------------------------------------------------------------------------------------------- */
+
+static bool same_table(const mldf_value *a, const mldf_value *b, uint64_t x, uint64_t y) {
+    uint64_t table = mldfi_align_up(a->bytes, 8);
+    return x == y && (x == 0 || memcmp((const uint8_t *)a->data + table, (const uint8_t *)b->data + table,
+                                       (size_t)(8 * x)) == 0);
+}
+
+bool mldfi_packed_same(const mldf_value *a, const mldf_value *b) {
+    return same_table(a, b, mldfi_load_u32((const uint8_t *)a->record + TOKENS_PIECES_42),
+                      mldfi_load_u32((const uint8_t *)b->record + TOKENS_PIECES_42));
+}
+
+bool mldfi_stream_same(const mldf_value *a, const mldf_value *b) {
+    return same_table(a, b, mldfi_load_u64((const uint8_t *)a->record + TOKENS_DOCUMENTS_44),
+                      mldfi_load_u64((const uint8_t *)b->record + TOKENS_DOCUMENTS_44));
+}
+
+static mldf_status ids_json(const mldf_tokens *t, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = mldfi_buffer_append_text(out, "[", err);
+    for (uint64_t i = 0; i < t->count && status >= 0; i++)
+        status = mldfi_buffer_printf(out, err, "%s%" PRId64, i ? "," : "", mldfi_id_at(t->dtype, t->ids, i));
+    return status < 0 ? status : mldfi_buffer_append_text(out, "]", err);
+}
+
+static mldf_status ends_json(const mldf_tokens *t, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = mldfi_buffer_append_text(out, ",\"ends\":[", err);
+    for (uint64_t i = 0; i < t->documents && status >= 0; i++)
+        status = mldfi_buffer_printf(out, err, "%s%" PRIu64, i ? "," : "", end_of(t, i));
+    if (status >= 0 && t->type_id == MLDF_TEXT_PACKED)
+        status = mldfi_buffer_append_text(out, "],\"from\":[", err);
+    for (uint64_t i = 0; t->type_id == MLDF_TEXT_PACKED && i < t->documents && status >= 0; i++)
+        status = mldfi_buffer_printf(out, err, "%s%" PRIu32, i ? "," : "",
+                                     mldfi_load_u32((const uint8_t *)t->table + 8 * i + 4));
+    return status < 0 ? status : mldfi_buffer_append_text(out, "]", err);
+}
+
+mldf_status mldfi_tokens_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
+                              mldf_error *err) {
+    enum { SHOWN = 64 };
+    mldf_tokens t;
+    (void)full; /* all ids are an array, which others write */
+    if (mldf_tokens_of(&field->info, value, &t, NULL) < 0 || t.type_id == MLDF_TEXT_TOKENIZED)
+        return MLDF_END;
+    mldf_status status;
+    if (t.count <= SHOWN) {
+        status = mldfi_buffer_append_text(out, "{\"tokens\":", err);
+        if (status >= 0)
+            status = ids_json(&t, out, err);
+    } else {
+        status = mldfi_payload_json_begin(value, out, err);
+        if (status >= 0)
+            status = mldfi_buffer_printf(out, err, ",\"dtype\":\"%s\",\"tokens\":%" PRIu64, mldf_dtype_name(t.dtype), t.count);
+    }
+    if (status >= 0)
+        status = mldfi_buffer_printf(out, err, ",\"documents\":%" PRIu64, t.documents);
+    if (status >= 0 && t.documents <= SHOWN)
+        status = ends_json(&t, out, err);
+    return status < 0 ? status : mldfi_buffer_append_text(out, "}", err);
+}
+
+/* {"tokens":[…],"ends":[…]}: an array alone would lose the documents. */
+mldf_status mldfi_tokens_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                                struct export_room *room, struct exported *out, mldf_error *err) {
+    mldf_tokens t;
+    mldf_buffer *file = &room->file;
+    (void)kit;
+    mldf_status status = mldf_tokens_of(&field->info, value, &t, err);
+    file->size = 0;
+    if (status >= 0)
+        status = mldfi_buffer_append_text(file, "{\"tokens\":", err);
+    if (status >= 0)
+        status = ids_json(&t, file, err);
+    if (status >= 0)
+        status = ends_json(&t, file, err);
+    if (status >= 0)
+        status = mldfi_buffer_append_text(file, "}", err);
+    *out = (struct exported){.ending = "json", .data = file->data, .bytes = file->size};
+    return status;
 }

@@ -143,14 +143,47 @@ mldf_status mldfi_field_decode(const struct schema_field *field, const uint8_t *
     return status;
 }
 
-mldf_status mldfi_field_check_deep(const struct schema_field *field, const uint8_t *record, uint64_t record_offset,
-                                   const void *payload, uint64_t payload_bytes, uint64_t payload_ptr, mldf_error *err) {
-    if (!field->type || !field->type->check_deep)
+/* Decodes the payload to its end, where the type's family can. */
+static mldf_status check_payload(const struct field_type *type, struct media_kit *kit, const uint8_t *record,
+                                 const void *payload, uint64_t payload_bytes, mldf_error *err) {
+    const struct media *media = mldfi_media(type->self_describing);
+    void *worker;
+    if (!media || !media->check)
         return MLDF_OK;
-    mldf_status status = field->type->check_deep(field->state, record, payload, payload_bytes, err);
+    mldf_status status = mldfi_kit_worker(kit, type->self_describing, &worker, err);
+    return status < 0 ? status : media->check(worker, record, payload, payload_bytes, err);
+}
+
+mldf_status mldfi_field_check_deep(const struct schema_field *field, struct media_kit *kit, const uint8_t *record,
+                                   uint64_t record_offset, const void *payload, uint64_t payload_bytes,
+                                   uint64_t payload_ptr, mldf_error *err) {
+    const struct field_type *type = field->type;
+    if (!type)
+        return MLDF_OK;
+    mldf_status status =
+        type->check_deep ? type->check_deep(field->state, record, payload, payload_bytes, err) : MLDF_OK;
+    if (status == MLDF_OK)
+        status = check_payload(type, kit, record, payload, payload_bytes, err);
     if (status < 0)
         place_error(field, record_offset, payload_ptr, err);
-    return status;
+    return status < 0 ? status : MLDF_OK;
+}
+
+mldf_status mldfi_field_encode(const struct schema_field *field, struct media_kit *kit, bool check,
+                               const mldf_value *value, uint8_t *record, mldf_buffer *scratch, const void **payload,
+                               uint64_t *payload_bytes, mldf_error *err) {
+    const struct field_type *type = field->type;
+    const struct media *media = mldfi_media(type->self_describing);
+    mldf_status status;
+    void *worker;
+    if (media && media->encode) {
+        status = mldfi_kit_worker(kit, type->self_describing, &worker, err);
+        if (status >= 0)
+            status = media->encode(worker, field->state, value, record, scratch, payload, payload_bytes, err);
+    } else {
+        status = type->type.encode(type->type.user, field->state, value, record, scratch, payload, payload_bytes, err);
+    }
+    return status >= 0 && check ? check_payload(type, kit, record, *payload, *payload_bytes, err) : status;
 }
 
 static mldf_status check_stored_shape(const struct schema_field *field, const mldf_value *value, mldf_error *err) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/image_type.h"
 #include "interop/beton_inner.h"
 #include "interop/beton_note.h"
 #include "interop/open_any.h"
@@ -60,7 +61,7 @@ static mldf_status beton_get(void *state, uint64_t sample, size_t field, bool ve
                              mldf_value *out, mldf_error *err) {
     uint32_t count = mldfi_beton_info(state)->field_count;
     struct beton_value value;
-    uint8_t record[IMAGE_RECORD_BYTES] = {0};
+    uint8_t record[IMAGE_RECORD] = {0};
     (void)verify; /* the format has no checksums */
     if (field >= count)
         return get_rest(state, sample, field - count, scratch, out, err);
@@ -80,7 +81,7 @@ static mldf_status beton_get(void *state, uint64_t sample, size_t field, bool ve
         if (value.mode == BETON_IMAGE_RAW)
             mldfi_image_record_raw(record, ptr, value.bytes, value.width, value.height, 3);
         else
-            mldfi_image_record_make(record, ptr, value.data, value.bytes);
+            mldfi_image_keep(record, ptr, value.data, value.bytes);
         return mldfi_foreign_value(scratch, record, sizeof record, value.data, value.bytes, false, out, err);
     default:
         mldfi_store_u64(record, ptr);

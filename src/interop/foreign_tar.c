@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "interop/open_any.h"
-#include "interop/sink.h"
 #include "interop/tar.h"
 #include "interop/tar_sidecar.h"
 #include "interop/tar_stream.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+
+/* Records of types that are made from files have at most so many bytes. */
+enum { TAR_FILE_RECORD = 64 };
 
 struct tar_state {
     struct tar_index index;
@@ -51,24 +53,61 @@ static mldf_status get_integer(const uint8_t *data, uint64_t bytes, uint64_t off
     return mldfi_foreign_value(scratch, record, sizeof record, NULL, 0, false, out, err);
 }
 
-/* copy: the data does not stay where it is. */
-static mldf_status make_value(uint16_t type, const struct tar_index_part *part, const uint8_t *data, bool copy,
-                              mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
-    uint8_t record[IMAGE_RECORD_BYTES] = {0};
-    uint64_t ptr = part->bytes ? part->offset : 0;
-    if (type == MLDF_INT)
-        return get_integer(data, part->bytes, part->offset, scratch, out, err);
-    if (type == MLDF_IMAGE) {
-        mldfi_image_record_make(record, ptr, data, part->bytes);
-        return mldfi_foreign_value(scratch, record, sizeof record, data, part->bytes, copy, out, err);
+/* An array is viewed in place where its elements can be. */
+static bool is_aligned(const struct schema_field *field, const uint8_t *record, const void *payload, uint64_t bytes) {
+    const mldf_type *type = &field->type->type;
+    mldf_buffer unused = MLDF_BUFFER_INIT;
+    mldf_value value;
+    mldf_status status = type->decode(type->user, field->state, record, payload, bytes, &unused, &value, NULL);
+    mldf_buffer_free(&unused);
+    return status < 0 || value.kind != MLDF_KIND_ARRAY || (uintptr_t)payload % mldf_dtype_bytes(value.dtype) == 0;
+}
+
+/* A file that a value is made from. What is stored may be a part of it, which stays in place, or made of it. */
+static mldf_status get_file(const struct schema_field *field, const struct tar_index_part *part, const uint8_t *data,
+                            bool copy, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    const mldf_type *type = &field->type->type;
+    mldf_value file = {.kind = MLDF_KIND_BYTES, .data = data, .bytes = part->bytes};
+    mldf_buffer made = MLDF_BUFFER_INIT;
+    uint8_t record[TAR_FILE_RECORD] = {0};
+    const void *payload = data;
+    uint64_t bytes = part->bytes, ptr = part->bytes ? part->offset : 0;
+    mldf_status status = MLDF_OK;
+    if (field->info.record_bytes > sizeof record)
+        return mldfi_fail(err, MLDF_E_STATE, "records of %u bytes", (unsigned)field->info.record_bytes);
+    if (field->type->files->keep) {
+        field->type->files->keep(record, ptr, data, part->bytes);
+    } else if ((status = type->encode(type->user, field->state, &file, record, &made, &payload, &bytes, err)) >= 0) {
+        if (!made.size && bytes)
+            ptr += (uint64_t)((const uint8_t *)payload - data);
+        mldfi_record_set_payload(field, record, bytes ? ptr : 0, bytes);
+        copy = copy || made.size > 0 || !is_aligned(field, record, payload, bytes);
     }
+    if (status < 0 && err)
+        err->offset = part->offset;
+    if (status >= 0)
+        status = mldfi_foreign_value(scratch, record, field->info.record_bytes, payload, bytes, copy, out, err);
+    mldf_buffer_free(&made);
+    return status;
+}
+
+/* copy: the data does not stay where it is. */
+static mldf_status make_value(const struct schema_field *field, const struct tar_index_part *part, const uint8_t *data,
+                              bool copy, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    uint8_t record[16] = {0};
+    uint64_t ptr = part->bytes ? part->offset : 0;
+    if (field->info.type_id == MLDF_INT)
+        return get_integer(data, part->bytes, part->offset, scratch, out, err);
+    if (field->type->files)
+        return get_file(field, part, data, copy, scratch, out, err);
     mldfi_store_u64(record, ptr);
     mldfi_store_u64(record + 8, part->bytes); /* text has 4 bytes of size, then zeros: the same bytes */
     return mldfi_foreign_value(scratch, record, 16, data, part->bytes, copy, out, err);
 }
 
 static mldf_status get_streamed(struct tar_state *tar, uint64_t sample, const struct tar_index_part *part,
-                                uint16_t type, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+                                const struct schema_field *field, mldf_buffer *scratch, mldf_value *out,
+                                mldf_error *err) {
     struct tar_stream *stream = tar->stream;
     size_t at = 0;
     for (const struct tar_index_part *p = &tar->index.parts[tar->index.samples[sample].first_part]; p < part; p++)
@@ -76,8 +115,8 @@ static mldf_status get_streamed(struct tar_state *tar, uint64_t sample, const st
     pthread_mutex_lock(&stream->lock);
     mldf_status status = mldfi_tar_stream_load(stream, &tar->index, sample, err);
     if (status >= 0)
-        status = make_value(type, part, part->bytes ? stream->bytes.data + at : (const uint8_t *)"", true, scratch, out,
-                            err);
+        status = make_value(field, part, part->bytes ? stream->bytes.data + at : (const uint8_t *)"", true, scratch,
+                            out, err);
     pthread_mutex_unlock(&stream->lock);
     return status;
 }
@@ -86,18 +125,18 @@ static mldf_status tar_get(void *state, uint64_t sample, size_t field, bool veri
                            mldf_value *out, mldf_error *err) {
     struct tar_state *tar = state;
     const struct tar_index_part *part = find_part(&tar->index, sample, field);
-    uint16_t type = mldf_schema_field(tar->schema, field)->type_id;
+    const struct schema_field *f = &tar->schema->fields[field];
     (void)verify; /* only headers have a checksum, and that was checked */
     if (!part) {
         memset(out, 0, sizeof *out);
         return MLDF_OK;
     }
-    if ((type == MLDF_IMAGE || type == MLDF_TEXT) && part->bytes > UINT32_MAX)
+    if ((f->info.flags & MLDF_FIELD_SIZE32) && part->bytes > UINT32_MAX)
         return mldfi_fail_at(err, MLDF_E_LIMIT, part->offset, "a member of %llu bytes: at most 4 GiB for this kind",
                              (unsigned long long)part->bytes);
     if (tar->stream)
-        return get_streamed(tar, sample, part, type, scratch, out, err);
-    return make_value(type, part, tar->index.data + part->offset, false, scratch, out, err);
+        return get_streamed(tar, sample, part, f, scratch, out, err);
+    return make_value(f, part, tar->index.data + part->offset, false, scratch, out, err);
 }
 
 /* ---- Keys --------------------------------------------------------------------------------------------------------------- */
@@ -147,13 +186,14 @@ static mldf_status tar_payload_bytes(void *state, uint64_t *out, mldf_error *err
     return MLDF_OK;
 }
 
-static bool tar_claims_image(void *state, uint64_t sample, size_t field) {
+static bool tar_claims_file(void *state, uint64_t sample, size_t field) {
+    const struct field_type *type;
     (void)sample;
-    return mldfi_tar_is_read_image(mldf_schema_field(((struct tar_state *)state)->schema, field)->name);
+    return mldfi_tar_file(((struct tar_state *)state)->schema->fields[field].name, &type) == ARCHIVE_READ;
 }
 
 static const struct foreign_ops ops = {"tar",      tar_close,         tar_get, tar_key, tar_find_key,
-                                       tar_verify, tar_payload_bytes, false,   NULL,    tar_claims_image};
+                                       tar_verify, tar_payload_bytes, false,   NULL,    tar_claims_file};
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 

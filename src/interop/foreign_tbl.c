@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "field/image_type.h"
 #include "interop/open_any.h"
 #include "interop/tbl.h"
 #include "util/buffer.h"
@@ -21,7 +22,7 @@ static mldf_status get_image(struct tbl *tbl, uint64_t sample, bool verify, mldf
     mldf_buffer decoded = MLDF_BUFFER_INIT;
     const uint8_t *data;
     uint64_t bytes;
-    uint8_t record[IMAGE_RECORD_BYTES];
+    uint8_t record[IMAGE_RECORD];
     mldf_status status = mldfi_tbl_entry(tbl, sample, &entry, err);
     if (status >= 0)
         status = mldfi_tbl_payload(tbl, sample, verify, &decoded, &data, &bytes, err);
@@ -29,7 +30,7 @@ static mldf_status get_image(struct tbl *tbl, uint64_t sample, bool verify, mldf
         if (entry.format == TBL_RAW_U8 && (uint64_t)entry.width * entry.height * 3 == bytes)
             mldfi_image_record_raw(record, entry.offset, bytes, entry.width, entry.height, 3);
         else
-            mldfi_image_record_make(record, entry.offset, data, bytes);
+            mldfi_image_keep(record, entry.offset, data, bytes);
         mldfi_image_record_sides(record, entry.width, entry.height);
         if (bytes == 0)
             mldfi_store_u64(record, 0);

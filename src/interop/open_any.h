@@ -2,20 +2,16 @@
 #ifndef MLDF_INTEROP_OPEN_ANY_H
 #define MLDF_INTEROP_OPEN_ANY_H
 
-#include "mldf/image.h"
 #include "reader/foreign.h"
 
 mldf_status mldfi_foreign_open_tbl(mldf_reader *reader, mldf_error *err);
 mldf_status mldfi_foreign_open_beton(mldf_reader *reader, mldf_error *err);
 mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err);
 
-enum { IMAGE_RECORD_BYTES = 24 };
-/* The record of an image field. bytes NULL: width and height are known; otherwise what the image's first bytes say counts, and
- * bytes that are no image get mode 255. ptr: its place in the file, for what it is worth. */
-void mldfi_image_record_make(uint8_t record[IMAGE_RECORD_BYTES], uint64_t ptr, const void *data, uint64_t bytes);
-void mldfi_image_record_raw(uint8_t record[IMAGE_RECORD_BYTES], uint64_t ptr, uint64_t bytes, uint32_t width,
-                            uint32_t height, uint8_t channels);
+/* foreign_image.c: the record of an image field, for raw pixels. ptr: its place in the file, for what it is worth. */
+void mldfi_image_record_raw(uint8_t *record, uint64_t ptr, uint64_t bytes, uint32_t width, uint32_t height,
+                            uint8_t channels);
 /* Bytes that are no image known here get the sides that the file's own index says they have. */
-void mldfi_image_record_sides(uint8_t record[IMAGE_RECORD_BYTES], uint16_t width, uint16_t height);
+void mldfi_image_record_sides(uint8_t *record, uint16_t width, uint16_t height);
 
 #endif

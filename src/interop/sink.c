@@ -2,15 +2,12 @@
 #include "interop/sink.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"
-
-bool mldfi_is_image_type(uint16_t type_id) {
-    return type_id >= MLDF_IMAGE_RAW && type_id <= MLDF_IMAGE;
-}
 
 mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
     static const struct {
@@ -64,4 +61,32 @@ mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mld
     default:
         return mldfi_fail(err, MLDF_E_TYPE, "a value of this kind has no JSON form");
     }
+}
+
+/* ---- Kits --------------------------------------------------------------------------------------------------------------- */
+
+enum { KIT_KEEP = 4 << 20 }; /* a larger buffer goes back after use */
+
+mldf_status mldfi_sink_kit_begin(struct sink_kit *kit, size_t count, mldf_error *err) {
+    kit->count = count;
+    kit->rooms = mldfi_alloc_zero(count + 1, sizeof *kit->rooms, err);
+    kit->images = mldfi_alloc_zero(count + 1, sizeof *kit->images, err);
+    kit->files = mldfi_alloc_zero(count + 1, sizeof *kit->files, err);
+    return kit->rooms && kit->images && kit->files ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+void mldfi_sink_kit_trim(struct sink_kit *kit) {
+    for (size_t i = 0; i < kit->count; i++) {
+        mldfi_buffer_trim(&kit->rooms[i].work, KIT_KEEP);
+        mldfi_buffer_trim(&kit->rooms[i].file, KIT_KEEP);
+    }
+}
+
+void mldfi_sink_kit_end(struct sink_kit *kit) {
+    for (size_t i = 0; kit->rooms && i < kit->count; i++)
+        mldfi_export_room_free(&kit->rooms[i]);
+    free(kit->rooms);
+    free(kit->images);
+    free(kit->files);
+    memset(kit, 0, sizeof *kit);
 }

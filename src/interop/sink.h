@@ -10,6 +10,7 @@
 #ifndef MLDF_INTEROP_SINK_H
 #define MLDF_INTEROP_SINK_H
 
+#include "field/field.h"
 #include "mldf/image.h"
 #include "mldf/writer.h"
 
@@ -19,14 +20,14 @@ struct sink_result {
     uint64_t samples, bytes;
 };
 
-struct image_maker;
 struct sink_image;
 
 /* Room for what becomes of one sample on its way: one kit for each sample under way, one entry for each field of the schema. */
 struct sink_kit {
     size_t count;
-    struct image_maker *makers;
+    struct export_room *rooms;
     struct sink_image *images; /* of the fields that are images, as the format holds them */
+    struct exported *files;    /* of formats that hold files: each value as one */
 };
 mldf_status mldfi_sink_kit_begin(struct sink_kit *kit, size_t count, mldf_error *err);
 /* Gives back buffers that one large sample needed. */
@@ -34,9 +35,9 @@ void mldfi_sink_kit_trim(struct sink_kit *kit);
 void mldfi_sink_kit_end(struct sink_kit *kit);
 
 struct sink_ops {
-    /* The costly part of a sample, on any thread and in any order: images in the form that the format has. The result depends on the
-     * values alone and is in the kit until the sample was appended. The decoder is the thread's. NULL: there is nothing. */
-    mldf_status (*prepare)(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+    /* The costly part of a sample, on any thread and in any order: values in the form that the format has. The result depends on the
+     * values alone and is in the kit until the sample was appended. media: the thread's. NULL: there is nothing. */
+    mldf_status (*prepare)(const struct sample_sink *sink, struct sink_kit *kit, struct media_kit *media,
                            const mldf_value *values, mldf_error *err);
     /* In order, one at a time. A sample that the format cannot hold leaves nothing in the file, and the next one may come.
      * MLDF_END: left out, because it has nothing that the format holds (with drop_fields). */
@@ -82,19 +83,19 @@ mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_opti
 
 /* ---- What they share --------------------------------------------------------------------------------------------------- */
 
+/* A number, text or JSON as JSON, appended: what cannot be a number of JSON (an infinity) is a string. */
+mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err);
+
+/* ---- Formats of images: TBL and .beton (sink_image.c) -------------------------------------------------------------------- */
+
 bool mldfi_is_image_type(uint16_t type_id);
 
 /* The images that a format can hold; others are decoded, or encoded as PNG, which loses nothing. */
 enum image_form {
-    IMAGE_FILE,  /* files only: tar, TBL version 1 */
+    IMAGE_FILE,  /* files only: TBL version 1 */
     IMAGE_TBL2,  /* files, and raw RGB of 8 bits */
     IMAGE_BETON, /* JPEG, and raw RGB of 8 bits; everything else becomes raw RGB */
 };
-
-struct image_maker {
-    mldf_buffer pixels, file;
-};
-void mldfi_image_maker_free(struct image_maker *maker);
 
 struct sink_image {
     const void *data;
@@ -102,15 +103,8 @@ struct sink_image {
     mldf_image_info info; /* mode, width, height of what `data` is */
     bool made;            /* not the bytes of the source */
 };
-/* value: of an image field, or bytes, which are looked at. The result is valid until the maker's next call, and as long as the value. A
- * decoder is made when it is needed first; the caller frees it. */
-mldf_status mldfi_image_make(struct image_maker *maker, mldf_image_decoder **decoder, const mldf_field *field,
+/* value: of an image field, or bytes, which are looked at. The result is valid until the room's next use, and as long as the value. */
+mldf_status mldfi_image_make(struct export_room *room, struct media_kit *media, const mldf_field *field,
                              const mldf_value *value, enum image_form form, struct sink_image *out, mldf_error *err);
-
-/* How a file of it is called: jpg, png, webp, bmp, tif; bin for what is no file of a known kind. */
-const char *mldfi_image_ending(const struct sink_image *image);
-
-/* A number, text or JSON as JSON, appended: what cannot be a number of JSON (an infinity) is a string. */
-mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err);
 
 #endif

@@ -45,7 +45,7 @@ static void free_sink(struct beton_sink *s) {
 
 /* ---- One sample --------------------------------------------------------------------------------------------------------- */
 
-static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, struct media_kit *media,
                            const mldf_value *values, mldf_error *err) {
     const struct beton_sink *s = (const struct beton_sink *)sink;
     for (size_t i = 0; i < s->count; i++) {
@@ -54,7 +54,7 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
         if (s->fields[i].type != BETON_IMAGE || values[from].kind == MLDF_KIND_NULL)
             continue;
         mldf_status status =
-            mldfi_image_make(&kit->makers[from], decoder, field, &values[from], IMAGE_BETON, &kit->images[from], err);
+            mldfi_image_make(&kit->rooms[from], media, field, &values[from], IMAGE_BETON, &kit->images[from], err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;

@@ -46,44 +46,7 @@ static void free_sink(struct tar_sink *s) {
 
 /* ---- Values as files ---------------------------------------------------------------------------------------------------- */
 
-struct part {
-    const void *data;
-    uint64_t bytes;
-    const char *extension; /* where the field's name is none of its own */
-    bool made;             /* not what the field's name says: the extension is needed */
-};
-
-/* NumPy's file: magic, version 1.0, a header padded to a multiple of 64, the elements. */
-static mldf_status make_npy(struct tar_sink *s, const mldf_value *value, struct part *out, mldf_error *err) {
-    static const uint8_t magic[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
-    mldf_buffer *text = &s->text;
-    mldf_status status = mldf_buffer_append(text, magic, sizeof magic, err);
-    if (status >= 0)
-        status = mldfi_buffer_printf(text, err, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                                     mldf_dtype_name(value->dtype));
-    for (uint32_t i = 0; i < value->ndim && status >= 0; i++)
-        status = mldfi_buffer_printf(text, err, "%s%" PRIu64 "%s", i ? " " : "", value->dims[i],
-                                     i + 1 < value->ndim || value->ndim == 1 ? "," : "");
-    if (status >= 0)
-        status = mldfi_buffer_append_text(text, "), }", err);
-    while (status >= 0 && text->size % 64 != 63)
-        status = mldf_buffer_append(text, " ", 1, err);
-    if (status >= 0)
-        status = mldf_buffer_append(text, "\n", 1, err);
-    if (status < 0)
-        return status;
-    text->data[8] = (uint8_t)(text->size - sizeof magic);
-    text->data[9] = (uint8_t)((text->size - sizeof magic) >> 8);
-    status = mldf_buffer_append(text, value->data, (size_t)value->bytes, err);
-    *out = (struct part){text->data, text->size, "npy", true};
-    return status;
-}
-
-static struct part image_part(const struct sink_image *image) {
-    return (struct part){image->data, image->bytes, mldfi_image_ending(image), image->made};
-}
-
-static mldf_status make_number(struct tar_sink *s, const mldf_value *value, struct part *out, mldf_error *err) {
+static mldf_status make_number(struct tar_sink *s, const mldf_value *value, struct exported *out, mldf_error *err) {
     char number[48];
     if (value->kind == MLDF_KIND_INT)
         snprintf(number, sizeof number, "%" PRId64, value->as.i);
@@ -94,38 +57,17 @@ static mldf_status make_number(struct tar_sink *s, const mldf_value *value, stru
     else
         mldfi_format_double(number, value->as.f);
     mldf_status status = mldfi_buffer_append_text(&s->text, number, err);
-    *out = (struct part){s->text.data, s->text.size, value->kind == MLDF_KIND_FLOAT ? "txt" : "cls", false};
+    *out = (struct exported){.data = s->text.data, .bytes = s->text.size};
+    out->ending = value->kind == MLDF_KIND_FLOAT ? "txt" : "cls";
     if (value->kind == MLDF_KIND_UINT) { /* uint64, and half of its numbers are more than a .cls holds */
-        out->extension = "json";
-        out->made = true;
+        out->ending = "json";
+        out->converted = true;
     }
     return status;
 }
 
-static mldf_status make_part(struct tar_sink *s, const struct sink_image *image, const mldf_field *field,
-                             const mldf_value *value, struct part *out, mldf_error *err) {
-    s->text.size = 0;
-    if (mldfi_is_image_type(field->type_id)) {
-        *out = image_part(image);
-        return MLDF_OK;
-    }
-    switch (value->kind) {
-    case MLDF_KIND_INT:
-    case MLDF_KIND_UINT:
-    case MLDF_KIND_FLOAT:
-        return make_number(s, value, out, err);
-    case MLDF_KIND_ARRAY:
-        if (value->dtype != MLDF_BF16 && value->dtype != MLDF_DTYPE_NONE)
-            return make_npy(s, value, out, err);
-        break;
-    case MLDF_KIND_TEXT:
-        *out = (struct part){value->data, value->bytes, field->type_id == MLDF_JSON ? "json" : "txt", false};
-        return MLDF_OK;
-    default:
-        break;
-    }
-    *out = (struct part){value->data, value->bytes, "bin", false};
-    return MLDF_OK;
+static bool is_number(const mldf_value *value) {
+    return value->kind == MLDF_KIND_INT || value->kind == MLDF_KIND_UINT || value->kind == MLDF_KIND_FLOAT;
 }
 
 /* ---- One sample --------------------------------------------------------------------------------------------------------- */
@@ -134,24 +76,31 @@ static bool has_part(const mldf_field *field, const mldf_value *value) {
     return value->kind != MLDF_KIND_NULL && field->known;
 }
 
-static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, struct media_kit *media,
                            const mldf_value *values, mldf_error *err) {
     const struct tar_sink *s = (const struct tar_sink *)sink;
     for (size_t i = 0; i < s->count; i++) {
-        const mldf_field *field = mldf_schema_field(s->schema, i);
-        if (!has_part(field, &values[i]) || !mldfi_is_image_type(field->type_id))
+        const struct schema_field *field = &s->schema->fields[i];
+        const mldf_value *value = &values[i];
+        if (!has_part(&field->info, value) || is_number(value))
             continue;
-        mldf_status status =
-            mldfi_image_make(&kit->makers[i], decoder, field, &values[i], IMAGE_FILE, &kit->images[i], err);
+        mldf_status status = mldfi_field_export(field, value, media, &kit->rooms[i], &kit->files[i], err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;
         }
+        if (value->kind == MLDF_KIND_TEXT && !field->type->ending && !field->type->export)
+            kit->files[i].ending = "txt";
+        bool array = value->kind == MLDF_KIND_ARRAY && !field->type->export;
+        if (array && value->dtype != MLDF_BF16 && value->dtype != MLDF_DTYPE_NONE)
+            kit->files[i].ending = "npy";
+        else if (array) /* NumPy does not have bfloat16 */
+            kit->files[i] = (struct exported){.ending = "bin", .data = value->data, .bytes = value->bytes};
     }
     return MLDF_OK;
 }
 
-/* Keys of packed folders are names of files, and a key in a tar has no dot: of a/0001.jpg the image's ending goes. Two keys that become
+/* Keys of packed folders are names of files, and a key in a tar has no dot: of a/0001.jpg the ending goes. Two keys that become
  * one are refused by claim_key. */
 static size_t key_without_ending(struct tar_sink *s, const char *key, size_t bytes) {
     char ending[8] = "";
@@ -164,11 +113,12 @@ static size_t key_without_ending(struct tar_sink *s, const char *key, size_t byt
         char c = key[bytes - n + i];
         ending[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
-    if (mldfi_tar_type(ending) != MLDF_IMAGE)
+    const struct field_type *type;
+    if (mldfi_tar_file(ending, &type) == ARCHIVE_BYTES)
         return bytes;
     if (!s->warned)
-        mldfi_warn(s->context, "keys lose the ending of an image's file, such as %.*s: a key in a tar has no dot",
-                   (int)(bytes < 200 ? bytes : 200), key);
+        mldfi_warn(s->context, "keys lose the ending of %s's file, such as %.*s: a key in a tar has no dot",
+                   type->files->noun, (int)(bytes < 200 ? bytes : 200), key);
     s->warned = true;
     return bytes - n - 1;
 }
@@ -223,19 +173,28 @@ static mldf_status claim_extension(struct tar_sink *s, mldf_error *err) {
     return mldfi_names_add(&s->claimed, name, claimed_name, s, err);
 }
 
+/* Does the field's name, as an extension, read back as its type? */
+static bool says_type(const struct schema_field *field) {
+    const struct field_type *type;
+    if (field->info.type_id == MLDF_FLOAT || field->info.type_id == MLDF_INLINE)
+        return false;
+    return mldfi_tar_type(field->name) == field->info.type_id ||
+           (field->type->files && mldfi_tar_file(field->name, &type) != ARCHIVE_BYTES &&
+            type->files == field->type->files);
+}
+
 /* One value: with `really` false only its name is looked at. */
-static mldf_status put(struct tar_sink *s, const struct sink_image *image, const mldf_field *field,
+static mldf_status put(struct tar_sink *s, const struct exported *made, const struct schema_field *field,
                        const mldf_value *value, bool really, mldf_error *err) {
-    struct part part;
-    mldf_status status = make_part(s, image, field, value, &part, err);
-    if (status < 0)
+    struct exported part = *made;
+    mldf_status status = MLDF_OK;
+    s->text.size = 0;
+    if (is_number(value) && (status = make_number(s, value, &part, err)) < 0)
         return status;
-    bool named = !part.made && field->type_id != MLDF_FLOAT && field->type_id != MLDF_INLINE &&
-                 (mldfi_tar_type(field->name) == field->type_id ||
-                  (mldfi_is_image_type(field->type_id) && mldfi_tar_type(field->name) == MLDF_IMAGE));
+    bool named = !part.converted && says_type(field);
     s->extension.size = 0;
     status = named ? mldfi_buffer_append_text(&s->extension, field->name, err)
-                   : mldfi_buffer_printf(&s->extension, err, "%s.%s", field->name, part.extension);
+                   : mldfi_buffer_printf(&s->extension, err, "%s.%s", field->name, part.ending);
     if (status >= 0)
         status = mldf_buffer_append(&s->extension, "", 1, err);
     if (status < 0)
@@ -243,7 +202,7 @@ static mldf_status put(struct tar_sink *s, const struct sink_image *image, const
     const char *key = (const char *)s->key.data, *extension = (const char *)s->extension.data;
     if (!really && (status = claim_extension(s, err)) < 0)
         return status;
-    return really ? mldfi_tar_writer_part(s->writer, key, extension, part.data, part.bytes, err)
+    return really ? mldfi_tar_writer_file(s->writer, key, extension, &part, err)
                   : mldfi_tar_writer_check(s->writer, key, extension, err);
 }
 
@@ -258,7 +217,7 @@ static mldf_status put_all(struct tar_sink *s, const struct sink_kit *kit, const
         if (!has_part(field, &values[i]))
             continue;
         any = true;
-        mldf_status status = put(s, &kit->images[i], field, &values[i], really, err);
+        mldf_status status = put(s, &kit->files[i], &s->schema->fields[i], &values[i], really, err);
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, field->name);
             return status;

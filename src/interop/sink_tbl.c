@@ -112,14 +112,14 @@ static mldf_status make_metadata(struct tbl_sink *s, const mldf_value *values, s
     return status;
 }
 
-static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, mldf_image_decoder **decoder,
+static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, struct media_kit *media,
                            const mldf_value *values, mldf_error *err) {
     const struct tbl_sink *s = (const struct tbl_sink *)sink;
     size_t field;
     if (find_image(s, values, &field, NULL) < 0)
         return MLDF_OK; /* append says what is wrong */
     const mldf_field *info = mldf_schema_field(s->schema, field);
-    mldf_status status = mldfi_image_make(&kit->makers[field], decoder, info, &values[field],
+    mldf_status status = mldfi_image_make(&kit->rooms[field], media, info, &values[field],
                                           s->version == 1 ? IMAGE_FILE : IMAGE_TBL2, &kit->images[field], err);
     if (status < 0)
         mldfi_error_place(err, MLDF_NONE, info->name);

@@ -14,9 +14,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "field/field.h"
 #include "mldf/base.h"
 
-enum { TAR_BLOCK = 512, TAR_RECORD = 10240 };
+enum { TAR_BLOCK = 512, TAR_RECORD = 10240, TAR_ENDING_MAX = 30 };
 /* The field of bytes that an archive without files gets where a dataset must have one. */
 #define TAR_EMPTY_FIELD "bin"
 /* A member of a compressed archive that is read as a stream is held in memory, and a few kilobytes can unpack to all there is. */
@@ -91,8 +92,8 @@ mldf_status mldfi_tar_member_too_large(const char *name, uint64_t bytes, uint64_
 
 /* The type of the field that an extension stands for, by what is behind its last dot: "seg.png" is an image too. */
 uint16_t mldfi_tar_type(const char *extension);
-/* Does the extension stand for an image of a format that mldf/image.h reads? */
-bool mldfi_tar_is_read_image(const char *extension);
+/* The same for types that are made from files, and what such a part may be; ARCHIVE_BYTES: it stands for none. */
+archive_part mldfi_tar_file(const char *extension, const struct field_type **type);
 /* The number in a ".cls"; white space around it does not count. */
 mldf_status mldfi_tar_integer(const uint8_t *data, uint64_t bytes, int64_t *out, mldf_error *err);
 
@@ -205,6 +206,8 @@ mldf_status mldfi_tar_writer_check(struct tar_writer *writer, const char *key, c
 /* The member key.extension. A key that would be cut elsewhere when read back (a dot after its last slash) is refused. */
 mldf_status mldfi_tar_writer_part(struct tar_writer *writer, const char *key, const char *extension, const void *data,
                                   uint64_t bytes, mldf_error *err);
+mldf_status mldfi_tar_writer_file(struct tar_writer *writer, const char *key, const char *extension,
+                                  const struct exported *file, mldf_error *err);
 /* Of the archive so far; of the finished file, compressed or not. */
 uint64_t mldfi_tar_writer_bytes(const struct tar_writer *writer);
 mldf_status mldfi_tar_writer_finish(struct tar_writer *writer, mldf_error *err);

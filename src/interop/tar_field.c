@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "interop/tar.h"
-#include "mldf/schema.h"
 #include "util/error.h"
 #include "util/number.h"
 #include "util/utf8.h"
@@ -21,18 +20,21 @@ static const char *ending_of(const char *extension) {
     return dot ? dot + 1 : extension;
 }
 
-bool mldfi_tar_is_read_image(const char *extension) {
-    static const char *const images[] = {"jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", NULL};
-    return one_of(ending_of(extension), images);
+archive_part mldfi_tar_file(const char *extension, const struct field_type **type) {
+    char name[TAR_ENDING_MAX + 2];
+    const struct file_ending *ending = NULL;
+    snprintf(name, sizeof name, ".%.*s", TAR_ENDING_MAX, ending_of(extension));
+    *type = mldfi_type_of_file(name, &ending);
+    return ending ? ending->archive : ARCHIVE_BYTES;
 }
 
 uint16_t mldfi_tar_type(const char *extension) {
-    static const char *const others[] = {"ppm", "pgm", "gif", NULL};
     static const char *const integers[] = {"cls", "cls2", "class", "count", "index", "inx", "id", NULL};
     static const char *const texts[] = {"txt", "text", "transcript", NULL};
     const char *last = ending_of(extension);
-    if (mldfi_tar_is_read_image(extension) || one_of(last, others))
-        return MLDF_IMAGE;
+    const struct field_type *files;
+    if (mldfi_tar_file(extension, &files) != ARCHIVE_BYTES)
+        return files->type.id;
     if (one_of(last, integers))
         return MLDF_INT;
     if (one_of(last, texts))

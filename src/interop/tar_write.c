@@ -325,8 +325,24 @@ mldf_status mldfi_tar_writer_check(struct tar_writer *w, const char *key, const 
 
 mldf_status mldfi_tar_writer_part(struct tar_writer *w, const char *key, const char *extension, const void *data,
                                   uint64_t bytes, mldf_error *err) {
+    struct exported file = {.data = data, .bytes = bytes};
+    return mldfi_tar_writer_file(w, key, extension, &file, err);
+}
+
+mldf_status mldfi_tar_writer_file(struct tar_writer *w, const char *key, const char *extension,
+                                  const struct exported *file, mldf_error *err) {
+    static const uint8_t zeros[8];
+    uint64_t bytes = file->head_bytes + file->bytes + file->pad_bytes;
     mldf_status status = mldfi_tar_writer_check(w, key, extension, err);
-    return status < 0 ? status : mldfi_tar_writer_add(w, (const char *)w->name.data, data, bytes, err);
+    if (status >= 0)
+        status = mldfi_tar_writer_begin(w, (const char *)w->name.data, bytes, err);
+    if (status >= 0 && file->head_bytes)
+        status = mldfi_tar_writer_write(w, file->head, file->head_bytes, err);
+    if (status >= 0 && file->bytes)
+        status = mldfi_tar_writer_write(w, file->data, file->bytes, err);
+    if (status >= 0 && file->pad_bytes)
+        status = mldfi_tar_writer_write(w, zeros, file->pad_bytes, err);
+    return status;
 }
 
 uint64_t mldfi_tar_writer_bytes(const struct tar_writer *w) {

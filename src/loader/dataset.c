@@ -72,15 +72,9 @@ void mldfi_dataset_free(struct dataset *dataset) {
 
 /* ---- Fields ---------------------------------------------------------------------------------------------------------------- */
 
-/* Fields whose records say what a value is, a decoder of the same family for both? */
-static bool match_by_record(const struct schema_field *a, const struct schema_field *b) {
-    return a->type && b->type && a->type->self_describing != FAMILY_NONE &&
-           a->type->self_describing == b->type->self_describing;
-}
-
 static bool same_type(const struct schema_field *one, const struct schema_field *other) {
     const mldf_field *a = &one->info, *b = &other->info;
-    if (match_by_record(one, other))
+    if (mldfi_match_by_record(one, other))
         return true;
     if (a->type_id != b->type_id || a->dtype != b->dtype || a->ndim != b->ndim)
         return false;

@@ -26,9 +26,9 @@ struct foreign_ops {
     bool checksummed; /* verify compares checksums of payloads */
     /* Where the value's bytes are in the file, for hints; false: nowhere, or not known. Touches the index alone. */
     bool (*range)(void *state, uint64_t sample, size_t field, uint64_t *offset, uint64_t *bytes);
-    /* Does the file say of this value of an image field that it is of a format that is read here? For a deep verify: the record of a
-     * value that no decoder takes says "other". */
-    bool (*claims_image)(void *state, uint64_t sample, size_t field);
+    /* Does the file say of this value, whose type is made from files and keeps any bytes, that it is of a format that is read here? For a deep
+     * verify: the record of a value that no decoder takes says "other". */
+    bool (*claims_file)(void *state, uint64_t sample, size_t field);
 };
 
 /* A reader without content: its file is open and mapped. Used by src/interop, which then sets `foreign`, the schema and the count. */

@@ -1,6 +1,7 @@
 /* mldf_add_field: a column of a table becomes a field of an existing file. Rows come in the order of the samples, or are matched by key:
  * then their values wait in a stream that spills, and go to the writer in the samples' order. The writer's side is
  * writer/field_writer.h. */
+#include "field/image_type.h"
 #include "writer/field_writer.h"
 
 #include <inttypes.h>
@@ -291,11 +292,10 @@ static mldf_status add(struct addition *a, mldf_pack_result *result, mldf_error 
     mldf_status status = count_samples(a, &samples, err);
     if (status == MLDF_OK)
         status = a->options->schema ? take_schema(a, err) : infer_schema(a, err);
-    if (status == MLDF_OK && mldfi_icc_in_card(&a->schema->fields[0]))
+    if (status == MLDF_OK && mldfi_image_icc_in_card(&a->schema->fields[0]))
         status = mldfi_fail(err, MLDF_E_ARGUMENT, "\"icc\": \"card\" is for pack: it takes a second field");
     if (status == MLDF_OK)
-        status =
-            mldfi_converter_begin(&a->converter, mldf_schema_field(a->schema, 0), a->inferred, a->numbers_as_text, err);
+        status = mldfi_converter_begin(&a->converter, &a->schema->fields[0], a->inferred, a->numbers_as_text, err);
     if (status == MLDF_OK && a->options->key_column)
         status = match_rows(a, err);
     if (status == MLDF_OK && a->options->key_column)

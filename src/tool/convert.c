@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "field/tokens.h"
-#include "tool/read_file.h"
 #include "util/base64.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -29,21 +28,18 @@ const char *mldfi_excerpt(char out[80], const char *text, size_t bytes) {
     return out;
 }
 
-static bool is_image(const mldf_field *field) {
-    return field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
-}
-
-mldf_status mldfi_converter_begin(struct converter *c, const mldf_field *field, bool strict, bool numbers_as_text,
-                                  mldf_error *err) {
+mldf_status mldfi_converter_begin(struct converter *c, const struct schema_field *field, bool strict,
+                                  bool numbers_as_text, mldf_error *err) {
     memset(c, 0, sizeof *c);
-    c->field = field;
+    c->field = &field->info;
+    c->made_from = field->type ? field->type->files : NULL;
     c->strict = strict;
     c->numbers_as_text = numbers_as_text;
-    c->names_files = is_image(field) || field->from_file;
-    if (field->type_id != MLDF_INLINE)
+    c->names_files = c->made_from || c->field->from_file;
+    if (c->field->type_id != MLDF_INLINE)
         return MLDF_OK;
     /* The tree points into its text, which therefore must be ours. */
-    mldf_status status = mldf_buffer_append(&c->descr_text, field->arguments, strlen(field->arguments), err);
+    mldf_status status = mldf_buffer_append(&c->descr_text, c->field->arguments, strlen(c->field->arguments), err);
     if (status == MLDF_OK)
         status = mldfi_json_parse(&c->descr, (const char *)c->descr_text.data, c->descr_text.size, err);
     return status;
@@ -171,11 +167,12 @@ static mldf_status make_bytes(mldf_kind kind, const char *text, size_t bytes, ml
 /* ---- Files ----------------------------------------------------------------------------------------------------------- */
 
 static mldf_status file_value(struct converter *c, const char *text, size_t bytes, mldf_value *out, mldf_error *err) {
-    bool small = c->field->type_id != MLDF_BYTES;
+    uint64_t limit = c->made_from                      ? c->made_from->most_bytes
+                     : c->field->type_id == MLDF_BYTES ? UINT64_MAX
+                                                       : UINT32_MAX;
     if (!c->files)
         return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from text", c->field->type_name);
-    mldf_status status =
-        mldfi_files_read(c->files, text, bytes, is_image(c->field), small ? IMAGE_LIMIT : UINT64_MAX, &c->scratch, err);
+    mldf_status status = mldfi_files_read(c->files, text, bytes, c->made_from, limit, &c->scratch, err);
     if (status < 0)
         return status;
     return make_bytes(c->field->type_id == MLDF_TEXT ? MLDF_KIND_TEXT : MLDF_KIND_BYTES, (const char *)c->scratch.data,
@@ -333,10 +330,6 @@ static mldf_status convert_json(struct converter *c, const struct cell *cell, ml
     case MLDF_TEXT:
         return json_string(c, n, out, err);
     case MLDF_BYTES:
-    case MLDF_IMAGE_RAW: /* an image file's bytes */
-    case MLDF_IMAGE_JPEG:
-    case MLDF_IMAGE_PNG:
-    case MLDF_IMAGE:
         return json_bytes(c, cell->json, cell->node, out, err);
     case MLDF_JSON:
         return node_text(c, cell->json, cell->node, out, err);

@@ -15,7 +15,8 @@ struct converter {
     const mldf_field *field;
     bool strict;          /* inferred: what inference would not have taken for this type is an error */
     bool numbers_as_text; /* see struct inferred */
-    bool names_files;     /* text in a cell is a path; always so for images */
+    bool names_files;     /* text in a cell is a path; always so for types that are made from files */
+    const struct field_files *made_from;
     struct file_places *files;
     mldf_buffer scratch; /* holds the value's bytes */
     struct json parsed;  /* CSV: the cell as JSON */
@@ -23,7 +24,7 @@ struct converter {
     mldf_buffer descr_text;
 };
 
-mldf_status mldfi_converter_begin(struct converter *converter, const mldf_field *field, bool strict,
+mldf_status mldfi_converter_begin(struct converter *converter, const struct schema_field *field, bool strict,
                                   bool numbers_as_text, mldf_error *err);
 void mldfi_converter_free(struct converter *converter);
 /* out->data is valid until the next call. Errors: MLDF_E_TYPE, RANGE, NULL, SYNTAX; the message says what is wrong and what the field

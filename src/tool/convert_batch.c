@@ -46,7 +46,7 @@ struct convert_batch {
     uint64_t bytes;                 /* then */
     struct convert_sample *samples; /* BATCH_SAMPLES, of which `made` have their arrays */
     size_t made;
-    mldf_image_decoder *decoder;
+    struct media_kit media; /* of the thread that has the batch */
 };
 
 /* ---- On any thread ----------------------------------------------------------------------------------------------------------- */
@@ -107,9 +107,10 @@ static void run_batch(void *slot) {
         if (!b->is_read)
             read_one(b, i);
         if (s->status == MLDF_OK && sink->ops->prepare)
-            s->status = sink->ops->prepare(sink, &s->kit, &b->decoder, s->values, &s->err);
+            s->status = sink->ops->prepare(sink, &s->kit, &b->media, s->values, &s->err);
         if (s->status < 0 && !b->convert->options.skip_bad_samples)
             b->count = i + 1; /* nobody will look at the rest */
+        mldfi_kit_trim(&b->media);
     }
 }
 
@@ -295,7 +296,7 @@ static void trim(struct convert *c, struct convert_sample *s) {
     for (size_t i = 0; i < c->count; i++)
         if (s->scratch && s->scratch[i].capacity > SCRATCH_KEEP)
             mldf_buffer_free(&s->scratch[i]);
-    if (s->kit.makers)
+    if (s->kit.rooms)
         mldfi_sink_kit_trim(&s->kit);
 }
 
@@ -388,7 +389,7 @@ void mldfi_convert_end(struct convert *c) {
         struct convert_batch *b = &c->batches[i];
         for (size_t k = 0; b->samples && k < b->made; k++)
             free_sample(&b->samples[k], c->count);
-        mldf_image_decoder_free(b->decoder);
+        mldfi_kit_free(&b->media);
         free(b->samples);
     }
     free(c->batches);

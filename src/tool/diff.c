@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/field.h"
 #include "mldf/tool.h"
 #include "tool/diff_value.h"
 #include "tool/input.h"
@@ -49,18 +50,15 @@ static bool is_foreign(const mldf_reader *reader) {
     return strcmp(mldf_reader_format(reader), "mldf") != 0;
 }
 
-static bool is_image(const mldf_field *field) {
-    return field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
-}
-
 /* What another format cannot say of a field: which images it takes, the width of its integers. */
-static bool same_kind(const mldf_field *a, const mldf_field *b) {
-    return (is_image(a) && is_image(b)) || (a->type_id == MLDF_INT && b->type_id == MLDF_INT);
+static bool same_kind(const struct schema_field *a, const struct schema_field *b) {
+    return mldfi_match_by_record(a, b) || (a->info.type_id == MLDF_INT && b->info.type_id == MLDF_INT);
 }
 
 /* False when their values cannot be compared. */
-static bool compare_types(struct diff *d, const mldf_field *a, const mldf_field *b) {
-    if ((is_foreign(d->a) || is_foreign(d->b)) && same_kind(a, b))
+static bool compare_types(struct diff *d, const struct schema_field *one, const struct schema_field *other) {
+    const mldf_field *a = &one->info, *b = &other->info;
+    if ((is_foreign(d->a) || is_foreign(d->b)) && same_kind(one, other))
         return true;
     if (a->type_id != b->type_id) {
         report(d, MLDF_NONE, a->name, "type", "%s in the first file, %s in the second", a->type_name, b->type_name);
@@ -85,7 +83,7 @@ static mldf_status match_fields(struct diff *d, mldf_error *err) {
         const mldf_field *field = mldf_schema_field(a, i);
         if (mldf_schema_find(b, field->name, &other, NULL) < 0) {
             report(d, MLDF_NONE, field->name, "fields", "only the first file has this field");
-        } else if (compare_types(d, field, mldf_schema_field(b, other))) {
+        } else if (compare_types(d, &a->fields[i], &b->fields[other])) {
             struct pair *pair = &d->pairs[d->pair_count++];
             pair->a = i;
             pair->b = other;

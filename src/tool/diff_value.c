@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "field/audio_type.h"
-#include "field/tokens.h"
-#include "mldf/image.h"
+#include "field/field.h"
 #include "tool/convert.h"
 #include "util/bytes.h"
 #include "util/json.h"
@@ -127,28 +125,9 @@ static bool is_int(const mldf_value *v) {
     return v->kind == MLDF_KIND_INT || v->kind == MLDF_KIND_UINT;
 }
 
-/* The same bytes may be an image in one file and bytes of no known kind in the other. */
-static bool modes_equal(const mldf_value *x, const mldf_value *y) {
-    mldf_image_info a, b;
-    if (mldf_image_record(x, &a, NULL) < 0 || mldf_image_record(y, &b, NULL) < 0 || a.mode == b.mode)
-        return true;
-    /* A 1.0 file may call any bytes a JPEG; written anew they are bytes of another format. */
-    return (a.mode == MLDF_IMAGE_MODE_OTHER || b.mode == MLDF_IMAGE_MODE_OTHER) &&
-           mldf_image_probe(x->data, (size_t)x->bytes, &a, NULL) == MLDF_E_TYPE;
-}
-
-mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, const mldf_value *y, bool *equal,
-                               mldf_error *err) {
+static mldf_status content_equal(struct value_compare *c, const mldf_value *x, const mldf_value *y, bool *equal,
+                                 mldf_error *err) {
     const mldf_field *field = mldf_schema_field(c->schema, c->field);
-    *equal = false;
-    if (is_int(x) && is_int(y)) {
-        *equal = ints_equal(x, y);
-        return MLDF_OK;
-    }
-    if (x->kind != y->kind || (field->type_id == MLDF_AUDIO_WAVEFORM && !mldfi_audio_same(x, y)))
-        return MLDF_OK;
-    if (x->kind == MLDF_KIND_ARRAY && mldfi_is_tokens(field->type_id) && !mldfi_tokens_same_table(field, x, y))
-        return MLDF_OK;
     switch (x->kind) {
     case MLDF_KIND_NULL:
         *equal = true;
@@ -168,16 +147,27 @@ mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, con
         if (field->type_id == MLDF_JSON)
             return mldfi_json_equal(x->data, (size_t)x->bytes, y->data, (size_t)y->bytes, &c->a, &c->b, equal, err);
         break;
-    case MLDF_KIND_BYTES:
-        *equal = bytes_equal(x, y);
-        if (*equal && field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE)
-            *equal = modes_equal(x, y);
-        return MLDF_OK;
     default:
         break;
     }
     *equal = bytes_equal(x, y);
     return MLDF_OK;
+}
+
+mldf_status mldfi_values_equal(struct value_compare *c, const mldf_value *x, const mldf_value *y, bool *equal,
+                               mldf_error *err) {
+    const struct field_type *type = c->schema->fields[c->field].type;
+    *equal = false;
+    if (is_int(x) && is_int(y)) {
+        *equal = ints_equal(x, y);
+        return MLDF_OK;
+    }
+    if (x->kind != y->kind)
+        return MLDF_OK;
+    mldf_status status = content_equal(c, x, y, equal, err);
+    if (status == MLDF_OK && *equal && x->kind != MLDF_KIND_NULL && type && type->same)
+        *equal = type->same(x, y);
+    return status;
 }
 
 void mldfi_value_text(const mldf_value *value, char *out, size_t out_bytes) {

@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
+#include "field/field.h"
 #include "format/format.h"
-#include "interop/sink.h"
 #include "mldf/tool.h"
 #include "os/file.h"
 #include "os/folder.h"
@@ -27,9 +26,14 @@ enum { MANIFEST_BYTES = 1 << 18, PART_MAX = 150, PART_CUT = 130 };
 struct column {
     size_t field;
     const char *ending; /* NULL: the value stands in the manifest */
-    bool image;         /* each file has the ending of what it is */
     bool named;         /* KEY.FIELD.EXT: another field has this ending too */
     mldf_buffer scratch;
+};
+
+/* The endings that columns have so far, each with the first column that has it; types have no more. */
+enum { ENDINGS = 16 };
+struct endings {
+    size_t first[ENDINGS], count;
 };
 
 struct extraction {
@@ -41,40 +45,23 @@ struct extraction {
     int width; /* of an index as a name */
     const char *key_name;
     int manifest;
-    mldf_buffer lines, name, place, key_scratch, header;
+    mldf_buffer lines, name, place, key_scratch;
     uint64_t bytes;
-    struct image_maker maker;
-    mldf_image_decoder *decoder;
+    struct endings endings;
+    struct media_kit media;
+    struct export_room room;
 };
 
 /* ---- Which field goes where ------------------------------------------------------------------------------------------ */
 
-static const char *ending_of(const mldf_field *field) {
-    if (!field->known)
-        return "bin";
-    switch (field->type_id) {
-    case MLDF_TEXT:
-        return "txt";
-    case MLDF_JSON:
-        return "json";
-    case MLDF_NDARRAY:
-        return "npy";
-    case MLDF_INT:
-    case MLDF_FLOAT:
-    case MLDF_INLINE:
-        return NULL;
-    default:
-        return "bin";
-    }
+/* NULL: it has no files. */
+static const char *ending_of(const struct schema_field *field) {
+    const char *ending = field->type && field->type->ending ? field->type->ending : "bin";
+    return *ending ? ending : NULL;
 }
 
-/* The endings that columns have so far, each with the first column that has it; ending_of knows no more. */
-enum { ENDINGS = 16 };
-struct endings {
-    size_t first[ENDINGS], count;
-};
-
-static void claim_ending(struct extraction *x, struct endings *endings, struct column *column) {
+static void claim_ending(struct extraction *x, struct column *column) {
+    struct endings *endings = &x->endings;
     for (size_t i = 0; column->ending && i < endings->count; i++) {
         struct column *other = &x->columns[endings->first[i]];
         if (strcmp(column->ending, other->ending) == 0) {
@@ -86,7 +73,7 @@ static void claim_ending(struct extraction *x, struct endings *endings, struct c
         endings->first[endings->count++] = x->count;
 }
 
-static mldf_status choose_column(struct extraction *x, struct endings *endings, bool *taken, mldf_error *err) {
+static mldf_status choose_column(struct extraction *x, bool *taken, mldf_error *err) {
     const mldf_schema *schema = mldf_reader_schema(x->reader);
     struct column *column = &x->columns[x->count];
     column->field = x->count;
@@ -98,10 +85,8 @@ static mldf_status choose_column(struct extraction *x, struct endings *endings, 
     if (taken[column->field])
         return mldfi_fail(err, MLDF_E_ARGUMENT, "field '%s' is named twice", x->options->fields[x->count]);
     taken[column->field] = true;
-    const mldf_field *field = mldf_schema_field(schema, column->field);
-    column->ending = ending_of(field);
-    column->image = field->known && mldfi_is_image_type(field->type_id);
-    claim_ending(x, endings, column);
+    column->ending = ending_of(&schema->fields[column->field]);
+    claim_ending(x, column);
     return MLDF_OK;
 }
 
@@ -109,12 +94,11 @@ static mldf_status choose_columns(struct extraction *x, mldf_error *err) {
     const mldf_schema *schema = mldf_reader_schema(x->reader);
     size_t ignored, fields = mldf_schema_field_count(schema);
     size_t count = x->options->field_count ? x->options->field_count : fields;
-    struct endings endings = {.count = 0};
     bool *taken = mldfi_alloc_zero(fields + 1, sizeof *taken, err);
     x->columns = mldfi_alloc_zero(count + 1, sizeof *x->columns, err);
     mldf_status status = taken && x->columns ? MLDF_OK : MLDF_E_MEMORY;
     while (status == MLDF_OK && x->count < count) {
-        status = choose_column(x, &endings, taken, err);
+        status = choose_column(x, taken, err);
         x->count += status == MLDF_OK;
     }
     free(taken);
@@ -161,59 +145,45 @@ static mldf_status put_key(mldf_buffer *out, const char *key, size_t bytes, mldf
     return status;
 }
 
-/* Keys of packed folders are names of files: an image whose key says already what it is needs no second ending. */
-static bool ends_with(const mldf_buffer *name, const char *ending) {
-    static const char *const same[][2] = {{"jpg", "jpeg"}, {"tif", "tiff"}};
-    size_t bytes = strlen(ending);
-    if (name->size > bytes + 1 && name->data[name->size - bytes - 1] == '.' &&
-        strncasecmp((const char *)name->data + name->size - bytes, ending, bytes) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
-        if (strcmp(ending, same[i][0]) == 0)
-            return ends_with(name, same[i][1]);
+/* Keys of packed folders are names of files: one that says already what the file is needs no second ending. */
+static bool says_ending(const struct field_files *files, const char *name, const char *ending) {
+    const struct file_ending *said = files ? mldfi_file_ending(files, name) : NULL;
+    return said && said->written && strcmp(said->written, ending) == 0;
+}
+
+/* Does another field have files with this ending? */
+static bool is_claimed(const struct extraction *x, const struct column *column, const char *ending) {
+    for (size_t i = 0; i < x->endings.count; i++) {
+        const struct column *other = &x->columns[x->endings.first[i]];
+        if (other != column && strcmp(other->ending, ending) == 0)
+            return true;
+    }
     return false;
 }
 
 static mldf_status make_name(struct extraction *x, const struct column *column, const char *ending, uint64_t sample,
                              const char *key, size_t key_bytes, mldf_error *err) {
-    const char *field = mldf_schema_field(mldf_reader_schema(x->reader), column->field)->name;
+    const struct schema_field *field = &mldf_reader_schema(x->reader)->fields[column->field];
+    bool named = column->named || is_claimed(x, column, ending);
     x->name.size = 0;
     mldf_status status = key ? put_key(&x->name, key, key_bytes, err)
                              : mldfi_buffer_printf(&x->name, err, "%0*" PRIu64, x->width, sample);
-    if (status == MLDF_OK && column->named) {
+    if (status == MLDF_OK && named) {
         status = mldfi_buffer_append_text(&x->name, ".", err);
         if (status == MLDF_OK)
-            status = put_part(&x->name, field, strlen(field), err);
+            status = put_part(&x->name, field->name, strlen(field->name), err);
     }
-    if (status == MLDF_OK && !(column->image && !column->named && key && ends_with(&x->name, ending)))
-        status = mldfi_buffer_printf(&x->name, err, ".%s", ending);
-    return status < 0 ? status : mldf_buffer_append(&x->name, "", 1, err);
+    if (status == MLDF_OK)
+        status = mldf_buffer_append(&x->name, "", 1, err);
+    if (status < 0)
+        return status;
+    if (key && !named && says_ending(field->type ? field->type->files : NULL, (const char *)x->name.data, ending))
+        return MLDF_OK;
+    x->name.size--;
+    return mldfi_buffer_printf(&x->name, err, ".%s%c", ending, 0);
 }
 
 /* ---- Files --------------------------------------------------------------------------------------------------------- */
-
-/* The header of an NPY file, version 1.0: its length, with the ten bytes before it, is a multiple of 64. bfloat16, which NumPy does not
- * have, is two raw bytes. */
-static mldf_status npy_header(mldf_buffer *out, const mldf_value *value, mldf_error *err) {
-    const char *descr = value->dtype == MLDF_BF16 ? "|V2" : mldf_dtype_name(value->dtype);
-    out->size = 0;
-    mldf_status status = mldf_buffer_append(out, "\x93NUMPY\x01\x00\x00\x00", 10, err);
-    if (status == MLDF_OK)
-        status = mldfi_buffer_printf(out, err, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-    for (uint32_t i = 0; status == MLDF_OK && i < value->ndim; i++)
-        status = mldfi_buffer_printf(out, err, i ? ", %" PRIu64 : "%" PRIu64, value->dims[i]);
-    if (status == MLDF_OK)
-        status = mldfi_buffer_append_text(out, value->ndim == 1 ? ",), }" : "), }", err);
-    while (status == MLDF_OK && out->size % 64 != 63)
-        status = mldfi_buffer_append_text(out, " ", err);
-    if (status == MLDF_OK)
-        status = mldfi_buffer_append_text(out, "\n", err);
-    if (status == MLDF_OK) {
-        out->data[8] = (uint8_t)(out->size - 10);
-        out->data[9] = (uint8_t)((out->size - 10) >> 8);
-    }
-    return status;
-}
 
 /* A new file. In a folder that is there already it may replace others, but not the file that is read. */
 static mldf_status create(struct extraction *x, const char *name, int *fd, mldf_error *err) {
@@ -224,25 +194,23 @@ static mldf_status create(struct extraction *x, const char *name, int *fd, mldf_
     return status < 0 ? status : mldfi_folder_create(&x->folder, name, fd, err);
 }
 
-static mldf_status write_file(struct extraction *x, const mldf_value *value, mldf_error *err) {
+static mldf_status write_file(struct extraction *x, const struct exported *file, mldf_error *err) {
+    static const uint8_t zeros[8];
     int fd;
-    mldf_status status = MLDF_OK;
-    x->header.size = 0;
-    if (value->kind == MLDF_KIND_ARRAY)
-        status = npy_header(&x->header, value, err);
-    if (status == MLDF_OK)
-        status = create(x, (const char *)x->name.data, &fd, err);
+    mldf_status status = create(x, (const char *)x->name.data, &fd, err);
     if (status < 0)
         return status;
-    if (x->header.size)
-        status = mldfi_fd_write_all(fd, x->header.data, x->header.size, err);
-    if (status == MLDF_OK && value->bytes)
-        status = mldfi_fd_write_all(fd, value->data, (size_t)value->bytes, err);
+    if (file->head_bytes)
+        status = mldfi_fd_write_all(fd, file->head, (size_t)file->head_bytes, err);
+    if (status == MLDF_OK && file->bytes)
+        status = mldfi_fd_write_all(fd, file->data, (size_t)file->bytes, err);
+    if (status == MLDF_OK && file->pad_bytes)
+        status = mldfi_fd_write_all(fd, zeros, file->pad_bytes, err);
     if (status < 0)
         mldfi_error_prefix(err, "%s", (const char *)x->name.data);
     if (close(fd) != 0 && status == MLDF_OK)
         status = mldfi_fail(err, MLDF_E_IO, "%s cannot be completed", (const char *)x->name.data);
-    x->bytes += x->header.size + value->bytes;
+    x->bytes += file->head_bytes + file->bytes + file->pad_bytes;
     return status;
 }
 
@@ -257,20 +225,6 @@ static mldf_status flush_lines(struct extraction *x, mldf_error *err) {
 
 /* ---- Samples ------------------------------------------------------------------------------------------------------- */
 
-/* An image as a file that others open: its own bytes; of raw pixels and YUV a PNG. */
-static mldf_status as_file(struct extraction *x, const mldf_field *field, mldf_value *value, const char **ending,
-                           mldf_error *err) {
-    struct sink_image image;
-    mldf_status status = mldfi_image_make(&x->maker, &x->decoder, field, value, IMAGE_FILE, &image, err);
-    if (status < 0)
-        return status;
-    value->kind = MLDF_KIND_BYTES; /* raw pixels are an array, but their file is none */
-    value->data = image.data;
-    value->bytes = image.bytes;
-    *ending = mldfi_image_ending(&image);
-    return MLDF_OK;
-}
-
 static mldf_status put_column(struct extraction *x, struct column *column, uint64_t sample, const char *key,
                               size_t key_bytes, mldf_error *err) {
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(x->reader), column->field);
@@ -284,13 +238,14 @@ static mldf_status put_column(struct extraction *x, struct column *column, uint6
         status = mldfi_buffer_append_text(&x->lines, ":", err);
     if (status < 0 || !column->ending || value.kind == MLDF_KIND_NULL)
         return status < 0 ? status : mldfi_value_json(field, &value, &x->lines, err);
-    const char *ending = column->ending;
-    if (column->image)
-        status = as_file(x, field, &value, &ending, err);
+    const struct schema_field *known = &mldf_reader_schema(x->reader)->fields[column->field];
+    struct exported file;
+    status = mldfi_field_export(known, &value, &x->media, &x->room, &file, err);
     if (status == MLDF_OK)
-        status = make_name(x, column, ending, sample, key, key_bytes, err);
+        status = make_name(x, column, file.ending, sample, key, key_bytes, err);
     if (status == MLDF_OK)
-        status = write_file(x, &value, err);
+        status = write_file(x, &file, err);
+    mldfi_kit_trim(&x->media);
     if (status < 0)
         mldfi_error_place(err, sample, field->name);
     return status < 0 ? status : mldfi_json_append_string(&x->lines, (const char *)x->name.data, x->name.size - 1, err);
@@ -363,13 +318,12 @@ mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const ml
     for (size_t i = 0; x.columns && i < x.count; i++)
         mldf_buffer_free(&x.columns[i].scratch);
     free(x.columns);
-    mldfi_image_maker_free(&x.maker);
-    mldf_image_decoder_free(x.decoder);
+    mldfi_export_room_free(&x.room);
+    mldfi_kit_free(&x.media);
     mldf_buffer_free(&x.lines);
     mldf_buffer_free(&x.name);
     mldf_buffer_free(&x.place);
     mldf_buffer_free(&x.key_scratch);
-    mldf_buffer_free(&x.header);
     if (result)
         *result = (mldf_pack_result){status == MLDF_OK ? mldf_reader_sample_count(reader) : 0, 0, x.bytes};
     return status;

@@ -116,7 +116,7 @@ static mldf_status make_converters(struct feed *feed, mldf_error *err) {
         const mldf_field *field = mldf_schema_field(feed->schema, i);
         const struct inferred *inferred = feed->inferred ? &feed->inferred[i] : NULL;
         feed->field_column[i] = mldfi_columns_find(&feed->columns, field->name, strlen(field->name));
-        mldf_status status = mldfi_converter_begin(&feed->converters[i], field, inferred != NULL,
+        mldf_status status = mldfi_converter_begin(&feed->converters[i], &feed->schema->fields[i], inferred != NULL,
                                                    inferred && inferred->numbers_as_text, err);
         if (status == MLDF_OK)
             status = set_files(feed, &feed->converters[i], err);

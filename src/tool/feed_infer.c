@@ -15,6 +15,30 @@ struct look {
     bool json; /* the sources are JSON lines */
 };
 
+/* The type of the file that a cell names: "a.wav", or {"path": "a.wav"}. */
+static const struct field_type *type_by_name(const struct cell *cell) {
+    enum { TAIL = 40 };
+    char name[TAIL + 1];
+    const char *text = cell->text;
+    size_t bytes = cell->kind == CELL_TEXT ? cell->bytes : 0;
+    if (cell->kind == CELL_JSON) {
+        const struct json_node *node = &cell->json->nodes[cell->node];
+        uint32_t path = node->kind == MLDFI_JSON_OBJECT ? mldfi_json_find(cell->json, cell->node, "path") : UINT32_MAX;
+        if (path != UINT32_MAX)
+            node = &cell->json->nodes[path];
+        if (node->kind == MLDFI_JSON_STRING) {
+            text = node->text;
+            bytes = (size_t)node->text_bytes;
+        }
+    }
+    size_t tail = bytes < TAIL ? bytes : TAIL;
+    if (tail == 0)
+        return NULL;
+    memcpy(name, text + bytes - tail, tail);
+    name[tail] = 0;
+    return mldfi_type_of_file(name, NULL);
+}
+
 static mldf_status look_at_row(struct look *look, const struct rows *rows, mldf_error *err) {
     const struct columns *columns = &look->feed->columns;
     size_t had = look->capacity;
@@ -26,8 +50,11 @@ static mldf_status look_at_row(struct look *look, const struct rows *rows, mldf_
         memset(&look->guesses[i], 0, sizeof look->guesses[i]);
         look->guesses[i].nulls = look->rows; /* a key that appears late was missing before */
     }
-    for (size_t i = 0; i < columns->count; i++)
+    for (size_t i = 0; i < columns->count; i++) {
         mldfi_guess_cell(&look->guesses[i], &rows->cells[i], &look->scratch);
+        if (!look->guesses[i].files && mldfi_feed_names_files(look->feed, columns->names[i]))
+            look->guesses[i].files = type_by_name(&rows->cells[i]);
+    }
     /* Slots beyond the columns in use stand for columns to come. */
     for (size_t i = columns->count; i < look->capacity; i++)
         look->guesses[i].nulls++;
@@ -77,7 +104,8 @@ static mldf_status add_field(struct look *look, mldf_schema *schema, size_t colu
     mldfi_guess_decide(guess, look->json, out);
     if (mldfi_feed_names_files(look->feed, name)) {
         out->flags = guess->nulls ? MLDF_FIELD_NULLABLE : 0;
-        return mldfi_add_image_field(schema, name, look->feed->options, out->flags, err);
+        const struct field_type *type = guess->files ? guess->files : mldfi_type_with_files(0);
+        return mldfi_add_file_field(schema, name, type, look->feed->options, out->flags, err);
     }
     mldf_status status =
         mldf_schema_add(schema, name, out->type_id, out->arguments[0] ? out->arguments : NULL, out->flags, err);

@@ -115,8 +115,8 @@ static mldf_status resolve_anywhere(struct file_places *places, const char *text
     return status == MLDF_OK ? mldf_buffer_append(path, text, bytes, err) : status;
 }
 
-mldf_status mldfi_files_read(struct file_places *places, const char *text, size_t bytes, bool image, uint64_t limit,
-                             mldf_buffer *out, mldf_error *err) {
+mldf_status mldfi_files_read(struct file_places *places, const char *text, size_t bytes,
+                             const struct field_files *files, uint64_t limit, mldf_buffer *out, mldf_error *err) {
     if (bytes == 0 || memchr(text, 0, bytes))
         return mldfi_fail(err, MLDF_E_TYPE, "%s, where the path of a file belongs", bytes ? "a NUL byte" : "nothing");
     places->path.size = 0;
@@ -133,8 +133,8 @@ mldf_status mldfi_files_read(struct file_places *places, const char *text, size_
     }
     status = places->allow_outside ? mldfi_read_file(path, limit, out, err)
                                    : read_inside(places, text, bytes, limit, out, err);
-    if (status == MLDF_OK && image)
-        status = mldfi_image_look(path, out->data, out->size, places->warn, places->warn_user, err);
+    if (status == MLDF_OK && files)
+        status = files->look(path, out->data, out->size, places->warn, places->warn_user, err);
     if (status < 0 && status != MLDF_E_MEMORY)
         mldfi_error_prefix(err, "%s", path);
     if (status == MLDF_E_NOT_FOUND) {

@@ -1,9 +1,8 @@
-/* What the sub-folders of a folder of images mean: classes or nothing. See folder_pack.h. */
+/* What a folder of files is: of what type its files are, and what its sub-folders mean, classes or nothing. See folder_pack.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tool/folder_pack.h"
-#include "tool/image_name.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -13,12 +12,52 @@ static const char *below(const struct folder_entry *entry) {
     return entry->path + entry->below;
 }
 
-/* An image directly in the folder makes it flat; another file there does not, unless there is nothing else. */
+/* ---- The type ----------------------------------------------------------------------------------------------------------- */
+
+/* How many names end like files of this type, and the first of them. */
+static size_t count_names(const struct folder_list *list, const struct field_type *type, const char **first) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (mldfi_type_of_file(below(&list->entries[i]), NULL) != type)
+            continue;
+        if (count++ == 0)
+            *first = below(&list->entries[i]);
+    }
+    return count;
+}
+
+mldf_status mldfi_folder_type(const struct folder_list *list, bool by_majority, const struct field_type **out,
+                              mldf_error *err) {
+    const char *most_name = "", *name = "";
+    size_t most = 0, count;
+    const struct field_type *type;
+    *out = mldfi_type_with_files(0);
+    for (size_t i = 0; (type = mldfi_type_with_files(i)) != NULL; i++) {
+        if ((count = count_names(list, type, &name)) == 0)
+            continue;
+        if (most && !by_majority)
+            return mldfi_fail(
+                err, MLDF_E_TYPE,
+                "the folder holds %s (%zu, such as %.80s) and %s (%zu, such as %.80s): pack each kind from a "
+                "folder of its own, or name the files in a table",
+                (*out)->files->plural, most, most_name, type->files->plural, count, name);
+        if (count > most) {
+            *out = type;
+            most = count;
+            most_name = name;
+        }
+    }
+    return MLDF_OK;
+}
+
+/* ---- Classes ------------------------------------------------------------------------------------------------------------ */
+
+/* A sample directly in the folder makes it flat; another file there does not, unless there is nothing else. */
 static bool looks_labelled(const struct folder_list *list) {
     bool deep = false;
     for (size_t i = 0; i < list->count; i++) {
         bool direct = strchr(below(&list->entries[i]), '/') == NULL;
-        if (direct && mldfi_image_name(below(&list->entries[i])))
+        if (direct && mldfi_type_of_file(below(&list->entries[i]), NULL))
             return false;
         deep = deep || !direct;
     }

@@ -97,7 +97,7 @@ static mldf_status look_at(struct walk *walk, const struct level *level, const c
         return MLDF_OK;
     }
     if (is_side_file(name)) {
-        leave_out(walk, "not an image by its name");
+        leave_out(walk, "not a sample by its name");
         return MLDF_OK;
     }
     return add_file(walk, &st, err);

@@ -1,10 +1,11 @@
-/* Folders of images into a writer. Files are read and looked at here, on the caller's thread; decoding, resizing and encoding, where the
- * image arguments ask for them, happen on the writer's threads. See folder_pack.h and pack.h. */
+/* Folders of files into a writer: one field of the type that takes such files, and the label. Files are read and looked at here, on the caller's
+ * thread; decoding, resizing and encoding, where the field's arguments ask for them, happen on the writer's threads. See folder_pack.h and
+ * pack.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tool/folder_pack.h"
-#include "tool/image_name.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
 #include "tool/read_file.h"
@@ -17,11 +18,12 @@ struct folder_run {
     struct feed *feed;
     size_t first, count; /* of the feed's sources */
     struct folder_list list;
-    mldf_buffer file;    /* the image in hand */
-    const char *place;   /* its path */
-    size_t image, label; /* fields */
-    uint32_t *labels;    /* of each class folder; NULL: its number */
-    bool without_keys;   /* as the file that is appended to has none */
+    const struct field_type *type; /* of its files */
+    mldf_buffer file;              /* the one in hand */
+    const char *place;             /* its path */
+    size_t value, label;           /* fields */
+    uint32_t *labels;              /* of each class folder; NULL: its number */
+    bool without_keys;             /* as the file that is appended to has none */
 };
 
 /* ---- The list -------------------------------------------------------------------------------------------------------------- */
@@ -42,6 +44,22 @@ static mldf_status on_watch(void *user, mldf_error *err) {
     return mldfi_watch(&((struct feed *)user)->watch, false, err);
 }
 
+static mldf_status fail_empty(const char *folder, mldf_error *err) {
+    char kinds[200] = "";
+    const struct field_type *type;
+    for (size_t i = 0, at = 0; (type = mldfi_type_with_files(i)) != NULL && at < sizeof kinds; i++)
+        at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s%s", i ? " or " : "", type->files->plural);
+    return mldfi_fail(err, MLDF_E_TYPE, "%s: there are no %s in this folder", folder, kinds);
+}
+
+static mldf_status find_type(struct folder_run *run, mldf_error *err) {
+    struct feed *feed = run->feed;
+    mldf_status status = mldfi_folder_type(&run->list, feed->options->skip_bad_rows, &run->type, err);
+    if (status < 0)
+        mldfi_error_prefix(err, "%s", feed->sources[run->first]);
+    return status;
+}
+
 static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_error *err) {
     struct feed *feed = run->feed;
     struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, feed};
@@ -51,7 +69,7 @@ static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_er
     for (size_t i = 0; status == MLDF_OK && feed->target && i < run->list.count; i++)
         status = mldfi_source_is_not_target(run->list.entries[i].path, feed->target, err);
     if (status == MLDF_OK && run->list.count == 0)
-        status = mldfi_fail(err, MLDF_E_TYPE, "%s: there are no images in this folder", feed->sources[run->first]);
+        status = fail_empty(feed->sources[run->first], err);
     if (status == MLDF_OK)
         status = mldfi_folder_layout(&run->list, layout, err);
     feed->list_hash = mldfi_folder_fingerprint(&run->list, UINT64_C(0xcbf29ce484222325)) | 1;
@@ -76,9 +94,9 @@ static mldf_status read_entry(struct folder_run *run, const struct folder_entry 
                                                                   : "lies in no class folder");
     if (!run->without_keys && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
         return mldfi_fail(err, MLDF_E_KEY, "the name is not UTF-8, and it is the sample's key");
-    mldf_status status = mldfi_read_file(entry->path, IMAGE_LIMIT, &run->file, err);
+    mldf_status status = mldfi_read_file(entry->path, run->type->files->most_bytes, &run->file, err);
     if (status == MLDF_OK)
-        status = mldfi_image_look(key, run->file.data, run->file.size, on_warning, run, err);
+        status = run->type->files->look(key, run->file.data, run->file.size, on_warning, run, err);
     return status;
 }
 
@@ -90,9 +108,9 @@ static mldf_status pack_entry(struct folder_run *run, const struct folder_entry 
     if (status < 0)
         return mldfi_feed_refuse(feed, entry->path, &why, err);
     memset(feed->values, 0, feed->field_count * sizeof *feed->values);
-    feed->values[run->image].kind = MLDF_KIND_BYTES;
-    feed->values[run->image].data = run->file.data;
-    feed->values[run->image].bytes = run->file.size;
+    feed->values[run->value].kind = MLDF_KIND_BYTES;
+    feed->values[run->value].data = run->file.data;
+    feed->values[run->value].bytes = run->file.size;
     if (run->list.labelled) {
         feed->values[run->label].kind = MLDF_KIND_INT;
         feed->values[run->label].as.i = run->labels ? run->labels[entry->label] : entry->label;
@@ -122,9 +140,13 @@ static mldf_status pack_entries(struct folder_run *run, mldf_error *err) {
 
 static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
-    mldf_status status = mldf_schema_new(options->writer.context, out, err);
+    mldf_status status = mldfi_check_file_options(options, run->type->files, err);
+    if (status < 0)
+        mldfi_error_prefix(err, "%s", run->feed->sources[run->first]);
     if (status == MLDF_OK)
-        status = mldfi_add_image_field(*out, "image", options, 0, err);
+        status = mldf_schema_new(options->writer.context, out, err);
+    if (status == MLDF_OK)
+        status = mldfi_add_file_field(*out, run->type->files->field, run->type, options, 0, err);
     if (status == MLDF_OK && run->list.labelled)
         status = mldf_schema_add(*out, "label", MLDF_INT, NULL, 0, err);
     if (status == MLDF_OK)
@@ -155,6 +177,8 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
     mldf_schema *schema = NULL;
     mldf_status status = make_list(&run, feed->options->layout, err);
     if (status == MLDF_OK)
+        status = find_type(&run, err);
+    if (status == MLDF_OK)
         status = make_fields(&run, &schema, err);
     if (status == MLDF_OK)
         status = open_writer(&run, out, schema, err);
@@ -172,33 +196,52 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
 
 /* ---- Into a file that is there ------------------------------------------------------------------------------------------------- */
 
-static bool is_image(const mldf_field *field) {
-    return field->type_id >= MLDF_IMAGE_RAW && field->type_id <= MLDF_IMAGE;
+static const struct field_files *files_of(const mldf_schema *schema, size_t field) {
+    const struct field_type *type = schema->fields[field].type;
+    return type ? type->files : NULL;
 }
 
-/* The field `image`, or the only one that holds images. */
-static mldf_status find_image(const mldf_schema *schema, size_t *out, mldf_error *err) {
-    size_t images = 0;
-    if (mldf_schema_find(schema, "image", out, NULL) == MLDF_OK && is_image(mldf_schema_field(schema, *out)))
+/* A file that has fields for one kind of files takes no others, whatever their names; otherwise the names of the files decide. */
+static mldf_status choose_type(struct folder_run *run, const mldf_schema *schema, mldf_error *err) {
+    const struct field_type *found = NULL;
+    for (size_t i = 0; i < schema->field_count; i++) {
+        const struct field_type *type = schema->fields[i].type;
+        if (!files_of(schema, i))
+            continue;
+        if (found && found->files != type->files)
+            return find_type(run, err);
+        found = type;
+    }
+    run->type = found ? found : mldfi_type_with_files(0);
+    return MLDF_OK;
+}
+
+/* The field `image`, or the only one that holds images; the same for other files. */
+static mldf_status find_field(const mldf_schema *schema, const struct field_files *files, size_t *out,
+                              mldf_error *err) {
+    size_t count = 0;
+    if (mldf_schema_find(schema, files->field, out, NULL) == MLDF_OK && files_of(schema, *out) == files)
         return MLDF_OK;
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
-        if (is_image(mldf_schema_field(schema, i))) {
-            images++;
+        if (files_of(schema, i) == files) {
+            count++;
             *out = i;
         }
-    if (images == 1)
+    if (count == 1)
         return MLDF_OK;
-    return mldfi_fail(err, MLDF_E_SCHEMA, "the file has %zu fields of images, and none is named image", images);
+    return mldfi_fail(err, MLDF_E_SCHEMA, "the file has %zu fields of %s, and none is named %s", count, files->plural,
+                      files->field);
 }
 
 /* What a folder has no value for must be nullable. */
 static mldf_status check_others(const struct folder_run *run, const mldf_schema *schema, mldf_error *err) {
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++) {
         const mldf_field *field = mldf_schema_field(schema, i);
-        if (i == run->image || (run->list.labelled && i == run->label) || (field->flags & MLDF_FIELD_NULLABLE))
+        if (i == run->value || (run->list.labelled && i == run->label) || (field->flags & MLDF_FIELD_NULLABLE))
             continue;
-        return mldfi_fail(err, MLDF_E_SCHEMA, "a folder%s has no value for the field %s, and it is not nullable",
-                          i == run->label ? " without class folders" : " of images", field->name);
+        return mldfi_fail(err, MLDF_E_SCHEMA, "a folder %s%s has no value for the field %s, and it is not nullable",
+                          i == run->label ? "without class folders" : "of ",
+                          i == run->label ? "" : run->type->files->plural, field->name);
     }
     return MLDF_OK;
 }
@@ -208,9 +251,7 @@ static mldf_status append_run(struct folder_run *run, mldf_error *err) {
     const mldf_schema *schema = mldf_writer_schema(feed->writer);
     struct writer_origin origin = mldfi_writer_origin(feed->writer);
     mldf_layout layout = feed->options->layout;
-    mldf_status status = find_image(schema, &run->image, err);
-    if (status < 0)
-        return status;
+    mldf_status status;
     bool labels = mldf_schema_find(schema, "label", &run->label, NULL) == MLDF_OK &&
                   mldf_schema_field(schema, run->label)->type_id == MLDF_INT;
     if (!labels && layout == MLDF_LAYOUT_CLASSES)
@@ -221,6 +262,10 @@ static mldf_status append_run(struct folder_run *run, mldf_error *err) {
     }
     run->without_keys = feed->keyless;
     status = make_list(run, layout, err);
+    if (status == MLDF_OK)
+        status = choose_type(run, schema, err);
+    if (status == MLDF_OK)
+        status = find_field(schema, run->type->files, &run->value, err);
     feed->watch.now.samples_total = feed->watch.now.bytes_total = MLDF_NONE; /* other sources may follow */
     if (status == MLDF_OK && run->list.labelled)
         status = mldfi_folder_labels(&run->list, origin.card, origin.card_bytes, &run->labels, err);

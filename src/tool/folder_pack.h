@@ -1,11 +1,12 @@
-/* A folder of images as a list: every file that may be a sample, in the order of its path's bytes, and the classes.
+/* A folder of files (images, recordings) as a list: every file that may be a sample, in the order of its path's bytes, and the classes.
  *
  *     photos/cat/1.jpg   entry {path "photos/cat/1.jpg", key "cat/1.jpg", label 0}, classes {"cat", ...}
  *
- * folder_list.c walks, folder_layout.c decides what sub-folders mean, folder_pack.c feeds a writer. */
+ * folder_list.c walks, folder_layout.c decides what files and sub-folders are, folder_pack.c feeds a writer. */
 #ifndef MLDF_TOOL_FOLDER_PACK_H
 #define MLDF_TOOL_FOLDER_PACK_H
 
+#include "field/field.h"
 #include "mldf/tool.h"
 
 struct folder_entry {
@@ -39,6 +40,10 @@ struct folder_hooks {
  * links are followed; a folder that contains itself through a link is MLDF_E_ARGUMENT. with_root: keys begin with the root's own path. */
 mldf_status mldfi_folder_add(struct folder_list *list, const char *root, bool with_root,
                              const struct folder_hooks *hooks, mldf_error *err);
+/* The type that the names of the files say; the first of the table when they say none. Names of two types: MLDF_E_TYPE, or, by majority, the type
+ * of most. */
+mldf_status mldfi_folder_type(const struct folder_list *list, bool by_majority, const struct field_type **out,
+                              mldf_error *err);
 /* After the last folder: labels and classes. */
 mldf_status mldfi_folder_layout(struct folder_list *list, mldf_layout layout, mldf_error *err);
 void mldfi_folder_free(struct folder_list *list);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "field/image_type.h"
-#include "interop/sink.h"
 #include "mldf/image.h"
 #include "util/base64.h"
 #include "util/buffer.h"
@@ -25,11 +24,6 @@ void mldfi_icc_free(struct icc_set *set) {
 }
 
 /* ---- Fields -------------------------------------------------------------------------------------------------------------- */
-
-bool mldfi_icc_in_card(const struct schema_field *field) {
-    return field->type && mldfi_is_image_type(field->info.type_id) && field->state &&
-           ((const struct image_state *)field->state)->icc == ICC_CARD;
-}
 
 /* The field NAME_icc: MLDF_OK, MLDF_END when there is none, MLDF_E_SCHEMA when it is another thing. */
 static mldf_status name_field(const mldf_schema *schema, size_t image, char name[MLDF_NAME_MAX + 8], size_t *out,
@@ -58,7 +52,7 @@ mldf_status mldfi_icc_add_fields(struct icc_set *set, mldf_schema *schema, mldf_
     size_t count = schema->field_count, at = 0;
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK && i < count; i++) {
-        if (!mldfi_icc_in_card(&schema->fields[i]))
+        if (!mldfi_image_icc_in_card(&schema->fields[i]))
             continue;
         status = name_field(schema, i, name, &at, err);
         if (status == MLDF_END) {
@@ -76,7 +70,7 @@ mldf_status mldfi_icc_find_fields(struct icc_set *set, const mldf_schema *schema
     size_t at = 0;
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status >= 0 && i < schema->field_count; i++)
-        if (mldfi_icc_in_card(&schema->fields[i]) && (status = name_field(schema, i, name, &at, err)) == MLDF_OK)
+        if (mldfi_image_icc_in_card(&schema->fields[i]) && (status = name_field(schema, i, name, &at, err)) == MLDF_OK)
             status = add_pair(set, i, at, err);
     return status < 0 ? status : MLDF_OK;
 }

@@ -28,9 +28,6 @@ struct icc_set {
     mldf_buffer scratch, encoded;
 };
 
-/* Is this an image field with "icc": "card"? */
-bool mldfi_icc_in_card(const struct schema_field *field);
-
 void mldfi_icc_free(struct icc_set *set);
 /* Finds the image fields with "icc": "card" and adds the text field NAME_icc for each, nullable. One that is there already is used; of
  * another type it is MLDF_E_SCHEMA. */

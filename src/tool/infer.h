@@ -3,6 +3,7 @@
 #ifndef MLDF_TOOL_INFER_H
 #define MLDF_TOOL_INFER_H
 
+#include "field/field.h"
 #include "tool/rows.h"
 
 enum { INFER_ROWS = 10000 };
@@ -20,6 +21,7 @@ struct guess {
     uint64_t lists;               /* lists of numbers */
     uint64_t list_length;
     bool list_ragged, list_float, list_inexact, list_beyond_i64;
+    const struct field_type *files; /* of a column that names files: what they are, by the first name that says it */
 };
 
 void mldfi_guess_cell(struct guess *guess, const struct cell *cell, struct json *scratch);

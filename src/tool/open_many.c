@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "field/field.h"
+#include "field/image_type.h"
 #include "interop/tar.h"
 #include "reader/reader.h"
 #include "tool/copy_samples.h"
@@ -131,7 +132,7 @@ static mldf_status take_profiles(struct sources *s, const mldf_reader *reader, m
     mldf_buffer card = MLDF_BUFFER_INIT;
     mldf_status status = MLDF_END;
     for (size_t i = 0; i < s->schema->field_count && status == MLDF_END; i++)
-        if (mldfi_icc_in_card(&s->schema->fields[i]))
+        if (mldfi_image_icc_in_card(&s->schema->fields[i]))
             status = MLDF_OK;
     if (status == MLDF_OK)
         status = mldf_reader_card(reader, &card, err);

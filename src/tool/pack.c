@@ -1,5 +1,5 @@
 /* mldf_pack: tables, folders or archives into one new file. The steps are in mldf_pack at the end of the file; feed.c does the rows,
- * folder_pack.c the images, pack_tar.c the archives. */
+ * folder_pack.c the folders, pack_tar.c the archives. */
 #include "tool/pack.h"
 
 #include <inttypes.h>
@@ -96,8 +96,8 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
     bool rows = list->kind == SOURCE_ROWS, folders = list->kind == SOURCE_FOLDERS;
     const char *name = list->paths[0];
     if (folders && options->schema)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a folder of images has the fields image and label: no schema",
-                          name);
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "%s: the fields of a folder follow from its files and class folders: no schema", name);
     if (!rows && options->key_column)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys", name);
     if (!rows && (options->file_column_count || options->file_root || options->allow_outside))

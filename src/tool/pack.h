@@ -1,5 +1,5 @@
-/* What pack and append share: samples from sources go into a writer. Read pack.c first, then feed.c (rows), folder_pack.c (images) and
- * pack_tar.c (archives). */
+/* What pack and append share: samples from sources go into a writer. Read pack.c first, then feed.c (rows), folder_pack.c (folders of
+ * files) and pack_tar.c (archives). */
 #ifndef MLDF_TOOL_PACK_H
 #define MLDF_TOOL_PACK_H
 
@@ -96,9 +96,13 @@ mldf_status mldfi_feed_first_error(struct feed *feed, mldf_status status, mldf_e
 mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_result *result, mldf_error *err);
 mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,
                                    const mldf_writer_options *options, mldf_error *err);
-/* An image field with the options' image arguments; MLDF_E_ARGUMENT when they make no sense. */
-mldf_status mldfi_add_image_field(mldf_schema *schema, const char *name, const mldf_pack_options *options,
-                                  uint16_t flags, mldf_error *err);
+/* A field of a type that is made from files, with what the options say of such fields; MLDF_E_ARGUMENT when that makes no sense. */
+mldf_status mldfi_add_file_field(mldf_schema *schema, const char *name, const struct field_type *type,
+                                 const mldf_pack_options *options, uint16_t flags, mldf_error *err);
+
+/* MLDF_E_ARGUMENT when the options speak of fields that are made from other files than these. */
+mldf_status mldfi_check_file_options(const mldf_pack_options *options, const struct field_files *files,
+                                     mldf_error *err);
 
 /* feed->values for the fields of `schema`. */
 mldf_status mldfi_feed_make_values(struct feed *feed, const mldf_schema *schema, mldf_error *err);

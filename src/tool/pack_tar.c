@@ -6,21 +6,21 @@
 #include <string.h>
 
 #include "field/field.h"
-#include "interop/open_any.h"
 #include "interop/tar.h"
-#include "tool/image_name.h"
 #include "tool/pack.h"
-#include "tool/read_file.h"
 #include "tool/tee.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "writer/settle.h"
 
+/* What a member of a compressed archive may unpack to; of a plain one, 256 times as much. */
+#define MEMBER_LIMIT ((uint64_t)UINT32_MAX)
+
 struct archive_field {
     char *extension;
     uint64_t seen;
-    bool here;                          /* in the sample in hand */
-    uint8_t record[IMAGE_RECORD_BYTES]; /* of an image that is stored as it is */
+    bool here;          /* in the sample in hand */
+    mldf_buffer record; /* of a file that is stored as it is */
 };
 
 struct tar_run {
@@ -57,44 +57,46 @@ static mldf_status add_extension(struct tar_run *run, const char *extension, mld
     char *copy = status < 0 ? NULL : mldfi_copy_text(extension, strlen(extension), err);
     if (!copy)
         return MLDF_E_MEMORY;
-    run->fields[run->field_count++] = (struct archive_field){copy, 0, false, {0}};
+    run->fields[run->field_count++] = (struct archive_field){copy, 0, false, MLDF_BUFFER_INIT};
     return MLDF_OK;
 }
 
 /* ---- Values -------------------------------------------------------------------------------------------------------------------- */
 
-static void on_image_warning(void *user, const char *message) {
+static void on_file_warning(void *user, const char *message) {
     const struct tar_run *run = user;
     mldfi_feed_warn(run->feed, run->place, message);
 }
 
 /* Formats that are images to WebDataset and not to us are stored as they are: mode 255, as a tar that is read shows them. */
-static mldf_status image_value(struct tar_run *run, struct archive_field *field, const struct tar_part *part,
-                               mldf_value *out, mldf_error *err) {
-    static const char *const others[] = {"gif", "ppm", "pgm", NULL};
-    const char *dot = strrchr(part->extension, '.'), *last = dot ? dot + 1 : part->extension;
+static mldf_status file_value(struct tar_run *run, struct archive_field *field, const struct schema_field *info,
+                              const struct tar_part *part, mldf_value *out, mldf_error *err) {
+    const struct field_files *files = info->type->files;
+    const struct field_type *type;
     char name[80];
-    mldf_image_info info;
-    for (size_t i = 0; others[i]; i++) {
-        if (strcmp(last, others[i]) != 0 || mldf_image_probe(part->data, (size_t)part->bytes, &info, NULL) == MLDF_OK)
-            continue;
-        mldfi_image_record_make(field->record, 0, part->data, part->bytes);
-        out->kind = MLDF_KIND_STORED;
-        out->record = field->record;
-        out->record_bytes = IMAGE_RECORD_BYTES;
-        return MLDF_OK;
-    }
-    snprintf(name, sizeof name, "x.%.70s", last);
+    const char *dot = strrchr(part->extension, '.');
+    snprintf(name, sizeof name, "x.%.70s", dot ? dot + 1 : part->extension);
     out->kind = MLDF_KIND_BYTES;
-    return mldfi_image_look(name, part->data, (size_t)part->bytes, on_image_warning, run, err);
+    mldf_status status = files->look(name, part->data, (size_t)part->bytes, on_file_warning, run, err);
+    if (status >= 0 || status == MLDF_E_MEMORY || !files->keep ||
+        mldfi_tar_file(part->extension, &type) != ARCHIVE_KEPT || type->files != files)
+        return status;
+    status = mldfi_buffer_resize(&field->record, info->info.record_bytes, err);
+    if (status < 0)
+        return status;
+    files->keep(field->record.data, 0, part->data, part->bytes);
+    out->kind = MLDF_KIND_STORED;
+    out->record = field->record.data;
+    out->record_bytes = info->info.record_bytes;
+    return MLDF_OK;
 }
 
 static mldf_status part_value(struct tar_run *run, size_t index, const struct tar_part *part, mldf_error *err) {
     mldf_value *out = &run->feed->values[index];
-    const mldf_field *field = mldf_schema_field(run->feed->schema, index);
+    const struct schema_field *info = &run->feed->schema->fields[index];
     out->data = part->data ? part->data : (const uint8_t *)"";
     out->bytes = part->bytes;
-    switch (field->type_id) {
+    switch (info->info.type_id) {
     case MLDF_INT:
         out->kind = MLDF_KIND_INT;
         return mldfi_tar_integer(part->data, part->bytes, &out->as.i, err);
@@ -105,13 +107,11 @@ static mldf_status part_value(struct tar_run *run, size_t index, const struct ta
     case MLDF_BYTES:
         out->kind = MLDF_KIND_BYTES;
         return MLDF_OK;
-    case MLDF_IMAGE:
-    case MLDF_IMAGE_RAW:
-    case MLDF_IMAGE_JPEG:
-    case MLDF_IMAGE_PNG:
-        return image_value(run, &run->fields[index], part, out, err);
     default:
-        return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from members of a tar", field->type_name);
+        if (info->type && info->type->files)
+            return file_value(run, &run->fields[index], info, part, out, err);
+        return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from members of a tar",
+                          info->info.type_name);
     }
 }
 
@@ -222,9 +222,9 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
 
 static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *err) {
     const mldf_context *context = run->feed->options->writer.context;
-    uint64_t limit = context && context->max_decoded ? context->max_decoded : IMAGE_LIMIT;
+    uint64_t limit = context && context->max_decoded ? context->max_decoded : MEMBER_LIMIT;
     struct tar_group_options options = {
-        .member_max = IMAGE_LIMIT * 256, .decoded_max = limit, .headers_only = fn == look};
+        .member_max = MEMBER_LIMIT * 256, .decoded_max = limit, .headers_only = fn == look};
     struct tar_group *group;
     if (fn == pack_sample) {
         options.warn = on_group_warning;
@@ -261,9 +261,12 @@ static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_err
                             shown(run->feed->sources[0]));
     for (size_t i = 0; status == MLDF_OK && i < run->field_count; i++) {
         const struct archive_field *field = &run->fields[i];
-        uint16_t flags = field->seen < run->looked ? MLDF_FIELD_NULLABLE : 0, type = mldfi_tar_type(field->extension);
-        status = type == MLDF_IMAGE ? mldfi_add_image_field(*out, field->extension, options, flags, err)
-                                    : mldf_schema_add(*out, field->extension, type, NULL, flags, err);
+        uint16_t flags = field->seen < run->looked ? MLDF_FIELD_NULLABLE : 0;
+        const struct field_type *type;
+        if (mldfi_tar_file(field->extension, &type) != ARCHIVE_BYTES)
+            status = mldfi_add_file_field(*out, field->extension, type, options, flags, err);
+        else
+            status = mldf_schema_add(*out, field->extension, mldfi_tar_type(field->extension), NULL, flags, err);
         if (status < 0)
             mldfi_error_prefix(err, "%s", shown(run->feed->sources[0]));
     }
@@ -308,8 +311,10 @@ static void end_run(struct tar_run *run) {
     for (size_t i = 0; run->tees && i < run->feed->source_count; i++)
         if (run->tees[i].name)
             mldfi_tee_close(&run->tees[i]);
-    for (size_t i = 0; i < run->field_count; i++)
+    for (size_t i = 0; i < run->field_count; i++) {
         free(run->fields[i].extension);
+        mldf_buffer_free(&run->fields[i].record);
+    }
     free(run->fields);
     free(run->tees);
 }

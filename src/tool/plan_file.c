@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "field/field.h"
-#include "field/image_type.h"
 #include "format/format.h"
 #include "mldf/tool.h"
 #include "util/buffer.h"
@@ -40,10 +39,10 @@ static uint64_t stored_bytes(const struct schema_field *field, uint64_t given) {
     return bytes;
 }
 
-/* Of images there is no record to ask yet; the arguments say what they will be. */
+/* There is no record to ask yet; the arguments say what values will be. */
 static bool is_array(const struct schema_field *field, uint64_t bytes) {
-    bool image = field->type && field->type->is_viewable;
-    return field->layout.viewable && (!image || mldfi_image_expects_pixels(field->state, bytes));
+    const struct field_type *type = field->type;
+    return field->layout.viewable && (!type || !type->expects_array || type->expects_array(field->state, bytes));
 }
 
 static mldf_status shape_sample(const mldf_schema *schema, const uint64_t *given, struct sample_shape *shape,

@@ -10,7 +10,4 @@ mldf_status mldfi_read_file(const char *path, uint64_t limit, mldf_buffer *out, 
 /* The same from a descriptor, which is closed; below 0: errno says why. */
 mldf_status mldfi_read_opened(int fd, uint64_t limit, mldf_buffer *out, mldf_error *err);
 
-/* What an image field can hold. */
-#define IMAGE_LIMIT ((uint64_t)UINT32_MAX)
-
 #endif

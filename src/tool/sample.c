@@ -1,9 +1,11 @@
-/* Samples that do not come from rows of text: images of folders, parts of archives. What they share: a place for messages, the error
+/* Samples that do not come from rows of text: files of folders, parts of archives. What they share: a place for messages, the error
  * policy, progress and checkpoints. See pack.h. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "field/image_type.h"
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -137,10 +139,34 @@ mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_resu
     return status;
 }
 
-mldf_status mldfi_add_image_field(mldf_schema *schema, const char *name, const mldf_pack_options *options,
-                                  uint16_t flags, mldf_error *err) {
-    mldf_status status = mldf_schema_add(schema, name, MLDF_IMAGE, options->image_arguments, flags, err);
-    if (!options->image_arguments || (status != MLDF_E_SCHEMA && status != MLDF_E_SYNTAX))
+/* The options that say how values made from files are stored, by what files they are. */
+static const struct {
+    const struct field_files *files;
+    size_t at; /* in mldf_pack_options */
+} file_options[] = {{&mldfi_image_files, offsetof(mldf_pack_options, image_arguments)}};
+enum { FILE_OPTIONS = sizeof file_options / sizeof file_options[0] };
+
+static const char *file_option(const mldf_pack_options *options, size_t i) {
+    return *(const char *const *)(const void *)((const char *)options + file_options[i].at);
+}
+
+mldf_status mldfi_check_file_options(const mldf_pack_options *options, const struct field_files *files,
+                                     mldf_error *err) {
+    for (size_t i = 0; i < FILE_OPTIONS; i++)
+        if (file_option(options, i) && file_options[i].files != files)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "there is no %s field that the %s options could be for",
+                              file_options[i].files->field, file_options[i].files->field);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_add_file_field(mldf_schema *schema, const char *name, const struct field_type *type,
+                                 const mldf_pack_options *options, uint16_t flags, mldf_error *err) {
+    const char *arguments = NULL;
+    for (size_t i = 0; i < FILE_OPTIONS; i++)
+        if (file_options[i].files == type->files)
+            arguments = file_option(options, i);
+    mldf_status status = mldf_schema_add(schema, name, type->type.id, arguments, flags, err);
+    if (!arguments || (status != MLDF_E_SCHEMA && status != MLDF_E_SYNTAX))
         return status;
     if (err)
         err->status = MLDF_E_ARGUMENT; /* the caller's options, not a file */

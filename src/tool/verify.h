@@ -56,6 +56,7 @@ struct verify_worker {
     bool on_caller;
     mldf_buffer rows, checks, validity, scratch, chunk;
     uint64_t chunk_at; /* file offset of chunk's bytes */
+    struct media_kit kit;
     struct allocation_window windows[VERIFY_WINDOWS];
     uint64_t clock, entry; /* entry: where the last look-up ended */
     uint64_t payloads;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mldf/image.h"
 #include "reader/foreign.h"
 #include "tool/verify.h"
 #include "util/buffer.h"
@@ -17,6 +16,7 @@ struct foreign_check {
     bool no_memory, cancelled;
     mldf_error *err;
     mldf_buffer scratch;
+    struct media_kit kit;
 };
 
 static void report(struct foreign_check *c, const mldf_error *found) {
@@ -45,15 +45,15 @@ static bool on_problem(void *user, const mldf_error *problem) {
 static mldf_status check_claim(const mldf_reader *reader, uint64_t sample, size_t field, const mldf_value *value,
                                mldf_error *err) {
     const struct foreign *foreign = &reader->foreign;
-    mldf_image_info info;
+    const struct field_type *type = reader->schema->fields[field].type;
     mldf_error why;
-    if (mldf_schema_field(reader->schema, field)->type_id != MLDF_IMAGE || !foreign->ops->claims_image ||
-        value->kind != MLDF_KIND_BYTES || !foreign->ops->claims_image(foreign->state, sample, field))
+    if (!type || !type->files || !foreign->ops->claims_file || value->kind != MLDF_KIND_BYTES ||
+        !foreign->ops->claims_file(foreign->state, sample, field))
         return MLDF_OK;
-    mldf_status status = mldf_image_probe(value->data, (size_t)value->bytes, &info, &why);
+    mldf_status status = type->files->look("", value->data, (size_t)value->bytes, NULL, NULL, &why);
     if (status >= 0 || status == MLDF_E_UNSUPPORTED)
         return MLDF_OK;
-    return mldfi_fail(err, MLDF_E_CORRUPT, "the file says that it is an image: %s", why.message);
+    return mldfi_fail(err, MLDF_E_CORRUPT, "the file says that it is %s: %s", type->files->noun, why.message);
 }
 
 static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t field, mldf_error *err) {
@@ -66,7 +66,8 @@ static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t 
     atomic_fetch_add(&c->verify->bytes_done, value.bytes);
     status = check_claim(reader, sample, field, &value, err);
     if (status >= 0)
-        status = mldfi_field_check_deep(f, value.record, 0, value.data, value.bytes, 0, err);
+        status = mldfi_field_check_deep(f, &c->kit, value.record, 0, value.data, value.bytes, 0, err);
+    mldfi_kit_trim(&c->kit);
     if (status < 0) {
         mldfi_error_prefix(err, "sample %llu, field %s", (unsigned long long)sample, f->info.name);
         mldfi_reader_name_error(reader, err, status);
@@ -167,5 +168,6 @@ mldf_status mldfi_verify_foreign(struct verify *verify, const mldf_reader *reade
         result->good_samples -= c.bad[i];
     free(c.bad);
     mldf_buffer_free(&c.scratch);
+    mldfi_kit_free(&c.kit);
     return status;
 }

@@ -69,6 +69,7 @@ static void worker_end(struct verify_worker *worker) {
     mldf_buffer_free(&worker->validity);
     mldf_buffer_free(&worker->scratch);
     mldf_buffer_free(&worker->chunk);
+    mldfi_kit_free(&worker->kit);
 }
 
 static void job_begin(const struct ranges *ranges, struct verify_job *job, uint64_t index) {

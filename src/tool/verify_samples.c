@@ -321,7 +321,9 @@ static mldf_status check_deep(struct verify_worker *w, const struct value_check 
         return status;
     if (reader->draft && mldfi_image_of_no_format(c->field, value.record, value.data, value.bytes))
         return MLDF_OK;
-    status = mldfi_field_check_deep(c->field, value.record, c->record_at, value.data, value.bytes, c->ptr, problem);
+    status =
+        mldfi_field_check_deep(c->field, &w->kit, value.record, c->record_at, value.data, value.bytes, c->ptr, problem);
+    mldfi_kit_trim(&w->kit);
     if (status >= 0 && mldfi_along_name(c->field))
         status = check_along(w, c, &value, problem);
     if (status < 0)

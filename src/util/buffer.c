@@ -22,6 +22,11 @@ void mldf_buffer_free(mldf_buffer *buffer) {
     buffer->capacity = 0;
 }
 
+void mldfi_buffer_trim(mldf_buffer *buffer, size_t most) {
+    if (buffer->capacity > most)
+        mldf_buffer_free(buffer);
+}
+
 mldf_status mldf_buffer_reserve(mldf_buffer *buffer, size_t capacity, mldf_error *err) {
     if (!buffer)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "buffer is NULL");

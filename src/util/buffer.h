@@ -8,6 +8,8 @@
 mldf_status mldfi_buffer_extend(mldf_buffer *buffer, size_t bytes, uint8_t **where, mldf_error *err);
 /* Sets size; content up to the smaller size stays. */
 mldf_status mldfi_buffer_resize(mldf_buffer *buffer, size_t size, mldf_error *err);
+/* Frees a buffer of more than `most` bytes. */
+void mldfi_buffer_trim(mldf_buffer *buffer, size_t most);
 mldf_status mldfi_buffer_append_text(mldf_buffer *buffer, const char *text, mldf_error *err);
 __attribute__((format(printf, 3, 4))) mldf_status mldfi_buffer_printf(mldf_buffer *buffer, mldf_error *err,
                                                                       const char *format, ...);

@@ -119,11 +119,11 @@ static mldf_status copy_stored_record(const struct schema_field *field, const ml
 }
 
 /* A value that is copied undecoded: its record, and with check_values its payload. */
-static mldf_status check_copied(const mldf_writer *writer, const struct schema_field *field, const mldf_value *value,
+static mldf_status check_copied(struct worker *worker, const struct schema_field *field, const mldf_value *value,
                                 mldf_error *err) {
     mldf_status st = mldfi_field_check_stored(field, value, err);
-    if (st >= 0 && writer->options.check_values)
-        st = mldfi_field_check_deep(field, value->record, 0, value->data, value->bytes, 0, err);
+    if (st >= 0 && worker->writer->options.check_values)
+        st = mldfi_field_check_deep(field, &worker->kit, value->record, 0, value->data, value->bytes, 0, err);
     return st;
 }
 
@@ -132,7 +132,7 @@ static mldf_status encode_record(mldf_writer *writer, const struct schema_field 
     mldf_buffer *scratch = &writer->workers[0].scratch;
     if (value->kind == MLDF_KIND_STORED) {
         mldf_status st = copy_stored_record(field, value, record, err);
-        return st < 0 ? st : check_copied(writer, field, value, err);
+        return st < 0 ? st : check_copied(&writer->workers[0], field, value, err);
     }
     if (!field->type)
         return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied",
@@ -225,14 +225,11 @@ static mldf_status run_type(struct worker *worker, const struct job *job, const 
     if (payload->kind == MLDF_KIND_STORED) {
         *data = value.data;
         *bytes = value.bytes;
-        return check_copied(worker->writer, field, &value, err);
+        return check_copied(worker, field, &value, err);
     }
     worker->scratch.size = 0;
-    mldf_status st = field->type->type.encode(field->type->type.user, field->state, &value, record, &worker->scratch,
-                                              data, bytes, err);
-    if (st >= 0 && worker->writer->options.check_values && field->type->check_full)
-        st = field->type->check_full(field->state, record, *data, *bytes, err);
-    return st;
+    return mldfi_field_encode(field, &worker->kit, worker->writer->options.check_values, &value, record,
+                              &worker->scratch, data, bytes, err);
 }
 
 static mldf_status ready_compressor(struct worker *worker, mldf_error *err) {
@@ -362,6 +359,7 @@ static mldf_status encode_sample(struct worker *worker, struct job *job, size_t 
         uint8_t *record = job->rows.data + s * schema->row_bytes + field->info.row_offset;
         mldf_error why;
         mldf_status st = encode_payload(worker, job, s, field, payload, record, &why);
+        mldfi_kit_trim(&worker->kit);
         if (st >= 0)
             continue;
         mldfi_error_place(&why, MLDF_NONE, field->info.name);

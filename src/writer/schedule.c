@@ -229,6 +229,7 @@ void mldfi_schedule_stop(mldf_writer *writer) {
     for (int i = 0; i <= writer->thread_count; i++) {
         struct worker *worker = &writer->workers[i];
         mldfi_zstd_compressor_free(worker->compressor);
+        mldfi_kit_free(&worker->kit);
         mldf_buffer_free(&worker->scratch);
         mldf_buffer_free(&worker->sealed);
         mldf_buffer_free(&worker->run);

@@ -84,6 +84,7 @@ struct worker {
     pthread_t thread;
     struct zstd_compressor *compressor;
     const struct zstd_dictionary *compressor_dictionary;
+    struct media_kit kit;
     mldf_buffer scratch; /* of user-defined types */
     mldf_buffer sealed;
     mldf_buffer run; /* bytes on their way to run_offset */

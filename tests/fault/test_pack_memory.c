@@ -15,7 +15,7 @@
 
 /* ---- The sources ---------------------------------------------------------------------------------------------------------- */
 
-static char folder[512], archive[512], table[512], out[512];
+static char folder[512], archive[512], table[512], recordings[512], wavs[512], out[512];
 
 static void put(const char *path, const void *data, size_t bytes) {
     CHECK(check_write_file(path, data, bytes));
@@ -50,6 +50,30 @@ static void make_sources(void) {
     put(table, "image,n\nphotos/a/1.png,1\nphotos/b/1.png,2\n", 42);
 }
 
+static void make_recordings(void) {
+    static const mldf_audio_info info = {4, 8000, 1, 16, MLDF_AUDIO_PCM, 0};
+    mldf_buffer wav = MLDF_BUFFER_INIT;
+    struct tar_writer *tar;
+    unsigned pad;
+    mldf_error err;
+    char path[600];
+    snprintf(recordings, sizeof recordings, "%s", check_tmp("speech"));
+    snprintf(wavs, sizeof wavs, "%s", check_tmp("wavs.tar"));
+    REQUIRE_OK(mldf_wav_header(&info, &wav, &pad, &err), &err);
+    REQUIRE_OK(mldf_buffer_append(&wav, "12345678", 8, &err), &err);
+    CHECK(mkdir(recordings, 0777) == 0);
+    REQUIRE_OK(mldfi_tar_writer_open(&tar, wavs, true, &err), &err);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%d.wav", recordings, i);
+        put(path, wav.data, wav.size);
+        snprintf(path, sizeof path, "s%d", i);
+        REQUIRE_OK(mldfi_tar_writer_part(tar, path, "wav", wav.data, wav.size, &err), &err);
+    }
+    REQUIRE_OK(mldfi_tar_writer_finish(tar, &err), &err);
+    mldfi_tar_writer_free(tar);
+    mldf_buffer_free(&wav);
+}
+
 /* ---- Packing --------------------------------------------------------------------------------------------------------------- */
 
 static void each_failing(const char *source, const char *column, uint64_t samples, bool skip) {
@@ -57,7 +81,8 @@ static void each_failing(const char *source, const char *column, uint64_t sample
     long n = 1;
     options.writer.threads = 0;
     options.writer.check_values = true;
-    options.image_arguments = "{\"encode\":\"jpeg\",\"max_resolution\":6}";
+    if (source != recordings && source != wavs)
+        options.image_arguments = "{\"encode\":\"jpeg\",\"max_resolution\":6}";
     options.skip_bad_rows = skip;
     options.file_columns = &column;
     options.file_column_count = column != NULL;
@@ -98,11 +123,18 @@ static void a_table_of_files_without_memory(void) {
     pack_with_each_failing(table, "image", 2);
 }
 
+static void recordings_without_memory(void) {
+    pack_with_each_failing(recordings, NULL, 3);
+    pack_with_each_failing(wavs, NULL, 3);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     make_sources();
+    make_recordings();
     RUN(a_folder_without_memory);
     RUN(an_archive_without_memory);
     RUN(a_table_of_files_without_memory);
+    RUN(recordings_without_memory);
     return check_end();
 }

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import wave
 
@@ -82,7 +83,10 @@ def test_wav_files_by_path_and_bytes(tmp_path):
         assert np.array_equal(ds[i].a, want)
     ds = written(tmp_path / "y.mldf", field, [DATA / "sndfile_rifx_s16.wav", DATA / "ffmpeg_s24.wav"])
     assert np.array_equal(ds[0].a / 2.0**15, np.fromfile(DATA / "sndfile_rifx_s16.wav.f32", "<f4").reshape(-1, 2))
-    assert isinstance(ds[1].a, bytes) and len(ds[1].a) == 3 * 37
+    want = np.fromfile(DATA / "ffmpeg_s24.wav.f32", np.float32)  # NumPy has no 24 bits: floats, as libsndfile reads them
+    assert ds[1].a.dtype == np.float32 and ds[1].a.shape == (37, 1) and np.array_equal(ds[1].a[:, 0], want)
+    stored = ds.with_options(decode=False)[1].a
+    assert isinstance(stored, bytes) and len(stored) == 3 * 37
 
 
 def test_what_does_not_fit_is_told(tmp_path):
@@ -234,3 +238,25 @@ def test_draft_records_survive_copies(tmp_path):
         json.loads(line)["fields"]["sound"]["sha256"] for line in run("cat", "--json", tmp_path / "b.mldf").splitlines()
     ]
     assert both == first + first
+
+
+def test_folders_of_wav_files(tmp_path):
+    for name, source in ("no/1.wav", "sox_s16.wav"), ("yes/1.wav", "ffmpeg_s24.wav"), ("yes/2.wav", "ffmpeg_f32.wav"):
+        (tmp_path / "words" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(DATA / source, tmp_path / "words" / name)
+    assert mldf.pack(tmp_path / "words", tmp_path / "words.mldf").written == 3
+    ds = mldf.open(tmp_path / "words.mldf")
+    assert ds.card == {"classes": ["no", "yes"]} and [s.label for s in ds] == [0, 1, 1]
+    assert [(s.audio.dtype.name, s.audio.ndim) for s in ds] == [("int16", 2), ("float32", 2), ("float32", 2)]
+    for i, source in enumerate(("sox_s16.wav", "ffmpeg_s24.wav", "ffmpeg_f32.wav")):
+        want = np.fromfile(DATA / f"{source}.f32", np.float32)
+        got = ds[i].audio.ravel()
+        assert np.array_equal(got / np.float32(32768) if got.dtype == np.int16 else got, want)
+    mldf.extract(tmp_path / "words.mldf", tmp_path / "out")
+    with wave.open(str(tmp_path / "out" / "no" / "1.wav")) as w:  # Python's own reader
+        assert w.readframes(w.getnframes()) == ds[0].audio.tobytes() and w.getframerate() == ds.rows["audio"]["sample_rate"][0]
+    (tmp_path / "words" / "yes" / "3.wav").write_bytes((DATA / "sox_s16.wav").read_bytes()[:-1])
+    with pytest.raises(mldf.errors.Error, match=r"yes/3\.wav: byte \d+: the WAV file is cut short"):
+        mldf.pack(tmp_path / "words", tmp_path / "x.mldf")
+    result = mldf.pack(tmp_path / "words", tmp_path / "x.mldf", on_error="skip")
+    assert result.written == 3 and len(result.skipped) == 1

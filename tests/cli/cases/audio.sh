@@ -28,11 +28,11 @@ head -c 60 sox_mulaw.wav >short.wav
 printf 'audio,n\nshort.wav,1\n' >short.csv
 expect 1 mldf pack short.csv --schema "$schema" -o x.mldf -q <<'END'
 --- stderr
-mldf pack: short.csv:2: the WAV file is cut short: its header announces 35 bytes of samples more than it has
+mldf pack: short.csv:2:1: column 'audio' (audio_waveform): ./short.wav: byte 60: the WAV file is cut short: its header announces 35 bytes of samples more than it has
 END
 printf 'audio,n\nt.csv,1\n' >none.csv
 expect 1 mldf pack none.csv --schema "$schema" -o x.mldf -q <<'END'
 --- stderr
-mldf pack: none.csv:2: not a WAV file: it does not begin with RIFF....WAVE or its like
+mldf pack: none.csv:2:1: column 'audio' (audio_waveform): ./t.csv: byte 0: not a WAV file: it does not begin with RIFF....WAVE or its like
 END
 check test ! -e x.mldf

@@ -24,7 +24,7 @@ for name in cmyk.jpg sixteen.png wrong_name.png lossless.webp; do
     mldf cat --raw image --keys $name odd.mldf >raw.bin
     check cmp -s raw.bin odd/$name
 done
-expect_error 0 'left out odd/notes.txt: not an image by its name' mldf pack odd -o v.mldf -v --on-error=skip
+expect_error 0 'left out odd/notes.txt: not a sample by its name' mldf pack odd -o v.mldf -v --on-error=skip
 check grep -qF 'left out odd/.hidden.jpg: hidden' "$work/got.err"
 check grep -qF 'left out odd/pipe.jpg: neither a file nor a folder' "$work/got.err"
 # --check decodes: the one that is cut is found.
@@ -109,7 +109,7 @@ mldf pack loop -o loop.mldf --on-error=skip --json -q | json 'd["written"] == 1 
     "message": "a link leads back to a folder that it lies in"}]'
 mkdir nothing && expect 1 mldf pack nothing -o n.mldf <<'END'
 --- stderr
-mldf pack: nothing: there are no images in this folder
+mldf pack: nothing: there are no images or recordings in this folder
 END
 
 # Options that make no sense here are refused.

@@ -41,8 +41,11 @@ CHECK_UNUSED static mldf_status decode(const mldf_schema *schema, const struct e
 }
 
 CHECK_UNUSED static mldf_status check_deep(const mldf_schema *schema, const struct encoded *in, mldf_error *err) {
-    return mldfi_field_check_deep(&schema->fields[0], in->record, RECORD_AT, in->payload, in->payload_bytes, PAYLOAD_AT,
-                                  err);
+    struct media_kit kit = {0};
+    mldf_status status = mldfi_field_check_deep(&schema->fields[0], &kit, in->record, RECORD_AT, in->payload,
+                                                in->payload_bytes, PAYLOAD_AT, err);
+    mldfi_kit_free(&kit);
+    return status;
 }
 
 CHECK_UNUSED static mldf_value value_of(mldf_kind kind, const void *data, uint64_t bytes) {

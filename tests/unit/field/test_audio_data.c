@@ -74,18 +74,29 @@ static void check_floats(const struct real *f, const mldf_value *value, const fl
     }
 }
 
+/* An exported value as one run of bytes. */
+static void export_whole(const struct schema_field *field, const mldf_value *value, mldf_buffer *out) {
+    struct export_room room = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT};
+    struct media_kit kit = {0};
+    struct exported file = {0};
+    mldf_error err;
+    CHECK_OK(mldfi_audio_export(field, value, &kit, &room, &file, &err), &err);
+    CHECK_EQ_STR("wav", file.ending);
+    out->size = 0;
+    CHECK_OK(mldf_buffer_append(out, file.head, (size_t)file.head_bytes, &err), &err);
+    CHECK_OK(mldf_buffer_append(out, file.data, (size_t)file.bytes, &err), &err);
+    CHECK_OK(mldf_buffer_append(out, "\0\0", file.pad_bytes, &err), &err);
+    mldfi_export_room_free(&room);
+}
+
 static void check_export(const struct real *f, const mldf_schema *schema, const mldf_value *value, const float *want) {
     mldf_buffer file = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
-    const void *data;
-    const char *ending;
-    uint64_t bytes;
     struct encoded e;
     mldf_value again;
     mldf_error err;
-    CHECK_OK(mldfi_audio_export(schema->fields[0].state, value, &file, &data, &bytes, &ending, &err), &err);
-    CHECK_EQ_STR("wav", ending);
-    CHECK_EQ_U64(0, bytes % 2);
-    CHECK_OK(encode_file(schema, data, (size_t)bytes, &scratch, &e, &err), &err);
+    export_whole(&schema->fields[0], value, &file);
+    CHECK_EQ_U64(0, file.size % 2);
+    CHECK_OK(encode_file(schema, file.data, file.size, &scratch, &e, &err), &err);
     CHECK_OK(decode(schema, &e, &again, &err), &err);
     CHECK_MEM_EQ(value->record, again.record, AUDIO_RECORD);
     CHECK_BYTES_EQ(value->data, value->bytes, again.data, again.bytes);
@@ -115,7 +126,7 @@ static void real_files_hold_what_libsndfile_reads(void) {
             check_fail(__FILE__, __LINE__, "%s: another header than expected: %u Hz, %u channels, %u bits, mask 0x%x",
                        files[i].name, wav.info.rate, wav.info.channels, wav.info.bits, wav.info.mask);
         CHECK_EQ_U64(0, wav.missing_bytes + wav.rest_bytes);
-        CHECK_OK(mldfi_audio_look(files[i].name, data, bytes, silent, NULL, &err), &err);
+        CHECK_OK(mldfi_audio_files.look(files[i].name, data, bytes, silent, NULL, &err), &err);
         CHECK_OK(encode_file(schema, data, bytes, &scratch, &e, &err), &err);
         CHECK_OK(decode(schema, &e, &value, &err), &err);
         CHECK_OK(mldf_audio_record(&value, &info, &err), &err);

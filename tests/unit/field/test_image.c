@@ -207,6 +207,29 @@ static void a_deep_check_compares_record_and_file(void) {
     mldf_buffer_free(&png);
 }
 
+/* One huge image does not stay in memory; what images of a usual size need does. */
+static void a_kit_gives_back_what_one_huge_image_needed(void) {
+    struct media_kit kit = {0};
+    struct image_worker *worker;
+    void *found, *again;
+    mldf_error err;
+    mldfi_kit_trim(&kit); /* of nothing */
+    REQUIRE_OK(mldfi_kit_worker(&kit, FAMILY_IMAGE, &found, &err), &err);
+    REQUIRE_OK(mldfi_kit_worker(&kit, FAMILY_IMAGE, &again, &err), &err);
+    CHECK(found == again);
+    worker = found;
+    mldf_buffer *const large[] = {&worker->pixels,      &worker->resized,      &worker->work,        &worker->icc,
+                                  &worker->decoder.row, &worker->decoder.work, &worker->decoder.view};
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+        for (int more = 0; more < 2; more++) {
+            REQUIRE_OK(mldf_buffer_reserve(large[i], MEDIA_KEEP_BYTES + (more ? 1 : 0), &err), &err);
+            mldfi_kit_trim(&kit);
+            CHECK_EQ_U64(more ? 0 : MEDIA_KEEP_BYTES, large[i]->capacity);
+        }
+    mldfi_kit_free(&kit);
+    mldfi_kit_free(&kit);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(what_is_default_is_left_out_of_the_arguments);
@@ -215,5 +238,6 @@ int main(int argc, char **argv) {
     RUN(views_equal_decoded_values_in_every_mode);
     RUN(a_raw_view_is_no_copy);
     RUN(a_deep_check_compares_record_and_file);
+    RUN(a_kit_gives_back_what_one_huge_image_needed);
     return check_end();
 }
