@@ -69,8 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t bytes = size - 34;
     if (mldfi_field_decode(field, record, 0, bytes ? payload : NULL, bytes, 0, NULL, &value, &err) == MLDF_OK) {
         walk(&field->info, &value);
-        if (mldfi_field_check_deep(field, record, 0, bytes ? payload : NULL, bytes, 0, &err) == MLDF_OK)
+        struct media_kit kit = {0};
+        if (mldfi_field_check_deep(field, &kit, record, 0, bytes ? payload : NULL, bytes, 0, &err) == MLDF_OK)
             again(field, record, payload, bytes);
+        mldfi_kit_free(&kit);
     }
     mldf_schema_free(schema);
     return 0;

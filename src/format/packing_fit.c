@@ -164,11 +164,16 @@ static mldf_status take_memory(struct packing *p, uint64_t bins, mldf_error *err
 
 /* ---- Bins by their room -------------------------------------------------------------------------------------------------------------- */
 
+struct open_bin {
+    uint32_t next;   /* the bin that came to this room before; UINT32_MAX: none */
+    uint32_t pieces;
+};
+
 struct rooms {
     uint64_t *bits[3]; /* bits[1] and bits[2] say which words below are not 0 */
     size_t words[3];
-    uint32_t *head; /* by room: the last bin that came to it; UINT32_MAX: none */
-    uint32_t *next; /* by bin */
+    uint32_t *head; /* by room: the bin that came to it last; valid where its bit is set */
+    struct open_bin *bins;
 };
 
 static inline void rooms_set(struct rooms *s, uint32_t room) {
@@ -223,26 +228,31 @@ static mldf_status rooms_begin(struct rooms *s, uint32_t length, uint64_t bins, 
         s->bits[i] = mldfi_alloc_zero(words, 8, err);
     }
     s->head = mldfi_alloc(((size_t)length + 1) * sizeof *s->head, err);
-    s->next = mldfi_alloc((size_t)(bins + 1) * sizeof *s->next, err);
-    return s->bits[0] && s->bits[1] && s->bits[2] && s->head && s->next ? MLDF_OK : MLDF_E_MEMORY;
+    s->bins = mldfi_alloc((size_t)(bins + 1) * sizeof *s->bins, err);
+    return s->bits[0] && s->bits[1] && s->bits[2] && s->head && s->bins ? MLDF_OK : MLDF_E_MEMORY;
 }
 
 static void rooms_end(struct rooms *s) {
     for (int i = 0; i < 3; i++)
         free(s->bits[i]);
     free(s->head);
-    free(s->next);
+    free(s->bins);
 }
 
 /* ---- Best fit ------------------------------------------------------------------------------------------------------------------------ */
 
+/* What remains of a document besides full bins. Documents and their rests are kept together, so that sorting and placing touch memory once. */
+struct rest {
+    uint32_t document;
+    uint32_t places; /* REST_CUT: full pieces of the document stand before it */
+};
+#define REST_CUT (UINT32_C(1) << 31)
+
 struct best_fit {
     struct rooms rooms;
-    uint64_t *starts;  /* by length: where it begins in order */
-    uint32_t *order;   /* documents whose rest is shorter than a bin, longest rest first */
-    uint32_t *size;    /* of their rests, aligned */
-    uint32_t *bin;     /* where each went */
-    uint32_t *counts;  /* pieces of each bin */
+    uint64_t *starts;   /* by length: where it begins in order */
+    struct rest *order; /* rests shorter than a bin, longest first */
+    uint32_t *bin;      /* where each went */
     uint64_t rests, full;
 };
 
@@ -271,9 +281,8 @@ static mldf_status sort_rests(struct best_fit *b, const struct packing_rule *r, 
         at += count;
     }
     b->order = mldfi_alloc((size_t)(b->rests + 1) * sizeof *b->order, err);
-    b->size = mldfi_alloc((size_t)(b->rests + 1) * sizeof *b->size, err);
     b->bin = mldfi_alloc((size_t)(b->rests + 1) * sizeof *b->bin, err);
-    if (!b->order || !b->size || !b->bin)
+    if (!b->order || !b->bin)
         return MLDF_E_MEMORY;
     for (uint64_t i = 0; i < rows; i++) {
         if (!is_there(lengths[i]))
@@ -281,9 +290,7 @@ static mldf_status sort_rests(struct best_fit *b, const struct packing_rule *r, 
         struct division d = divide(r, lengths[i]);
         if (!d.rest)
             continue;
-        uint64_t to = b->starts[d.rest]++;
-        b->order[to] = (uint32_t)i;
-        b->size[to] = aligned(r, d.rest);
+        b->order[b->starts[d.rest]++] = (struct rest){(uint32_t)i, d.rest | (d.full ? REST_CUT : 0)};
     }
     return MLDF_OK;
 }
@@ -293,25 +300,24 @@ static uint32_t place_rests(struct best_fit *b, const struct packing_rule *r) {
     struct rooms *s = &b->rooms;
     uint32_t bins = 0;
     for (uint64_t i = 0; i < b->rests; i++) {
-        uint32_t size = b->size[i], room = rooms_find(s, size), bin;
+        uint32_t size = aligned(r, b->order[i].places & ~REST_CUT), room = rooms_find(s, size), bin;
         if (room == UINT32_MAX) {
             bin = bins++;
-            b->counts[bin] = 0;
+            s->bins[bin].pieces = 0;
             room = r->length;
         } else {
             bin = s->head[room];
-            if ((s->head[room] = s->next[bin]) == UINT32_MAX)
+            if ((s->head[room] = s->bins[bin].next) == UINT32_MAX)
                 rooms_clear(s, room);
         }
         b->bin[i] = bin;
-        b->counts[bin]++;
         room -= size;
-        if (room == 0 || b->counts[bin] == r->max_pieces)
+        if (++s->bins[bin].pieces == r->max_pieces || room == 0)
             continue;
-        uint64_t word = s->bits[0][room >> 6] >> (room & 63) & 1;
-        s->next[bin] = word ? s->head[room] : UINT32_MAX;
+        bool others = s->bits[0][room >> 6] >> (room & 63) & 1;
+        s->bins[bin].next = others ? s->head[room] : UINT32_MAX;
         s->head[room] = bin;
-        if (!word)
+        if (!others)
             rooms_set(s, room);
     }
     return bins;
@@ -340,23 +346,29 @@ static mldf_status write_bins(struct best_fit *b, struct packing *p, const uint6
         return status;
     uint8_t *first = p->memory, *table = first + 8 * (p->bins + 1);
     write_full(p, lengths, first, table);
-    uint64_t at = b->full;
+    uint64_t at = b->full, *next = mldfi_alloc(((size_t)bins + 1) * sizeof *next, err); /* by bin: where its next piece goes */
+    if (!next)
+        return MLDF_E_MEMORY;
     p->most_pieces = b->full ? 1 : 0;
     for (uint32_t bin = 0; bin < bins; bin++) {
+        uint32_t pieces = b->rooms.bins[bin].pieces;
         mldfi_store_u64(first + 8 * (b->full + bin), at);
-        at += b->counts[bin];
-        p->most_pieces = b->counts[bin] > p->most_pieces ? b->counts[bin] : p->most_pieces;
-        b->counts[bin] = 0;
+        next[bin] = at;
+        at += pieces;
+        p->most_pieces = pieces > p->most_pieces ? pieces : p->most_pieces;
     }
     mldfi_store_u64(first + 8 * p->bins, at);
+    uint32_t ends = (p->rule.bos != 0) + (p->rule.eos != 0);
     for (uint64_t i = 0; i < b->rests; i++) {
-        uint64_t document = b->order[i], to;
-        struct division d = divide(&p->rule, lengths[document]);
-        struct packing_piece piece;
-        piece_of(&p->rule, document, lengths[document], &d, d.full, &piece);
-        to = mldfi_load_u64(first + 8 * (b->full + b->bin[i])) + b->counts[b->bin[i]]++;
-        put_piece(p, table, to, &piece);
+        struct rest rest = b->order[i];
+        struct packing_piece piece = {rest.document, 0, rest.places - ends};
+        if (rest.places & REST_CUT) {
+            struct division d = divide(&p->rule, lengths[rest.document]);
+            piece_of(&p->rule, rest.document, lengths[rest.document], &d, d.full, &piece);
+        }
+        put_piece(p, table, next[b->bin[i]]++, &piece);
     }
+    free(next);
     return MLDF_OK;
 }
 
@@ -365,8 +377,6 @@ static mldf_status best_fit(struct packing *p, const uint64_t *lengths, mldf_err
     if (p->rows >= UINT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " rows; best-fit plans up to 2^32 - 2", p->rows);
     mldf_status status = sort_rests(&b, &p->rule, lengths, p->rows, err);
-    if (status >= 0 && !(b.counts = mldfi_alloc((size_t)(b.rests + 1) * sizeof *b.counts, err)))
-        status = MLDF_E_MEMORY;
     if (status >= 0)
         status = rooms_begin(&b.rooms, p->rule.length, b.rests, err);
     if (status >= 0)
@@ -374,9 +384,7 @@ static mldf_status best_fit(struct packing *p, const uint64_t *lengths, mldf_err
     rooms_end(&b.rooms);
     free(b.starts);
     free(b.order);
-    free(b.size);
     free(b.bin);
-    free(b.counts);
     return status;
 }
 

@@ -237,3 +237,16 @@ def test_buckets_and_budget(corpus):
         assert batch.t.size <= 1000 and batch.t.dtype == np.int64
         seen += len(batch.t)
     assert seen == 64
+
+
+def test_extract_and_tar_keep_documents(tmp_path):
+    path = tmp_path / "a.mldf"
+    mldf.write(path, [{"t": [1, 2], "s": stream([5, 6, 7], [1, 3]), "p": {"tokens": [1, 2, 3], "ends": [2], "from": [4]}}],
+               {"t": mldf.Tokens(300), "s": mldf.TokenStream(300), "p": mldf.PackedTokens(300)})
+    mldf.extract(path, tmp_path / "files")
+    files = {p.name: p for p in (tmp_path / "files").rglob("*") if p.is_file()}
+    arrays = [p for p in files.values() if p.suffix == ".npy"]
+    assert [np.load(p).tolist() for p in arrays] == [[1, 2]]
+    found = [json.loads(p.read_text()) for p in files.values() if p.suffix == ".json" and "tokens" in p.read_text()]
+    assert {"tokens": [5, 6, 7], "ends": [1, 3]} in found and {"tokens": [1, 2, 3], "ends": [2], "from": [4]} in found
+    assert mldf.convert(path, tmp_path / "a.tar").written == 1

@@ -215,3 +215,16 @@ def test_commands_know_them():
     assert [x["fields"]["tokens"] for x in lines] == ROWS
     assert json.loads(command("info", DATA / "megatron_u16.idx", "--json").stdout)["format"] == "megatron"
     command("verify", DATA / "megatron_u16.idx")
+
+
+def test_mutated_indices_never_do_harm(tmp_path):
+    rng = np.random.default_rng(6)
+    for _ in range(1500):
+        def change(data):
+            for _ in range(rng.integers(1, 4)):
+                data[rng.integers(9, len(data))] = rng.integers(0, 256)
+        try:
+            for sample in mldf.open(damaged(tmp_path, change)):
+                assert sample.tokens.size <= 2**20
+        except mldf.errors.Error:
+            pass
