@@ -49,9 +49,9 @@ int main(int argc, char **argv) {
             double took = now() - begin;
             best = took < best ? took : best;
         }
-        printf("%-9s %llu documents, L %u: %.3f s, %.1f M documents/s, %llu sequences, padding %.4f %%\n", names[algorithm],
-               (unsigned long long)rows, length, best, (double)rows / best / 1e6, (unsigned long long)plan.bins,
-               100 * (1 - (double)plan.placed / ((double)plan.bins * length)));
+        printf("%-9s %llu documents, L %u: %.3f s, %.1f M documents/s, %llu sequences, padding %.4f %%\n",
+               names[algorithm], (unsigned long long)rows, length, best, (double)rows / best / 1e6,
+               (unsigned long long)plan.bins, 100 * (1 - (double)plan.placed / ((double)plan.bins * length)));
         mldfi_packing_free(&plan);
     }
     free(lengths);

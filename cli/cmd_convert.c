@@ -11,8 +11,10 @@ static const struct option_spec options[] = {
      "the file to write, or - for standard output (mldf, tar); refused when it exists, unless -f is given"},
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT"},
-    {0, "to", "FORMAT", "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron or nanogpt (default: by OUT's ending)"},
-    {0, "from", "FORMAT", "files of token ids without a magic: nanogpt, olmo or datatrove (default: told by IN's bytes)"},
+    {0, "to", "FORMAT",
+     "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron or nanogpt (default: by OUT's ending)"},
+    {0, "from", "FORMAT",
+     "files of token ids without a magic: nanogpt, olmo or datatrove (default: told by IN's bytes)"},
     {0, "dtype", "TYPE", "olmo, datatrove: of the ids: u8, u16, u32, u64; nanogpt: u16 unless given"},
     {0, "eos", "ID", "token files: the id that ends documents"},
     {0, "eos-at", "start|end", "token files: where the eos of a document is (default: end; llm.c: start)"},
@@ -51,12 +53,13 @@ static int check_convert_output(const struct invocation *v, const char *out, con
 }
 
 static int check_format(const struct invocation *v, const char *to) {
-    static const char *const formats[] = {"mldf", "tbl", "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst",
-                                          "megatron", "nanogpt"};
+    static const char *const formats[] = {"mldf", "tbl",    "tbl1",    "tbl2",     "beton",
+                                          "tar",  "tar.gz", "tar.zst", "megatron", "nanogpt"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (!to || strcmp(to, formats[i]) == 0)
             return EXIT_FINE;
-    return usage_error(v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron and nanogpt", to);
+    return usage_error(
+        v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron and nanogpt", to);
 }
 
 /* "a,b" as a list; the text and the list are the caller's to free. */
@@ -82,7 +85,8 @@ static int split_fields(const struct invocation *v, const char *list, char **tex
 
 /* What files of token ids do not say themselves. *out stays as it is when nothing was given. */
 static int get_token_file(const struct invocation *v, mldf_token_file *tokens, const mldf_token_file **out) {
-    const char *eos = option_value(v, "eos"), *at = option_value(v, "eos-at"), *vocabulary = option_value(v, "vocabulary");
+    const char *eos = option_value(v, "eos"), *at = option_value(v, "eos-at"),
+               *vocabulary = option_value(v, "vocabulary");
     uint64_t id = 0;
     tokens->format = option_value(v, "from");
     tokens->dtype = option_value(v, "dtype");

@@ -53,8 +53,9 @@ void text_token_plan(const mldf_token_plan *p) {
         out_printf(", align %u", p->align);
     if (p->max_pieces)
         out_printf(", at most %u pieces", p->max_pieces);
-    out_printf(", long documents %s: %" PRIu64 " sequences of %" PRIu64 " pieces (up to %u in one), %.4f %% full, %" PRIu64
-               " tokens of %" PRIu64 " documents, %" PRIu64 " cut, %" PRIu64 " tokens left out",
+    out_printf(", long documents %s: %" PRIu64 " sequences of %" PRIu64
+               " pieces (up to %u in one), %.4f %% full, %" PRIu64 " tokens of %" PRIu64 " documents, %" PRIu64
+               " cut, %" PRIu64 " tokens left out",
                p->long_documents, p->bins, p->pieces, p->most_pieces, 100 * fill_of(p), p->tokens, p->rows,
                p->cut_documents, p->left_out);
 }

@@ -43,13 +43,15 @@ static void again(const struct schema_field *field, const uint8_t *record, const
         mldfi_store_u64(head, r.count);
         mldfi_store_u64(head + 8, r.documents);
         mldfi_store_u32(head + 16, (uint32_t)r.dtype);
-        if (mldf_buffer_append(&form, head, sizeof head, &err) < 0 || mldf_buffer_append(&form, payload, (size_t)bytes, &err) < 0)
+        if (mldf_buffer_append(&form, head, sizeof head, &err) < 0 ||
+            mldf_buffer_append(&form, payload, (size_t)bytes, &err) < 0)
             abort();
         value = (mldf_value){.kind = MLDF_KIND_BYTES, .data = form.data, .bytes = form.size};
     }
     require(field->type->type.encode(NULL, field->state, &value, second, &scratch, &out, &out_bytes, &err) == MLDF_OK);
     require(out_bytes == bytes && (r.count == 0 || memcmp(out, payload, (size_t)(r.count * r.width)) == 0));
-    require(memcmp(second + 12, record + 12, field->info.record_bytes - 12) == 0 || field->info.type_id != MLDF_TEXT_TOKENIZED);
+    require(memcmp(second + 12, record + 12, field->info.record_bytes - 12) == 0 ||
+            field->info.type_id != MLDF_TEXT_TOKENIZED);
     mldf_buffer_free(&form);
     mldf_buffer_free(&scratch);
 }

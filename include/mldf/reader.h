@@ -44,11 +44,13 @@ typedef enum mldf_tar_index {
 /* Files of token ids that other trainers use: what they do not say themselves (docs/guides/text.md). */
 typedef struct mldf_token_file {
     size_t struct_bytes;
-    const char *format; /* "nanogpt", "olmo", "datatrove", "megatron", "llmc"; NULL: the last two are known by their first bytes */
-    const char *dtype;  /* of bare ids: "u8", "u16", "u32", "u64", "i32", "i64"; NULL: as the format says. nanogpt: "u16" */
-    int64_t eos;        /* the id that ends documents; -1: none, and a bare file is one document */
-    bool eos_at_start;  /* it begins them */
-    bool eos_at_given;  /* eos_at_start counts; otherwise it is true for llmc and false for the others */
+    const char *
+        format; /* "nanogpt", "olmo", "datatrove", "megatron", "llmc"; NULL: the last two are known by their first bytes */
+    const char
+        *dtype;  /* of bare ids: "u8", "u16", "u32", "u64", "i32", "i64"; NULL: as the format says. nanogpt: "u16" */
+    int64_t eos; /* the id that ends documents; -1: none, and a bare file is one document */
+    bool eos_at_start;   /* it begins them */
+    bool eos_at_given;   /* eos_at_start counts; otherwise it is true for llmc and false for the others */
     uint64_t vocabulary; /* 0: not known */
 } mldf_token_file;
 #define MLDF_TOKEN_FILE_INIT \
@@ -182,7 +184,8 @@ typedef struct mldf_field_stats {
     double mean;
     uint32_t ndim;
     uint32_t dims_max[MLDF_MAX_DIMS];
-    uint64_t units, units_max; /* tokens: in all values, in the longest; min and max are ids then, and there is no mean */
+    uint64_t units,
+        units_max; /* tokens: in all values, in the longest; min and max are ids then, and there is no mean */
 } mldf_field_stats;
 MLDF_API mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_field_stats *out, mldf_error *err);
 

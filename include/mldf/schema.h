@@ -125,8 +125,8 @@ typedef struct mldf_field {
     bool known;         /* false: can be listed, copied and verified, not decoded */
     int compress_level; /* for writing; 0 = the default (3) */
     bool from_file;     /* for packing tables: a cell names the file that holds the value; not stored */
-    mldf_dtype dtype;   /* NDARRAY, INT and tokens: the element type; INLINE of one unnamed member: its type; else NONE */
-    uint32_t ndim;      /* NDARRAY, tokens and bare INLINE */
+    mldf_dtype dtype; /* NDARRAY, INT and tokens: the element type; INLINE of one unnamed member: its type; else NONE */
+    uint32_t ndim;    /* NDARRAY, tokens and bare INLINE */
     int64_t dims[MLDF_MAX_DIMS]; /* -1 where it varies */
 } mldf_field;
 

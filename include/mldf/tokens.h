@@ -82,8 +82,8 @@ typedef struct mldf_plan_tokens_options {
 #define MLDF_PLAN_TOKENS_OPTIONS_INIT \
     { sizeof(mldf_plan_tokens_options), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, -1, -1 }
 /* Adds a plan to a file, or replaces the one with the same options, atomically as an append does. The same lengths give the same bytes. */
-MLDF_API mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *options, mldf_token_plan *result,
-                                      mldf_error *err);
+MLDF_API mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *options,
+                                      mldf_token_plan *result, mldf_error *err);
 
 #ifdef __cplusplus
 }

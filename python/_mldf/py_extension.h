@@ -48,8 +48,8 @@ struct module_state *state_of(PyObject *module);
 struct module_state *state_of_self(PyObject *self);
 
 /* Method tables of the files, joined by py_module.c. */
-extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], plan_functions[], image_functions[],
-    loader_functions[], operation_functions[];
+extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], plan_functions[],
+    image_functions[], loader_functions[], operation_functions[];
 
 /* ---- py_error.c ----------------------------------------------------------------------------------------------------- */
 

@@ -6,12 +6,12 @@ static PyObject *id_or_none(int64_t id) {
 }
 
 static PyObject *plan_dict(const mldf_token_plan *p) {
-    return Py_BuildValue("{s:z,s:s,s:I,s:I,s:s,s:I,s:N,s:N,s:K,s:K,s:I,s:K,s:K,s:K,s:K}", "field", p->field, "algorithm",
-                         p->algorithm, "length", p->length, "align", p->align, "long", p->long_documents, "max_pieces",
-                         p->max_pieces, "bos", id_or_none(p->bos), "eos", id_or_none(p->eos), "bins",
+    return Py_BuildValue("{s:z,s:s,s:I,s:I,s:s,s:I,s:N,s:N,s:K,s:K,s:I,s:K,s:K,s:K,s:K}", "field", p->field,
+                         "algorithm", p->algorithm, "length", p->length, "align", p->align, "long", p->long_documents,
+                         "max_pieces", p->max_pieces, "bos", id_or_none(p->bos), "eos", id_or_none(p->eos), "bins",
                          (unsigned long long)p->bins, "pieces", (unsigned long long)p->pieces, "most_pieces",
-                         p->most_pieces, "documents", (unsigned long long)p->rows, "tokens", (unsigned long long)p->tokens,
-                         "left_out", (unsigned long long)p->left_out, "cut_documents",
+                         p->most_pieces, "documents", (unsigned long long)p->rows, "tokens",
+                         (unsigned long long)p->tokens, "left_out", (unsigned long long)p->left_out, "cut_documents",
                          (unsigned long long)p->cut_documents);
 }
 

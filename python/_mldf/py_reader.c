@@ -334,16 +334,15 @@ static PyObject *reader_statistics(PyObject *object, PyObject *number) {
         Py_DECREF(dims);
         dims = Py_NewRef(Py_None);
     }
-    PyObject *out =
-        Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:N,s:N,s:N,s:N}", "present", (unsigned long long)s.present, "nulls",
-                         (unsigned long long)s.nulls, "stored_bytes", (unsigned long long)s.stored_bytes,
-                         "stored_bytes_max", (unsigned long long)s.stored_bytes_max, "value_bytes_max",
-                         (unsigned long long)s.value_bytes_max, "nonfinite", (unsigned long long)s.nonfinite, "min",
-                         stats_number(s.number_kind, s.min.i, s.min.u, s.min.f), "max",
-                         stats_number(s.number_kind, s.max.i, s.max.u, s.max.f), "mean",
-                         s.number_kind && !s.units_max ? PyFloat_FromDouble(s.mean) : Py_NewRef(Py_None), "dims_max", dims);
-    PyObject *tokens = out && s.units_max ? Py_BuildValue("{s:K,s:K}", "tokens", (unsigned long long)s.units, "tokens_max",
-                                                          (unsigned long long)s.units_max)
+    PyObject *out = Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:N,s:N,s:N,s:N}", "present", (unsigned long long)s.present, "nulls",
+        (unsigned long long)s.nulls, "stored_bytes", (unsigned long long)s.stored_bytes, "stored_bytes_max",
+        (unsigned long long)s.stored_bytes_max, "value_bytes_max", (unsigned long long)s.value_bytes_max, "nonfinite",
+        (unsigned long long)s.nonfinite, "min", stats_number(s.number_kind, s.min.i, s.min.u, s.min.f), "max",
+        stats_number(s.number_kind, s.max.i, s.max.u, s.max.f), "mean",
+        s.number_kind && !s.units_max ? PyFloat_FromDouble(s.mean) : Py_NewRef(Py_None), "dims_max", dims);
+    PyObject *tokens = out && s.units_max ? Py_BuildValue("{s:K,s:K}", "tokens", (unsigned long long)s.units,
+                                                          "tokens_max", (unsigned long long)s.units_max)
                                           : NULL;
     if (tokens && PyDict_Update(out, tokens) < 0)
         Py_CLEAR(out);

@@ -101,7 +101,8 @@ def open(
 
     format      of files of token ids that do not say it: "nanogpt", "olmo", "datatrove"; Megatron's .idx and llm.c's .bin do
     dtype       of such ids: "u8", "u16", "u32", "u64"; nanogpt: "u16" unless given
-    eos         the id that ends documents, which are the samples then; eos_at="start": that begins them
+    eos         the id that ends documents, which are the samples then
+    eos_at      "end", or "start": eos begins documents; None: as the format has it
     vocabulary  the number of ids
 
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,

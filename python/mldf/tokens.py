@@ -62,6 +62,7 @@ class Tokens(Field):
     """
 
     type_name: ClassVar[str] = "text_tokenized"
+    """As a schema file has it."""
     vocabulary: int | None = None
     dtype: Any = None
     bos: int | None = None
@@ -91,6 +92,7 @@ class TokenStream(Tokens):
     """
 
     type_name: ClassVar[str] = "token_stream"
+    """As a schema file has it."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ class PackedTokens(Tokens):
     """
 
     type_name: ClassVar[str] = "text_packed"
+    """As a schema file has it."""
 
 
 def token_file_options(

@@ -45,14 +45,15 @@ static uint64_t number_at(mldf_dtype dtype, const uint8_t *data, uint64_t index)
     return value < 0 ? UINT64_MAX : (uint64_t)value;
 }
 
-static mldf_status check_spans(mldf_dtype dtype, const uint8_t *data, uint64_t count, uint64_t tokens, mldf_error *err) {
+static mldf_status check_spans(mldf_dtype dtype, const uint8_t *data, uint64_t count, uint64_t tokens,
+                               mldf_error *err) {
     uint64_t before = 0;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t begin = number_at(dtype, data, 2 * i), end = number_at(dtype, data, 2 * i + 1);
         if (begin < before || end < begin || end > tokens)
             return mldfi_fail_at(err, MLDF_E_CORRUPT, MLDF_NONE,
-                                 "span %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64 ", the one before ends at %" PRIu64
-                                 ", and there are %" PRIu64 " tokens",
+                                 "span %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64
+                                 ", the one before ends at %" PRIu64 ", and there are %" PRIu64 " tokens",
                                  i, begin, end, before, tokens);
         before = end;
     }
@@ -70,6 +71,6 @@ mldf_status mldfi_along_check(const struct schema_field *field, const uint8_t *r
     }
     if (rows == tokens)
         return MLDF_OK;
-    return mldfi_fail_at(err, MLDF_E_CORRUPT, RECORD_DIMS, "%" PRIu64 " entries for the %" PRIu64 " tokens of \"%s\"", rows,
-                         tokens, name);
+    return mldfi_fail_at(err, MLDF_E_CORRUPT, RECORD_DIMS, "%" PRIu64 " entries for the %" PRIu64 " tokens of \"%s\"",
+                         rows, tokens, name);
 }

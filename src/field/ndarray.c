@@ -20,8 +20,8 @@ struct ndarray_state {
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS]; /* -1: varies */
     bool varies;
-    bool too_large;       /* no value fits: more than 2^64 bytes */
-    uint64_t fixed_bytes; /* of every value, when nothing varies */
+    bool too_large;                /* no value fits: more than 2^64 bytes */
+    uint64_t fixed_bytes;          /* of every value, when nothing varies */
     char along[MLDF_NAME_MAX + 1]; /* the token field of a side column; "": none */
     bool spans;
 };
@@ -60,7 +60,8 @@ static mldf_status parse_along(const struct json *json, struct ndarray_state *s,
     if (at == UINT32_MAX && form == UINT32_MAX)
         return MLDF_OK;
     if (at == UINT32_MAX)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"form\" is for side columns, which have the argument \"along\" too");
+        return mldfi_fail(err, MLDF_E_SCHEMA,
+                          "argument \"form\" is for side columns, which have the argument \"along\" too");
     const struct json_node *name = &json->nodes[at];
     if (name->kind != MLDFI_JSON_STRING || mldfi_name_problem(name->text, (size_t)name->text_bytes))
         return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"along\" is not the name of a field");

@@ -211,8 +211,9 @@ mldf_status mldf_schema_compress(mldf_schema *schema, size_t field, int level, m
         status = mldfi_fail(err, MLDF_E_SCHEMA, "field \"%s\": type %s has no payload to compress", f->name,
                             f->info.type_name);
     else if (f->type && f->type->never_compressed)
-        status = mldfi_fail(err, MLDF_E_SCHEMA, "field \"%s\": type %s is never compressed: any part of it is read alone",
-                            f->name, f->info.type_name);
+        status =
+            mldfi_fail(err, MLDF_E_SCHEMA, "field \"%s\": type %s is never compressed: any part of it is read alone",
+                       f->name, f->info.type_name);
     if (status < 0) {
         mldfi_error_place(err, MLDF_NONE, f->name);
         return status;

@@ -24,8 +24,8 @@ bool mldfi_is_tokens(uint16_t type_id) {
 /* ---- Arguments ------------------------------------------------------------------------------------------------------------- */
 
 /* In order of name. */
-static const char *const token_arguments[] = {"bos",       "dtype",            "eos",        "eos_inside", "pad", "specials",
-                                              "tokenizer", "tokenizer_sha256", "vocabulary", NULL};
+static const char *const token_arguments[] = {
+    "bos", "dtype", "eos", "eos_inside", "pad", "specials", "tokenizer", "tokenizer_sha256", "vocabulary", NULL};
 
 #define IDS_MAX (UINT64_C(1) << 31)
 
@@ -60,11 +60,12 @@ static mldf_status get_limit(const struct json *json, struct tokens_state *s, ml
     if (s->dtype == MLDF_DTYPE_NONE && vocabulary)
         s->dtype = dtype_for(vocabulary);
     if (s->dtype == MLDF_DTYPE_NONE)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "tokens need the argument \"vocabulary\", the number of ids, or \"dtype\"");
+        return mldfi_fail(err, MLDF_E_SCHEMA,
+                          "tokens need the argument \"vocabulary\", the number of ids, or \"dtype\"");
     s->limit = dtype_limit(s->dtype);
     if (vocabulary > s->limit)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "a vocabulary of %" PRIu64 " ids, and dtype %s holds %" PRIu64, vocabulary,
-                          mldf_dtype_name(s->dtype), s->limit);
+        return mldfi_fail(err, MLDF_E_SCHEMA, "a vocabulary of %" PRIu64 " ids, and dtype %s holds %" PRIu64,
+                          vocabulary, mldf_dtype_name(s->dtype), s->limit);
     if (vocabulary)
         s->limit = vocabulary;
     s->width = (uint32_t)mldf_dtype_bytes(s->dtype);
@@ -77,7 +78,8 @@ static mldf_status check_ids(const struct json *json, uint64_t limit, mldf_error
         uint64_t id;
         uint32_t at = mldfi_json_find(json, 0, names[i]);
         if (at != UINT32_MAX && (!mldfi_json_u64(json, at, &id) || id >= limit))
-            return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"%s\" is not an id from 0 to %" PRIu64, names[i], limit - 1);
+            return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"%s\" is not an id from 0 to %" PRIu64, names[i],
+                              limit - 1);
     }
     return MLDF_OK;
 }
@@ -97,7 +99,8 @@ static mldf_status check_words(const struct json *json, mldf_error *err) {
     if (name != UINT32_MAX && json->nodes[name].kind != MLDFI_JSON_STRING)
         return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"tokenizer\" is not a text");
     if (hash != UINT32_MAX && !is_sha256(&json->nodes[hash]))
-        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"tokenizer_sha256\" is not 64 hexadecimal digits in lower case");
+        return mldfi_fail(err, MLDF_E_SCHEMA,
+                          "argument \"tokenizer_sha256\" is not 64 hexadecimal digits in lower case");
     if (inside != UINT32_MAX && json->nodes[inside].kind != MLDFI_JSON_TRUE &&
         json->nodes[inside].kind != MLDFI_JSON_FALSE)
         return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"eos_inside\" is neither true nor false");
@@ -136,9 +139,8 @@ static mldf_status tokens_canonical(const struct json *json, mldf_buffer *out, m
 
 static mldf_status bind_tokens(uint16_t id, const char *arguments, mldf_record_layout *layout, void **state,
                                mldf_error *err) {
-    static const mldf_record_layout layouts[] = {{16, 8, MLDF_FIELD_SIZE32, true},
-                                                 {24, 8, MLDF_FIELD_SIZE64, true},
-                                                 {32, 8, MLDF_FIELD_SIZE64, true}};
+    static const mldf_record_layout layouts[] = {
+        {16, 8, MLDF_FIELD_SIZE32, true}, {24, 8, MLDF_FIELD_SIZE64, true}, {32, 8, MLDF_FIELD_SIZE64, true}};
     struct json json = {0};
     struct tokens_state *s = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
@@ -208,7 +210,8 @@ bool mldfi_tokens_record(const struct tokens_state *s, const uint8_t *record, ui
     else if (s->type_id == MLDF_TEXT_PACKED)
         out->count = mldfi_load_u32(record + TOKENS_COUNT), out->documents = mldfi_load_u32(record + TOKENS_PIECES_42);
     else
-        out->count = mldfi_load_u64(record + TOKENS_COUNT), out->documents = mldfi_load_u64(record + TOKENS_DOCUMENTS_44);
+        out->count = mldfi_load_u64(record + TOKENS_COUNT),
+        out->documents = mldfi_load_u64(record + TOKENS_DOCUMENTS_44);
     if (!mldfi_mul_u64(out->count, out->width, &ids) || ids > UINT64_MAX - 8)
         return false;
     out->table = out->bytes = ids;
@@ -223,14 +226,14 @@ static mldf_status check_draft(const uint8_t *record, const struct tokens_record
                                mldf_error *err) {
     uint16_t said = mldfi_load_u16(record + TOKENS_COUNT_41);
     if (r->dtype == MLDF_DTYPE_NONE)
-        return mldfi_fail_at(err, MLDF_E_FEATURE, TOKENS_ENCODING_DRAFT, "token encoding %u is not known; 1, 2 and 3 are",
-                             record[TOKENS_ENCODING_DRAFT]);
+        return mldfi_fail_at(err, MLDF_E_FEATURE, TOKENS_ENCODING_DRAFT,
+                             "token encoding %u is not known; 1, 2 and 3 are", record[TOKENS_ENCODING_DRAFT]);
     if (payload_bytes % r->width)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_SIZE, "%" PRIu64 " bytes are not whole tokens of %" PRIu32 " bytes",
-                             payload_bytes, r->width);
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_SIZE,
+                             "%" PRIu64 " bytes are not whole tokens of %" PRIu32 " bytes", payload_bytes, r->width);
     if (r->count <= UINT16_MAX && said != r->count)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_COUNT_41, "the record says %u tokens, and the payload has %" PRIu64,
-                             said, r->count);
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_COUNT_41,
+                             "the record says %u tokens, and the payload has %" PRIu64, said, r->count);
     return MLDF_OK;
 }
 
@@ -252,8 +255,8 @@ static mldf_status check_record(const struct tokens_state *s, const uint8_t *rec
     if (s->type_id == MLDF_TEXT_TOKENIZED)
         return MLDF_OK;
     if (s->type_id == MLDF_TOKEN_STREAM && r->documents == 0 && r->count > 0)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_DOCUMENTS_44, "a stream of %" PRIu64 " tokens without documents",
-                             r->count);
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_DOCUMENTS_44,
+                             "a stream of %" PRIu64 " tokens without documents", r->count);
     if (!payload && payload_bytes)
         return MLDF_OK; /* only what the record says is asked for */
     uint64_t end = r->documents ? last_end(s, r, payload) : s->type_id == MLDF_TOKEN_STREAM ? r->count : 0;
@@ -290,7 +293,8 @@ static mldf_status check_ends(const struct tokens_state *s, const struct tokens_
         uint64_t end = packed ? mldfi_load_u32(table) : mldfi_load_u64(table);
         if (end > r->count || (packed ? end <= before : end < before))
             return mldfi_fail_at(err, MLDF_E_CORRUPT, MLDF_NONE,
-                                 "document %" PRIu64 " ends at token %" PRIu64 ", the one before at %" PRIu64 ", of %" PRIu64,
+                                 "document %" PRIu64 " ends at token %" PRIu64 ", the one before at %" PRIu64
+                                 ", of %" PRIu64,
                                  i, end, before, r->count);
         before = end;
     }
@@ -313,8 +317,8 @@ static uint64_t document_of(const struct tokens_state *s, const struct tokens_re
     return low;
 }
 
-static mldf_status outside(const struct tokens_state *s, const struct tokens_record *r, const uint8_t *table, int64_t id,
-                           uint64_t at, mldf_status status, mldf_error *err) {
+static mldf_status outside(const struct tokens_state *s, const struct tokens_record *r, const uint8_t *table,
+                           int64_t id, uint64_t at, mldf_status status, mldf_error *err) {
     char place[64] = "";
     if (s->type_id != MLDF_TEXT_TOKENIZED)
         snprintf(place, sizeof place, " (document %" PRIu64 ")", document_of(s, r, table, at));
@@ -363,8 +367,8 @@ static mldf_status from_array(const struct tokens_state *s, const mldf_value *va
     if (value->ndim != 1)
         return mldfi_fail(err, MLDF_E_TYPE, "an array of %" PRIu32 " dimensions; tokens have one", value->ndim);
     if (!mldfi_mul_u64(value->dims[0], mldf_dtype_bytes(out->dtype), &wanted) || wanted != value->bytes)
-        return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes, and %" PRIu64 " tokens of %s need others", value->bytes,
-                          value->dims[0], mldf_dtype_name(out->dtype));
+        return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes, and %" PRIu64 " tokens of %s need others",
+                          value->bytes, value->dims[0], mldf_dtype_name(out->dtype));
     out->ids = value->data;
     out->count = value->dims[0];
     out->documents = s->type_id == MLDF_TEXT_TOKENIZED || out->count ? 1 : 0;
@@ -390,8 +394,9 @@ static mldf_status from_bytes(const struct tokens_state *s, const mldf_value *va
     if (!mldfi_mul_u64(out->count, mldf_dtype_bytes(out->dtype), &ids) || ids > UINT64_MAX - 8 ||
         !mldfi_mul_u64(out->documents, 8, &table) || !mldfi_add_u64(mldfi_align_up(ids, 8), table, &table) ||
         table != value->bytes - TOKENS_HEAD)
-        return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes are not %" PRIu64 " tokens of %s and %" PRIu64 " documents",
-                          value->bytes, out->count, mldf_dtype_name(out->dtype), out->documents);
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "%" PRIu64 " bytes are not %" PRIu64 " tokens of %s and %" PRIu64 " documents", value->bytes,
+                          out->count, mldf_dtype_name(out->dtype), out->documents);
     out->ids = p + TOKENS_HEAD;
     out->table = out->ids + mldfi_align_up(ids, 8);
     r.count = out->count;
@@ -448,8 +453,9 @@ static mldf_status tokens_encode(void *user, const void *state, const mldf_value
         return status;
     bool small = s->type_id != MLDF_TOKEN_STREAM;
     if (small && (from.count > UINT32_MAX || from.documents > UINT32_MAX))
-        return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " tokens in %" PRIu64 " documents; a record holds up to 2^32 - 1",
-                          from.count, from.documents);
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "%" PRIu64 " tokens in %" PRIu64 " documents; a record holds up to 2^32 - 1", from.count,
+                          from.documents);
     uint64_t at = mldfi_ids_find_outside(from.dtype, from.ids, from.count, s->limit);
     if (at < from.count) {
         struct tokens_record r = {.count = from.count, .documents = from.table ? from.documents : 0};
@@ -477,10 +483,10 @@ static mldf_status tokens_encode(void *user, const void *state, const mldf_value
 
 static void tokens_observe(const void *state, const uint8_t *record, struct observation *out) {
     const struct tokens_state *s = state;
-    uint64_t count = s->draft                              ? mldfi_load_u16(record + TOKENS_COUNT_41)
-                     : s->type_id == MLDF_TEXT_TOKENIZED   ? mldfi_load_u32(record + TOKENS_COUNT_41)
-                     : s->type_id == MLDF_TEXT_PACKED      ? mldfi_load_u32(record + TOKENS_COUNT)
-                                                           : mldfi_load_u64(record + TOKENS_COUNT);
+    uint64_t count = s->draft                            ? mldfi_load_u16(record + TOKENS_COUNT_41)
+                     : s->type_id == MLDF_TEXT_TOKENIZED ? mldfi_load_u32(record + TOKENS_COUNT_41)
+                     : s->type_id == MLDF_TEXT_PACKED    ? mldfi_load_u32(record + TOKENS_COUNT)
+                                                         : mldfi_load_u64(record + TOKENS_COUNT);
     memset(out, 0, sizeof *out);
     if (s->draft)
         return;
@@ -522,10 +528,11 @@ static mldf_status tokens_edge(const struct schema_field *field, const struct va
                                mldf_error *err) {
     const struct tokens_state *s = field->state;
     if (s->draft)
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
-                          "field \"%s\" has tokens in the form of the 1.0 draft, whose rows differ in width: a pipeline "
-                          "cannot read it",
-                          field->name);
+        return mldfi_fail(
+            err, MLDF_E_UNSUPPORTED,
+            "field \"%s\" has tokens in the form of the 1.0 draft, whose rows differ in width: a pipeline "
+            "cannot read it",
+            field->name);
     mldf_status status = mldfi_array_edge(field, bounds, out, err);
     mldfi_set_axes(out->axes, "t");
     if (out->most[0] == UINT32_MAX) /* a stream: statistics hold no more */

@@ -9,7 +9,10 @@
 
 mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mldf_tokens *out, mldf_error *err) {
     if (!field || !value || !out)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_tokens_of: %s is NULL", !field ? "field" : !value ? "value" : "out");
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_tokens_of: %s is NULL",
+                          !field   ? "field"
+                          : !value ? "value"
+                                   : "out");
     if (!mldfi_is_tokens(field->type_id) || !field->known || value->kind != MLDF_KIND_ARRAY || !value->record ||
         value->record_bytes != field->record_bytes)
         return mldfi_fail(err, MLDF_E_TYPE, "field \"%s\": not a value of a token field", field->name);
@@ -40,9 +43,8 @@ mldf_status mldf_tokens_document(const mldf_tokens *tokens, uint64_t index, uint
     *begin = index ? end_of(tokens, index - 1) : 0;
     *end = end_of(tokens, index);
     if (*begin > *end || *end > tokens->count)
-        return mldfi_fail(err, MLDF_E_CORRUPT,
-                          "document %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64 " of %" PRIu64, index, *begin, *end,
-                          tokens->count);
+        return mldfi_fail(err, MLDF_E_CORRUPT, "document %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64 " of %" PRIu64,
+                          index, *begin, *end, tokens->count);
     return MLDF_OK;
 }
 
@@ -58,7 +60,8 @@ mldf_status mldf_tokens_value(uint16_t type_id, mldf_dtype dtype, const void *id
                           : !ids && count  ? "ids is NULL"
                           : !ends          ? "ends is NULL"
                                            : "the dtype is not of integers");
-    if (!mldfi_mul_u64(count, mldf_dtype_bytes(dtype), &ids_bytes) || ids_bytes > SIZE_MAX / 4 || documents > SIZE_MAX / 64)
+    if (!mldfi_mul_u64(count, mldf_dtype_bytes(dtype), &ids_bytes) || ids_bytes > SIZE_MAX / 4 ||
+        documents > SIZE_MAX / 64)
         return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " tokens", count);
     table = mldfi_align_up(ids_bytes, 8);
     mldf_status status = mldfi_buffer_resize(scratch, (size_t)(TOKENS_HEAD + table + 8 * documents), err);
@@ -91,8 +94,8 @@ mldf_status mldf_tokens_value(uint16_t type_id, mldf_dtype dtype, const void *id
 
 static bool same_table(const mldf_value *a, const mldf_value *b, uint64_t x, uint64_t y) {
     uint64_t table = mldfi_align_up(a->bytes, 8);
-    return x == y && (x == 0 || memcmp((const uint8_t *)a->data + table, (const uint8_t *)b->data + table,
-                                       (size_t)(8 * x)) == 0);
+    return x == y &&
+           (x == 0 || memcmp((const uint8_t *)a->data + table, (const uint8_t *)b->data + table, (size_t)(8 * x)) == 0);
 }
 
 bool mldfi_packed_same(const mldf_value *a, const mldf_value *b) {
@@ -139,7 +142,8 @@ mldf_status mldfi_tokens_json(const struct schema_field *field, const mldf_value
     } else {
         status = mldfi_payload_json_begin(value, out, err);
         if (status >= 0)
-            status = mldfi_buffer_printf(out, err, ",\"dtype\":\"%s\",\"tokens\":%" PRIu64, mldf_dtype_name(t.dtype), t.count);
+            status = mldfi_buffer_printf(out, err, ",\"dtype\":\"%s\",\"tokens\":%" PRIu64, mldf_dtype_name(t.dtype),
+                                         t.count);
     }
     if (status >= 0)
         status = mldfi_buffer_printf(out, err, ",\"documents\":%" PRIu64, t.documents);

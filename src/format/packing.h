@@ -12,9 +12,9 @@
 #include "util/bytes.h"
 
 enum { PACKING_BEST_FIT = 1, PACKING_NEXT_FIT = 2, PACKING_CONCAT = 3 }; /* numbers as in a file */
-enum { PACKING_CUT = 0, PACKING_TRUNCATE = 1, PACKING_DROP = 2 };        /* what becomes of documents longer than a bin */
-enum { PACKING_VERSION = 1 };                                            /* of the algorithms */
-#define PACKING_NULL UINT64_MAX                                          /* the length of a null */
+enum { PACKING_CUT = 0, PACKING_TRUNCATE = 1, PACKING_DROP = 2 }; /* what becomes of documents longer than a bin */
+enum { PACKING_VERSION = 1 };                                     /* of the algorithms */
+#define PACKING_NULL UINT64_MAX                                   /* the length of a null */
 
 /* What a plan was made by: its key. Two plans of a field with equal keys are the same plan. */
 struct packing_rule {
@@ -34,17 +34,17 @@ struct packing_piece {
 struct packing {
     struct packing_rule rule;
     uint64_t bins, pieces;
-    uint64_t rows;                 /* that were planned: the first ones of the file */
-    uint64_t placed, left_out;     /* tokens of documents */
-    uint64_t cut;                  /* documents in more than one piece, or truncated */
-    uint64_t lengths_hash;         /* XXH64 of the rows' lengths as u64, PACKING_NULL for nulls */
-    uint32_t most_pieces;          /* in one bin */
-    uint16_t field;                /* in a file */
-    bool wide;                     /* documents are u64 in the table, not u32 */
-    const uint8_t *first, *table;  /* u64[bins + 1]; pieces of 12 or 16 bytes. NULL with concat */
-    uint64_t *ends;                /* concat: where each row ends in the run of all documents, bos and eos counted */
-    const uint64_t *lengths;       /* concat: the caller's */
-    void *memory;                  /* owned: what first and table point into; NULL: a view */
+    uint64_t rows;                /* that were planned: the first ones of the file */
+    uint64_t placed, left_out;    /* tokens of documents */
+    uint64_t cut;                 /* documents in more than one piece, or truncated */
+    uint64_t lengths_hash;        /* XXH64 of the rows' lengths as u64, PACKING_NULL for nulls */
+    uint32_t most_pieces;         /* in one bin */
+    uint16_t field;               /* in a file */
+    bool wide;                    /* documents are u64 in the table, not u32 */
+    const uint8_t *first, *table; /* u64[bins + 1]; pieces of 12 or 16 bytes. NULL with concat */
+    uint64_t *ends;               /* concat: where each row ends in the run of all documents, bos and eos counted */
+    const uint64_t *lengths;      /* concat: the caller's */
+    void *memory;                 /* owned: what first and table point into; NULL: a view */
 };
 
 /* MLDF_E_ARGUMENT when a rule makes no sense. */
@@ -93,8 +93,8 @@ enum { PACKING_HEAD = 8, PACKING_HEADER = 128, PACKING_PLANS = 64 };
 
 /* The plans of a section of `bytes` bytes: views into it, which need `count` entries of out (PACKING_PLANS). A section of another version
  * has none. err->offset: the byte of the section. */
-mldf_status mldfi_packing_read(const uint8_t *section, uint64_t bytes, uint64_t param, uint64_t fields, uint64_t samples,
-                               struct packing *out, size_t *count, mldf_error *err);
+mldf_status mldfi_packing_read(const uint8_t *section, uint64_t bytes, uint64_t param, uint64_t fields,
+                               uint64_t samples, struct packing *out, size_t *count, mldf_error *err);
 /* Appends a section with these plans (none is concat). */
 mldf_status mldfi_packing_write(const struct packing *plans, size_t count, mldf_buffer *out, mldf_error *err);
 

@@ -17,13 +17,15 @@ enum { LENGTH_MOST = 1 << 30, ENDS_LEAST = 4 };
 
 mldf_status mldfi_packing_check_rule(const struct packing_rule *r, mldf_error *err) {
     if (r->length < 1 || r->length > LENGTH_MOST)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a length of %" PRIu32 " tokens; 1 to %d are possible", r->length, LENGTH_MOST);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a length of %" PRIu32 " tokens; 1 to %d are possible", r->length,
+                          LENGTH_MOST);
     if (r->align < 1 || r->length % r->align)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "an alignment of %" PRIu32 " does not divide the length %" PRIu32, r->align,
-                          r->length);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "an alignment of %" PRIu32 " does not divide the length %" PRIu32,
+                          r->align, r->length);
     if ((r->bos || r->eos) && r->length < ENDS_LEAST)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a length of %" PRIu32 " tokens with bos or eos; at least %d are needed",
-                          r->length, ENDS_LEAST);
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "a length of %" PRIu32 " tokens with bos or eos; at least %d are needed", r->length,
+                          ENDS_LEAST);
     if (r->algorithm < PACKING_BEST_FIT || r->algorithm > PACKING_CONCAT)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "packing algorithm %u is not known", r->algorithm);
     if (r->long_documents > PACKING_DROP)
@@ -116,7 +118,8 @@ static mldf_status count_documents(const struct packing_rule *r, const uint64_t 
         if (!is_there(lengths[i]))
             continue;
         if (lengths[i] > UINT32_MAX - 2)
-            return mldfi_fail(err, MLDF_E_LIMIT, "document %" PRIu64 " has %" PRIu64 " tokens; a plan holds up to 2^32 - 3", i,
+            return mldfi_fail(err, MLDF_E_LIMIT,
+                              "document %" PRIu64 " has %" PRIu64 " tokens; a plan holds up to 2^32 - 3", i,
                               lengths[i]);
         struct division d = divide(r, lengths[i]);
         p->pieces += d.full + (d.rest != 0);
@@ -138,7 +141,8 @@ static mldf_status count_documents(const struct packing_rule *r, const uint64_t 
 
 /* ---- The table that is filled ------------------------------------------------------------------------------------------------------- */
 
-static inline void put_piece(const struct packing *p, uint8_t *table, uint64_t index, const struct packing_piece *piece) {
+static inline void put_piece(const struct packing *p, uint8_t *table, uint64_t index,
+                             const struct packing_piece *piece) {
     uint8_t *at = table + (p->wide ? 16 : 12) * index;
     if (p->wide)
         mldfi_store_u64(at, piece->document), at += 8;
@@ -165,7 +169,7 @@ static mldf_status take_memory(struct packing *p, uint64_t bins, mldf_error *err
 /* ---- Bins by their room -------------------------------------------------------------------------------------------------------------- */
 
 struct open_bin {
-    uint32_t next;   /* the bin that came to this room before; UINT32_MAX: none */
+    uint32_t next; /* the bin that came to this room before; UINT32_MAX: none */
     uint32_t pieces;
 };
 
@@ -346,7 +350,8 @@ static mldf_status write_bins(struct best_fit *b, struct packing *p, const uint6
         return status;
     uint8_t *first = p->memory, *table = first + 8 * (p->bins + 1);
     write_full(p, lengths, first, table);
-    uint64_t at = b->full, *next = mldfi_alloc(((size_t)bins + 1) * sizeof *next, err); /* by bin: where its next piece goes */
+    uint64_t at = b->full,
+             *next = mldfi_alloc(((size_t)bins + 1) * sizeof *next, err); /* by bin: where its next piece goes */
     if (!next)
         return MLDF_E_MEMORY;
     p->most_pieces = b->full ? 1 : 0;

@@ -68,8 +68,8 @@ static bool table_fits(uint64_t offset, uint64_t count, uint64_t each, uint64_t 
            mldfi_range_inside(offset, size, bytes);
 }
 
-mldf_status mldfi_packing_read(const uint8_t *section, uint64_t bytes, uint64_t param, uint64_t fields, uint64_t samples,
-                               struct packing *out, size_t *count, mldf_error *err) {
+mldf_status mldfi_packing_read(const uint8_t *section, uint64_t bytes, uint64_t param, uint64_t fields,
+                               uint64_t samples, struct packing *out, size_t *count, mldf_error *err) {
     *count = 0;
     if (bytes < PACKING_HEAD)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "pack plans: %" PRIu64 " bytes", bytes);
@@ -77,26 +77,29 @@ mldf_status mldfi_packing_read(const uint8_t *section, uint64_t bytes, uint64_t 
         return MLDF_OK;
     uint64_t number = mldfi_load_u32(section + 4), tables = PACKING_HEAD + number * PACKING_HEADER;
     if (number != param || number > PACKING_PLANS || tables > bytes)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "%" PRIu64 " pack plans in %" PRIu64 " bytes, and the directory says %" PRIu64,
-                             number, bytes, param);
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, 0,
+                             "%" PRIu64 " pack plans in %" PRIu64 " bytes, and the directory says %" PRIu64, number,
+                             bytes, param);
     for (size_t i = 0; i < number; i++) {
         const uint8_t *h = section + PACKING_HEAD + i * PACKING_HEADER;
         uint64_t at = PACKING_HEAD + i * PACKING_HEADER, bins = mldfi_load_u64(h), pieces = mldfi_load_u64(h + 8);
         struct packing *p = &out[i];
         load_header(h, p);
         if (p->bins == UINT64_MAX || !table_fits(bins, p->bins + 1, 8, tables, bytes))
-            return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "pack plan %zu: %" PRIu64 " bins at %" PRIu64 " of the section", i,
-                                 p->bins, bins);
+            return mldfi_fail_at(err, MLDF_E_CORRUPT, at,
+                                 "pack plan %zu: %" PRIu64 " bins at %" PRIu64 " of the section", i, p->bins, bins);
         if (h[101] > 1)
             return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 101, "pack plan %zu: piece form %u", i, h[101]);
         if (!table_fits(pieces, p->pieces, piece_bytes(p), tables, bytes))
-            return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 8, "pack plan %zu: %" PRIu64 " pieces at %" PRIu64 " of the section",
-                                 i, p->pieces, pieces);
+            return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 8,
+                                 "pack plan %zu: %" PRIu64 " pieces at %" PRIu64 " of the section", i, p->pieces,
+                                 pieces);
         if (p->rows > samples)
-            return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 32, "pack plan %zu is of %" PRIu64 " rows of %" PRIu64, i, p->rows,
-                                 samples);
+            return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 32, "pack plan %zu is of %" PRIu64 " rows of %" PRIu64, i,
+                                 p->rows, samples);
         if (p->field >= fields)
-            return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 96, "pack plan %zu is of field %u of %" PRIu64, i, p->field, fields);
+            return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 96, "pack plan %zu is of field %u of %" PRIu64, i, p->field,
+                                 fields);
         p->first = section + bins;
         p->table = section + pieces;
     }

@@ -37,14 +37,17 @@ static void free_sink(struct token_sink *s) {
     free(s);
 }
 
-static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint64_t begin, uint64_t end, mldf_error *err) {
+static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint64_t begin, uint64_t end,
+                                mldf_error *err) {
     const uint8_t *ids = (const uint8_t *)t->ids + begin * mldf_dtype_bytes(t->dtype);
-    uint64_t count = end - begin, width = mldf_dtype_bytes(s->dtype), limit = s->dtype == MLDF_U16 ? 65536 : UINT64_C(1) << 31;
+    uint64_t count = end - begin, width = mldf_dtype_bytes(s->dtype),
+             limit = s->dtype == MLDF_U16 ? 65536 : UINT64_C(1) << 31;
     uint64_t bad = mldfi_ids_find_outside(t->dtype, ids, count, s->dtype == MLDF_U8 ? 256 : limit);
     uint8_t word[4];
     if (bad < count)
-        return mldfi_fail(err, MLDF_E_RANGE, "token %" PRIu64 " is %" PRId64 ", which %s of %s does not hold", begin + bad,
-                          mldfi_id_at(t->dtype, ids, bad), s->megatron ? "a Megatron file" : "a nanoGPT file", mldf_dtype_name(s->dtype));
+        return mldfi_fail(err, MLDF_E_RANGE, "token %" PRIu64 " is %" PRId64 ", which %s of %s does not hold",
+                          begin + bad, mldfi_id_at(t->dtype, ids, bad),
+                          s->megatron ? "a Megatron file" : "a nanoGPT file", mldf_dtype_name(s->dtype));
     if (count + (s->eos >= 0) > INT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "a document of %" PRIu64 " tokens; a sequence has up to 2^31 - 1", count);
     mldf_status status = mldfi_buffer_resize(&s->scratch, (size_t)((count + 1) * width), err);
@@ -65,8 +68,8 @@ static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint
     return status;
 }
 
-static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values, const char *key,
-                          size_t key_bytes, mldf_error *err) {
+static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
+                          const char *key, size_t key_bytes, mldf_error *err) {
     struct token_sink *s = (struct token_sink *)sink;
     const mldf_field *field = mldf_schema_field(s->schema, s->field);
     mldf_tokens t;
@@ -164,10 +167,12 @@ static mldf_status find_field(struct token_sink *s, const struct sink_options *o
     if (!named)
         return mldfi_fail(err, MLDF_E_SCHEMA, "%s holds tokens, and there is no token field", o->format);
     if (tokens > 1 && strcmp(named->name, "tokens") != 0)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "%s holds one token field, and there are %zu: choose one with fields", o->format, tokens);
+        return mldfi_fail(err, MLDF_E_SCHEMA, "%s holds one token field, and there are %zu: choose one with fields",
+                          o->format, tokens);
     for (size_t i = 0; i < count && !o->drop_fields; i++)
         if (i != s->field)
-            return mldfi_fail(err, MLDF_E_SCHEMA, "%s has no place for field \"%s\"; leave it out (fields, or drop-fields)", o->format,
+            return mldfi_fail(err, MLDF_E_SCHEMA,
+                              "%s has no place for field \"%s\"; leave it out (fields, or drop-fields)", o->format,
                               mldf_schema_field(o->schema, i)->name);
     return MLDF_OK;
 }
@@ -185,7 +190,8 @@ static mldf_status read_arguments(struct token_sink *s, const struct sink_option
     mldfi_json_free(&json);
     s->eos = !s->megatron && has && !is_inside ? (int64_t)eos : -1;
     if (!s->megatron && !has)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "nanogpt knows documents by their eos, and field \"%s\" has no argument eos", field->name);
+        return mldfi_fail(err, MLDF_E_SCHEMA,
+                          "nanogpt knows documents by their eos, and field \"%s\" has no argument eos", field->name);
     s->dtype = s->megatron ? field->dtype : MLDF_U16;
     return MLDF_OK;
 }
@@ -205,7 +211,8 @@ static mldf_status create(struct os_file *file, const char *target, bool overwri
     bool there = false;
     mldf_status status = overwrite ? MLDF_OK : mldfi_file_exists(target, &there, err);
     if (status >= 0 && there)
-        status = mldfi_fail(err, MLDF_E_EXISTS, "%s already exists; use -f to overwrite it (Python: overwrite=True)", target);
+        status = mldfi_fail(err, MLDF_E_EXISTS, "%s already exists; use -f to overwrite it (Python: overwrite=True)",
+                            target);
     return status < 0 ? status : mldfi_file_create_beside(file, target, err);
 }
 

@@ -20,7 +20,11 @@ struct neighbour {
     struct os_map map;
 };
 #define NEIGHBOUR_NONE \
-    { OS_FILE_NONE, {NULL, 0} }
+    { \
+        OS_FILE_NONE, { \
+            NULL, 0 \
+        } \
+    }
 
 struct token_file {
     const char *format;
@@ -28,8 +32,8 @@ struct token_file {
     uint64_t id_count, ids_at;
     mldf_dtype source, dtype; /* as stored in the file; as the field has it */
     uint64_t documents;
-    uint64_t *ends;              /* owned; NULL: datatrove and Megatron have tables */
-    const uint8_t *table;        /* datatrove: u64 ends */
+    uint64_t *ends;                                      /* owned; NULL: datatrove and Megatron have tables */
+    const uint8_t *table;                                /* datatrove: u64 ends */
     const uint8_t *lengths, *pointers, *indices, *modes; /* Megatron */
     uint64_t sequences;
     size_t sequence_field, mode_field, loss_field; /* SIZE_MAX: none */
@@ -77,8 +81,8 @@ static uint64_t end_of(const struct token_file *t, uint64_t document) {
     return t->table ? mldfi_load_u64(t->table + 8 * document) : t->ends[document];
 }
 
-static mldf_status give(mldf_buffer *scratch, const void *record, uint32_t record_bytes, const void *data, uint64_t bytes,
-                        mldf_value *out, mldf_error *err) {
+static mldf_status give(mldf_buffer *scratch, const void *record, uint32_t record_bytes, const void *data,
+                        uint64_t bytes, mldf_value *out, mldf_error *err) {
     return mldfi_foreign_value(scratch, record, record_bytes, data, bytes, false, out, err);
 }
 
@@ -88,13 +92,14 @@ static mldf_status wrong_id(const struct token_file *t, const uint8_t *ids, uint
 }
 
 /* Ids that the field's width holds as they stand, or a copy of them. */
-static mldf_status give_ids(const struct token_file *t, const uint8_t *ids, uint64_t count, bool whole, mldf_buffer *scratch,
-                            mldf_value *out, mldf_error *err) {
+static mldf_status give_ids(const struct token_file *t, const uint8_t *ids, uint64_t count, bool whole,
+                            mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     uint8_t record[16] = {0}, *place;
     uint64_t bytes = count * mldf_dtype_bytes(t->dtype);
     if (bytes > UINT32_MAX)
-        return mldfi_fail(err, MLDF_E_LIMIT, "a document of %" PRIu64 " tokens: a row holds less than 4 GiB. Which id ends documents (eos)?",
-                          count);
+        return mldfi_fail(
+            err, MLDF_E_LIMIT,
+            "a document of %" PRIu64 " tokens: a row holds less than 4 GiB. Which id ends documents (eos)?", count);
     mldfi_store_u32(record + 8, (uint32_t)bytes);
     mldfi_store_u32(record + 12, (uint32_t)count);
     bool same = t->source == t->dtype || (t->source == MLDF_U32 && t->dtype == MLDF_I32);
@@ -126,8 +131,8 @@ static mldf_status get_sequence(const struct token_file *t, uint64_t sequence, u
     uint64_t pointer = mldfi_load_u64(t->pointers + 8 * sequence), width = mldf_dtype_bytes(t->source);
     if (length < 0 || !mldfi_range_inside(pointer, (uint64_t)(length < 0 ? 0 : length) * width, t->id_count * width))
         return mldfi_fail(err, MLDF_E_CORRUPT,
-                          "sequence %" PRIu64 ": %" PRId32 " tokens at byte %" PRIu64 " of a .bin of %" PRIu64 " bytes", sequence,
-                          length, pointer, t->id_count * width);
+                          "sequence %" PRIu64 ": %" PRId32 " tokens at byte %" PRIu64 " of a .bin of %" PRIu64 " bytes",
+                          sequence, length, pointer, t->id_count * width);
     *at = pointer;
     *count = (uint64_t)length;
     return MLDF_OK;
@@ -162,23 +167,24 @@ static mldf_status megatron_ids(const struct token_file *t, uint64_t first, uint
     return status;
 }
 
-static mldf_status give_array(const uint8_t *data, uint64_t count, uint32_t width, mldf_buffer *scratch, mldf_value *out,
-                              mldf_error *err) {
+static mldf_status give_array(const uint8_t *data, uint64_t count, uint32_t width, mldf_buffer *scratch,
+                              mldf_value *out, mldf_error *err) {
     uint8_t record[24] = {0};
     mldfi_store_u64(record + 8, count * width);
     mldfi_store_u32(record + 16, (uint32_t)count);
     return give(scratch, record, sizeof record, data, count * width, out, err);
 }
 
-static mldf_status tokens_get(void *state, uint64_t sample, size_t field, bool verify, mldf_buffer *scratch, mldf_value *out,
-                              mldf_error *err) {
+static mldf_status tokens_get(void *state, uint64_t sample, size_t field, bool verify, mldf_buffer *scratch,
+                              mldf_value *out, mldf_error *err) {
     const struct token_file *t = state;
     (void)verify; /* none of the formats has checksums */
     if (t->indices) {
         uint64_t first = mldfi_load_u64(t->indices + 8 * sample), last = mldfi_load_u64(t->indices + 8 * sample + 8);
         if (first > last || last > t->sequences)
-            return mldfi_fail(err, MLDF_E_CORRUPT, "document %" PRIu64 " is sequences %" PRIu64 " to %" PRIu64 " of %" PRIu64,
-                              sample, first, last, t->sequences);
+            return mldfi_fail(err, MLDF_E_CORRUPT,
+                              "document %" PRIu64 " is sequences %" PRIu64 " to %" PRIu64 " of %" PRIu64, sample, first,
+                              last, t->sequences);
         if (field == t->sequence_field)
             return give_array(t->lengths + 4 * first, last - first, 4, scratch, out, err);
         if (field == t->mode_field)
@@ -187,8 +193,8 @@ static mldf_status tokens_get(void *state, uint64_t sample, size_t field, bool v
     }
     uint64_t begin = sample ? end_of(t, sample - 1) : 0, end = end_of(t, sample);
     if (begin > end || end > t->id_count)
-        return mldfi_fail(err, MLDF_E_CORRUPT, "document %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64 " of %" PRIu64, sample,
-                          begin, end, t->id_count);
+        return mldfi_fail(err, MLDF_E_CORRUPT, "document %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64 " of %" PRIu64,
+                          sample, begin, end, t->id_count);
     if (field == t->loss_field)
         return give_array(t->third.map.data + begin, end - begin, 1, scratch, out, err);
     return give_ids(t, t->ids + begin * mldf_dtype_bytes(t->source), end - begin, true, scratch, out, err);
@@ -201,11 +207,16 @@ static mldf_status tokens_bytes(void *state, uint64_t *out, mldf_error *err) {
     return MLDF_OK;
 }
 
-static const struct foreign_ops megatron_ops = {.format = "megatron", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
-static const struct foreign_ops llmc_ops = {.format = "llmc", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
-static const struct foreign_ops nanogpt_ops = {.format = "nanogpt", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
-static const struct foreign_ops olmo_ops = {.format = "olmo", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
-static const struct foreign_ops datatrove_ops = {.format = "datatrove", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
+static const struct foreign_ops megatron_ops = {
+    .format = "megatron", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
+static const struct foreign_ops llmc_ops = {
+    .format = "llmc", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
+static const struct foreign_ops nanogpt_ops = {
+    .format = "nanogpt", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
+static const struct foreign_ops olmo_ops = {
+    .format = "olmo", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
+static const struct foreign_ops datatrove_ops = {
+    .format = "datatrove", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
 
 /* ---- Documents by their eos ---------------------------------------------------------------------------------------------------------- */
 
@@ -243,8 +254,8 @@ static mldf_status take_ids(struct token_file *t, const uint8_t *data, uint64_t 
     t->source = dtype;
     t->dtype = dtype == MLDF_U8 || dtype == MLDF_U16 ? dtype : MLDF_I32;
     if ((bytes - at) % width)
-        return mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "%" PRIu64 " bytes are not whole ids of %" PRIu64 " bytes", bytes - at,
-                             width);
+        return mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "%" PRIu64 " bytes are not whole ids of %" PRIu64 " bytes",
+                             bytes - at, width);
     t->ids = data ? data + at : NULL;
     t->id_count = (bytes - at) / width;
     return MLDF_OK;
@@ -258,7 +269,8 @@ static mldf_status open_megatron(mldf_reader *reader, struct token_file *t, mldf
     if (bytes < MEGATRON_HEADER)
         return mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "a Megatron index of %" PRIu64 " bytes", bytes);
     if (mldfi_load_u64(h + 9) != 1)
-        return mldfi_fail_at(err, MLDF_E_VERSION, 9, "a Megatron index of version %" PRIu64 "; 1 is read", mldfi_load_u64(h + 9));
+        return mldfi_fail_at(err, MLDF_E_VERSION, 9, "a Megatron index of version %" PRIu64 "; 1 is read",
+                             mldfi_load_u64(h + 9));
     mldf_dtype dtype = h[17] < sizeof codes / sizeof *codes ? codes[h[17]] : MLDF_DTYPE_NONE;
     if (dtype == MLDF_DTYPE_NONE || dtype == MLDF_F32 || dtype == MLDF_F64)
         return mldfi_fail_at(err, MLDF_E_UNSUPPORTED, 17, "a Megatron index of dtype code %u: ids are integers", h[17]);
@@ -266,7 +278,8 @@ static mldf_status open_megatron(mldf_reader *reader, struct token_file *t, mldf
     uint64_t indices = mldfi_load_u64(h + 26), tables = bytes - MEGATRON_HEADER;
     if (t->sequences > tables / 12 || indices > tables / 8 || (need = 12 * t->sequences + 8 * indices) > tables ||
         (tables != need && tables != need + t->sequences))
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, 18, "%" PRIu64 " sequences and %" PRIu64 " documents in an index of %" PRIu64 " bytes",
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, 18,
+                             "%" PRIu64 " sequences and %" PRIu64 " documents in an index of %" PRIu64 " bytes",
                              t->sequences, indices, bytes);
     if (indices == 0)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 26, "a Megatron index without document indices");
@@ -277,7 +290,8 @@ static mldf_status open_megatron(mldf_reader *reader, struct token_file *t, mldf
     t->documents = indices - 1;
     if (mldfi_load_u64(t->indices) != 0 || mldfi_load_u64(t->indices + 8 * t->documents) != t->sequences)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, (uint64_t)(t->indices - h),
-                             "the documents of a Megatron index do not begin with sequence 0 and end with %" PRIu64, t->sequences);
+                             "the documents of a Megatron index do not begin with sequence 0 and end with %" PRIu64,
+                             t->sequences);
     char *path = mldfi_megatron_bin(reader->path);
     if (!path)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a Megatron index is named X.idx, and its tokens X.bin");
@@ -286,7 +300,8 @@ static mldf_status open_megatron(mldf_reader *reader, struct token_file *t, mldf
     return status < 0 ? status : take_ids(t, t->second.map.data, t->second.map.bytes, 0, dtype, err);
 }
 
-static mldf_status open_llmc(const mldf_reader *reader, struct token_file *t, const mldf_token_file *how, mldf_error *err) {
+static mldf_status open_llmc(const mldf_reader *reader, struct token_file *t, const mldf_token_file *how,
+                             mldf_error *err) {
     const uint8_t *h = reader->map.data;
     uint32_t magic = mldfi_load_u32(h), version = mldfi_load_u32(h + 4), count = mldfi_load_u32(h + 8);
     if (version != (magic == LLMC_MAGIC_U16 ? 1u : 7u))
@@ -306,8 +321,9 @@ static mldf_status get_dtype(const mldf_token_file *how, mldf_dtype fallback, ml
     static const struct {
         const char *name;
         mldf_dtype dtype;
-    } names[] = {{"u8", MLDF_U8}, {"u16", MLDF_U16}, {"u32", MLDF_U32}, {"u64", MLDF_U64}, {"uint8", MLDF_U8}, {"uint16", MLDF_U16},
-                 {"uint32", MLDF_U32}, {"uint64", MLDF_U64}, {"i32", MLDF_I32}, {"int32", MLDF_I32}, {"i64", MLDF_I64}, {"int64", MLDF_I64}};
+    } names[] = {{"u8", MLDF_U8},    {"u16", MLDF_U16},    {"u32", MLDF_U32},    {"u64", MLDF_U64},
+                 {"uint8", MLDF_U8}, {"uint16", MLDF_U16}, {"uint32", MLDF_U32}, {"uint64", MLDF_U64},
+                 {"i32", MLDF_I32},  {"int32", MLDF_I32},  {"i64", MLDF_I64},    {"int64", MLDF_I64}};
     *out = fallback;
     for (size_t i = 0; how->dtype && i < sizeof names / sizeof *names; i++)
         if (strcmp(how->dtype, names[i].name) == 0) {
@@ -315,7 +331,8 @@ static mldf_status get_dtype(const mldf_token_file *how, mldf_dtype fallback, ml
             return MLDF_OK;
         }
     if (how->dtype)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "dtype \"%.20s\" is none of u8, u16, u32, u64, i32 and i64", how->dtype);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "dtype \"%.20s\" is none of u8, u16, u32, u64, i32 and i64",
+                          how->dtype);
     if (fallback == MLDF_DTYPE_NONE)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a file of %s ids does not say their width: give dtype", how->format);
     return MLDF_OK;
@@ -342,32 +359,36 @@ static mldf_status open_datatrove(const mldf_reader *reader, struct token_file *
     bool has_loss = false;
     char *index = with_ending(reader->path, strlen(reader->path), ".index");
     char *loss = with_ending(reader->path, strlen(reader->path), ".loss");
-    mldf_status status = index && loss ? get_dtype(how, metadata_dtype(reader->path), &dtype, err) : mldfi_fail_memory(err, 0);
+    mldf_status status =
+        index && loss ? get_dtype(how, metadata_dtype(reader->path), &dtype, err) : mldfi_fail_memory(err, 0);
     if (status >= 0)
         status = take_ids(t, reader->map.data, reader->map.bytes, 0, dtype, err);
     if (status >= 0)
         status = open_neighbour(&t->second, index, err);
     if (status >= 0 && t->second.map.bytes % 8)
-        status = mldfi_fail_at(err, MLDF_E_TRUNCATED, t->second.map.bytes, "%s: %" PRIu64 " bytes are not whole ends of documents", index,
-                               t->second.map.bytes);
+        status = mldfi_fail_at(err, MLDF_E_TRUNCATED, t->second.map.bytes,
+                               "%s: %" PRIu64 " bytes are not whole ends of documents", index, t->second.map.bytes);
     t->table = t->second.map.data;
     t->documents = t->second.map.bytes / 8;
     if (status >= 0 && (t->documents ? end_of(t, t->documents - 1) : 0) != t->id_count)
-        status = mldfi_fail(err, MLDF_E_CORRUPT, "%s: its last document ends at %" PRIu64 ", and there are %" PRIu64 " tokens", index,
+        status = mldfi_fail(err, MLDF_E_CORRUPT,
+                            "%s: its last document ends at %" PRIu64 ", and there are %" PRIu64 " tokens", index,
                             t->documents ? end_of(t, t->documents - 1) : 0, t->id_count);
     if (status >= 0)
         status = mldfi_file_exists(loss, &has_loss, err);
     if (status >= 0 && has_loss)
         status = open_neighbour(&t->third, loss, err);
     if (status >= 0 && has_loss && t->third.map.bytes != t->id_count)
-        status = mldfi_fail(err, MLDF_E_CORRUPT, "%s: %" PRIu64 " bytes for %" PRIu64 " tokens", loss, t->third.map.bytes, t->id_count);
+        status = mldfi_fail(err, MLDF_E_CORRUPT, "%s: %" PRIu64 " bytes for %" PRIu64 " tokens", loss,
+                            t->third.map.bytes, t->id_count);
     t->loss_field = has_loss ? 1 : SIZE_MAX;
     free(index);
     free(loss);
     return status;
 }
 
-static mldf_status open_bare(const mldf_reader *reader, struct token_file *t, const mldf_token_file *how, mldf_error *err) {
+static mldf_status open_bare(const mldf_reader *reader, struct token_file *t, const mldf_token_file *how,
+                             mldf_error *err) {
     mldf_dtype dtype;
     mldf_status status = get_dtype(how, strcmp(how->format, "nanogpt") == 0 ? MLDF_U16 : MLDF_DTYPE_NONE, &dtype, err);
     if (status >= 0)
@@ -392,15 +413,17 @@ static mldf_status make_schema(mldf_reader *reader, struct token_file *t, const 
     t->sequence_field = t->mode_field = SIZE_MAX;
     if (status >= 0 && t->indices && (t->sequences != t->documents || t->modes)) {
         t->sequence_field = mldf_schema_field_count(reader->schema);
-        status = mldf_schema_add(reader->schema, "sequences", MLDF_NDARRAY, "{\"dtype\":\"<i4\",\"shape\":[null]}", 0, err);
+        status =
+            mldf_schema_add(reader->schema, "sequences", MLDF_NDARRAY, "{\"dtype\":\"<i4\",\"shape\":[null]}", 0, err);
     }
     if (status >= 0 && t->modes) {
         t->mode_field = mldf_schema_field_count(reader->schema);
         status = mldf_schema_add(reader->schema, "modes", MLDF_NDARRAY, "{\"dtype\":\"|i1\",\"shape\":[null]}", 0, err);
     }
     if (status >= 0 && t->loss_field != SIZE_MAX)
-        status = mldf_schema_add(reader->schema, "loss_mask", MLDF_NDARRAY,
-                                 "{\"along\":\"tokens\",\"dtype\":\"|b1\",\"form\":\"dense\",\"shape\":[null]}", 0, err);
+        status =
+            mldf_schema_add(reader->schema, "loss_mask", MLDF_NDARRAY,
+                            "{\"along\":\"tokens\",\"dtype\":\"|b1\",\"form\":\"dense\",\"shape\":[null]}", 0, err);
     return status;
 }
 
@@ -426,7 +449,8 @@ static const struct foreign_ops *choose(const mldf_reader *reader, const mldf_to
 mldf_status mldfi_foreign_open_tokens(mldf_reader *reader, const mldf_token_file *how, mldf_error *err) {
     const struct foreign_ops *ops = choose(reader, how);
     if (!ops && how && how->format)
-        return mldfi_fail(err, MLDF_E_MAGIC, "not a file of format \"%.20s\"; megatron, llmc, nanogpt, olmo and datatrove are read",
+        return mldfi_fail(err, MLDF_E_MAGIC,
+                          "not a file of format \"%.20s\"; megatron, llmc, nanogpt, olmo and datatrove are read",
                           how->format);
     if (!ops)
         return MLDF_END;

@@ -214,7 +214,8 @@ static mldf_status open_plans(struct opening *opening, size_t index) {
     mldf_error why;
     status = mldfi_packing_read(bytes, s->size, s->param, reader->header.num_fields, reader->header.num_samples, plans,
                                 &count, &why);
-    return status < 0 ? mldfi_reader_fail(reader, opening->err, status, s->ptr + why.offset, "%s", why.message) : MLDF_OK;
+    return status < 0 ? mldfi_reader_fail(reader, opening->err, status, s->ptr + why.offset, "%s", why.message)
+                      : MLDF_OK;
 }
 
 /* ---- All of them, in the order of the directory ---------------------------------------------------------------------- */

@@ -22,8 +22,8 @@ mldf_status mldfi_reader_plans(const mldf_reader *reader, mldf_buffer *scratch, 
         return status;
     if (mldfi_crc32c(0, bytes, (size_t)s->size) != s->crc)
         return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, s->ptr, "the pack plans are damaged");
-    status = mldfi_packing_read(bytes, s->size, s->param, reader->header.num_fields, reader->header.num_samples, out, count,
-                                err);
+    status = mldfi_packing_read(bytes, s->size, s->param, reader->header.num_fields, reader->header.num_samples, out,
+                                count, err);
     if (status < 0 && err)
         err->offset += s->ptr;
     return status;

@@ -32,8 +32,8 @@ static mldf_status read_lengths(const mldf_reader *reader, size_t field, uint64_
         scratch.size = 0;
         status = mldfi_reader_check_blocks(reader, at * row_bytes, count * row_bytes, err);
         if (status >= 0)
-            status = mldfi_reader_view(reader, reader->tables.metadata.ptr + at * row_bytes, count * row_bytes, &scratch,
-                                       &rows, err);
+            status = mldfi_reader_view(reader, reader->tables.metadata.ptr + at * row_bytes, count * row_bytes,
+                                       &scratch, &rows, err);
         for (uint64_t i = 0; i < count && status >= 0; i++) {
             bool valid = true;
             if (f->nullable_index != SIZE_MAX)
@@ -89,7 +89,8 @@ static mldf_status find_field(const mldf_reader *reader, const mldf_plan_tokens_
         if (schema->fields[f].info.type_id != MLDF_TEXT_TOKENIZED)
             continue;
         if (found != SIZE_MAX)
-            return mldfi_fail(err, MLDF_E_ARGUMENT, "the file has several token fields, \"%s\" and \"%s\" among them: name one",
+            return mldfi_fail(err, MLDF_E_ARGUMENT,
+                              "the file has several token fields, \"%s\" and \"%s\" among them: name one",
                               schema->fields[found].name, schema->fields[f].name);
         found = f;
     }
@@ -98,12 +99,13 @@ static mldf_status find_field(const mldf_reader *reader, const mldf_plan_tokens_
     const struct schema_field *f = &schema->fields[found];
     const struct tokens_state *s = f->state;
     if (f->info.type_id != MLDF_TEXT_TOKENIZED || !f->type || s->draft)
-        return mldfi_fail(err, MLDF_E_TYPE, "field \"%s\" is of type %s: a plan is of documents, one a row (text_tokenized)",
-                          f->name, f->info.type_name);
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "field \"%s\" is of type %s: a plan is of documents, one a row (text_tokenized)", f->name,
+                          f->info.type_name);
     int64_t largest = o->bos > o->eos ? o->bos : o->eos;
     if (largest >= 0 && (uint64_t)largest >= s->limit)
-        return mldfi_fail(err, MLDF_E_RANGE, "id %" PRId64 " is outside the vocabulary of field \"%s\": 0 to %" PRIu64, largest,
-                          f->name, s->limit - 1);
+        return mldfi_fail(err, MLDF_E_RANGE, "id %" PRId64 " is outside the vocabulary of field \"%s\": 0 to %" PRIu64,
+                          largest, f->name, s->limit - 1);
     *out = found;
     return MLDF_OK;
 }
@@ -119,7 +121,8 @@ static mldf_status store(const mldf_reader *reader, mldf_writer *writer, const s
            (plans[at].field != plan->field || !mldfi_packing_same_rule(&plans[at].rule, &plan->rule)))
         at++;
     if (status >= 0 && at == PACKING_PLANS)
-        status = mldfi_fail(err, MLDF_E_LIMIT, "the file has %d pack plans already, the most that it can hold", PACKING_PLANS);
+        status = mldfi_fail(err, MLDF_E_LIMIT, "the file has %d pack plans already, the most that it can hold",
+                            PACKING_PLANS);
     if (status >= 0) {
         plans[at] = *plan;
         status = mldfi_writer_set_plans(writer, plans, at == count ? count + 1 : count, err);
@@ -214,7 +217,8 @@ mldf_status mldfi_keep_plans(const mldf_reader *reader, mldf_writer *writer, mld
 void mldfi_drop_plans(const mldf_reader *reader, const mldf_context *context) {
     const struct section *s = mldfi_reader_find_section(reader, SECTION_PACK_PLAN);
     if (s && s->param)
-        mldfi_warn(context, "%s: its %" PRIu64 " pack plans are of all its samples in their order, and are left out; mldf "
+        mldfi_warn(context,
+                   "%s: its %" PRIu64 " pack plans are of all its samples in their order, and are left out; mldf "
                    "plan-tokens makes new ones",
                    reader->path, s->param);
 }

@@ -237,7 +237,8 @@ static mldf_status end_field(struct field_gather *f, const mldf_field *field, ml
     bool tokens = field->type_id == MLDF_TEXT_TOKENIZED || field->type_id == MLDF_TEXT_PACKED ||
                   field->type_id == MLDF_TOKEN_STREAM;
     bool number = field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT || (!tokens && is_number(field->dtype));
-    bool array = field->type_id == MLDF_NDARRAY || tokens, payload = field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
+    bool array = field->type_id == MLDF_NDARRAY || tokens,
+         payload = field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
     mldfi_gather_end(&f->values);
     mldfi_gather_end(&f->lengths);
     mldfi_gather_end(&f->bytes);

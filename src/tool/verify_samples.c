@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "field/along.h"
-#include "field/tokens.h"
 #include "field/image_type.h"
+#include "field/tokens.h"
 #include "tool/verify.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -437,8 +437,8 @@ mldf_status mldfi_verify_stats(struct verify *verify, mldf_error *err) {
         return MLDF_OK;
     for (size_t i = 0; i < reader->schema->field_count; i++) {
         const mldf_field_stats *said = &reader->stats[i], *seen = &verify->maxima[i];
-        bool good = said->stored_bytes_max >= seen->stored_bytes_max && said->value_bytes_max >= seen->value_bytes_max &&
-                    said->units_max >= seen->units_max;
+        bool good = said->stored_bytes_max >= seen->stored_bytes_max &&
+                    said->value_bytes_max >= seen->value_bytes_max && said->units_max >= seen->units_max;
         for (uint32_t d = 0; d < said->ndim && d < MLDF_MAX_DIMS; d++)
             good = good && said->dims_max[d] >= seen->dims_max[d];
         if (!good)

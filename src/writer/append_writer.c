@@ -105,7 +105,8 @@ static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader,
             struct kept_section *kept = &writer->kept[writer->kept_count++];
             kept->section = *section;
             st = read_section(reader, section, &kept->bytes, err);
-        } else if (section->kind > SECTION_SEALED_DICTIONARY || section->kind == SECTION_DIGEST || section->kind == SECTION_SEEK_INDEX) {
+        } else if (section->kind > SECTION_SEALED_DICTIONARY || section->kind == SECTION_DIGEST ||
+                   section->kind == SECTION_SEEK_INDEX) {
             mldfi_warn(writer->context, "section %u (%s) does not survive an append", section->kind,
                        mldfi_section_name(section->kind));
         }

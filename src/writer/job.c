@@ -305,10 +305,11 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, size_t
         st = MLDF_OK;
     }
     if (worker->writer->crypt && field->type && field->type->never_compressed && bytes > CRYPT_STREAM_MAX)
-        return mldfi_fail(err, MLDF_E_LIMIT,
-                          "%llu bytes in one value; encrypted, the whole of it is read for any part: write rows of at most "
-                          "16 MiB",
-                          (unsigned long long)bytes);
+        return mldfi_fail(
+            err, MLDF_E_LIMIT,
+            "%llu bytes in one value; encrypted, the whole of it is read for any part: write rows of at most "
+            "16 MiB",
+            (unsigned long long)bytes);
     bool array =
         field->layout.viewable && (!field->type || !field->type->is_viewable || field->type->is_viewable(record));
     payload->viewable = array && bytes >= 1024 && !worker->writer->crypt;

@@ -250,8 +250,8 @@ mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *
             return st;
         const char *key = job->key_bytes[s] ? (const char *)job->keys.data + key_at : NULL;
         st = mldfi_tables_add_sample(&writer->tables, job->rows.data + s * schema->row_bytes,
-                                     job->valid + s * schema->nullable_count, worker->notes, key,
-                                     job->key_bytes[s], err);
+                                     job->valid + s * schema->nullable_count, worker->notes, key, job->key_bytes[s],
+                                     err);
         if (st < 0)
             return st;
         key_at += job->key_bytes[s];

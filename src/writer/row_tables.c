@@ -146,7 +146,8 @@ static void add_stats(struct table_builder *tables, const uint8_t *row, const ui
 }
 
 mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t *row, const uint8_t *valid,
-                                    const struct value_note *notes, const char *key, size_t key_bytes, mldf_error *err) {
+                                    const struct value_note *notes, const char *key, size_t key_bytes,
+                                    mldf_error *err) {
     mldf_status st = add_key(tables, key, key_bytes, err);
     if (st >= 0 && tables->schema->nullable_count)
         st = add_validity(tables, valid, err);

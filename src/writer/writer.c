@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/along.h"
 #include "os/target.h"
 #include "os/thread.h"
-#include "field/along.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"

@@ -50,7 +50,8 @@ static void a_million_documents_leave_almost_no_padding(void) {
     REQUIRE(lengths != NULL);
     for (int ends = 0; ends < 2; ends++) {
         for (uint32_t length = 2048; length <= 8192; length *= 4) {
-            struct packing_rule rule = {.length = length, .align = 1, .eos = (uint32_t)ends, .algorithm = PACKING_BEST_FIT};
+            struct packing_rule rule = {
+                .length = length, .align = 1, .eos = (uint32_t)ends, .algorithm = PACKING_BEST_FIT};
             struct packing plan, again;
             mldf_error err;
             REQUIRE(mldfi_packing_make(&rule, lengths, ROWS, &plan, &err) == MLDF_OK);
@@ -78,7 +79,8 @@ static void concat_cuts_every_length_tokens(void) {
         uint64_t bin, document;
         uint32_t from, length;
         bool eos;
-    } want[] = {{0, 0, 0, 3, true}, {0, 3, 0, 1, false}, {1, 3, 1, 5, false}, {2, 3, 6, 3, true}, {2, 4, 0, 1, false}, {3, 4, 1, 0, true}};
+    } want[] = {{0, 0, 0, 3, true}, {0, 3, 0, 1, false}, {1, 3, 1, 5, false},
+                {2, 3, 6, 3, true}, {2, 4, 0, 1, false}, {3, 4, 1, 0, true}};
     struct packing plan;
     struct packing_cursor cursor;
     struct packing_piece piece;
@@ -106,7 +108,12 @@ static void concat_cuts_every_length_tokens(void) {
 static void a_section_reads_as_it_was_written(void) {
     uint64_t lengths[100];
     struct packing plans[2], again[PACKING_PLANS];
-    struct packing_rule rule = {.length = 64, .align = 4, .max_pieces = 5, .bos = 3, .algorithm = PACKING_NEXT_FIT, .long_documents = PACKING_DROP};
+    struct packing_rule rule = {.length = 64,
+                                .align = 4,
+                                .max_pieces = 5,
+                                .bos = 3,
+                                .algorithm = PACKING_NEXT_FIT,
+                                .long_documents = PACKING_DROP};
     mldf_buffer section = MLDF_BUFFER_INIT;
     mldf_error err;
     size_t count;
@@ -129,7 +136,8 @@ static void a_section_reads_as_it_was_written(void) {
         mldfi_packing_free(&plans[i]);
     }
     CHECK_STATUS(MLDF_E_CORRUPT, mldfi_packing_read(section.data, section.size, 1, 3, 100, again, &count, &err), &err);
-    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_packing_read(section.data, section.size - 8, 2, 3, 100, again, &count, &err), &err);
+    CHECK_STATUS(MLDF_E_CORRUPT, mldfi_packing_read(section.data, section.size - 8, 2, 3, 100, again, &count, &err),
+                 &err);
     CHECK_STATUS(MLDF_E_CORRUPT, mldfi_packing_read(section.data, section.size, 2, 2, 100, again, &count, &err), &err);
     CHECK_EQ_U64(8 + 128 + 96, err.offset);
     CHECK_STATUS(MLDF_E_CORRUPT, mldfi_packing_read(section.data, section.size, 2, 3, 99, again, &count, &err), &err);
