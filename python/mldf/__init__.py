@@ -13,7 +13,8 @@ array([0, 1])
 
 Reading: :func:`open` and :class:`Dataset`. Writing: :class:`Writer` and :func:`write`, with the field types
 :class:`Int`, :class:`Float`, :class:`Bytes`, :class:`Text`, :class:`Json`, :class:`NDArray`, :class:`Struct`,
-:class:`Image`, :class:`Audio`, :class:`Tokens`, :class:`TokenStream`, :class:`PackedTokens` and your own (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`,
+:class:`Image`, :class:`Audio`, :class:`Tokens`, :class:`TokenStream`, :class:`PackedTokens` and your own
+(:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`,
 :func:`merge`, :func:`split` and the rest of what the command
 ``mldf`` does. What can go wrong: :mod:`mldf.errors`. Images alone: :mod:`mldf.images`. NumPy is all that is needed;
 PyTorch and Pillow are used when their objects are given.

@@ -99,7 +99,8 @@ def open(
     max_unpacked      of a compressed tar, which is unpacked into a file without a name in the folder that the
                 environment variable TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40
 
-    format      of files of token ids that do not say it: "nanogpt", "olmo", "datatrove"; Megatron's .idx and llm.c's .bin do
+    format      of files of token ids that do not say it: "nanogpt", "olmo", "datatrove"; Megatron's .idx and
+                llm.c's .bin do
     dtype       of such ids: "u8", "u16", "u32", "u64"; nanogpt: "u16" unless given
     eos         the id that ends documents, which are the samples then
     eos_at      "end", or "start": eos begins documents; None: as the format has it

@@ -148,7 +148,8 @@ class NDArray(Field):
     dtype  of NumPy or torch, or its name; also "bfloat16"
     shape  None in it stands for a dimension that varies from sample to sample
     along  a token field: this one has an entry for each of its tokens (a loss mask, rewards), or spans of them
-    form   with along: "dense" (one entry for each token) or "spans" (integers of shape (None, 2): begin and end, ascending)
+    form   with along: "dense" (one entry for each token) or "spans" (integers of shape (None, 2): begin and end,
+           ascending)
     """
 
     type_name: ClassVar[str] = "ndarray"

@@ -87,8 +87,8 @@ class Tokens(Field):
 class TokenStream(Tokens):
     """One long run of ids, and where its documents end: any window of it is read alone.
 
-    A Writer takes an array (one document), or {"tokens": array, "ends": ends of the documents, ascending}. Reading gives
-    the ids; ``Dataset.documents`` the ends. Arguments as of :class:`Tokens`.
+    A Writer takes an array (one document), or {"tokens": array, "ends": ends of the documents, ascending}. Reading
+    gives the ids; ``Dataset.documents`` the ends. Arguments as of :class:`Tokens`.
     """
 
     type_name: ClassVar[str] = "token_stream"

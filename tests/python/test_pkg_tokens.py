@@ -38,14 +38,21 @@ def test_ids_of_any_dtype_are_stored_in_the_width_of_the_vocabulary(tmp_path, vo
     ds = mldf.open(path)
     assert ds[0].t.dtype == np.dtype(dtype) and ds[0].t.tolist() == ids and ds[1].t.shape == (0,)
     statistics = mldf.info(path)["fields"][0]["statistics"]
-    assert (statistics["min"], statistics["max"], statistics["tokens"], statistics["tokens_max"]) == (0, vocabulary - 1, 4, 4)
+    assert (statistics["min"], statistics["max"], statistics["tokens"], statistics["tokens_max"]) == (
+        0,
+        vocabulary - 1,
+        4,
+        4,
+    )
     assert mldf.verify(path, deep=True).ok
 
 
 @pytest.mark.parametrize("bad, shown", [(300, "300"), (-1, "-1"), (2**40, str(2**40))])
 def test_an_id_outside_the_vocabulary_names_sample_and_position(tmp_path, bad, shown):
-    with pytest.raises(mldf.errors.RangeError, match=f"token 2 is {shown}, outside the vocabulary: 0 to 299") as why, \
-            mldf.Writer(tmp_path / "a.mldf", {"t": mldf.Tokens(300)}) as w:
+    with (
+        pytest.raises(mldf.errors.RangeError, match=f"token 2 is {shown}, outside the vocabulary: 0 to 299") as why,
+        mldf.Writer(tmp_path / "a.mldf", {"t": mldf.Tokens(300)}) as w,
+    ):
         w.append({"t": [1, 2, 3]})
         w.append({"t": [1, 2, bad, 4]})
     assert (why.value.sample, why.value.field) == (1, "t")
@@ -53,8 +60,10 @@ def test_an_id_outside_the_vocabulary_names_sample_and_position(tmp_path, bad, s
 
 
 def test_a_stream_names_the_document_too(tmp_path):
-    with pytest.raises(mldf.errors.RangeError, match=r"token 4 \(document 2\) is 256"), \
-            mldf.Writer(tmp_path / "a.mldf", {"t": mldf.TokenStream(256)}) as w:
+    with (
+        pytest.raises(mldf.errors.RangeError, match=r"token 4 \(document 2\) is 256"),
+        mldf.Writer(tmp_path / "a.mldf", {"t": mldf.TokenStream(256)}) as w,
+    ):
         w.append({"t": stream([1, 2, 3, 4, 256], [2, 2, 5])})
 
 
@@ -78,7 +87,12 @@ def test_streams_and_packed_sequences_keep_their_documents(tmp_path):
     path = tmp_path / "a.mldf"
     fields = {"s": mldf.TokenStream(70000, nullable=True), "p": mldf.PackedTokens(300)}
     with mldf.Writer(path, fields) as w:
-        w.append({"s": stream(np.arange(10) + 69000, [0, 4, 4, 10]), "p": {"tokens": range(9), "ends": [2, 7], "from": [5, 0]}})
+        w.append(
+            {
+                "s": stream(np.arange(10) + 69000, [0, 4, 4, 10]),
+                "p": {"tokens": range(9), "ends": [2, 7], "from": [5, 0]},
+            }
+        )
         w.append({"s": None, "p": [1, 2, 3]})
         w.append({"s": np.arange(5), "p": []})
     ds = mldf.open(path)
@@ -95,8 +109,11 @@ def test_streams_and_packed_sequences_keep_their_documents(tmp_path):
 
 def test_large_values_are_views_on_multiples_of_64(tmp_path):
     path = tmp_path / "a.mldf"
-    mldf.write(path, [{"x": b"odd", "t": np.arange(n), "s": np.arange(n)} for n in (700, 3, 5001)],
-               {"x": mldf.Bytes(), "t": mldf.Tokens(65536), "s": mldf.TokenStream(65536)})
+    mldf.write(
+        path,
+        [{"x": b"odd", "t": np.arange(n), "s": np.arange(n)} for n in (700, 3, 5001)],
+        {"x": mldf.Bytes(), "t": mldf.Tokens(65536), "s": mldf.TokenStream(65536)},
+    )
     ds = mldf.open(path)
     for i in (0, 2):
         for name in ("t", "s"):
@@ -104,17 +121,32 @@ def test_large_values_are_views_on_multiples_of_64(tmp_path):
 
 
 def test_side_columns_fit_their_tokens(tmp_path):
-    fields = {"mask": mldf.NDArray("uint8", (None,), along="t"), "t": mldf.Tokens(300, nullable=True),
-              "reward": mldf.NDArray("float16", (None, 2), along="t", nullable=True, compress=True),
-              "spans": mldf.NDArray("int32", (None, 2), along="t", form="spans")}
+    fields = {
+        "mask": mldf.NDArray("uint8", (None,), along="t"),
+        "t": mldf.Tokens(300, nullable=True),
+        "reward": mldf.NDArray("float16", (None, 2), along="t", nullable=True, compress=True),
+        "spans": mldf.NDArray("int32", (None, 2), along="t", form="spans"),
+    }
     path = tmp_path / "a.mldf"
     with mldf.Writer(path, fields) as w:
-        w.append({"t": range(5), "mask": np.ones(5, np.uint8), "reward": np.ones((5, 2), np.float16), "spans": [[0, 2], [2, 5]]})
+        w.append(
+            {
+                "t": range(5),
+                "mask": np.ones(5, np.uint8),
+                "reward": np.ones((5, 2), np.float16),
+                "spans": [[0, 2], [2, 5]],
+            }
+        )
         w.append({"t": None, "mask": [], "reward": None, "spans": np.zeros((0, 2), np.int32)})
     assert mldf.verify(path, deep=True).ok
     good = {"t": range(3), "mask": [1, 1, 1], "reward": None, "spans": [[0, 3]]}
-    for wrong, message in (({"mask": [1, 1]}, '2 entries for the 3 tokens of "t"'), ({"spans": [[0, 4]]}, "span 0 is tokens 0 to 4"),
-                           ({"spans": [[1, 2], [1, 3]]}, "span 1"), ({"spans": [[2, 1]]}, "span 0"), ({"t": None}, "3 entries for the 0")):
+    for wrong, message in (
+        ({"mask": [1, 1]}, '2 entries for the 3 tokens of "t"'),
+        ({"spans": [[0, 4]]}, "span 0 is tokens 0 to 4"),
+        ({"spans": [[1, 2], [1, 3]]}, "span 1"),
+        ({"spans": [[2, 1]]}, "span 0"),
+        ({"t": None}, "3 entries for the 0"),
+    ):
         with pytest.raises(mldf.errors.RangeError, match=message), mldf.Writer(tmp_path / "b.mldf", fields) as w:
             w.append(good | wrong)
     with pytest.raises(mldf.errors.SchemaError, match='goes along the tokens of "t", which is not there'):
@@ -124,17 +156,38 @@ def test_side_columns_fit_their_tokens(tmp_path):
     assert mldf.select(path, tmp_path / "c.mldf", fields=["t", "mask"]).written == 2
 
 
-@pytest.mark.parametrize("arguments", [{"form": "dense"}, {"along": "t", "form": "sparse"}, {"along": ""}, {"along": "t", "shape": [4]},
-                                       {"along": "t", "form": "spans"}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"form": "dense"},
+        {"along": "t", "form": "sparse"},
+        {"along": ""},
+        {"along": "t", "shape": [4]},
+        {"along": "t", "form": "spans"},
+    ],
+)
 def test_arguments_of_side_columns(arguments):
     with pytest.raises(mldf.errors.SchemaError):
         mldf.schema_json({"t": mldf.Tokens(5), "m": {"type": "ndarray", "dtype": "<f4", "shape": [None], **arguments}})
 
 
-@pytest.mark.parametrize("arguments", [{}, {"dtype": "<u4"}, {"vocabulary": 0}, {"vocabulary": 2**31 + 1}, {"vocabulary": 300, "dtype": "|u1"},
-                                       {"vocabulary": 10, "eos": 10}, {"vocabulary": 10, "bos": -1}, {"vocabulary": 9, "tokenizer": 3},
-                                       {"vocabulary": 9, "tokenizer_sha256": "A" * 64}, {"vocabulary": 9, "specials": "drop"},
-                                       {"vocabulary": 9, "eos_inside": 1}, {"vocabulary": 9, "bows": 1}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"dtype": "<u4"},
+        {"vocabulary": 0},
+        {"vocabulary": 2**31 + 1},
+        {"vocabulary": 300, "dtype": "|u1"},
+        {"vocabulary": 10, "eos": 10},
+        {"vocabulary": 10, "bos": -1},
+        {"vocabulary": 9, "tokenizer": 3},
+        {"vocabulary": 9, "tokenizer_sha256": "A" * 64},
+        {"vocabulary": 9, "specials": "drop"},
+        {"vocabulary": 9, "eos_inside": 1},
+        {"vocabulary": 9, "bows": 1},
+    ],
+)
 def test_arguments_of_tokens(tmp_path, arguments):
     with pytest.raises(mldf.errors.SchemaError):
         mldf.Writer(tmp_path / "a.mldf", {"t": {"type": "text_tokenized", **arguments}})
@@ -156,23 +209,43 @@ def test_a_side_column_is_added_and_checked(tmp_path):
 
 def test_tokens_through_every_copying_command(tmp_path):
     path = tmp_path / "a.mldf"
-    fields = {"t": mldf.Tokens(50257, eos=50256), "s": mldf.TokenStream(300), "p": mldf.PackedTokens(300, compress=True)}
-    rows = [{"t": np.arange(n) * 7, "s": stream(np.arange(n) % 300, [n // 2, n]), "p": {"tokens": np.arange(n) % 300, "ends": [n] if n else []}}
-            for n in (0, 1, 1000, 6000)]
+    fields = {
+        "t": mldf.Tokens(50257, eos=50256),
+        "s": mldf.TokenStream(300),
+        "p": mldf.PackedTokens(300, compress=True),
+    }
+    rows = [
+        {
+            "t": np.arange(n) * 7,
+            "s": stream(np.arange(n) % 300, [n // 2, n]),
+            "p": {"tokens": np.arange(n) % 300, "ends": [n] if n else []},
+        }
+        for n in (0, 1, 1000, 6000)
+    ]
     mldf.write(path, rows, fields)
     outs = []
-    for name, how in (("repack", lambda o: mldf.repack(path, o)), ("select", lambda o: mldf.select(path, o, fields=["t", "s", "p"])),
-                      ("convert", lambda o: mldf.convert(path, o)), ("merge", lambda o: mldf.merge([path], o))):
+    for name, how in (
+        ("repack", lambda o: mldf.repack(path, o)),
+        ("select", lambda o: mldf.select(path, o, fields=["t", "s", "p"])),
+        ("convert", lambda o: mldf.convert(path, o)),
+        ("merge", lambda o: mldf.merge([path], o)),
+    ):
         out = tmp_path / f"{name}.mldf"
         how(out)
         outs.append(out)
         assert command("diff", path, out).returncode == 0
-        assert [f["statistics"]["max"] for f in mldf.info(out)["fields"]] == [f["statistics"]["max"] for f in mldf.info(path)["fields"]]
+        assert [f["statistics"]["max"] for f in mldf.info(out)["fields"]] == [
+            f["statistics"]["max"] for f in mldf.info(path)["fields"]
+        ]
     mldf.append(path, outs[:1])
     about = mldf.info(path)["fields"][0]["statistics"]
     assert (about["tokens"], about["max"], about["tokens_max"]) == (2 * 7001, 5999 * 7, 6000)
     assert mldf.verify(path, deep=True).ok
-    mldf.write(tmp_path / "other.mldf", [r | {"s": stream(np.arange(n) % 300, [n])} for r, n in zip(rows, (0, 1, 1000, 6000))], fields)
+    mldf.write(
+        tmp_path / "other.mldf",
+        [r | {"s": stream(np.arange(n) % 300, [n])} for r, n in zip(rows, (0, 1, 1000, 6000))],
+        fields,
+    )
     assert "s: value: the contents differ" in command("diff", outs[0], tmp_path / "other.mldf", code=1).stdout
 
 
@@ -241,8 +314,11 @@ def test_buckets_and_budget(corpus):
 
 def test_extract_and_tar_keep_documents(tmp_path):
     path = tmp_path / "a.mldf"
-    mldf.write(path, [{"t": [1, 2], "s": stream([5, 6, 7], [1, 3]), "p": {"tokens": [1, 2, 3], "ends": [2], "from": [4]}}],
-               {"t": mldf.Tokens(300), "s": mldf.TokenStream(300), "p": mldf.PackedTokens(300)})
+    mldf.write(
+        path,
+        [{"t": [1, 2], "s": stream([5, 6, 7], [1, 3]), "p": {"tokens": [1, 2, 3], "ends": [2], "from": [4]}}],
+        {"t": mldf.Tokens(300), "s": mldf.TokenStream(300), "p": mldf.PackedTokens(300)},
+    )
     mldf.extract(path, tmp_path / "files")
     files = {p.name: p for p in (tmp_path / "files").rglob("*") if p.is_file()}
     arrays = [p for p in files.values() if p.suffix == ".npy"]
