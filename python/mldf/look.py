@@ -155,8 +155,8 @@ def plan_tokens(
     passphrase: Passphrase = None,
 ) -> dict[str, Any]:
     """Plans how the documents of a token field are packed into sequences of ``length`` tokens, and keeps the plan in
-    the file, atomically as append does; one with the same options is replaced. Gives what ``mldf plan-tokens --json`` says:
-    bins, pieces, fill, cut_documents ...
+    the file, atomically as append does; one with the same options is replaced. Gives what ``mldf plan-tokens --json``
+    says: bins, pieces, fill, cut_documents ...
 
     length      tokens of a sequence
     field       the token field; None: the only one of type text_tokenized
