@@ -560,7 +560,8 @@ static mldf_status tokens_edge(const struct schema_field *field, const struct va
         .same = SAME, \
         .letter = 'a', \
     }
-TYPE(mldfi_type_text_tokenized, MLDF_TEXT_TOKENIZED, "text_tokenized", bind_tokenized, false, "npy", NULL, NULL, NULL);
+TYPE(mldfi_type_text_tokenized, MLDF_TEXT_TOKENIZED, "text_tokenized", bind_tokenized, false, "npy", NULL,
+     mldfi_tokens_json, NULL);
 TYPE(mldfi_type_text_packed, MLDF_TEXT_PACKED, "text_packed", bind_packed, false, "json", mldfi_tokens_export,
      mldfi_tokens_json, mldfi_packed_same);
 TYPE(mldfi_type_token_stream, MLDF_TOKEN_STREAM, "token_stream", bind_stream, true, "json", mldfi_tokens_export,

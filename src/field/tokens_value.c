@@ -127,11 +127,23 @@ static mldf_status ends_json(const mldf_tokens *t, mldf_buffer *out, mldf_error 
     return status < 0 ? status : mldfi_buffer_append_text(out, "]", err);
 }
 
+/* Tokens of the 1.0 draft are shown as they always were: their bytes and their record. */
+static mldf_status draft_json(const mldf_value *value, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = mldfi_payload_json_begin(value, out, err);
+    if (status >= 0)
+        status = mldfi_buffer_append_text(out, ",\"record\":\"", err);
+    for (uint32_t i = 0; i < value->record_bytes && status >= 0; i++)
+        status = mldfi_buffer_printf(out, err, "%02x", ((const uint8_t *)value->record)[i]);
+    return status < 0 ? status : mldfi_buffer_append_text(out, "\"}", err);
+}
+
 mldf_status mldfi_tokens_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
                               mldf_error *err) {
     enum { SHOWN = 64 };
     mldf_tokens t;
     (void)full; /* all ids are an array, which others write */
+    if (((const struct tokens_state *)field->state)->draft)
+        return draft_json(value, out, err);
     if (mldf_tokens_of(&field->info, value, &t, NULL) < 0 || t.type_id == MLDF_TEXT_TOKENIZED)
         return MLDF_END;
     mldf_status status;

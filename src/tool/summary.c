@@ -184,7 +184,7 @@ static mldf_status add_sample(struct mldf_summary *s, size_t index, uint64_t sam
     if (status < 0)
         return status;
     mldf_tokens tokens;
-    if (mldf_tokens_of(field, &value, &tokens, NULL) == MLDF_OK)
+    if (field->dtype != MLDF_DTYPE_NONE && mldf_tokens_of(field, &value, &tokens, NULL) == MLDF_OK)
         status = add_tokens(f, &tokens, err);
     else if (value.kind == MLDF_KIND_ARRAY && field->type_id != MLDF_INLINE)
         status = add_array(f, &value, err);
@@ -234,8 +234,9 @@ static bool is_number(mldf_dtype dtype) {
 }
 
 static mldf_status end_field(struct field_gather *f, const mldf_field *field, mldf_error *err) {
-    bool tokens = field->type_id == MLDF_TEXT_TOKENIZED || field->type_id == MLDF_TEXT_PACKED ||
-                  field->type_id == MLDF_TOKEN_STREAM;
+    bool tokens = field->dtype != MLDF_DTYPE_NONE && /* of the 1.0 draft: rows of different widths */
+                  (field->type_id == MLDF_TEXT_TOKENIZED || field->type_id == MLDF_TEXT_PACKED ||
+                   field->type_id == MLDF_TOKEN_STREAM);
     bool number = field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT || (!tokens && is_number(field->dtype));
     bool array = field->type_id == MLDF_NDARRAY || tokens,
          payload = field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
