@@ -36,8 +36,8 @@ struct command {
 };
 extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
     command_pack, command_append, command_merge, command_split, command_select, command_extract, command_stats,
-    command_add_field, command_repack, command_repair, command_clean, command_convert, command_bench,
-    command_tar_to_tbl;
+    command_add_field, command_plan_tokens, command_repack, command_repair, command_clean, command_convert,
+    command_bench, command_tar_to_tbl;
 extern const struct command *const commands[]; /* NULL at the end */
 
 struct option_use {
@@ -185,6 +185,11 @@ void json_after_key(void);
 void render_value(const mldf_schema *schema, size_t field, const mldf_value *value, bool full);
 void render_element(mldf_dtype dtype, const uint8_t *element);
 void render_inline(const mldf_field *field, const uint8_t *record);
+/* render_plan.c: the pack plans of a file; nothing where it has none. */
+void json_token_plan(const mldf_token_plan *plan);
+void text_token_plan(const mldf_token_plan *plan);
+void json_token_plans(const mldf_reader *reader);
+void text_token_plans(const mldf_reader *reader);
 void render_hex(const uint8_t *data, size_t bytes);   /* as a string */
 void render_sha256(const void *data, uint64_t bytes); /* members of an object */
 void render_base64(const uint8_t *data, uint64_t bytes);

@@ -11,7 +11,14 @@ static const struct option_spec options[] = {
      "the file to write, or - for standard output (mldf, tar); refused when it exists, unless -f is given"},
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT"},
-    {0, "to", "FORMAT", "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz or tar.zst (default: by OUT's ending)"},
+    {0, "to", "FORMAT",
+     "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron or nanogpt (default: by OUT's ending)"},
+    {0, "from", "FORMAT",
+     "files of token ids without a magic: nanogpt, olmo or datatrove (default: told by IN's bytes)"},
+    {0, "dtype", "TYPE", "olmo, datatrove: of the ids: u8, u16, u32, u64; nanogpt: u16 unless given"},
+    {0, "eos", "ID", "token files: the id that ends documents"},
+    {0, "eos-at", "start|end", "token files: where the eos of a document is (default: end; llm.c: start)"},
+    {0, "vocabulary", "N", "token files: the number of ids"},
     {0, "fields", "a,b", "these fields alone, in this order"},
     {0, "drop-fields", NULL, "leave out fields that the format has no place for, and samples without an image in tbl"},
     {0, "on-error", "stop|skip",
@@ -46,11 +53,13 @@ static int check_convert_output(const struct invocation *v, const char *out, con
 }
 
 static int check_format(const struct invocation *v, const char *to) {
-    static const char *const formats[] = {"mldf", "tbl", "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst"};
+    static const char *const formats[] = {"mldf", "tbl",    "tbl1",    "tbl2",     "beton",
+                                          "tar",  "tar.gz", "tar.zst", "megatron", "nanogpt"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (!to || strcmp(to, formats[i]) == 0)
             return EXIT_FINE;
-    return usage_error(v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz and tar.zst", to);
+    return usage_error(
+        v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron and nanogpt", to);
 }
 
 /* "a,b" as a list; the text and the list are the caller's to free. */
@@ -71,6 +80,29 @@ static int split_fields(const struct invocation *v, const char *list, char **tex
         (*names)[(*count)++] = p;
         p = comma ? comma + 1 : NULL;
     }
+    return EXIT_FINE;
+}
+
+/* What files of token ids do not say themselves. *out stays as it is when nothing was given. */
+static int get_token_file(const struct invocation *v, mldf_token_file *tokens, const mldf_token_file **out) {
+    const char *eos = option_value(v, "eos"), *at = option_value(v, "eos-at"),
+               *vocabulary = option_value(v, "vocabulary");
+    uint64_t id = 0;
+    tokens->format = option_value(v, "from");
+    tokens->dtype = option_value(v, "dtype");
+    if (!tokens->format && !tokens->dtype && !eos && !at && !vocabulary)
+        return EXIT_FINE;
+    if (at && strcmp(at, "start") != 0 && strcmp(at, "end") != 0)
+        return usage_error(v, "--eos-at: '%s' is neither start nor end", at);
+    if ((eos && !parse_count(v, "--eos", eos, &id)) ||
+        (vocabulary && !parse_count(v, "--vocabulary", vocabulary, &tokens->vocabulary)))
+        return EXIT_USAGE;
+    if (id > INT32_MAX)
+        return usage_error(v, "--eos: %s is not an id", eos);
+    tokens->eos = eos ? (int64_t)id : -1;
+    tokens->eos_at_given = at != NULL;
+    tokens->eos_at_start = at && strcmp(at, "start") == 0;
+    *out = tokens;
     return EXIT_FINE;
 }
 
@@ -98,12 +130,15 @@ static int run(struct invocation *v) {
     const char *version = option_value(v, "dataset-version"), *created = option_value(v, "created");
     const char **names = NULL, **compress = NULL;
     char *text = NULL;
+    mldf_token_file tokens = MLDF_TOKEN_FILE_INIT;
     memset(&extras, 0, sizeof extras);
     int code = check_convert_output(v, out, to);
     if (code == EXIT_FINE)
         code = check_out_is_no_option(v, out);
     if (code == EXIT_FINE)
         code = check_format(v, to);
+    if (code == EXIT_FINE)
+        code = get_token_file(v, &tokens, &converting.token_file);
     if (code == EXIT_FINE && !parse_on_error(v, &converting.skip_bad_samples))
         code = EXIT_USAGE;
     if (code == EXIT_FINE && ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||
@@ -149,12 +184,19 @@ const struct command command_convert = {
     "         shape; no nulls, no keys\n"
     "  tar    a member KEY.FIELD for each value; without keys, the sample's number. tar.gz and tar.zst: the same, compressed\n"
     "\n"
+    "  megatron  X.idx and X.bin: a document for each row of the token field\n"
+    "  nanogpt   bare u16 ids, eos after each document\n"
+    "\n"
+    "Files of token ids come in the same way: Megatron (X.idx) and llm.c by their bytes, nanoGPT, OLMo and datatrove with --from.\n"
+    "\n"
     "What does not fit is an error that names the field or the sample.\n"
     "\n"
     "With --json, one object: written, skipped and warnings (source, message), bytes, seconds.",
     options,
     "  mldf convert train.tbl -o train.mldf\n"
     "  mldf convert 'shards/data-{000..009}.tar' -o train.beton --fields jpg,cls\n"
+    "  mldf convert corpus_text_document.idx -o corpus.mldf --vocabulary 50257\n"
+    "  mldf convert train.bin --from nanogpt --eos 50256 -o train.mldf\n"
     "  curl -s https://example.org/data.tar | mldf convert - -o data.tbl --lz4\n",
     1,
     -1,

@@ -151,7 +151,7 @@ static void json_stats(const mldf_reader *reader, size_t field) {
     json_key("max");
     json_number(s.number_kind, s.max.i, s.max.u, s.max.f);
     json_key("mean");
-    if (s.number_kind)
+    if (s.number_kind && !s.units_max)
         json_double(s.mean);
     else
         json_null();
@@ -163,6 +163,12 @@ static void json_stats(const mldf_reader *reader, size_t field) {
         for (uint32_t i = 0; i < s.ndim; i++)
             json_u64(s.dims_max[i]);
         json_end(']');
+    }
+    if (s.units_max) {
+        json_key("tokens");
+        json_u64(s.units);
+        json_key("tokens_max");
+        json_u64(s.units_max);
     }
     json_end('}');
 }
@@ -276,6 +282,7 @@ static void json_info(const mldf_reader *reader, const mldf_view *view, const ml
     json_end(']');
     json_fields(reader);
     json_sections(reader);
+    json_token_plans(reader);
     json_key("card");
     if (card->size)
         json_text((const char *)card->data, card->size);
@@ -336,7 +343,10 @@ static void text_stats(const mldf_reader *reader, size_t field) {
         text_number(s.number_kind, s.min.i, s.min.u, s.min.f);
         out_text(" .. ");
         text_number(s.number_kind, s.max.i, s.max.u, s.max.f);
-        out_printf(", mean %.6g", s.mean);
+        if (s.units_max)
+            out_printf("  %" PRIu64 " tokens, up to %" PRIu64, s.units, s.units_max);
+        else
+            out_printf(", mean %.6g", s.mean);
     }
 }
 
@@ -432,6 +442,7 @@ static void text_info(const mldf_reader *reader, const mldf_view *view, const ml
         out_printf("%-10s not encrypted: it shows pieces of the payloads; `mldf repack` encrypts it\n", "dictionary");
     text_fields(reader);
     text_sections(reader);
+    text_token_plans(reader);
     if (card->size) {
         out_text("\ncard\n  ");
         json_text((const char *)card->data, card->size);

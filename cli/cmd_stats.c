@@ -153,6 +153,7 @@ static void print_json(const mldf_reader *reader, const mldf_summary *summary) {
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
         json_field(mldf_summary_field(summary, i));
     json_end('}');
+    json_token_plans(reader);
     json_warnings();
     json_end('}');
     json_line_end();
@@ -250,6 +251,7 @@ static void print_text(const char *path, const mldf_reader *reader, const mldf_s
     out_line("%s: %s sample%s", path, count, mldf_reader_sample_count(reader) == 1 ? "" : "s");
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
         print_field(mldf_summary_field(summary, i));
+    text_token_plans(reader);
 }
 
 /* ---- The command --------------------------------------------------------------------------------------------------- */

@@ -5,11 +5,13 @@
 
 #include "cli.h"
 
-const struct command *const commands[] = {&command_info,   &command_head,    &command_cat,       &command_verify,
-                                          &command_diff,   &command_stats,   &command_plan,      &command_pack,
-                                          &command_append, &command_convert, &command_merge,     &command_select,
-                                          &command_split,  &command_extract, &command_add_field, &command_repack,
-                                          &command_repair, &command_clean,   &command_bench,     NULL};
+const struct command *const commands[] = {&command_info,    &command_head,        &command_cat,
+                                          &command_verify,  &command_diff,        &command_stats,
+                                          &command_plan,    &command_pack,        &command_append,
+                                          &command_convert, &command_merge,       &command_select,
+                                          &command_split,   &command_extract,     &command_add_field,
+                                          &command_repack,  &command_repair,      &command_clean,
+                                          &command_bench,   &command_plan_tokens, NULL};
 
 static const struct command *find_command(const char *name) {
     for (size_t i = 0; commands[i]; i++)

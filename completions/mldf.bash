@@ -22,10 +22,11 @@ _mldf_options() { # command
     select) echo "$common $writing --decrypt --fields --samples --keys --where" ;;
     extract) echo "$common -o -f --fields" ;;
     add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
+    plan-tokens) echo "$common --length --field --algorithm --align --long --max-pieces --bos --eos" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
     clean) echo "$common --dry-run --other-hosts" ;;
-    convert) echo "$common $writing --to --fields --drop-fields --on-error= --lz4 --dataset-version --created --decrypt" ;;
+    convert) echo "$common $writing --from --dtype --eos --eos-at --vocabulary --to --fields --drop-fields --on-error= --lz4 --dataset-version --created --decrypt" ;;
     bench)
         echo "$common -p --pipeline --view --batch-size --order --seed --block --window --epochs --last --bucket-window --budget -j" \
             "--threads --in-flight --backend --direct --no-prefetch --forget-behind --on-error= --isa --exact --reference" \
@@ -36,7 +37,7 @@ _mldf_options() { # command
 }
 
 _mldf() {
-    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field repack repair clean bench"
+    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field plan-tokens repack repair clean bench"
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" word i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do

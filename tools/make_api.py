@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = {
     "mldf": ("The package", [""]),
     "dataset": ("Reading datasets", ["dataset", "columns", "subsets", "keys", "schema", "sample"]),
-    "writer": ("Writing datasets", ["writer", "fields", "audio"]),
+    "writer": ("Writing datasets", ["writer", "fields", "audio", "tokens"]),
     "loader": ("Loading batches", ["loader", "loader_stats", "batch"]),
     "pipeline": ("Steps of pipelines", ["pipeline"]),
     "ops": ("Operations", ["ops"]),

@@ -232,6 +232,13 @@ def sound(samples, rate, channels, bits, codec, data):
     return Raw(struct.pack("<QIHBB", samples, rate, channels, bits, codec), data)
 
 
+TOKENS, PACKED, STREAM = 41, 42, 44
+
+
+def token_field(name, type_id, arguments, flags=0):
+    return Field(name, type_id, arguments, flags | (SIZE32 if type_id == TOKENS else SIZE64), {41: 16, 42: 24, 44: 32}[type_id])
+
+
 def inline(name, descr, flags=0):
     def walk(members, base):
         """End of the members laid out at base, largest alignment, whether all are aligned."""
@@ -265,6 +272,24 @@ class Raw:
 
     def __init__(self, record, data=b""):
         self.record, self.data = record, data
+
+
+class Ids(Raw):
+    """A value of a token field: ids, and the pairs (end, from) or the ends of its documents."""
+
+    def __init__(self, field, ids, table=()):
+        code = {"|u1": "B", "<u2": "H", "<i4": "i"}[field.arguments["dtype"]]
+        data = struct.pack(f"<{len(ids)}{code}", *ids)
+        if field.type_id == TOKENS:
+            record = struct.pack("<I", len(ids))
+        elif field.type_id == PACKED:
+            record = struct.pack("<II", len(ids), len(table))
+            data = data.ljust(up(len(data), 8), b"\0") + b"".join(struct.pack("<II", *piece) for piece in table)
+        else:
+            record = struct.pack("<QQ", len(ids), len(table))
+            data = data.ljust(up(len(data), 8), b"\0") + struct.pack(f"<{len(table)}Q", *table)
+        super().__init__(record, data)
+        self.ids = ids
 
 
 def encode(field, value):
@@ -315,7 +340,7 @@ class Writer:
             at, largest = at + f.record, max(largest, f.align)
         self.row_bytes = up(at, largest)
         self.out, self.rows, self.records, self.entries, self.checks = bytearray(), [], [], [], []
-        self.stats = [dict(present=0, nulls=0, stored=0, stored_max=0, value_max=0, bad=0, numbers=[], dims=[])
+        self.stats = [dict(present=0, nulls=0, stored=0, stored_max=0, value_max=0, bad=0, numbers=[], dims=[], units=[])
                       for _ in fields]
         if self.encrypted:
             self.file_id = constant_bytes("file id", 16)
@@ -373,9 +398,13 @@ class Writer:
                 s["numbers"].append(rate)
                 dims = min(samples, 2**32 - 1), channels
                 s["dims"] = [max(p) for p in zip(dims, s["dims"])] if s["dims"] else list(dims)
+            if f.type_id in (TOKENS, PACKED, STREAM) and f.arguments:
+                s["numbers"] += value.ids
+                s["units"].append(len(value.ids))
+                s["dims"] = [max([len(value.ids), *s["dims"]])]
             if f.form and payload:
                 pixels = f.type_id in (10, 13) and record[17] == 0
-                viewable = f.type_id == 4 or f.type_id == 20 and f.form == SIZE64
+                viewable = f.type_id in (4, TOKENS, PACKED, STREAM) or f.type_id == 20 and f.form == SIZE64
                 payloads.append(self.pack(f, payload, sample, index, viewable or pixels))
                 owners.append(index)
         places = self.place(len(self.out) + self.skew, payloads)
@@ -477,14 +506,14 @@ class Writer:
     def statistics_record(f, s):
         numbers = [v for v in s["numbers"] if isinstance(v, int) or math.isfinite(v)]
         bad = len(s["numbers"]) - len(numbers)
-        kind, code = (3, "<2d") if f.type_id == 2 else (2, "<2Q") if f.type_id == 20 or f.arguments.get("dtype") == "<u8" else (1, "<2q")
+        kind, code = (3, "<2d") if f.type_id == 2 else (2, "<2Q") if f.type_id in (20, TOKENS, PACKED, STREAM) or f.arguments.get("dtype") == "<u8" else (1, "<2q")
         extremes, mean = bytes(16), 0.0
         if numbers:
             total = math.fsum(numbers) if f.type_id == 2 else float(sum(numbers))
-            mean, extremes = total / len(numbers), struct.pack(code, min(numbers), max(numbers))
+            mean, extremes = 0.0 if s["units"] else total / len(numbers), struct.pack(code, min(numbers), max(numbers))
         dims = (s["dims"] + [0] * 8)[:8]
         return struct.pack("<6Q", s["present"], s["nulls"], s["stored"], s["stored_max"], s["value_max"], bad) + extremes \
-            + struct.pack("<dII8I16x", mean, kind if numbers else 0, len(s["dims"]), *dims)
+            + struct.pack("<dII8I2Q", mean, kind if numbers else 0, len(s["dims"]), *dims, sum(s["units"]), max(s["units"], default=0))
 
     def tables(self, generation, history, front=True):
         """Tables, sections, directory and footer at the end of self.out; then the front header."""
@@ -647,6 +676,42 @@ def expected(w):
 # ---- The valid files -----------------------------------------------------------------------------------------------
 
 
+def pack_plan(rows, lengths, bins, length, algorithm=1, long=0, field=0, bos=0, eos=0, align=1, max_pieces=0, placed=None, cut=0, wide=False):
+    """Header (without offsets) and tables of a plan whose bins are lists of (document, from, length)."""
+    total = sum(n for n in lengths if n is not None)
+    placed = total if placed is None else placed
+    digest_ = hash64(struct.pack(f"<{len(lengths)}Q", *(NONE if n is None else n for n in lengths)))
+    firsts, pieces = [0], []
+    for b in bins:
+        pieces += b
+        firsts.append(len(pieces))
+    table = b"".join(struct.pack("<QII" if wide else "<III", *p) for p in pieces)
+    head = struct.pack("<7Q6IH4B26x", len(bins), len(pieces), rows, placed, total - placed, cut, digest_, length, align, max_pieces,
+                       max(map(len, bins), default=0), bos, eos, field, algorithm, 1, long, int(wide))
+    return head, struct.pack(f"<{len(firsts)}Q", *firsts), table
+
+
+def plan_section(plans):
+    head, body, at = b"", b"", 8 + 128 * len(plans)
+    for header, firsts, table in plans:
+        head += struct.pack("<QQ", at, at + len(firsts)) + header
+        tables = firsts + table
+        tables += bytes(-len(tables) % 8)
+        body, at = body + tables, at + len(tables)
+    return struct.pack("<II", 1, len(plans)) + head + body
+
+
+def planned():
+    """Documents of 3, 0, null, 5, 12, 2, 4 tokens in bins of 5: what the library plans, too."""
+    field = token_field("t", TOKENS, {"dtype": "|u1"}, NULLABLE)
+    lengths = [3, 0, None, 5, 12, 2, 4]
+    rows = [{"t": None if n is None else Ids(field, list(range(n)))} for n in lengths]
+    plans = [pack_plan(7, lengths, [[(3, 0, 5)], [(4, 0, 5)], [(4, 5, 5)], [(6, 0, 4)], [(0, 0, 3), (4, 10, 2)], [(5, 0, 2)]], 5, cut=1),
+             pack_plan(7, lengths, [[(0, 0, 3)], [(3, 0, 5)], [(5, 0, 2)], [(6, 0, 4)]], 5, algorithm=2, long=2, placed=14),
+             pack_plan(5, lengths[:5], [[(0, 0, 3)], [(3, 0, 5)], [(4, 0, 7)]], 8, algorithm=2, long=1, eos=8, placed=15, cut=1, wide=True)]
+    return Writer([field], [rows], sections=[(11, 0, plan_section(plans), len(plans))]), plans
+
+
 def inline_values(fields, *values):
     """INLINE values are given as Shown; the encoder wants records."""
     return dict(zip((f.name for f in fields), values))
@@ -764,6 +829,30 @@ def valid_files():
             {"any": sound(3, 1, 3, 32, 0, struct.pack("<9i", *range(-2**31, 2**31, 2**29 + 2**21), 1)[:36]),
              "fixed": sound(4, 16000, 2, 8, 0, bytes(range(124, 132))), "packed": sound(2048, 22050, 1, 8, 17, bytes(2048)), "draft": Raw(b"")}]
     yield "recordings", Writer(fields, [rows]), None, {}
+
+    fields = [token_field("doc", TOKENS, {"dtype": "<u2", "eos": 50256, "tokenizer": "gpt2", "vocabulary": 50257}, NULLABLE),
+              token_field("bytes", TOKENS, {"dtype": "|u1"}, PREFIX), token_field("packed", PACKED, {"dtype": "<i4", "pad": 7, "vocabulary": 100000}),
+              token_field("stream", STREAM, {"dtype": "<u2"}), Field("draft", TOKENS, {}, SIZE32, 16),
+              Field("old", PACKED, {}, SIZE32, 16)]
+    mask = ndarray("mask", "|u1", [None], NULLABLE)
+    mask.arguments |= {"along": "doc", "form": "dense"}
+    spans = ndarray("spans", "<u4", [None, 2])
+    spans.arguments |= {"along": "stream", "form": "spans"}
+    doc, packed_bytes, packed, stream = fields[:4]
+    fields += [mask, spans]
+    old = Raw(b"", b"old")
+    rows = [{"doc": Ids(doc, list(range(600))), "bytes": Ids(packed_bytes, list(b"caf\xc3\xa9")),
+             "packed": Ids(packed, [5, 99999, 0, 7, 7], [(1, 3), (3, 0)]), "stream": Ids(stream, [1, 2, 3, 65535, 5], [3, 3, 5]),
+             "draft": Raw(struct.pack("<HBB", 2, 1, 0), struct.pack("<2i", 3, 70000)), "old": old,
+             "mask": Array(bytes(600), [600]), "spans": Array(struct.pack("<4I", 0, 2, 2, 5), [2, 2])},
+            {"doc": Ids(doc, []), "bytes": Ids(packed_bytes, []), "packed": Ids(packed, [7, 7], []), "stream": Ids(stream, [], []),
+             "draft": Raw(struct.pack("<HBB", 3, 3, 0), b"abc"), "old": Raw(b""), "mask": None, "spans": Array(b"", [0, 2])},
+            {"doc": None, "bytes": Ids(packed_bytes, [255]), "packed": Ids(packed, [], []), "stream": Ids(stream, [], [0, 0]),
+             "draft": Raw(b""), "old": Raw(b""), "mask": Array(b"", [0]), "spans": Array(struct.pack("<2I", 0, 0), [1, 2])}]
+    yield "tokens", Writer(fields, [rows]), None, {}
+
+    w, plans = planned()
+    yield "pack_plans", w, None, {}
 
     fields = [blob("b", PREFIX), ndarray("a", "<f4", [512], PREFIX), text("t", PREFIX | NULLABLE), blob("raw")]
     rows = [{"b": FOX, "a": Array(RAMP), "t": "stored as it is", "raw": FOX},

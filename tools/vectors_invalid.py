@@ -93,6 +93,76 @@ class Editor:
         self.put("Q", f - 40 + 64, f - 40 + 96)
 
 
+def case(rule, name, data, status, offset, what, when="open", **more):
+    entry = {"file": f"{rule}_{name}.mldf", "rule": rule, "status": status, "offset": offset, "when": when,
+             "sample": None, "field": None, "what": what, "data": bytes(data)}
+    entry.update(more)
+    return entry
+
+
+def tokens():
+    """Token values that contradict themselves."""
+    types = {name: mv.token_field("t", number, {"dtype": "<u2", "vocabulary": 1000})
+             for name, number in (("doc", mv.TOKENS), ("packed", mv.PACKED), ("stream", mv.STREAM))}
+    tables = {"doc": (), "packed": [(2, 9), (4, 0)], "stream": [2, 2, 5]}
+    for kind, name, code, member, value, status, at in (
+            ("doc", "count", "I", 12, 4, "corrupt", 8), ("packed", "count", "I", 16, 9, "corrupt", 8), ("packed", "pieces", "I", 20, 3, "corrupt", 8),
+            ("stream", "count", "Q", 16, 2**63 + 5, "corrupt", 8), ("stream", "documents", "Q", 24, 2**61, "corrupt", 8),
+            ("stream", "none", "Q", 24, 0, "corrupt", 24), ("packed", "last", "I", None, 6, "corrupt", None),
+            ("stream", "last", "Q", None, 4, "corrupt", None)):
+        field = types[kind]
+        e = Editor(mv.Writer([field], [[{"t": mv.Ids(field, [1, 2, 3, 4, 999], tables[kind])}]]).write())
+        r = e.record(0, 0)
+        ptr = e.get("Q", r)
+        last = ptr + 16 + 8 * (len(tables[kind]) - 1)
+        if name == "none":
+            e.put("Q", r + 8, 16)
+        e.put(code, last if member is None else r + member, value)
+        yield case("A7", f"{kind}_{name}", e.fix(), status, ptr if at is None else r + at, f"tokens, {kind}: {name}", when="access", sample=0, field="t")
+    for kind, name, at, code, value in (("doc", "id", 2, "H", 1000), ("packed", "ends", 16, "I", 0), ("stream", "ends", 24, "Q", 1),
+                                        ("stream", "id", 8, "H", 65535)):
+        field = types[kind]
+        e = Editor(mv.Writer([field], [[{"t": mv.Ids(field, [1, 2, 3, 4, 999], tables[kind])}]], checksums=False).write())
+        ptr = e.get("Q", e.record(0, 0))
+        e.put(code, ptr + at, value)
+        yield case("A7", f"{kind}_deep_{name}", e.fix(), "corrupt", ptr, f"tokens, {kind}: {name}", when="verify", deep=True, sample=0, field="t")
+    for name, record, data, status, at in (("encoding", (2, 4), b"abcd", "feature", 14), ("size", (2, 2), b"abc", "corrupt", 8),
+                                           ("count", (3, 2), b"abcd", "corrupt", 12)):
+        w = mv.Writer([mv.Field("t", mv.TOKENS, {}, mv.SIZE32, 16)], [[{"t": mv.Raw(struct.pack("<HBB", *record, 0), data)}]])
+        e = Editor(w.write())
+        yield case("A7", f"draft_tokens_{name}", e.b, status, e.record(0, 0) + at, f"tokens of the draft: {name}", when="access", sample=0, field="t")
+    field, other = types["doc"], mv.ndarray("m", "<i4", [None])
+    for form, shape, value, bad in (("dense", [None], mv.Array(bytes(16), [4]), 16), ("spans", [None, 2], mv.Array(struct.pack("<4i", 0, 2, 1, 4), [2, 2]), None),
+                                    ("spans", [None, 2], mv.Array(struct.pack("<2i", 0, 6), [1, 2]), None)):
+        other = mv.ndarray("m", "<i4", shape)
+        other.arguments |= {"along": "t", "form": form}
+        e = Editor(mv.Writer([field, other], [[{"t": mv.Ids(field, [1, 2, 3, 4, 5]), "m": value}]]).write())
+        at = e.get("Q", e.record(0, 1)) if bad is None else e.record(0, 1) + bad
+        yield case("V14", f"along_{form}_{len(value.data)}", e.b, "corrupt", at, f"a side column, {form}, that does not fit its tokens", when="verify",
+                   deep=True, sample=0, field="m")
+    e = Editor(mv.Writer([field], [[{"t": mv.Ids(field, [1, 2, 3])}]]).write())
+    e.put("Q", e.ptr(4) + 120, 2)
+    yield case("V12", "units_max", e.fix(), "corrupt", e.ptr(4), "a value of more tokens than the statistics say", when="verify", sample=None, field=None)
+
+
+def plans():
+    """Section 11."""
+    data = mv.planned()[0].write()
+    for name, code, at, value, bad in (("count", "I", 4, 2, 0), ("bins", "Q", 8 + 16, 2**61, 8), ("bins_offset", "Q", 8, 384, 8),
+                                       ("bins_odd", "Q", 8, 396, 8), ("pieces", "Q", 8 + 128 + 24, 2**60, 8 + 128 + 8),
+                                       ("pieces_offset", "Q", 8 + 8, 2**64 - 8, 8 + 8), ("form", "B", 8 + 101, 2, 8 + 101),
+                                       ("rows", "Q", 8 + 256 + 32, 8, 8 + 256 + 32), ("field", "H", 8 + 96, 1, 8 + 96)):
+        e = Editor(data)
+        e.put(code, e.ptr(11) + at, value)
+        yield case("O34", f"plans_{name}", e.fix(), "corrupt", e.ptr(11) + bad, f"pack plans: {name}")
+    e = Editor(data)
+    e.put("Q", e.entry(11) + 16, 7)
+    yield case("O34", "plans_small", e.fix(), "corrupt", e.entry(11), "pack plans of 7 bytes")
+    e = Editor(data)
+    e.b[e.ptr(11) + e.size(11) - 1] ^= 1
+    yield case("V1", "plans", e.b, "checksum", e.ptr(11), "damaged pack plans", when="verify")
+
+
 class Base:
     """The files that are damaged."""
 
@@ -127,12 +197,6 @@ class Base:
 
 def cases(base):
     """Yields manifest entries with the bytes under "data"."""
-
-    def case(rule, name, data, status, offset, what, when="open", **more):
-        entry = {"file": f"{rule}_{name}.mldf", "rule": rule, "status": status, "offset": offset, "when": when,
-                 "sample": None, "field": None, "what": what, "data": bytes(data)}
-        entry.update(more)
-        return entry
 
     def edited(source=None):
         return Editor(source or base.rich)
@@ -692,6 +756,8 @@ def access_cases(base, case, edited):
         yield case("A7", f"audio_{name}", e.fix(), status, e.record(0, 0) + at, f"an audio record: {name}", when="access", sample=0,
                    field="sound")
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
+    yield from tokens()
+    yield from plans()
 
     e = edited()
     s = e.ptr(6)

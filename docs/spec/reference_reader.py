@@ -37,11 +37,12 @@ MIB = 1 << 20
 LITTLE_ENDIAN, COMPRESSED, CHECKSUMMED, ENCRYPTED = 1, 2, 4, 8  # header flags
 NULLABLE, PREFIX, SIZE32, SIZE64 = 1, 2, 4, 8  # descriptor flags
 TABLES, CHECKS, CARD, STATISTICS, VALIDITY, KEYS, PAGE_MAP, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS = range(1, 11)
-HISTORY, SEALED_DICTIONARY = 12, 15
-KNOWN_KINDS = {*range(1, 11), HISTORY, SEALED_DICTIONARY}
+PACK_PLANS, HISTORY, SEALED_DICTIONARY = 11, 12, 15
+KNOWN_KINDS = {*range(1, 13), SEALED_DICTIONARY}
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 WAVEFORM = 20
+TOKENS, PACKED, STREAM = TOKEN_TYPES = (41, 42, 44)
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
 FORM_1_0 = {**{t: SIZE64 for t in (3, 4, 5, 32, 44)},
@@ -408,6 +409,96 @@ def audio_floats(stored):
     return np.asarray(values, "<f4").reshape(samples, channels)
 
 
+TOKEN_LIMITS = {"|u1": 2**8, "<u2": 2**16, "<i4": 2**31}
+
+
+def check_token_arguments(a):
+    """ValueError when the arguments of tokens are wrong; then the number that every id is below."""
+    dtype, vocabulary = a.get("dtype"), a.get("vocabulary")
+    if not isinstance(a.get("dtype", ""), str) or "dtype" in a and dtype not in TOKEN_LIMITS:
+        raise ValueError("dtype")
+    if "vocabulary" in a and (type(vocabulary) is not int or not 1 <= vocabulary <= 2**31):
+        raise ValueError("vocabulary")
+    if dtype is None and vocabulary is None:
+        raise ValueError("tokens need a dtype or a vocabulary")
+    dtype = dtype or token_dtype(a)
+    if vocabulary is not None and vocabulary > TOKEN_LIMITS[dtype]:
+        raise ValueError("vocabulary")
+    limit = vocabulary or TOKEN_LIMITS[dtype]
+    for name in ("bos", "eos", "pad"):
+        if name in a and (type(a[name]) is not int or not 0 <= a[name] < limit):
+            raise ValueError(name)
+    if not isinstance(a.get("tokenizer", ""), str):
+        raise ValueError("tokenizer")
+    digest = a.get("tokenizer_sha256", "0" * 64)
+    if not isinstance(digest, str) or len(digest) != 64 or set(digest) - set("0123456789abcdef"):
+        raise ValueError("tokenizer_sha256")
+    if type(a.get("eos_inside", True)) is not bool:
+        raise ValueError("eos_inside")
+    if a.get("specials", "text") not in ("text", "parse"):
+        raise ValueError("specials")
+    return limit
+
+
+def token_dtype(a):
+    return a.get("dtype") or next(d for d, most in TOKEN_LIMITS.items() if a["vocabulary"] <= most)
+
+
+def token_fault(f, record, data):
+    """(status, byte of the record or None for the payload, message) when a token value is wrong, else None."""
+    size = len(data)
+    if f.type_id == TOKENS and not f.arguments:  # the draft's
+        count, encoding = struct.unpack_from("<HB", record, 12)
+        dtype = {1: "<i4", 2: "<u2", 3: "|u1", 0: None if size else "<u2"}.get(encoding)
+        if dtype is None:
+            return "feature", 14, f"token encoding {encoding}"
+        width, limit = int(dtype[2]), TOKEN_LIMITS[dtype]
+        if size % width:
+            return "corrupt", 8, f"{size} bytes of ids of {width}"
+        if size // width < 2**16 and count != size // width:
+            return "corrupt", 12, f"{count} tokens, not {size // width}"
+        count, documents, ends = size // width, 1, [size // width]
+    else:
+        dtype, limit = token_dtype(f.arguments), check_token_arguments(f.arguments)
+        width = int(dtype[2])
+        if f.type_id == TOKENS:
+            count, documents = struct.unpack_from("<I", record, 12)[0], 1
+            need = table = count * width
+        else:
+            count, documents = struct.unpack_from("<II" if f.type_id == PACKED else "<QQ", record, 16)
+            table = align_up(count * width, 8)
+            need = table + 8 * documents
+        if need != size:
+            return "corrupt", 8, f"{size} bytes, {need} are needed"
+        if f.type_id == STREAM and count and not documents:
+            return "corrupt", 24, "tokens without documents"
+        ends = struct.unpack_from("<" + ("Q" if f.type_id == STREAM else "I4x") * documents, data, table) if need > table else ()
+        if f.type_id == STREAM and documents and ends[-1] != count or f.type_id == PACKED and documents and ends[-1] > count:
+            return "corrupt", None, f"the last document ends at {ends[-1]} of {count}"
+        step = int(f.type_id == PACKED)
+        if any(not before + step <= end <= count for before, end in zip((0, *ends), ends)):
+            return "corrupt", None, "ends that do not ascend"
+    ids = np.frombuffer(data, dtype, count)
+    if count and (ids.min() < 0 or ids.max() >= limit):
+        return "corrupt", None, f"an id outside 0 to {limit - 1}"
+    return None
+
+
+def check_along(a):
+    """ValueError when the arguments of a side column are wrong."""
+    if "along" not in a:
+        if "form" in a:
+            raise ValueError("form")
+        return
+    name, form, shape = a["along"], a.get("form", "dense"), a["shape"]
+    if not isinstance(name, str) or not 1 <= len(name.encode()) <= 63 or any(ord(c) < 32 or ord(c) == 127 for c in name):
+        raise ValueError("along")
+    if form not in ("dense", "spans") or not shape or shape[0] is not None:
+        raise ValueError("form")
+    if form == "spans" and (shape != [None, 2] or a["dtype"][1] not in "iu" or a["dtype"] == "bfloat16"):
+        raise ValueError("spans")
+
+
 def parse_descr(descr, depth=1, dims=0, path=0, count=None):
     """(members, itemsize) with members [(name, type or nested members, item bytes, shape, offset)]; padding is left out."""
     count = [0] if count is None else count
@@ -715,6 +806,7 @@ class File:
                     DICTIONARY: 0 < s.size <= 16 * MIB,
                     ENCRYPTION: h.flags & ENCRYPTED and s.size == 160,
                     LONG_ARGUMENTS: s.size >= 8,
+                    PACK_PLANS: s.size >= 8,
                     HISTORY: s.size % 24 == 0,
                     SEALED_DICTIONARY: h.flags & ENCRYPTED and DICTIONARY not in self.by_kind
                     and 41 <= s.size <= 16 * MIB + 40}.get(s.kind, True)
@@ -737,6 +829,8 @@ class File:
                     raise SpecError("limit", s.ptr + 40, f"opslimit {self.u64(s.ptr + 40)}")
                 if kdf and not 8192 <= self.u64(s.ptr + 48) <= 1 << 30:
                     raise SpecError("limit", s.ptr + 48, f"memlimit {self.u64(s.ptr + 48)}")
+            if s.kind == PACK_PLANS:
+                self._check_plans(s)
             if s.kind == DICTIONARY:
                 self.dictionary = bytes(self.section_bytes(s))
             if s.kind == LONG_ARGUMENTS:
@@ -745,6 +839,45 @@ class File:
                              (ENCRYPTION, h.flags & ENCRYPTED)):  # O35
             if needed and kind not in self.by_kind:
                 raise SpecError("corrupt", h.directory_ptr, f"section {kind} is missing")
+
+    def _check_plans(self, s):
+        if self.u32(s.ptr) != 1:
+            return
+        count = self.u32(s.ptr + 4)
+        tables = 8 + 128 * count
+        if count != s.param or count > 64 or tables > s.size:
+            raise SpecError("corrupt", s.ptr, f"{count} pack plans")
+        for k in range(count):
+            h = s.ptr + 8 + 128 * k
+            bins_at, pieces_at, bins, pieces, rows = struct.unpack_from("<5Q", self.data, h)
+            form = self.data[h + 101]
+            if bins_at % 8 or bins_at < tables or bins_at + 8 * (bins + 1) > s.size:
+                raise SpecError("corrupt", h, f"pack plan {k}: {bins} bins")
+            if form > 1:
+                raise SpecError("corrupt", h + 101, f"pack plan {k}: form {form}")
+            if pieces_at % 8 or pieces_at < tables or pieces_at + (12, 16)[form] * pieces > s.size:
+                raise SpecError("corrupt", h + 8, f"pack plan {k}: {pieces} pieces")
+            if rows > self.num_samples:
+                raise SpecError("corrupt", h + 32, f"pack plan {k}: {rows} rows")
+            if struct.unpack_from("<H", self.data, h + 96)[0] >= self.header.num_fields:
+                raise SpecError("corrupt", h + 96, f"pack plan {k}: its field")
+
+    @property
+    def plans(self):
+        """The pack plans: dicts with the members of their headers, first_piece and the pieces as a structured array."""
+        s = self.by_kind.get(PACK_PLANS)
+        result = []
+        for k in range(s.param if s and self.u32(s.ptr) == 1 else 0):
+            h = s.ptr + 8 + 128 * k
+            names = "bins_offset pieces_offset bins pieces rows placed left_out cut lengths_hash length align max_pieces most_pieces " \
+                "bos eos field algorithm algorithm_version long form"
+            plan = dict(zip(names.split(), struct.unpack_from("<9Q6IH4B", self.data, h)))
+            plan["field"] = self.fields[plan["field"]].name
+            plan["first_piece"] = np.frombuffer(self.data, "<u8", plan["bins"] + 1, s.ptr + plan["bins_offset"])
+            piece = np.dtype([("document", "<u8" if plan["form"] else "<u4"), ("from", "<u4"), ("length", "<u4")])
+            plan["table"] = np.frombuffer(self.data, piece, plan["pieces"], s.ptr + plan["pieces_offset"])
+            result.append(plan)
+        return result
 
     def _check_long_arguments(self, s):
         count, before = self.u32(s.ptr), -1
@@ -803,6 +936,7 @@ class File:
                 raise ValueError("shape")
             if any(n is not None and (type(n) is not int or not 0 <= n < 2**32) for n in shape):
                 raise ValueError("shape")
+            check_along(a)
             return SIZE64, align_up(16 + 4 * len(shape), 8) if None in shape else 16
         if f.type_id in IMAGES:
             check_image_arguments(f.type_id, a)
@@ -810,6 +944,10 @@ class File:
         if f.type_id == WAVEFORM and f.form != SIZE32:  # with SIZE32 it is the draft's form
             check_audio_arguments(a)
             return SIZE64, 32
+        if f.type_id in TOKEN_TYPES and not (f.type_id == PACKED and f.form == SIZE32):  # with SIZE32 it is the draft's form
+            if f.type_id != TOKENS or a:  # without arguments 41 is the draft's
+                check_token_arguments(a)
+            return (SIZE32, 16) if f.type_id == TOKENS else (SIZE64, 24 if f.type_id == PACKED else 32)
         if f.type_id == INLINE:
             f.members, size = parse_descr(a.get("descr"))
             return 0, size
@@ -890,7 +1028,7 @@ class File:
                 f.row_align = max(a for a in (1, 2, 4, 8) if f.record_bytes % a == 0)
             f.row_offset = align_up(self.row_bytes, f.row_align)
             self.row_bytes, row_align = f.row_offset + f.record_bytes, max(row_align, f.row_align)
-            f.known = (f.type_id, f.record_bytes) in ((INT, 8), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16),
+            f.known = (f.type_id, f.record_bytes) in ((INT, 8), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16), (TOKENS, 16),
                                                       *((t, 24) for t in IMAGES))
         self.row_bytes = align_up(self.row_bytes, row_align)
         if self.row_bytes > 16 * MIB:
@@ -987,14 +1125,21 @@ class File:
         if f.type_id == WAVEFORM and f.known:
             samples, _, channels = struct.unpack_from("<QIH", record, 16)
             return [min(samples, 2**32 - 1), channels]
+        if f.type_id in TOKEN_TYPES and f.arguments:
+            return [min(self.tokens(f, record), 2**32 - 1)]
         if f.type_id != NDARRAY:
             return []
         shape = f.arguments["shape"]
         return list(struct.unpack_from(f"<{len(shape)}I", record, 16)) if None in shape else list(shape)
 
+    @staticmethod
+    def tokens(f, record):
+        """The number of tokens that a record says."""
+        return struct.unpack_from({TOKENS: "<I", PACKED: "<I", STREAM: "<Q"}[f.type_id], record, 12 if f.type_id == TOKENS else 16)[0]
+
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
-        Stored for images, recordings (audio_floats gives their numbers) and for types that are not known here, None for a null."""
+        Stored for images, recordings (audio_floats gives their numbers), tokens and for types that are not known here, None for a null."""
         f = self._field(sample, name)
         s = self.stored(sample, name)
         if s is None or not f.known:
@@ -1027,6 +1172,11 @@ class File:
                 raise bad(wrong[0], r + wrong[1], wrong[2])
             return s
         ptr = struct.unpack_from("<Q", s.record)[0] if f.form else r
+        if f.type_id in TOKEN_TYPES:
+            wrong = token_fault(f, s.record, s.data)
+            if wrong:
+                raise bad(wrong[0], ptr if wrong[1] is None else r + wrong[1], wrong[2])
+            return s
         if f.type_id == JSON:
             if not s.data and self.legacy:
                 return None
@@ -1107,7 +1257,8 @@ class File:
             result[f.name] = {"present": present, "nulls": nulls, "stored_bytes": stored, "stored_bytes_max": stored_max,
                               "value_bytes_max": value_max, "nonfinite": nonfinite,
                               "min": low if kind else None, "max": high if kind else None, "mean": mean if kind else None,
-                              "dims_max": list(struct.unpack_from(f"<{ndim if ndim <= 8 else 0}I", self.data, at + 80))}
+                              "dims_max": list(struct.unpack_from(f"<{ndim if ndim <= 8 else 0}I", self.data, at + 80)),
+                              "units": self.u64(at + 112), "units_max": self.u64(at + 120)}
         return result
 
     # -- Verify
@@ -1155,6 +1306,7 @@ class File:
         self._verify_validity(problem, bad_kinds)
         self._verify_keys(problem, bad_kinds)
         payloads, lowest, largest = 0, {}, {f.name: (0, 0, []) for f in self.fields}
+        longest = dict.fromkeys(largest, 0)
         later = []
         for sample in range(self.num_samples):  # V8
             for f in self.fields:
@@ -1180,6 +1332,8 @@ class File:
                     if size and not bad_entries and (ptr, size) not in entries:
                         raise SpecError("corrupt", r, "no such allocation", sample, f.name)
                     dims = self.shape(f, self.data[r:r + f.record_bytes]) if f.known else []
+                    if f.type_id in TOKEN_TYPES and f.known and f.arguments:
+                        longest[f.name] = max(longest[f.name], self.tokens(f, self.data[r:r + f.record_bytes]))
                     stored, value, most = largest[f.name]
                     largest[f.name] = (max(stored, size), max(value, self._value_bytes(f, ptr, size, checked)),
                                        [max(pair) for pair in zip(dims, most or dims)])
@@ -1202,7 +1356,7 @@ class File:
         for f in self.fields if STATISTICS in self.by_kind and STATISTICS not in bad_kinds and not bad_rows else ():
             said, (stored, value, dims) = self.statistics[f.name], largest[f.name]
             if said["stored_bytes_max"] < stored or said["value_bytes_max"] < value or \
-                    any(a < b for a, b in zip(said["dims_max"], dims)):
+                    said["units_max"] < longest[f.name] or any(a < b for a, b in zip(said["dims_max"], dims)):
                 problem("corrupt", self.by_kind[STATISTICS].ptr + 128 * f.index, f"statistics of {f.name}")  # V12
         if wrong_count:
             problem("corrupt", h.alloc_table_ptr, f"{self.entry_count} allocations, {payloads} payloads")  # V9
@@ -1216,7 +1370,9 @@ class File:
             for f in self.fields:
                 if (sample, f.name) not in {(p.sample, p.field) for p in later} and not (hidden and f.form):
                     try:
-                        self._check_fast_jpeg(sample, f, self.value(sample, f.name))
+                        value = self.value(sample, f.name)
+                        self._check_fast_jpeg(sample, f, value)
+                        self._check_along(sample, f, value)
                     except SpecError as why:
                         problems.append(why)
         return problems
@@ -1235,6 +1391,21 @@ class File:
             raise SpecError(why.status, ptr, f"fast JPEG: {why.message}", sample, f.name) from None
         if (image.height, image.width, image.components) != (height, width, channels):
             raise SpecError("corrupt", ptr, "fast JPEG of another size", sample, f.name)
+
+    def _check_along(self, sample, f, value):  # V14
+        other = self.by_name.get(f.arguments.get("along")) if f.type_id == NDARRAY and f.known and value is not None else None
+        if other is None or other.type_id not in TOKEN_TYPES or not other.known or not other.arguments:
+            return
+        r, count = self._record(sample, other), 0
+        if not self.is_null(sample, other.name):
+            count = self.tokens(other, self.data[r:r + other.record_bytes])
+        r = self._record(sample, f)
+        if f.arguments.get("form") == "spans":
+            edges = [int(x) for x in value.reshape(-1)]
+            if any(a > b for a, b in zip((0, *edges), (*edges, count))):
+                raise SpecError("corrupt", self.u64(r), f"spans of {f.name}", sample, f.name)
+        elif len(value) != count:
+            raise SpecError("corrupt", r + 16, f"{len(value)} entries for {count} tokens", sample, f.name)
 
     def _value_bytes(self, f, ptr, size, checked):  # V12
         encrypted = self.header.flags & ENCRYPTED

@@ -41,6 +41,21 @@ typedef enum mldf_tar_index {
     MLDF_TAR_INDEX_IGNORE /* walk */
 } mldf_tar_index;
 
+/* Files of token ids that other trainers use: what they do not say themselves (docs/guides/text.md). */
+typedef struct mldf_token_file {
+    size_t struct_bytes;
+    const char *
+        format; /* "nanogpt", "olmo", "datatrove", "megatron", "llmc"; NULL: the last two are known by their first bytes */
+    const char
+        *dtype;  /* of bare ids: "u8", "u16", "u32", "u64", "i32", "i64"; NULL: as the format says. nanogpt: "u16" */
+    int64_t eos; /* the id that ends documents; -1: none, and a bare file is one document */
+    bool eos_at_start;   /* it begins them */
+    bool eos_at_given;   /* eos_at_start counts; otherwise it is true for llmc and false for the others */
+    uint64_t vocabulary; /* 0: not known */
+} mldf_token_file;
+#define MLDF_TOKEN_FILE_INIT \
+    { sizeof(mldf_token_file), 0, 0, -1, false, false, 0 }
+
 typedef struct mldf_reader_options {
     size_t struct_bytes;
     const mldf_context *context;
@@ -58,9 +73,10 @@ typedef struct mldf_reader_options {
      * (once for the index), and its values are copies; otherwise it is unpacked into a temporary file. Going back is MLDF_E_STATE there.
      * Files of other formats are read as ever. */
     bool sequential;
+    const mldf_token_file *token_file; /* NULL: a file says itself what it is */
 } mldf_reader_options;
 #define MLDF_READER_OPTIONS_INIT \
-    { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE, 0, false }
+    { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE, 0, false, 0 }
 
 /* O(1) in the number of samples, except for encrypted files, whose tables are authenticated here. */
 MLDF_API mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out,
@@ -72,7 +88,7 @@ MLDF_API void mldf_reader_close(mldf_reader *reader);
 
 MLDF_API uint64_t mldf_reader_sample_count(const mldf_reader *reader);
 MLDF_API const mldf_schema *mldf_reader_schema(const mldf_reader *reader);
-/* "mldf", "tbl1", "tbl2", "beton" or "tar": the file's own format. All of them open and read alike; what a format does not
+/* "mldf", "tbl1", "tbl2", "beton", "tar", "megatron", "llmc", "nanogpt", "olmo" or "datatrove": the file's own format. All of them open and read alike; what a format does not
  * have (sections, statistics, rows) is not there. */
 MLDF_API const char *mldf_reader_format(const mldf_reader *reader);
 MLDF_API bool mldf_reader_is_mapped(const mldf_reader *reader);
@@ -168,6 +184,8 @@ typedef struct mldf_field_stats {
     double mean;
     uint32_t ndim;
     uint32_t dims_max[MLDF_MAX_DIMS];
+    uint64_t units,
+        units_max; /* tokens: in all values, in the longest; min and max are ids then, and there is no mean */
 } mldf_field_stats;
 MLDF_API mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_field_stats *out, mldf_error *err);
 

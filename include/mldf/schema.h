@@ -35,6 +35,9 @@ enum {
     MLDF_IMAGE = 13,          /* any mode, row by row; see image.h */
     MLDF_AUDIO_WAVEFORM = 20, /* PCM; see audio.h */
     MLDF_TEXT = 40,
+    MLDF_TEXT_TOKENIZED = 41, /* ids of a vocabulary; see tokens.h */
+    MLDF_TEXT_PACKED = 42,    /* a sequence that holds pieces of several documents */
+    MLDF_TOKEN_STREAM = 44,   /* one long run of ids, and where its documents end */
     MLDF_PRIVATE = 0x8000
 };
 
@@ -122,10 +125,9 @@ typedef struct mldf_field {
     bool known;         /* false: can be listed, copied and verified, not decoded */
     int compress_level; /* for writing; 0 = the default (3) */
     bool from_file;     /* for packing tables: a cell names the file that holds the value; not stored */
-    mldf_dtype
-        dtype; /* NDARRAY and INT: the element type; INLINE of one unnamed member: its type; what a user-defined type
-                           describes; else NONE */
-    uint32_t ndim;               /* NDARRAY, bare INLINE, user-defined types with describe */
+    /* NDARRAY, INT and tokens: the element type; INLINE of one unnamed member: its type; what a user-defined type describes; else NONE */
+    mldf_dtype dtype;
+    uint32_t ndim;               /* NDARRAY, tokens, bare INLINE, user-defined types with describe */
     int64_t dims[MLDF_MAX_DIMS]; /* -1 where it varies */
 } mldf_field;
 

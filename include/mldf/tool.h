@@ -166,7 +166,7 @@ typedef struct mldf_convert_options {
     mldf_writer_options writer; /* threads, overwrite and progress for every format; the rest for MLDF files */
     mldf_secret source_secret;
     const char *
-        format; /* "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst"; NULL: by the name's ending */
+        format; /* "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron" (X.idx), "nanogpt"; NULL: by the name's ending */
     const char *const *fields; /* these alone, in this order; NULL: all */
     size_t field_count;
     const char *const *compress_fields; /* MLDF: names; "FIELD" or "FIELD=LEVEL" */
@@ -181,11 +181,12 @@ typedef struct mldf_convert_options {
         skip_bad_samples; /* leave out samples that cannot be read or that the format cannot hold, and report them through skip */
     bool
         keep_secret; /* MLDF: a source that is encrypted makes an encrypted file, with source_secret, unless writer.secret is given */
+    const mldf_token_file *token_file; /* of the sources: see reader.h */
 } mldf_convert_options;
 #define MLDF_CONVERT_OPTIONS_INIT \
     { \
         sizeof(mldf_convert_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, \
-            MLDF_NONE, 0, 0, false, false \
+            MLDF_NONE, 0, 0, false, false, 0 \
     }
 
 /* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar

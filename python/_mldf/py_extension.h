@@ -48,8 +48,8 @@ struct module_state *state_of(PyObject *module);
 struct module_state *state_of_self(PyObject *self);
 
 /* Method tables of the files, joined by py_module.c. */
-extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], image_functions[],
-    loader_functions[], operation_functions[], view_functions[];
+extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], plan_functions[],
+    image_functions[], loader_functions[], operation_functions[], view_functions[];
 
 /* py_view.c: what a sample is; NULL with TypeError when it is no View. */
 extern PyType_Spec view_spec;
@@ -153,6 +153,7 @@ bool option_text(PyObject *dict, const char *name, const char **out);
 bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes);
 bool option_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes);
 /* The names of the members that hold a key and a passphrase. */
+bool option_token_file(PyObject *dict, mldf_token_file *tokens, const mldf_token_file **out); /* py_plan.c */
 bool option_secret(PyObject *dict, const char *key, const char *passphrase, mldf_secret *out);
 bool option_writer(PyObject *dict, mldf_writer_options *out);
 /* A list of strings or bytes; the array is freed with PyMem_Free, the texts are the list's. */
@@ -186,6 +187,7 @@ struct reader {
 extern PyType_Spec reader_spec;
 /* NULL with an exception when self is closed; the reference must be given back with memory_release. */
 struct handle *reader_borrow(struct reader *self);
+PyObject *reader_token_plans(PyObject *object, PyObject *none); /* py_plan.c */
 struct workspace *workspace_take(struct reader *self);
 void workspace_give(struct reader *self, struct workspace *workspace);
 /* A reader argument of a function. */

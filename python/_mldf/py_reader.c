@@ -93,6 +93,7 @@ static struct reader *wrap(struct module_state *state, mldf_reader *reader, stru
 static PyObject *open_reader(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
+    mldf_token_file tokens;
     const char *path;
     PyObject *dict, *types;
     mldf_reader *reader = NULL;
@@ -104,6 +105,7 @@ static PyObject *open_reader(PyObject *module, PyObject *args) {
         !option_bool(dict, "without_key", &options.without_key) ||
         !option_u64(dict, "max_decoded_bytes", &options.max_decoded_bytes) ||
         !option_bool(dict, "sequential", &options.sequential) ||
+        !option_token_file(dict, &tokens, &options.token_file) ||
         !option_secret(dict, "key", "passphrase", &options.secret))
         return NULL;
     struct context *context = context_new(state, types);
@@ -332,13 +334,20 @@ static PyObject *reader_statistics(PyObject *object, PyObject *number) {
         Py_DECREF(dims);
         dims = Py_NewRef(Py_None);
     }
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:N,s:N,s:N,s:N}", "present", (unsigned long long)s.present, "nulls",
-                         (unsigned long long)s.nulls, "stored_bytes", (unsigned long long)s.stored_bytes,
-                         "stored_bytes_max", (unsigned long long)s.stored_bytes_max, "value_bytes_max",
-                         (unsigned long long)s.value_bytes_max, "nonfinite", (unsigned long long)s.nonfinite, "min",
-                         stats_number(s.number_kind, s.min.i, s.min.u, s.min.f), "max",
-                         stats_number(s.number_kind, s.max.i, s.max.u, s.max.f), "mean",
-                         s.number_kind ? PyFloat_FromDouble(s.mean) : Py_NewRef(Py_None), "dims_max", dims);
+    PyObject *out = Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:N,s:N,s:N,s:N}", "present", (unsigned long long)s.present, "nulls",
+        (unsigned long long)s.nulls, "stored_bytes", (unsigned long long)s.stored_bytes, "stored_bytes_max",
+        (unsigned long long)s.stored_bytes_max, "value_bytes_max", (unsigned long long)s.value_bytes_max, "nonfinite",
+        (unsigned long long)s.nonfinite, "min", stats_number(s.number_kind, s.min.i, s.min.u, s.min.f), "max",
+        stats_number(s.number_kind, s.max.i, s.max.u, s.max.f), "mean",
+        s.number_kind && !s.units_max ? PyFloat_FromDouble(s.mean) : Py_NewRef(Py_None), "dims_max", dims);
+    PyObject *tokens = out && s.units_max ? Py_BuildValue("{s:K,s:K}", "tokens", (unsigned long long)s.units,
+                                                          "tokens_max", (unsigned long long)s.units_max)
+                                          : NULL;
+    if (tokens && PyDict_Update(out, tokens) < 0)
+        Py_CLEAR(out);
+    Py_XDECREF(tokens);
+    return out;
 }
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
@@ -430,6 +439,7 @@ static PyMethodDef methods[] = {
     {"info", reader_info, METH_NOARGS, "what the file says of itself"},
     {"card", reader_card, METH_NOARGS, "the card's JSON text, or None"},
     {"payload_bytes", reader_payload_bytes, METH_NOARGS, "bytes of all payloads of a file of another format"},
+    {"token_plans", reader_token_plans, METH_NOARGS, "token_plans(): the pack plans of the file"},
     {"statistics", reader_statistics, METH_O, "statistics(field): what the writer gathered, or None"},
     {"key", reader_key, METH_O, "key(i)"},
     {"find_key", reader_find_key, METH_O, "find_key(text): the sample's number"},

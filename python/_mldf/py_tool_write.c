@@ -11,6 +11,7 @@
 
 /* What every operation needs, set up and torn down in one place. */
 struct operation {
+    mldf_token_file tokens; /* of convert's sources */
     struct module_state *state;
     PyObject *options, *progress, *reports;
     struct context *context;
@@ -209,6 +210,7 @@ static bool fill_convert(struct operation *op) {
     o->skip_user = &op->call;
     return operation_writer(op, &o->writer) && option_secret(op->options, "key", "passphrase", &o->source_secret) &&
            option_text(op->options, "format", &o->format) &&
+           option_token_file(op->options, &op->tokens, &o->token_file) &&
            operation_texts(op, 0, "fields", &o->fields, &o->field_count) &&
            operation_texts(op, 1, "compress", &o->compress_fields, &o->compress_count) &&
            option_bool(op->options, "keep_secret", &o->keep_secret) &&

@@ -13,7 +13,8 @@ array([0, 1])
 
 Reading: :func:`open` and :class:`Dataset`. Writing: :class:`Writer` and :func:`write`, with the field types
 :class:`Int`, :class:`Float`, :class:`Bytes`, :class:`Text`, :class:`Json`, :class:`NDArray`, :class:`Struct`,
-:class:`Image`, :class:`Audio` and your own (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`,
+:class:`Image`, :class:`Audio`, :class:`Tokens`, :class:`TokenStream`, :class:`PackedTokens` and your own
+(:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`,
 :func:`merge`, :func:`split` and the rest of what the command
 ``mldf`` does. What can go wrong: :mod:`mldf.errors`. Images alone: :mod:`mldf.images`. NumPy is all that is needed;
 PyTorch and Pillow are used when their objects are given.
@@ -48,13 +49,14 @@ from .fields import (
 from .keys import Keys
 from .loader import Loader
 from .loader_stats import LoaderStats
-from .look import diff, info, plan, stats, verify
+from .look import diff, info, plan, plan_tokens, stats, verify
 from .ops import *  # noqa: F403  # a class for every operation
 from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
 from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Skip, VerifyResult
 from .sample import Sample
 from .schema import FieldInfo, Schema
+from .tokens import PackedTokens, Tokens, TokenStream
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
 from .views import ItemView, Piece
 from .writer import Writer, WriteResult, write
@@ -83,6 +85,7 @@ __all__ = [
     "LoaderStats",
     "NDArray",
     "Operation",
+    "PackedTokens",
     "Part",
     "Piece",
     "Problem",
@@ -93,6 +96,8 @@ __all__ = [
     "Skip",
     "Struct",
     "Text",
+    "TokenStream",
+    "Tokens",
     "VerifyResult",
     "WriteResult",
     "Writer",
@@ -112,6 +117,7 @@ __all__ = [
     "ops",
     "pack",
     "plan",
+    "plan_tokens",
     "register_field",
     "repack",
     "repair",

@@ -46,6 +46,7 @@ from .schema import Schema
 from .secret import Key, Passphrase, secret
 from .subsets import Subsets
 from .suggest import choice
+from .tokens import documents, token_file_options
 from .views import ItemView
 
 __all__ = ["Dataset", "open"]
@@ -76,6 +77,11 @@ def open(
     tar_index: str = "use",
     max_decoded_bytes: int | None = None,
     max_unpacked: int | None = None,
+    format: str | None = None,
+    dtype: str | None = None,
+    eos: int | None = None,
+    eos_at: str | None = None,
+    vocabulary: int | None = None,
 ) -> Dataset:
     """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
     ``{000..009}``.
@@ -94,6 +100,13 @@ def open(
     max_unpacked      of a compressed tar, which is unpacked into a file without a name in the folder that the
                 environment variable TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40
 
+    format      of files of token ids that do not say it: "nanogpt", "olmo", "datatrove"; Megatron's .idx and
+                llm.c's .bin do
+    dtype       of such ids: "u8", "u16", "u32", "u64"; nanogpt: "u16" unless given
+    eos         the id that ends documents, which are the samples then
+    eos_at      "end", or "start": eos begins documents; None: as the format has it
+    vocabulary  the number of ids
+
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).
 
@@ -106,6 +119,7 @@ def open(
         "verify": flag("verify", verify),
         **decoded_limit(max_decoded_bytes),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
+        **token_file_options(format, dtype, eos, eos_at, vocabulary),
         **secret(key, passphrase),
     }
     fields = field_list(fields)
@@ -249,6 +263,20 @@ class Dataset(Subsets, Sequence[Sample]):
     def _whole_files(self) -> Dataset:
         """All rows of the files, with the fields of this dataset."""
         return self if self._index is None else Dataset(self._view, None)
+
+    def documents(self, i: int, name: str) -> npt.NDArray[np.uint64] | None:
+        """Where the documents of a token value begin and end: an array (documents, 2) of positions in it. A
+        :class:`mldf.Tokens` value is one document; of a :class:`mldf.PackedTokens` value these are the pieces. None for
+        a null.
+
+        i     the sample's number
+        name  the field
+        """
+        field = self.schema[name]
+        if not field.is_tokens:
+            raise WrongTypeError(f"field {name!r} is of type {field.type}, not of tokens", field=name)
+        raw = self.raw(i, name)
+        return None if raw is None else documents(field, self[i, name], raw)
 
     # ---- what it is ----
 

@@ -147,14 +147,20 @@ class NDArray(Field):
 
     dtype  of NumPy or torch, or its name; also "bfloat16"
     shape  None in it stands for a dimension that varies from sample to sample
+    along  a token field: this one has an entry for each of its tokens (a loss mask, rewards), or spans of them
+    form   with along: "dense" (one entry for each token) or "spans" (integers of shape (None, 2): begin and end,
+           ascending)
     """
 
     type_name: ClassVar[str] = "ndarray"
     dtype: Any
     shape: Sequence[int | None] | int
+    along: str | None = None
+    form: str | None = None
 
     def arguments(self) -> dict[str, Any]:
-        return {"dtype": dtype_text(self.dtype), "shape": _dims(self.shape)}
+        out = {"dtype": dtype_text(self.dtype), "shape": _dims(self.shape)}
+        return out | {name: getattr(self, name) for name in ("along", "form") if getattr(self, name) is not None}
 
 
 def _dims(shape: Any) -> list[int | None]:

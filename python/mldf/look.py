@@ -34,14 +34,14 @@ from .dataset import TAR_INDEX, Dataset
 from .dataset import open as open_dataset
 from .errors import ArgumentError
 from .fields import registered_types, schema_json
-from .limits import decoded_limit, flag, thread_count, whole, whole_or_none
+from .limits import decoded_limit, flag, text, thread_count, whole, whole_or_none
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
 from .results import Difference, DiffResult, Problem, VerifyResult
 from .schema import Schema, rows_dtype
 from .secret import Key, Passphrase, secret
 
-__all__ = ["diff", "info", "plan", "stats", "verify"]
+__all__ = ["diff", "info", "plan", "plan_tokens", "stats", "verify"]
 
 
 def is_whole(dataset: Dataset) -> bool:
@@ -108,6 +108,7 @@ def info(
     data_bytes = _data_bytes(reader, about, fields)
     card = reader.card() if not about["flags"] & 8 or about["authenticated"] else None
     foreign = about["format"] != "mldf"
+    plans = [] if foreign else [_filled(plan) for plan in reader.token_plans()]
     reader.close()
     major, minor = about["version_major"], about["version_minor"]
     return {
@@ -124,7 +125,68 @@ def info(
         "card": json.loads(card) if card else None,
         "dictionary": next((_DICTIONARIES[s["name"]] for s in about["sections"] if s["name"] in _DICTIONARIES), None),
         **{k: about[k] for k in ("has_keys", "generation", "authenticated", "ignored_bytes", "header_recovered")},
+        **({"token_plans": plans} if plans else {}),
     }
+
+
+def _filled(plan: dict[str, Any]) -> dict[str, Any]:
+    """A pack plan as the command shows it."""
+    slots = plan["bins"] * plan["length"]
+    return {
+        **plan,
+        "max_pieces": plan["max_pieces"] or None,
+        "slots": slots,
+        "fill": plan["tokens"] / slots if slots else 0.0,
+    }
+
+
+def plan_tokens(
+    path: Path,
+    length: int,
+    *,
+    field: str | None = None,
+    algorithm: str = "best-fit",
+    align: int = 1,
+    long: str = "cut",
+    max_pieces: int | None = None,
+    bos: int | None = None,
+    eos: int | None = None,
+    key: Key = None,
+    passphrase: Passphrase = None,
+) -> dict[str, Any]:
+    """Plans how the documents of a token field are packed into sequences of ``length`` tokens, and keeps the plan in
+    the file, atomically as append does; one with the same options is replaced. Gives what ``mldf plan-tokens --json``
+    says: bins, pieces, fill, cut_documents ...
+
+    length      tokens of a sequence
+    field       the token field; None: the only one of type text_tokenized
+    algorithm   "best-fit", "next-fit", or "concat", which is only reckoned: it needs no plan
+    align       documents begin at multiples of it
+    long        documents longer than a sequence: "cut", "truncate" or "drop"
+    max_pieces  at most so many pieces in a sequence
+    bos, eos    count these ids before and after each document
+
+    >>> import mldf, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
+    >>> _ = mldf.write(path, [{"tokens": range(n)} for n in (3, 9, 5, 4)], {"tokens": mldf.Tokens(100)})
+    >>> plan = mldf.plan_tokens(path, 7)
+    >>> plan["bins"], plan["pieces"], plan["cut_documents"], plan["fill"]
+    (3, 5, 1, 1.0)
+    """
+    options = {
+        "field": field,
+        "length": whole("length", length, 1, 2**32 - 1),
+        "algorithm": text("algorithm", algorithm),
+        "align": whole("align", align, 1, 2**32 - 1),
+        "long": text("long", long),
+        "max_pieces": whole_or_none("max_pieces", max_pieces, 1, 2**32 - 1),
+        "bos": whole_or_none("bos", bos, 0, 2**31 - 1),
+        "eos": whole_or_none("eos", eos, 0, 2**31 - 1),
+        **secret(key, passphrase),
+    }
+    plan = _filled(_mldf.plan_tokens(encode(path), options))
+    del plan["field"]
+    return plan
 
 
 def _data_bytes(reader: _mldf.Reader, about: dict[str, Any], fields: list[dict[str, Any]]) -> int | None:

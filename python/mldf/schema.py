@@ -17,6 +17,12 @@ __all__ = ["FieldInfo", "Schema"]
 IMAGE_TYPES = range(10, 14)
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT, PRIVATE = 1, 2, 3, 4, 5, 6, 40, 0x8000
 AUDIO = 20
+TOKENS, PACKED, STREAM = 41, 42, 44
+TOKEN_RECORDS = {
+    TOKENS: [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u4")],
+    PACKED: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u4"), ("num_documents", "<u4")],
+    STREAM: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u8"), ("num_documents", "<u8")],
+}
 AUDIO_RECORD = [
     ("ptr", "<u8"),
     ("size", "<u8"),
@@ -63,6 +69,11 @@ class FieldInfo:
         return self.type_id in IMAGE_TYPES
 
     @property
+    def is_tokens(self) -> bool:
+        """Ids of a vocabulary?"""
+        return self.type_id in TOKEN_RECORDS
+
+    @property
     def is_struct(self) -> bool:
         """A record of named members? A small array, the other thing that :class:`mldf.Struct` makes, is none."""
         return self.dtype is not None and self.dtype.names is not None
@@ -94,7 +105,7 @@ class FieldInfo:
 
     def __str__(self) -> str:
         text = self.type
-        if self.type_id in (INT, NDARRAY) and self.dtype is not None and str(self.dtype) != "int64":
+        if (self.type_id in (INT, NDARRAY) or self.is_tokens) and self.dtype is not None and str(self.dtype) != "int64":
             text += f" {self.dtype}"
         elif self.type_id == INLINE and self.dtype is not None:
             text += f" {self.dtype}" if self.dtype.names is None else f" ({', '.join(self.dtype.names)})"
@@ -247,6 +258,8 @@ def rows_dtype(schema: Schema, row_bytes: int) -> np.dtype[Any]:
             kind = _record(image, field.record_bytes)
         elif field.type_id == AUDIO and field.known:
             kind = np.dtype(AUDIO_RECORD)
+        elif field.type_id in TOKEN_RECORDS and field.known and field.dtype is not None:
+            kind = np.dtype(TOKEN_RECORDS[field.type_id])
         elif field.type_id == TEXT:
             kind = _record(
                 [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u2"), ("encoding", "u1")], field.record_bytes

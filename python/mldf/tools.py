@@ -81,6 +81,7 @@ from .paths import Path, Paths, encode
 from .progress import ProgressArgument, Reporting
 from .results import Leftover, Part, Result, Skip
 from .secret import Key, Passphrase, secret
+from .tokens import token_file_options
 from .tool_options import (
     compressed,
     keep_encrypted,
@@ -209,6 +210,11 @@ def convert(
     to: str | None = None,
     fields: Sequence[str] | None = None,
     compress: Any = None,
+    source_format: str | None = None,
+    dtype: str | None = None,
+    eos: int | None = None,
+    eos_at: str | None = None,
+    vocabulary: int | None = None,
     drop_fields: bool = False,
     on_error: str = "raise",
     lz4: bool = False,
@@ -224,8 +230,9 @@ def convert(
 ) -> Result:
     """Samples of files of any format into one new file of any format.
 
-    to           "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst"; None: by
-                 out's ending
+    to           "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron"
+                 (X.idx, X.bin), "nanogpt"; None: by out's ending
+    source_format, dtype, eos, eos_at, vocabulary    of files of token ids, as ``format`` and so on of :func:`mldf.open`
     drop_fields  leave out what the format has no place for
     on_error     "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them
                  in the result
@@ -241,6 +248,7 @@ def convert(
         **secret(key, passphrase),
         **decoded_limit(max_decoded_bytes),
         "format": text("to", to),
+        **token_file_options(source_format, dtype, eos, eos_at, vocabulary),
         "fields": name_list("fields", fields),
         "compress": compressed(compress),
         "keep_secret": not flag("decrypt", decrypt),

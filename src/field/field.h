@@ -140,6 +140,14 @@ struct field_type {
     bool draft_differs;
     /* What statistics want to know of a present value; NULL: nothing. record is the whole record. */
     void (*observe)(const void *state, const uint8_t *record, struct observation *out);
+    /* What statistics want to know that the record does not say: the least and largest number in a value. MLDF_END: it has none. An error: the
+     * value has a number that the field does not hold, and a writer refuses it, copied or not. NULL: nothing. */
+    mldf_status (*range)(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                         uint64_t *least, uint64_t *most, mldf_error *err);
+    /* A writer stores the payload as it is, so that any part of it can be read alone. */
+    bool never_compressed;
+    /* The name of the token field that a side column goes along (along.h), and whether it holds spans (spans may be NULL). NULL: none. */
+    const char *(*along)(const void *state, bool *spans);
     /* Is this value an array that a user may view in place? NULL: as the layout says. */
     bool (*is_viewable)(const uint8_t *record);
     /* Will a value of so many stored bytes be an array, under these arguments? NULL: as the layout says. */
@@ -273,6 +281,8 @@ const struct field_type *mldfi_context_type(const mldf_context *context, uint16_
  * type whose layout disagrees is unknown; the row's size is the caller's to check. */
 mldf_status mldfi_schema_add_descriptor(mldf_schema *schema, const struct descriptor *descriptor, const char *arguments,
                                         size_t arguments_bytes, bool draft, uint64_t offset, mldf_error *err);
+/* Ordinal of a name, or SIZE_MAX. */
+size_t mldfi_schema_lookup(const mldf_schema *schema, const char *name);
 mldf_status mldfi_schema_copy(const mldf_schema *schema, mldf_schema **out, mldf_error *err);
 /* The descriptor of a field; *long_arguments is set when its text must go to section 10. */
 void mldfi_schema_descriptor(const mldf_schema *schema, size_t field, struct descriptor *out, bool *long_arguments);

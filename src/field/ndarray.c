@@ -20,8 +20,10 @@ struct ndarray_state {
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS]; /* -1: varies */
     bool varies;
-    bool too_large;       /* no value fits: more than 2^64 bytes */
-    uint64_t fixed_bytes; /* of every value, when nothing varies */
+    bool too_large;                /* no value fits: more than 2^64 bytes */
+    uint64_t fixed_bytes;          /* of every value, when nothing varies */
+    char along[MLDF_NAME_MAX + 1]; /* the token field of a side column; "": none */
+    bool spans;
 };
 
 bool mldfi_array_bytes(const uint64_t *dims, uint32_t ndim, mldf_dtype dtype, uint64_t *out) {
@@ -52,6 +54,28 @@ static mldf_status parse_dtype(const struct json *json, mldf_dtype *out, mldf_er
     return MLDF_OK;
 }
 
+static mldf_status parse_along(const struct json *json, struct ndarray_state *s, mldf_error *err) {
+    uint32_t at = mldfi_json_find(json, 0, "along"), form = mldfi_json_find(json, 0, "form");
+    if (at == UINT32_MAX && form == UINT32_MAX)
+        return MLDF_OK;
+    if (at == UINT32_MAX)
+        return mldfi_fail(err, MLDF_E_SCHEMA,
+                          "argument \"form\" is for side columns, which have the argument \"along\" too");
+    const struct json_node *name = &json->nodes[at];
+    if (name->kind != MLDFI_JSON_STRING || mldfi_name_problem(name->text, (size_t)name->text_bytes))
+        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"along\" is not the name of a field");
+    memcpy(s->along, name->text, (size_t)name->text_bytes);
+    s->spans = form != UINT32_MAX && mldfi_json_is_text(json, form, "spans");
+    if (form != UINT32_MAX && !s->spans && !mldfi_json_is_text(json, form, "dense"))
+        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"form\" is neither \"dense\" nor \"spans\"");
+    if (!s->spans && (s->ndim < 1 || s->dims[0] >= 0))
+        return mldfi_fail(err, MLDF_E_SCHEMA, "a side column has an entry for each token: its shape begins with null");
+    bool integers = s->dtype >= MLDF_I8 && s->dtype <= MLDF_U64;
+    if (s->spans && (!integers || s->ndim != 2 || s->dims[0] >= 0 || s->dims[1] != 2))
+        return mldfi_fail(err, MLDF_E_SCHEMA, "spans are integers of shape [null,2]: begin and end of each");
+    return MLDF_OK;
+}
+
 static mldf_status parse_arguments(const struct json *json, struct ndarray_state *s, mldf_error *err) {
     uint64_t dims[MLDF_MAX_DIMS] = {0};
     mldf_status status = parse_dtype(json, &s->dtype, err);
@@ -71,7 +95,7 @@ static mldf_status parse_arguments(const struct json *json, struct ndarray_state
         dims[i] = s->dims[i] < 0 ? 1 : (uint64_t)s->dims[i];
     }
     s->too_large = !s->varies && !mldfi_array_bytes(dims, s->ndim, s->dtype, &s->fixed_bytes);
-    return MLDF_OK;
+    return parse_along(json, s, err);
 }
 
 static mldf_status ndarray_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
@@ -219,7 +243,14 @@ static bool ndarray_steps(const struct schema_field *field, const uint8_t *recor
     return s->ndim != 0;
 }
 
-static const char *const ndarray_arguments[] = {"dtype", "shape", NULL};
+static const char *ndarray_along(const void *state, bool *spans) {
+    const struct ndarray_state *s = state;
+    if (spans)
+        *spans = s->spans;
+    return s->along[0] ? s->along : NULL;
+}
+
+static const char *const ndarray_arguments[] = {"along", "dtype", "form", "shape", NULL};
 
 const struct field_type mldfi_type_ndarray = {
     .type = {sizeof(mldf_type), MLDF_NDARRAY, "ndarray", NULL, ndarray_bind, ndarray_unbind, ndarray_encode,
@@ -227,6 +258,7 @@ const struct field_type mldfi_type_ndarray = {
     .name = "ndarray",
     .ending = "npy",
     .observe = ndarray_observe,
+    .along = ndarray_along,
     .describe = ndarray_describe,
     .argument_names = ndarray_arguments,
     .edge = mldfi_array_edge,

@@ -163,6 +163,8 @@ static mldf_status fill_field(const mldf_schema *schema, struct schema_field *fi
         return status;
     if ((flags & MLDF_FIELD_COMPRESSED) && !field->layout.payload_flag)
         return mldfi_fail(err, MLDF_E_SCHEMA, "type %s has no payload to compress", type->name);
+    if ((flags & MLDF_FIELD_COMPRESSED) && type->never_compressed)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "type %s is never compressed: any part of it is read alone", type->name);
     uint64_t end = 0;
     if (schema->field_count > 0) {
         const mldf_field *last = &schema->fields[schema->field_count - 1].info;
@@ -230,6 +232,10 @@ mldf_status mldf_schema_compress(mldf_schema *schema, size_t field, int level, m
     else if (!mldfi_field_has_payload(f))
         status = mldfi_fail(err, MLDF_E_SCHEMA, "field \"%s\": type %s has no payload to compress", f->name,
                             f->info.type_name);
+    else if (f->type && f->type->never_compressed)
+        status =
+            mldfi_fail(err, MLDF_E_SCHEMA, "field \"%s\": type %s is never compressed: any part of it is read alone",
+                       f->name, f->info.type_name);
     if (status < 0) {
         mldfi_error_place(err, MLDF_NONE, f->name);
         return status;

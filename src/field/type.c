@@ -1,5 +1,5 @@
 /* Looking types up by id and name, and what is done with a value whatever its type: decode, check, copy. The types
- * themselves are in scalar.c, bytes.c, ndarray.c, inline.c, image_type.c and audio_waveform.c. */
+ * themselves are in scalar.c, bytes.c, ndarray.c, inline.c, image_type.c, audio_waveform.c and tokens_type.c. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -34,6 +34,12 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_audio_waveform;
     case MLDF_TEXT:
         return &mldfi_type_text;
+    case MLDF_TEXT_TOKENIZED:
+        return &mldfi_type_text_tokenized;
+    case MLDF_TEXT_PACKED:
+        return &mldfi_type_text_packed;
+    case MLDF_TOKEN_STREAM:
+        return &mldfi_type_token_stream;
     default:
         return NULL;
     }

@@ -12,6 +12,8 @@ extern const struct field_type mldfi_type_inline;                               
 extern const struct field_type mldfi_type_image_raw, mldfi_type_image_jpeg, mldfi_type_image_png,
     mldfi_type_image;                                     /* image_type.c */
 extern const struct field_type mldfi_type_audio_waveform; /* audio_waveform.c */
+extern const struct field_type mldfi_type_text_tokenized, mldfi_type_text_packed,
+    mldfi_type_token_stream; /* tokens_type.c */
 
 /* Bytes of an array; false when they pass 2^64. Nothing times anything is nothing. */
 bool mldfi_array_bytes(const uint64_t *dims, uint32_t ndim, mldf_dtype dtype, uint64_t *out);
@@ -54,7 +56,5 @@ mldf_status mldfi_field_bind(struct schema_field *field, const struct field_type
 /* schema.c: the last step of every way to add a field. Takes over what field owns, in any case. */
 mldf_status mldfi_schema_push(mldf_schema *schema, struct schema_field *field, mldf_error *err);
 void mldfi_schema_field_free(struct schema_field *field);
-/* Ordinal of a name, or SIZE_MAX. */
-size_t mldfi_schema_lookup(const mldf_schema *schema, const char *name);
 
 #endif

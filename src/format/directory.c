@@ -27,10 +27,9 @@ const char *mldfi_section_name(uint32_t kind) {
     return kind < SECTION_NAMES ? section_names[kind] : section_names[0];
 }
 
-/* 11, 13 and 14 have a number but no layout yet. */
+/* 13 and 14 have a number but no layout yet. */
 bool mldfi_section_known(uint32_t kind) {
-    return (kind >= SECTION_TABLES && kind <= SECTION_LONG_ARGUMENTS) || kind == SECTION_HISTORY ||
-           kind == SECTION_SEALED_DICTIONARY;
+    return (kind >= SECTION_TABLES && kind <= SECTION_HISTORY) || kind == SECTION_SEALED_DICTIONARY;
 }
 
 mldf_status mldfi_directory_head_decode(const uint8_t in[FORMAT_DIRECTORY_HEAD_BYTES], uint64_t offset, uint32_t *count,

@@ -2,7 +2,7 @@
  *
  *     0 present · 8 nulls · 16 stored bytes · 24 largest stored · 32 largest value · 40 non-finite, u64 each
  *     48 min · 56 max, 8 bytes each · 64 mean f64 · 72 number kind u32 · 76 ndim u32 · 80 max dims u32[8]
- *     112 zero u8[16]
+ *     112 units · 120 most units in a value, u64 each: tokens
  *
  * Samples come in order on one thread, and sums are exact (integers) or compensated in that order (floats), so the same
  * samples give the same bytes. They are hints: nobody may trust them with a buffer's size. */
@@ -94,6 +94,20 @@ void mldfi_stats_add(struct stats_accumulator *acc, const struct observation *se
     for (uint32_t i = 0; i < seen->ndim && i < MLDF_MAX_DIMS; i++)
         if (seen->dims[i] > s->dims_max[i])
             s->dims_max[i] = seen->dims[i];
+    if (!seen->has_units)
+        return;
+    s->units += seen->units;
+    if (seen->units > s->units_max)
+        s->units_max = seen->units;
+}
+
+void mldfi_stats_range(struct stats_accumulator *acc, uint64_t least, uint64_t most) {
+    mldf_field_stats *s = &acc->stats;
+    if (s->number_kind != NUMBER_U64 || least < s->min.u)
+        s->min.u = least;
+    if (s->number_kind != NUMBER_U64 || most > s->max.u)
+        s->max.u = most;
+    s->number_kind = NUMBER_U64;
 }
 
 void mldfi_stats_end(struct stats_accumulator *acc) {
@@ -127,6 +141,8 @@ void mldfi_stats_encode(const mldf_field_stats *stats, uint8_t out[FORMAT_STATS_
     mldfi_store_u32(out + 76, stats->ndim);
     for (uint32_t i = 0; i < stats->ndim && i < MLDF_MAX_DIMS; i++)
         mldfi_store_u32(out + 80 + 4 * i, stats->dims_max[i]);
+    mldfi_store_u64(out + 112, stats->units);
+    mldfi_store_u64(out + 120, stats->units_max);
 }
 
 /* A kind or a number of dimensions that makes no sense reads as "not known". */
@@ -145,6 +161,8 @@ void mldfi_stats_decode(const uint8_t in[FORMAT_STATS_BYTES], mldf_field_stats *
         memcpy(&out->max, in + 56, 8);
         out->mean = mldfi_load_f64(in + 64);
     }
+    out->units = mldfi_load_u64(in + 112);
+    out->units_max = mldfi_load_u64(in + 120);
     uint32_t ndim = mldfi_load_u32(in + 76);
     if (ndim > MLDF_MAX_DIMS)
         return;

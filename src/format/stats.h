@@ -15,6 +15,8 @@ struct observation {
     } number;
     uint32_t ndim;
     uint32_t dims[MLDF_MAX_DIMS];
+    bool has_units;
+    uint64_t units; /* tokens */
 };
 
 struct stats_accumulator {
@@ -26,6 +28,8 @@ struct stats_accumulator {
 };
 void mldfi_stats_begin(struct stats_accumulator *acc);
 void mldfi_stats_null(struct stats_accumulator *acc);
+/* The numbers inside a value lie between least and most. */
+void mldfi_stats_range(struct stats_accumulator *acc, uint64_t least, uint64_t most);
 void mldfi_stats_add(struct stats_accumulator *acc, const struct observation *seen, uint64_t stored_bytes,
                      uint64_t value_bytes);
 void mldfi_stats_end(struct stats_accumulator *acc); /* computes the mean */

@@ -7,6 +7,7 @@
 #include "interop/open_any.h"
 #include "interop/tar.h"
 #include "interop/tbl.h"
+#include "interop/token_files.h"
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/known.h"
@@ -30,11 +31,14 @@ static bool is_compressed(const uint8_t *data, uint64_t bytes) {
 }
 
 /* MLDF_END: none of them. */
-static mldf_status open_foreign(mldf_reader *reader, mldf_error *err) {
+static mldf_status open_foreign(mldf_reader *reader, const mldf_token_file *tokens, mldf_error *err) {
     const uint8_t *data = reader->map.data;
     uint64_t bytes = reader->map.bytes;
-    if (bytes == 0)
+    if (bytes == 0 && !tokens)
         return MLDF_END;
+    mldf_status status = mldfi_foreign_open_tokens(reader, tokens, err);
+    if (status != MLDF_END)
+        return status;
     if (mldfi_tbl_is(data, bytes))
         return mldfi_foreign_open_tbl(reader, err);
     if (mldfi_tar_is(data, bytes) || is_empty_tar(data, bytes) || is_compressed(data, bytes))
@@ -68,7 +72,9 @@ static void name_stranger(const mldf_reader *reader, mldf_error *why) {
 
 mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err) {
     mldf_error why;
-    mldf_status native = mldfi_reader_open_native(path, options, out, &why);
+    const mldf_token_file *tokens = options && options->struct_bytes >= sizeof *options ? options->token_file : NULL;
+    mldf_status native = tokens && tokens->format ? mldfi_fail(&why, MLDF_E_MAGIC, "not looked at")
+                                                  : mldfi_reader_open_native(path, options, out, &why);
     if (native != MLDF_E_MAGIC && native != MLDF_E_TRUNCATED) {
         if (native < 0 && err)
             *err = why;
@@ -77,7 +83,7 @@ mldf_status mldf_reader_open(const char *path, const mldf_reader_options *option
     mldf_reader *reader = NULL;
     mldf_status status = mldfi_reader_map(path, options, &reader, err);
     if (status >= 0)
-        status = open_foreign(reader, err);
+        status = open_foreign(reader, tokens, err);
     if (status == MLDF_OK) {
         reader->row_bytes = reader->schema->row_bytes;
         *out = reader;

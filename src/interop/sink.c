@@ -15,10 +15,11 @@ mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options 
         mldf_status (*open)(struct sample_sink **, const struct sink_options *, mldf_error *);
         bool streams;
     } sinks[] = {
-        {"mldf", mldfi_sink_open_mldf, true},   {"tbl1", mldfi_sink_open_tbl, false},
-        {"tbl2", mldfi_sink_open_tbl, false},   {"beton", mldfi_sink_open_beton, false},
-        {"tar", mldfi_sink_open_tar, true},     {"tar.gz", mldfi_sink_open_tar, true},
-        {"tar.zst", mldfi_sink_open_tar, true},
+        {"mldf", mldfi_sink_open_mldf, true},       {"tbl1", mldfi_sink_open_tbl, false},
+        {"tbl2", mldfi_sink_open_tbl, false},       {"beton", mldfi_sink_open_beton, false},
+        {"tar", mldfi_sink_open_tar, true},         {"tar.gz", mldfi_sink_open_tar, true},
+        {"tar.zst", mldfi_sink_open_tar, true},     {"megatron", mldfi_sink_open_tokens, false},
+        {"nanogpt", mldfi_sink_open_tokens, false},
     };
     for (size_t i = 0; i < sizeof sinks / sizeof sinks[0]; i++) {
         if (strcmp(options->format, sinks[i].format) != 0)
@@ -36,9 +37,10 @@ mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options 
                               "creation");
         return sinks[i].open(out, options, err);
     }
-    return mldfi_fail(err, MLDF_E_ARGUMENT,
-                      "no format is named '%s': mldf, tbl, tbl1, tbl2, beton, tar, tar.gz and tar.zst are",
-                      options->format);
+    return mldfi_fail(
+        err, MLDF_E_ARGUMENT,
+        "no format is named '%s': mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron and nanogpt are",
+        options->format);
 }
 
 mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err) {

@@ -2,6 +2,7 @@
  *
  *     sink.c        chooses by format            sink_image.c  images in the form that a format has
  *     sink_mldf.c   fields as they are           sink_tbl.c    one image, the rest as metadata
+ *     sink_tokens.c Megatron, nanoGPT
  *     sink_beton.c  FFCV's field types           sink_tar.c    one member for each field
  *
  * Values come in the order of the schema, as mldf_reader_get gives them, or mldf_reader_get_stored where `stored` is set. What a
@@ -57,8 +58,8 @@ struct sample_sink {
 };
 
 struct sink_options {
-    const char *format;        /* "mldf", "tbl1", "tbl2", "beton", "tar", "tar.gz" or "tar.zst" */
-    const char *path;          /* "-": standard output, for mldf and tar */
+    const char *format; /* "mldf", "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron" or "nanogpt" */
+    const char *path;   /* "-": standard output, for mldf and tar */
     const mldf_schema *schema; /* outlives the sink */
     uint64_t count;            /* of samples, or MLDF_NONE */
     const mldf_writer_options *writer;
@@ -77,6 +78,7 @@ mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options 
 mldf_status mldfi_sink_open_mldf(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
 mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
 mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
+mldf_status mldfi_sink_open_tokens(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
 mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
 
 /* ---- What they share --------------------------------------------------------------------------------------------------- */

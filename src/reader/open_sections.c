@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/packing.h"
 #include "reader/open.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -197,6 +198,26 @@ static mldf_status open_long_arguments(struct opening *opening, size_t index) {
     return status;
 }
 
+/* Whether a piece fits its row is looked at when it is used. */
+static mldf_status open_plans(struct opening *opening, size_t index) {
+    mldf_reader *reader = opening->reader;
+    const struct section *s = &reader->sections[index];
+    struct packing plans[PACKING_PLANS];
+    size_t count;
+    uint64_t head = PACKING_HEAD + PACKING_HEADER * (uint64_t)PACKING_PLANS;
+    const uint8_t *bytes;
+    if (s->size < PACKING_HEAD)
+        return wrong_size(opening, index);
+    mldf_status status = mldfi_open_view(opening, s->ptr, s->size < head ? s->size : head, &bytes);
+    if (status < 0)
+        return status;
+    mldf_error why;
+    status = mldfi_packing_read(bytes, s->size, s->param, reader->header.num_fields, reader->header.num_samples, plans,
+                                &count, &why);
+    return status < 0 ? mldfi_reader_fail(reader, opening->err, status, s->ptr + why.offset, "%s", why.message)
+                      : MLDF_OK;
+}
+
 /* ---- All of them, in the order of the directory ---------------------------------------------------------------------- */
 
 /* O34. */
@@ -227,6 +248,8 @@ static mldf_status open_section(struct opening *opening, size_t index) {
         return open_encryption_section(opening, index);
     case SECTION_LONG_ARGUMENTS:
         return open_long_arguments(opening, index);
+    case SECTION_PACK_PLAN:
+        return open_plans(opening, index);
     case SECTION_HISTORY:
         return s->size % FORMAT_HISTORY_BYTES != 0 ? wrong_size(opening, index) : check_crc(opening, s);
     default:

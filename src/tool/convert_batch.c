@@ -4,6 +4,7 @@
  *     the caller    append to the sink, in order; errors, skipped samples, progress    take_batch
  */
 #include "tool/convert_batch.h"
+#include "tool/plan_tokens.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -322,6 +323,7 @@ mldf_status mldfi_convert_source(struct convert *c, size_t source, mldf_error *e
     mldf_status status = mldfi_sources_reader(&c->sources, source, &reader, err);
     if (status < 0)
         return status;
+    mldfi_drop_plans(reader, c->options.writer.context);
     for (size_t i = 0; i < c->count; i++)
         c->from[i] = mldfi_sources_field(&c->sources, reader, c->chosen[i]);
     uint64_t samples = mldf_reader_sample_count(reader), next = 0, under_way = 0;

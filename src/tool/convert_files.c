@@ -19,7 +19,7 @@
 static mldf_status choose_format(const char *out, const char *asked, const char **format, mldf_error *err) {
     static const char *const endings[][2] = {{".mldf", "mldf"},       {".tbl", "tbl2"},      {".beton", "beton"},
                                              {".tar", "tar"},         {".tar.gz", "tar.gz"}, {".tgz", "tar.gz"},
-                                             {".tar.zst", "tar.zst"}, {".tzst", "tar.zst"}};
+                                             {".tar.zst", "tar.zst"}, {".tzst", "tar.zst"},  {".idx", "megatron"}};
     size_t bytes = strlen(out);
     if (asked) {
         *format = strcmp(asked, "tbl") == 0 ? "tbl2" : asked;
@@ -175,6 +175,7 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     reading.secret = c.options.source_secret;
     reading.verify = true;
     reading.sequential = true;
+    reading.token_file = c.options.token_file;
     c.watch.progress = c.options.writer.progress;
     c.watch.user = c.options.writer.progress_user;
     c.watch.now = (mldf_progress){"convert", 0, MLDF_NONE, 0, MLDF_NONE};

@@ -9,6 +9,7 @@
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
+#include "tool/plan_tokens.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/options.h"
@@ -157,6 +158,8 @@ static mldf_status copy_all(struct merge *m, mldf_writer *writer, mldf_error *er
             status = mldfi_fail(err, MLDF_E_CHANGED, "the file grew or shrank while it was merged");
         if (status == MLDF_OK)
             status = mldfi_copy_samples(reader, writer, m->keys, &m->watch, err);
+        if (status == MLDF_OK)
+            mldfi_drop_plans(reader, m->options->writer.context);
         mldf_reader_close(reader);
         if (status < 0 && status != MLDF_E_CANCELLED && err && !strstr(err->message, m->paths[i]))
             mldfi_error_prefix(err, "%s", m->paths[i]);

@@ -11,6 +11,7 @@
 #include "tool/copy_samples.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
+#include "tool/plan_tokens.h"
 #include "util/error.h"
 #include "util/options.h"
 
@@ -53,6 +54,10 @@ static mldf_status write_all(const mldf_reader *reader, const char *out, const m
     if (status < 0)
         return status;
     status = mldfi_copy_samples(reader, writer, mldf_reader_has_keys(reader), &watch, err);
+    if (status >= 0 && !options->skip_bad_samples)
+        status = mldfi_keep_plans(reader, writer, err);
+    else if (status >= 0)
+        mldfi_drop_plans(reader, options->context);
     if (status >= 0 && lock->fd >= 0)
         status = mldfi_file_check_name(lock, out, "it stays as it is", err);
     return mldfi_end_output(writer, status, result, err);

@@ -8,6 +8,7 @@
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
+#include "tool/plan_tokens.h"
 #include "tool/where.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -118,8 +119,15 @@ mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_s
         status = prepare(&s, err);
     if (status == MLDF_OK)
         status = mldfi_open_output(out, s.schema, &s.writing, &s.copier.writer, err);
-    if (status == MLDF_OK)
-        status = mldfi_end_output(s.copier.writer, take_all(&s, err), result, err);
+    if (status == MLDF_OK) {
+        bool all = !options->ranges && !options->where && !s.writing.skip_bad_samples;
+        status = take_all(&s, err);
+        if (status == MLDF_OK && all)
+            status = mldfi_keep_plans(reader, s.copier.writer, err);
+        else if (status == MLDF_OK)
+            mldfi_drop_plans(reader, s.writing.context);
+        status = mldfi_end_output(s.copier.writer, status, result, err);
+    }
     mldfi_copier_end(&s.copier);
     mldfi_where_free(s.where);
     mldf_schema_free(s.schema);

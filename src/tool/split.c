@@ -13,6 +13,7 @@
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
+#include "tool/plan_tokens.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/options.h"
@@ -304,6 +305,8 @@ static mldf_status split(struct split *s, mldf_error *err) {
         status = mldfi_derive_options(s->reader, s->schema, &s->writing, &s->card, err);
     if (status == MLDF_OK)
         status = mldfi_copier_begin(&s->copier, s->reader, s->schema, mldf_reader_has_keys(s->reader), err);
+    if (status == MLDF_OK)
+        mldfi_drop_plans(s->reader, s->writing.context);
     if (status == MLDF_OK)
         status = begin_set(s, err);
     if (status == MLDF_OK)

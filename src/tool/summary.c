@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mldf/tokens.h"
 #include "mldf/tool.h"
 #include "tool/distribution.h"
 #include "tool/element.h"
@@ -129,6 +130,19 @@ static mldf_status add_array(struct field_gather *f, const mldf_value *value, ml
     return status < 0 ? status : mldfi_gather_add(&f->lengths, (double)elements, err);
 }
 
+/* How long documents are; the ids themselves have no distribution that means anything. */
+static mldf_status add_tokens(struct field_gather *f, const mldf_tokens *tokens, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    f->out.ndim = 1;
+    f->out.elements += tokens->count;
+    for (uint64_t i = 0, begin, end; status == MLDF_OK && i < tokens->documents; i++) {
+        status = mldf_tokens_document(tokens, i, &begin, &end, err);
+        if (status == MLDF_OK)
+            status = mldfi_gather_add(&f->lengths, (double)(end - begin), err);
+    }
+    return status < 0 ? status : mldfi_gather_add(&f->dims[0], (double)tokens->count, err);
+}
+
 static mldf_status tally(struct field_gather *f, const mldf_field *field, const mldf_value *value, mldf_error *err) {
     size_t ignored;
     bool text = field->type_id == MLDF_TEXT;
@@ -169,7 +183,10 @@ static mldf_status add_sample(struct mldf_summary *s, size_t index, uint64_t sam
         status = add_members(f, value.data, err);
     if (status < 0)
         return status;
-    if (value.kind == MLDF_KIND_ARRAY && field->type_id != MLDF_INLINE)
+    mldf_tokens tokens;
+    if (field->dtype != MLDF_DTYPE_NONE && mldf_tokens_of(field, &value, &tokens, NULL) == MLDF_OK)
+        status = add_tokens(f, &tokens, err);
+    else if (value.kind == MLDF_KIND_ARRAY && field->type_id != MLDF_INLINE)
         status = add_array(f, &value, err);
     else if (field->type_id == MLDF_TEXT)
         status = mldfi_gather_add(&f->lengths, (double)characters(value.data, value.bytes), err);
@@ -217,8 +234,12 @@ static bool is_number(mldf_dtype dtype) {
 }
 
 static mldf_status end_field(struct field_gather *f, const mldf_field *field, mldf_error *err) {
-    bool number = field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT || is_number(field->dtype);
-    bool array = field->type_id == MLDF_NDARRAY, payload = field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
+    bool tokens = field->dtype != MLDF_DTYPE_NONE && /* of the 1.0 draft: rows of different widths */
+                  (field->type_id == MLDF_TEXT_TOKENIZED || field->type_id == MLDF_TEXT_PACKED ||
+                   field->type_id == MLDF_TOKEN_STREAM);
+    bool number = field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT || (!tokens && is_number(field->dtype));
+    bool array = field->type_id == MLDF_NDARRAY || tokens,
+         payload = field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
     mldfi_gather_end(&f->values);
     mldfi_gather_end(&f->lengths);
     mldfi_gather_end(&f->bytes);

@@ -55,6 +55,7 @@ static void worker_end(struct verify_worker *worker) {
         mldf_field_stats *all = &verify->maxima[i], *mine = &worker->maxima[i];
         raise_to(&all->stored_bytes_max, mine->stored_bytes_max);
         raise_to(&all->value_bytes_max, mine->value_bytes_max);
+        raise_to(&all->units_max, mine->units_max);
         for (size_t d = 0; d < MLDF_MAX_DIMS; d++)
             if (mine->dims_max[d] > all->dims_max[d])
                 all->dims_max[d] = mine->dims_max[d];

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "field/along.h"
 #include "field/image_type.h"
+#include "field/tokens.h"
 #include "tool/verify.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -252,6 +254,8 @@ static void note_dims(struct verify_worker *w, const struct value_check *c) {
     for (uint32_t d = 0; d < seen.ndim && d < MLDF_MAX_DIMS; d++)
         if (seen.dims[d] > most->dims_max[d])
             most->dims_max[d] = seen.dims[d];
+    if (seen.has_units && seen.units > most->units_max)
+        most->units_max = seen.units;
 }
 
 /* V8 of a payload: its place, its CRC, its allocation. */
@@ -282,6 +286,27 @@ static mldf_status check_payload(struct verify_worker *w, struct value_check *c,
     return MLDF_OK;
 }
 
+/* V14: a side column and its tokens. */
+static mldf_status check_along(struct verify_worker *w, const struct value_check *c, const mldf_value *value,
+                               mldf_error *problem) {
+    const mldf_reader *reader = w->verify->reader;
+    size_t at = mldfi_schema_lookup(reader->schema, mldfi_along_name(c->field));
+    const struct schema_field *tokens = at == SIZE_MAX ? NULL : &reader->schema->fields[at];
+    uint64_t count = 0;
+    bool present = false;
+    if (!tokens || !tokens->type || !mldfi_is_tokens(tokens->info.type_id))
+        return MLDF_OK; /* nothing says how long it must be */
+    mldf_status status = mldfi_reader_is_valid(reader, c->sample, at, &present, problem);
+    if (status >= 0 && present)
+        count = mldfi_tokens_count(tokens, c->record - c->field->info.row_offset + tokens->info.row_offset);
+    if (status >= 0)
+        status = mldfi_along_check(c->field, c->record, value->data, value->bytes, count, problem);
+    if (status < 0 && problem)
+        problem->offset = problem->offset < c->field->info.record_bytes ? c->record_at + problem->offset : c->ptr;
+    mldfi_error_place(status < 0 ? problem : NULL, c->sample, c->field->info.name);
+    return status;
+}
+
 /* V11. */
 static mldf_status check_deep(struct verify_worker *w, const struct value_check *c, mldf_error *problem) {
     const mldf_reader *reader = w->verify->reader;
@@ -299,6 +324,8 @@ static mldf_status check_deep(struct verify_worker *w, const struct value_check 
     status =
         mldfi_field_check_deep(c->field, &w->kit, value.record, c->record_at, value.data, value.bytes, c->ptr, problem);
     mldfi_kit_trim(&w->kit);
+    if (status >= 0 && mldfi_along_name(c->field))
+        status = check_along(w, c, &value, problem);
     if (status < 0)
         mldfi_error_prefix(problem, "%s: row %" PRIu64 ", field %s", reader->path, c->sample, c->field->info.name);
     return status;
@@ -410,7 +437,8 @@ mldf_status mldfi_verify_stats(struct verify *verify, mldf_error *err) {
         return MLDF_OK;
     for (size_t i = 0; i < reader->schema->field_count; i++) {
         const mldf_field_stats *said = &reader->stats[i], *seen = &verify->maxima[i];
-        bool good = said->stored_bytes_max >= seen->stored_bytes_max && said->value_bytes_max >= seen->value_bytes_max;
+        bool good = said->stored_bytes_max >= seen->stored_bytes_max &&
+                    said->value_bytes_max >= seen->value_bytes_max && said->units_max >= seen->units_max;
         for (uint32_t d = 0; d < said->ndim && d < MLDF_MAX_DIMS; d++)
             good = good && said->dims_max[d] >= seen->dims_max[d];
         if (!good)

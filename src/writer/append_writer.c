@@ -101,12 +101,12 @@ static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader,
             st = keep_dictionary(writer, reader, section, err);
         } else if (section->kind == SECTION_HISTORY) {
             st = read_section(reader, section, &writer->history, err);
-        } else if (section->kind >= SECTION_PRIVATE) {
+        } else if (section->kind >= SECTION_PRIVATE || section->kind == SECTION_PACK_PLAN) {
             struct kept_section *kept = &writer->kept[writer->kept_count++];
             kept->section = *section;
             st = read_section(reader, section, &kept->bytes, err);
-        } else if (section->kind > SECTION_SEALED_DICTIONARY || section->kind == SECTION_PACK_PLAN ||
-                   section->kind == SECTION_DIGEST || section->kind == SECTION_SEEK_INDEX) {
+        } else if (section->kind > SECTION_SEALED_DICTIONARY || section->kind == SECTION_DIGEST ||
+                   section->kind == SECTION_SEEK_INDEX) {
             mldfi_warn(writer->context, "section %u (%s) does not survive an append", section->kind,
                        mldfi_section_name(section->kind));
         }
@@ -138,11 +138,11 @@ mldf_status mldfi_replay_allocation(mldf_writer *writer, const mldf_reader *read
     return MLDF_OK;
 }
 
-/* One row with its validity, key and statistics. The largest value of a compressed field is not in the row: it comes from the old
- * statistics. */
+/* One row with its validity, key and statistics. The largest value of a compressed field and the least and largest ids of tokens are not
+ * in the row: they come from the old statistics. */
 static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, uint64_t sample,
                               const struct row_extension *extension, mldf_buffer *scratch, uint8_t *valid,
-                              uint64_t *value_bytes, mldf_error *err) {
+                              struct value_note *notes, mldf_error *err) {
     const mldf_schema *schema = reader->schema;
     const uint8_t *row;
     const char *key = NULL;
@@ -161,7 +161,7 @@ static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, ui
             continue;
         uint64_t ptr, bytes, overhead = writer->crypt ? MLDFI_CRYPT_OVERHEAD : 0;
         mldfi_record_payload(field, row + field->info.row_offset, &ptr, &bytes);
-        value_bytes[field->payload_index] =
+        notes[field->payload_index].bytes =
             (field->info.flags & MLDF_FIELD_COMPRESSED) || bytes < overhead ? 0 : bytes - overhead;
     }
     if (st >= 0 && reader->keys)
@@ -169,7 +169,7 @@ static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, ui
     if (st >= 0 && extension)
         st = extension->extend(extension->user, sample, &row, valid, err);
     if (st >= 0)
-        st = mldfi_tables_add_sample(&writer->tables, row, valid, value_bytes, key, key_bytes, err);
+        st = mldfi_tables_add_sample(&writer->tables, row, valid, notes, key, key_bytes, err);
     if (st >= 0)
         st = mldfi_tables_add_rows(&writer->tables, row, 1, err);
     mldf_buffer_free(&key_scratch);
@@ -181,10 +181,10 @@ mldf_status mldfi_replay_rows(mldf_writer *writer, const mldf_reader *reader, co
     const mldf_schema *schema = writer->schema;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     uint8_t *valid = mldfi_alloc_zero(schema->nullable_count + 1, 1, err);
-    uint64_t *value_bytes = mldfi_alloc_zero(schema->payload_count + 1, sizeof *value_bytes, err);
-    mldf_status st = valid && value_bytes ? MLDF_OK : MLDF_E_MEMORY;
+    struct value_note *notes = mldfi_alloc_zero(schema->payload_count + 1, sizeof *notes, err);
+    mldf_status st = valid && notes ? MLDF_OK : MLDF_E_MEMORY;
     for (uint64_t i = 0; i < reader->header.num_samples && st >= 0; i++) {
-        st = replay_row(writer, reader, i, extension, &scratch, valid, value_bytes, err);
+        st = replay_row(writer, reader, i, extension, &scratch, valid, notes, err);
         if (st >= 0 && i % 4096 == 0)
             st = mldfi_tick(writer, "replay", i, reader->header.num_samples, err);
     }
@@ -194,10 +194,13 @@ mldf_status mldfi_replay_rows(mldf_writer *writer, const mldf_reader *reader, co
         mldf_field_stats *now = &writer->tables.stats[f].stats;
         if (now->value_bytes_max < reader->stats[f].value_bytes_max)
             now->value_bytes_max = reader->stats[f].value_bytes_max;
+        const struct field_type *type = reader->schema->fields[f].type;
+        if (type && type->range && reader->stats[f].number_kind == 2) /* the rows do not say it */
+            mldfi_stats_range(&writer->tables.stats[f], reader->stats[f].min.u, reader->stats[f].max.u);
     }
     writer->tables.without_stats = reader->stats == NULL && reader->header.num_samples > 0;
     free(valid);
-    free(value_bytes);
+    free(notes);
     mldf_buffer_free(&scratch);
     return st;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/along.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -49,6 +50,22 @@ static mldf_status join_schemas(mldf_writer *writer, const mldf_schema *field, m
     mldf_status st = mldfi_schema_copy(field, &writer->schema, err);
     if (st >= 0)
         st = mldf_schema_add(added->joined, info->name, info->type_id, info->arguments, flags, err);
+    return st < 0 ? st : mldfi_along_check_schema(added->joined, err);
+}
+
+mldf_status mldfi_added_field_tokens(const struct added_field *added, const char *name, uint64_t sample,
+                                     mldf_buffer *scratch, uint64_t *out, mldf_error *err) {
+    const mldf_reader *reader = added->reader;
+    size_t at = mldfi_schema_lookup(reader->schema, name);
+    const uint8_t *row;
+    bool valid = false;
+    *out = 0;
+    if (at == SIZE_MAX || sample >= reader->header.num_samples)
+        return MLDF_OK; /* the schema was checked; too many samples are refused at the end */
+    mldf_status st = mldfi_reader_is_valid(reader, sample, at, &valid, err);
+    scratch->size = 0;
+    if (st >= 0 && valid && (st = mldfi_reader_row(reader, sample, scratch, &row, err)) >= 0)
+        *out = mldfi_tokens_count(&reader->schema->fields[at], row + reader->schema->fields[at].info.row_offset);
     return st;
 }
 
@@ -239,8 +256,13 @@ static mldf_status join(mldf_writer *writer, struct table_builder *new_tables, m
         st = copy_stream(&new_tables->allocations, &writer->tables.allocations, err);
     if (st >= 0)
         st = join_words(writer, new_tables, err);
-    if (st >= 0) /* what rows do not tell: the largest value of a compressed field */
-        writer->tables.stats[writer->first_field].stats.value_bytes_max = new_tables->stats[0].stats.value_bytes_max;
+    if (st >= 0) { /* what rows do not say: the largest value of a compressed field, the ids of tokens */
+        struct stats_accumulator *to = &writer->tables.stats[writer->first_field];
+        const mldf_field_stats *from = &new_tables->stats[0].stats;
+        to->stats.value_bytes_max = from->value_bytes_max;
+        if (new_tables->schema->fields[0].type && new_tables->schema->fields[0].type->range && from->number_kind == 2)
+            mldfi_stats_range(to, from->min.u, from->max.u);
+    }
     return st;
 }
 

@@ -13,5 +13,9 @@ mldf_status mldfi_writer_open_add_field(const char *path, const mldf_schema *fie
 /* Between writer.c and field_writer.c. */
 mldf_status mldfi_added_field_begin(mldf_writer *writer, const char *path, const mldf_schema *field,
                                     const mldf_writer_options *options, mldf_error *err);
+/* Tokens of a sample of the file in the token field `name`. Threads may call it at the same time. */
+struct added_field;
+mldf_status mldfi_added_field_tokens(const struct added_field *added, const char *name, uint64_t sample,
+                                     mldf_buffer *scratch, uint64_t *out, mldf_error *err);
 
 #endif

@@ -4,11 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/along.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/utf8.h"
+#include "writer/field_writer.h"
 #include "writer/writer.h"
+
+/* An encrypted stream must be decrypted whole. */
+enum { CRYPT_STREAM_MAX = 256 << 20 };
 
 mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
@@ -255,14 +260,56 @@ static mldf_status compress_payload(struct worker *worker, struct job *job, cons
     return MLDF_OK;
 }
 
-static mldf_status encode_payload(struct worker *worker, struct job *job, const struct schema_field *field,
+/* A side column fits the tokens of its sample, which were encoded before. */
+static mldf_status check_along(struct worker *worker, const struct job *job, size_t s, const struct schema_field *field,
+                               const uint8_t *record, const void *data, uint64_t bytes, mldf_error *err) {
+    const mldf_writer *writer = worker->writer;
+    const mldf_schema *schema = writer->schema;
+    const char *name = mldfi_along_name(field);
+    uint64_t tokens = 0;
+    mldf_status st = MLDF_OK;
+    if (writer->adding) {
+        mldf_buffer scratch = MLDF_BUFFER_INIT;
+        st = mldfi_added_field_tokens(writer->adding, name, job->first_submitted + s, &scratch, &tokens, err);
+        mldf_buffer_free(&scratch);
+    } else {
+        const struct schema_field *along = &schema->fields[mldfi_schema_lookup(schema, name)];
+        const struct job_payload *payload = &job->payloads[s * schema->payload_count + along->payload_index];
+        if (payload->kind != MLDF_KIND_NULL)
+            tokens = mldfi_tokens_count(along, job->rows.data + s * schema->row_bytes + along->info.row_offset);
+    }
+    if (st >= 0)
+        st = mldfi_along_check(field, record, data, bytes, tokens, err);
+    if (st == MLDF_E_CORRUPT && err) { /* a value in memory is at fault, not a file */
+        err->status = MLDF_E_RANGE;
+        err->offset = MLDF_NONE;
+    }
+    return st == MLDF_E_CORRUPT ? MLDF_E_RANGE : st;
+}
+
+static mldf_status encode_payload(struct worker *worker, struct job *job, size_t s, const struct schema_field *field,
                                   struct job_payload *payload, uint8_t *record, mldf_error *err) {
     const void *data = NULL;
     uint64_t bytes = 0;
     mldf_status st = run_type(worker, job, field, payload, record, &data, &bytes, err);
+    if (st >= 0 && mldfi_along_name(field))
+        st = check_along(worker, job, s, field, record, data, bytes, err);
     if (st < 0)
         return st;
-    payload->value_bytes = bytes;
+    payload->note = (struct value_note){.bytes = bytes};
+    if (field->type && field->type->range) {
+        st = field->type->range(field->state, record, data, bytes, &payload->note.least, &payload->note.most, err);
+        if (st < 0)
+            return st;
+        payload->note.ranged = st == MLDF_OK;
+        st = MLDF_OK;
+    }
+    if (worker->writer->crypt && field->type && field->type->never_compressed && bytes > CRYPT_STREAM_MAX)
+        return mldfi_fail(
+            err, MLDF_E_LIMIT,
+            "%llu bytes in one value; encrypted, the whole of it is read for any part: write rows of at most "
+            "16 MiB",
+            (unsigned long long)bytes);
     bool array =
         field->layout.viewable && (!field->type || !field->type->is_viewable || field->type->is_viewable(record));
     payload->viewable = array && bytes >= 1024 && !worker->writer->crypt;
@@ -300,36 +347,48 @@ void mldfi_job_sort_bad(struct job *job) {
     qsort(job->bad, job->bad_count, sizeof *job->bad, by_sample);
 }
 
+/* The payloads of one sample: side columns, or all others. MLDF_END: the sample is bad, and noted. */
+static mldf_status encode_sample(struct worker *worker, struct job *job, size_t s, bool side_columns, mldf_error *err) {
+    const mldf_schema *schema = worker->writer->schema;
+    for (size_t f = 0; f < schema->field_count; f++) {
+        const struct schema_field *field = &schema->fields[f];
+        if (field->payload_index == SIZE_MAX || (mldfi_along_name(field) != NULL) != side_columns)
+            continue;
+        struct job_payload *payload = &job->payloads[s * schema->payload_count + field->payload_index];
+        if (payload->kind == MLDF_KIND_NULL)
+            continue;
+        uint8_t *record = job->rows.data + s * schema->row_bytes + field->info.row_offset;
+        mldf_error why;
+        mldf_status st = encode_payload(worker, job, s, field, payload, record, &why);
+        mldfi_kit_trim(&worker->kit);
+        if (st >= 0)
+            continue;
+        mldfi_error_place(&why, MLDF_NONE, field->info.name);
+        if (is_fatal(st)) {
+            *err = why;
+            return st;
+        }
+        return (st = mldfi_job_add_bad(job, s, &why, err)) < 0 ? st : MLDF_END;
+    }
+    return MLDF_OK;
+}
+
 mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error *err) {
     const mldf_schema *schema = worker->writer->schema;
     size_t given_bad = job->bad_count, next_bad = 0;
+    bool side_columns = false;
+    for (size_t f = 0; f < schema->field_count; f++)
+        side_columns = side_columns || mldfi_along_name(&schema->fields[f]);
     for (size_t s = 0; s < job->samples && schema->payload_count; s++) {
         if (next_bad < given_bad && job->bad[next_bad].sample == s) {
             next_bad++;
             continue;
         }
-        for (size_t f = 0; f < schema->field_count; f++) {
-            const struct schema_field *field = &schema->fields[f];
-            if (field->payload_index == SIZE_MAX)
-                continue;
-            struct job_payload *payload = &job->payloads[s * schema->payload_count + field->payload_index];
-            if (payload->kind == MLDF_KIND_NULL)
-                continue;
-            uint8_t *record = job->rows.data + s * schema->row_bytes + field->info.row_offset;
-            mldf_error why;
-            mldf_status st = encode_payload(worker, job, field, payload, record, &why);
-            mldfi_kit_trim(&worker->kit);
-            if (st >= 0)
-                continue;
-            mldfi_error_place(&why, MLDF_NONE, field->info.name);
-            if (is_fatal(st)) {
-                *err = why;
-                return st;
-            }
-            if ((st = mldfi_job_add_bad(job, s, &why, err)) < 0)
-                return st;
-            break;
-        }
+        mldf_status st = encode_sample(worker, job, s, false, err);
+        if (st == MLDF_OK && side_columns)
+            st = encode_sample(worker, job, s, true, err);
+        if (st < 0)
+            return st;
     }
     if (given_bad && job->bad_count > given_bad)
         mldfi_job_sort_bad(job);

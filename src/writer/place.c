@@ -144,7 +144,7 @@ static size_t collect(struct worker *worker, const struct job *job, size_t s) {
 }
 
 /* Pointers and sizes into the payloads and the row. */
-static void assign(struct worker *worker, struct job *job, size_t s, uint64_t *value_bytes) {
+static void assign(struct worker *worker, struct job *job, size_t s, struct value_note *notes) {
     const mldf_schema *schema = worker->writer->schema;
     size_t next = 0;
     for (size_t f = 0; f < schema->field_count; f++) {
@@ -152,7 +152,7 @@ static void assign(struct worker *worker, struct job *job, size_t s, uint64_t *v
         if (field->payload_index == SIZE_MAX)
             continue;
         struct job_payload *payload = &job->payloads[s * schema->payload_count + field->payload_index];
-        value_bytes[field->payload_index] = payload->kind == MLDF_KIND_NULL ? 0 : payload->value_bytes;
+        notes[field->payload_index] = payload->kind == MLDF_KIND_NULL ? (struct value_note){0} : payload->note;
         if (payload->file_bytes)
             payload->ptr = worker->placements[next++].ptr;
         mldfi_record_set_payload(field, job->rows.data + s * schema->row_bytes + field->info.row_offset, payload->ptr,
@@ -178,7 +178,7 @@ static mldf_status place_payloads(struct worker *worker, struct job *job, size_t
             return too_large(err);
     }
     writer->cursor = cursor;
-    assign(worker, job, s, worker->value_bytes);
+    assign(worker, job, s, worker->notes);
     if (writer->prelude.active) {
         job->emit_from = s + 1;
         return prelude_keep(worker, job, s, count, err);
@@ -250,8 +250,8 @@ mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *
             return st;
         const char *key = job->key_bytes[s] ? (const char *)job->keys.data + key_at : NULL;
         st = mldfi_tables_add_sample(&writer->tables, job->rows.data + s * schema->row_bytes,
-                                     job->valid + s * schema->nullable_count, worker->value_bytes, key,
-                                     job->key_bytes[s], err);
+                                     job->valid + s * schema->nullable_count, worker->notes, key, job->key_bytes[s],
+                                     err);
         if (st < 0)
             return st;
         key_at += job->key_bytes[s];

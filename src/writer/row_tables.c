@@ -118,7 +118,7 @@ static mldf_status add_validity(struct table_builder *tables, const uint8_t *val
 }
 
 static void add_stats(struct table_builder *tables, const uint8_t *row, const uint8_t *valid,
-                      const uint64_t *value_bytes) {
+                      const struct value_note *notes) {
     const mldf_schema *schema = tables->schema;
     for (size_t f = 0; f < schema->field_count; f++) {
         const struct schema_field *field = &schema->fields[f];
@@ -130,19 +130,24 @@ static void add_stats(struct table_builder *tables, const uint8_t *row, const ui
         struct observation seen;
         seen.number_kind = 0;
         seen.ndim = 0;
+        seen.has_units = false;
         if (field->type && field->type->observe)
             field->type->observe(field->state, record, &seen);
-        uint64_t ptr, stored = 0, raw = 0;
+        const struct value_note *note = NULL;
+        uint64_t ptr, stored = 0;
         if (mldfi_field_has_payload(field)) {
             mldfi_record_payload(field, record, &ptr, &stored);
-            raw = value_bytes[field->payload_index];
+            note = &notes[field->payload_index];
         }
-        mldfi_stats_add(&tables->stats[f], &seen, stored, raw);
+        mldfi_stats_add(&tables->stats[f], &seen, stored, note ? note->bytes : 0);
+        if (note && note->ranged)
+            mldfi_stats_range(&tables->stats[f], note->least, note->most);
     }
 }
 
 mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t *row, const uint8_t *valid,
-                                    const uint64_t *value_bytes, const char *key, size_t key_bytes, mldf_error *err) {
+                                    const struct value_note *notes, const char *key, size_t key_bytes,
+                                    mldf_error *err) {
     mldf_status st = add_key(tables, key, key_bytes, err);
     if (st >= 0 && tables->schema->nullable_count)
         st = add_validity(tables, valid, err);
@@ -150,7 +155,7 @@ mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t 
         mldfi_error_place(err, tables->samples, NULL);
         return st;
     }
-    add_stats(tables, row, valid, value_bytes);
+    add_stats(tables, row, valid, notes);
     tables->samples++;
     return MLDF_OK;
 }

@@ -31,9 +31,14 @@ void mldfi_tables_move(struct table_builder *to, struct table_builder *from);
 /* `count` rows, with their records complete but for payload pointers that finish_file.c may still move. */
 mldf_status mldfi_tables_add_rows(struct table_builder *tables, const uint8_t *rows, size_t count, mldf_error *err);
 /* For one sample, after which tables->samples is one more: which nullable fields have a value (one byte each), its statistics
- * (value_bytes for each payload field) and its key (NULL: none). row is the sample's complete row. */
+ * (a note for each payload field) and its key (NULL: none). row is the sample's complete row. */
+struct value_note {
+    uint64_t bytes;       /* of the value, not compressed */
+    uint64_t least, most; /* field_type.range */
+    bool ranged;
+};
 mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t *row, const uint8_t *valid,
-                                    const uint64_t *value_bytes, const char *key, size_t key_bytes, mldf_error *err);
+                                    const struct value_note *notes, const char *key, size_t key_bytes, mldf_error *err);
 /* The key of a sample that was added. */
 mldf_status mldfi_key_read(const struct table_builder *tables, uint64_t index, mldf_buffer *out, mldf_error *err);
 /* In ascending order of ptr. */

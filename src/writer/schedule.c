@@ -201,13 +201,13 @@ mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err) {
         struct worker *worker = &writer->workers[i];
         worker->writer = writer;
         worker->placements = mldfi_alloc_zero(payloads + 1, sizeof *worker->placements, err);
-        worker->value_bytes = mldfi_alloc_zero(payloads + 1, sizeof *worker->value_bytes, err);
-        mldf_status st = worker->placements && worker->value_bytes ? MLDF_OK : MLDF_E_MEMORY;
+        worker->notes = mldfi_alloc_zero(payloads + 1, sizeof *worker->notes, err);
+        mldf_status st = worker->placements && worker->notes ? MLDF_OK : MLDF_E_MEMORY;
         if (st >= 0 && i > 0)
             st = mldfi_thread_start(&worker->thread, worker_main, worker, err);
         if (st < 0) {
             free(worker->placements);
-            free(worker->value_bytes);
+            free(worker->notes);
             writer->thread_count = i - 1;
             return st;
         }
@@ -234,7 +234,7 @@ void mldfi_schedule_stop(mldf_writer *writer) {
         mldf_buffer_free(&worker->sealed);
         mldf_buffer_free(&worker->run);
         free(worker->placements);
-        free(worker->value_bytes);
+        free(worker->notes);
     }
     free(writer->workers);
     writer->workers = NULL;

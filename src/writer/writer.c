@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/along.h"
 #include "os/target.h"
 #include "os/thread.h"
 #include "util/buffer.h"
@@ -115,6 +116,8 @@ static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, con
     mldf_status st = mldfi_schema_copy(schema, &writer->schema, err);
     if (st >= 0)
         st = check_readable(writer->schema, err);
+    if (st >= 0)
+        st = mldfi_along_check_schema(writer->schema, err);
     if (st >= 0 && options->card)
         st = mldfi_writer_set_card(writer, options->card, options->card_bytes, err);
     if (st >= 0 && (options->secret.key || options->secret.passphrase))

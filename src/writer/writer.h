@@ -50,7 +50,7 @@ struct job_payload {
     size_t dims_offset; /* ARRAY: ndim u64 in the arena */
     size_t offset;      /* of the data */
     uint64_t bytes;     /* given; after encode: to be stored, before encryption */
-    uint64_t value_bytes;
+    struct value_note note;
     uint64_t file_bytes, ptr; /* after place */
 };
 
@@ -90,7 +90,7 @@ struct worker {
     mldf_buffer run; /* bytes on their way to run_offset */
     uint64_t run_offset;
     struct placement *placements; /* room for one sample */
-    uint64_t *value_bytes;        /* the same */
+    struct value_note *notes;     /* the same */
 };
 
 /* A payload laid out while the page size was undecided. */

@@ -146,6 +146,7 @@ static bool value_is(const mldf_field *field, const struct json *json, uint32_t 
     case MLDF_IMAGE_PNG:
     case MLDF_IMAGE:
     case MLDF_AUDIO_WAVEFORM:
+    case MLDF_TEXT_TOKENIZED:
         return bytes_are(json, at, value->data, value->bytes) &&
                record_is(json, at, value->record, value->record_bytes);
     default:
@@ -169,6 +170,11 @@ static void check_value(const struct valid *v, const mldf_reader *r, uint64_t sa
             status = mldf_reader_get_stored(r, sample, field, &scratch, &value, &err);
         if (status < 0)
             WRONG(v, sample, info->name, "%s", err.message);
+        else if (value.kind != MLDF_KIND_NULL &&
+                 (info->type_id == MLDF_TEXT_PACKED || info->type_id == MLDF_TOKEN_STREAM)) /* ids, then a table */
+            CHECK(mldf_reader_get_stored(r, sample, field, &scratch, &value, &err) == MLDF_OK &&
+                  bytes_are(json, at, value.data, value.bytes) &&
+                  record_is(json, at, value.record, value.record_bytes));
         else if (!value_is(info, json, at, &value))
             WRONG(v, sample, info->name, "another value than expected, of kind %d, %" PRIu64 " bytes", (int)value.kind,
                   value.bytes);

@@ -93,7 +93,7 @@ expect 3 mldf info $'no\nsuch\033[31m' <<'END'
 mldf info: no?such?[31m: cannot be opened: No such file or directory
 END
 # Help is no error, and every command has it.
-for command in info head cat verify diff stats plan pack append merge split select extract add-field repack repair; do
+for command in info head cat verify diff stats plan pack append merge split select extract add-field plan-tokens repack repair; do
     expect_error 0 '' mldf $command --help
     check grep -q "^Usage: mldf $command " "$work/got.out"
     mldf help $command >help.txt

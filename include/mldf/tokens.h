@@ -1,0 +1,91 @@
+/* mldf/tokens.h: tokens: what a value of a text_tokenized, text_packed or token_stream field holds besides its ids.
+ *
+ * Such a value reads as an array of one dimension: the ids, of the field's dtype (u8, u16 or i32), in place. A text_packed value also has a
+ * table of pieces, a token_stream value the ends of its documents:
+ *
+ *     mldf_tokens t;                                               // field, value: from mldf_schema_field and mldf_reader_get
+ *     uint64_t begin, end;
+ *     if (mldf_tokens_of(field, &value, &t, &err) == MLDF_OK)
+ *         for (uint64_t d = 0; d < t.documents; d++)
+ *             mldf_tokens_document(&t, d, &begin, &end, &err);     // tokens [begin, end)
+ *
+ * Writing: an array of one dimension of any integer dtype. Each id must be in the field's vocabulary (argument "vocabulary"); one that is
+ * not is refused, and the error names its position. With boundaries: mldf_tokens_value (docs/guides/text.md).
+ */
+#ifndef MLDF_TOKENS_H
+#define MLDF_TOKENS_H
+
+#include "reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mldf_tokens {
+    uint16_t type_id;   /* MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED or MLDF_TOKEN_STREAM */
+    mldf_dtype dtype;   /* of the ids: U8, U16 or I32 */
+    const void *ids;    /* may begin at any byte, as `table` */
+    uint64_t count;     /* tokens */
+    uint64_t documents; /* text_tokenized: 1; text_packed: pieces */
+    const void *table;  /* text_packed: {u32 end, u32 from} each; token_stream: u64 end each; otherwise NULL */
+} mldf_tokens;
+
+/* What a value that was read holds. Borrowed from it. MLDF_E_TYPE: a null, or not a value of a token field. */
+MLDF_API mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mldf_tokens *out,
+                                    mldf_error *err);
+/* Document (or piece) `index` has the tokens [*begin, *end). MLDF_E_RANGE past the last one, MLDF_E_CORRUPT when the table contradicts itself. */
+MLDF_API mldf_status mldf_tokens_document(const mldf_tokens *tokens, uint64_t index, uint64_t *begin, uint64_t *end,
+                                          mldf_error *err);
+
+/* A value to append to a text_packed or token_stream field: `count` ids of an integer dtype, and where its documents end. ends[documents - 1] is
+ * count in a stream, and at most count in a packed sequence (padding follows). from: of packed sequences, the position of a piece's first
+ * token in its document; NULL: 0. The value's data is in `scratch`. */
+MLDF_API mldf_status mldf_tokens_value(uint16_t type_id, mldf_dtype dtype, const void *ids, uint64_t count,
+                                       const uint64_t *ends, const uint32_t *from, uint64_t documents,
+                                       mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+
+/* ---- Pack plans --------------------------------------------------------------------------------------------------------------- */
+
+/* Which pieces of which documents make each sequence of `length` tokens. A file keeps plans in section 11 (docs/spec/format.md); the documents
+ * themselves are stored once, whatever the plans. */
+typedef struct mldf_token_plan {
+    const char *field;          /* borrowed from the reader; NULL in the result of mldf_plan_tokens */
+    const char *algorithm;      /* "best-fit", "next-fit" or "concat" */
+    const char *long_documents; /* "cut", "truncate" or "drop" */
+    uint32_t length, align;
+    uint32_t max_pieces;  /* allowed in a sequence; 0: any number */
+    uint32_t most_pieces; /* in one sequence */
+    int64_t bos, eos;     /* ids that are added; -1: none */
+    uint64_t rows;        /* that were planned: all, unless samples were appended since */
+    uint64_t bins;        /* sequences */
+    uint64_t pieces;
+    uint64_t tokens, left_out; /* of the documents */
+    uint64_t cut_documents;
+} mldf_token_plan;
+
+/* Plan `index` of a file. MLDF_END: there is none. */
+MLDF_API mldf_status mldf_reader_token_plan(const mldf_reader *reader, size_t index, mldf_token_plan *out,
+                                            mldf_error *err);
+
+typedef struct mldf_plan_tokens_options {
+    size_t struct_bytes;
+    const mldf_context *context;
+    mldf_secret secret;
+    const char *field;          /* NULL: the only field of type text_tokenized */
+    uint32_t length;            /* tokens of a sequence */
+    const char *algorithm;      /* NULL: "best-fit". "concat" is reckoned, not stored: it needs no table */
+    uint32_t align;             /* pieces begin at multiples of it; 0: 1 */
+    const char *long_documents; /* NULL: "cut" */
+    uint32_t max_pieces;
+    int64_t bos, eos; /* added to documents; -1: none */
+} mldf_plan_tokens_options;
+#define MLDF_PLAN_TOKENS_OPTIONS_INIT \
+    { sizeof(mldf_plan_tokens_options), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, -1, -1 }
+/* Adds a plan to a file, or replaces the one with the same options, atomically as an append does. The same lengths give the same bytes. */
+MLDF_API mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *options,
+                                      mldf_token_plan *result, mldf_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

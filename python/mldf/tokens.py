@@ -1,0 +1,204 @@
+"""Tokens: the field types, and what a Writer takes for them.
+
+>>> import mldf, os, tempfile
+>>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
+>>> with mldf.Writer(path, {"tokens": mldf.Tokens(50257, eos=50256)}) as w:
+...     w.append({"tokens": [464, 3290, 318, 50256]})
+>>> mldf.open(path)[0].tokens
+array([  464,  3290,   318, 50256], dtype=uint16)
+
+Every type takes
+
+vocabulary        the number of ids: an id outside 0 … vocabulary - 1 is refused when it is written
+dtype             "uint8", "uint16" or "int32"; chosen by the vocabulary unless given
+bos, eos, pad     ids with these meanings
+eos_inside        True: documents end with their eos, stored; False: they do not
+tokenizer         its name
+tokenizer_sha256  of its file, 64 hexadecimal digits in lower case
+specials          "text" or "parse": how strings of special tokens inside documents were treated
+nullable          a sample may lack the value
+compress          zstd: True, or a level from 1 to 22 (not of a TokenStream)
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .errors import RangeError, SchemaError
+from .fields import Field, dtype_text
+from .foreign import Array, from_tensor, is_gone, is_tensor, missing, unmasked, wrong
+from .limits import text, whole_or_none
+from .schema import FieldInfo
+from .suggest import choice
+
+__all__ = ["PackedTokens", "TokenStream", "Tokens"]
+
+PACKED, STREAM = 42, 44
+FORMATS = ("nanogpt", "olmo", "datatrove", "megatron", "llmc")
+HEAD = 24  # the bytes form of mldf_tokens_value: count, documents, dtype, 0
+DTYPES = {"i1": 2, "u1": 3, "i2": 4, "u2": 5, "i4": 6, "u4": 7, "i8": 8, "u8": 9}  # enum mldf_dtype
+NAMES = ("vocabulary", "bos", "eos", "pad", "eos_inside", "tokenizer", "tokenizer_sha256", "specials")
+PIECE = np.dtype([("end", "<u4"), ("from", "<u4")])
+
+
+@dataclass(frozen=True)
+class Tokens(Field):
+    """The ids of one document, an array of one dimension of uint8, uint16 or int32.
+
+    vocabulary        the number of ids: an id outside 0 … vocabulary - 1 is refused when it is written
+    dtype             "uint8", "uint16" or "int32"; chosen by the vocabulary unless given
+    bos, eos, pad     ids with these meanings
+    eos_inside        True: documents end with their eos, stored; False: they do not
+    tokenizer         its name
+    tokenizer_sha256  of its file, 64 hexadecimal digits in lower case
+    specials          "text" or "parse": how strings of special tokens inside documents were treated
+
+    A Writer takes lists, arrays and tensors of any integer dtype. docs/guides/text.md has more.
+    """
+
+    type_name: ClassVar[str] = "text_tokenized"
+    """As a schema file has it."""
+    vocabulary: int | None = None
+    dtype: Any = None
+    bos: int | None = None
+    eos: int | None = None
+    pad: int | None = None
+    eos_inside: bool | None = None
+    tokenizer: str | None = None
+    tokenizer_sha256: str | None = None
+    specials: str | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Those that were given."""
+        out = {name: getattr(self, name) for name in NAMES if getattr(self, name) is not None}
+        if self.dtype is not None:
+            out["dtype"] = dtype_text(self.dtype)
+            if out["dtype"] not in ("|u1", "<u2", "<i4"):
+                raise SchemaError(f"dtype={self.dtype!r}: tokens are uint8, uint16 or int32")
+        return out
+
+
+@dataclass(frozen=True)
+class TokenStream(Tokens):
+    """One long run of ids, and where its documents end: any window of it is read alone.
+
+    A Writer takes an array (one document), or {"tokens": array, "ends": ends of the documents, ascending}. Reading
+    gives the ids; ``Dataset.documents`` the ends. Arguments as of :class:`Tokens`.
+    """
+
+    type_name: ClassVar[str] = "token_stream"
+    """As a schema file has it."""
+
+
+@dataclass(frozen=True)
+class PackedTokens(Tokens):
+    """A sequence that holds pieces of several documents, packed before.
+
+    A Writer takes an array (one piece), or {"tokens": array, "ends": ends of the pieces, "from": position of each
+    piece's first token in its document}; "from" may be left out. Tokens after the last end are padding. Arguments as of
+    :class:`Tokens`.
+    """
+
+    type_name: ClassVar[str] = "text_packed"
+    """As a schema file has it."""
+
+
+def token_file_options(
+    format: str | None, dtype: str | None, eos: int | None, eos_at: str | None, vocabulary: int | None
+) -> dict[str, Any]:
+    """What files of token ids do not say themselves, for the extension module."""
+    return {
+        "token_format": None if format is None else FORMATS[choice("format", format, FORMATS)],
+        "token_dtype": text("dtype", None if dtype is None else str(dtype)),
+        "token_eos": whole_or_none("eos", eos, 0, 2**31 - 1),
+        "token_eos_at": None if eos_at is None else choice("eos_at", eos_at, ("start", "end")),
+        "token_vocabulary": whole_or_none("vocabulary", vocabulary, 1, 2**31),
+    }
+
+
+def _ids(field: FieldInfo, value: Any) -> Array:
+    if is_tensor(value):
+        value = from_tensor(field, value)
+    if not isinstance(value, np.ndarray):
+        if isinstance(value, (str, bytes, bytearray, Mapping)):
+            raise wrong(field, value, "token ids: a list or an array of integers")
+        try:
+            value = np.asarray(value)
+        except (TypeError, ValueError, OverflowError):
+            raise wrong(field, value, "token ids: a list or an array of integers") from None
+        if value.size == 0:
+            value = np.zeros(0, np.uint8)
+    if value.dtype == object:
+        raise RangeError(f"field {field.name!r}: ids that no 64-bit integer holds", field=field.name)
+    if value.dtype.kind not in "iu":
+        raise wrong(field, value, "token ids: integers")
+    if value.ndim != 1:
+        raise wrong(field, value, "token ids in one dimension")
+    return np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
+
+
+def _table(field: FieldInfo, value: Mapping[str, Any], count: int) -> Array:
+    """The table of documents or pieces, as a payload has it."""
+    ends = np.asarray(value["ends"])
+    if ends.size == 0:
+        ends = ends.astype(np.int64)
+    if ends.dtype.kind not in "iu" or ends.ndim != 1:
+        raise wrong(field, ends, "ends of documents: integers in one dimension")
+    if ends.size and (int(ends.min()) < 0 or int(ends.max()) > count):
+        raise RangeError(f"field {field.name!r}: a document ends outside the {count} tokens", field=field.name)
+    if field.type_id == STREAM:
+        return ends.astype("<u8")
+    out = np.zeros(len(ends), PIECE)
+    out["end"] = ends
+    if value.get("from") is not None:
+        begins = np.asarray(value["from"])
+        if begins.shape != ends.shape or (begins.size and not 0 <= int(begins.min()) <= int(begins.max()) < 2**32):
+            raise RangeError(f'field {field.name!r}: "from" is not a position for each piece', field=field.name)
+        out["from"] = begins
+    return out
+
+
+def _with_table(field: FieldInfo, value: Mapping[str, Any]) -> bytes:
+    if unknown := set(value) - {"tokens", "ends", "from"}:
+        raise wrong(field, value, '{"tokens", "ends"}', f" with {sorted(unknown)}")
+    ids = _ids(field, value["tokens"])
+    table = _table(field, value, len(ids))
+    head = struct.pack("<QQII", len(ids), len(table), DTYPES[ids.dtype.str[1:]], 0)
+    data = ids.tobytes()
+    return b"".join((head, data, bytes(-len(data) % 8), table.tobytes()))
+
+
+def tokens_converter(field: FieldInfo) -> Callable[[Any], Any]:
+    tables = field.type_id in (PACKED, STREAM)
+
+    def convert(value: Any) -> Any:
+        if value is None:
+            return missing(field)
+        if tables and isinstance(value, Mapping) and {"tokens", "ends"} <= set(value):
+            return _with_table(field, value)
+        if isinstance(value, np.ma.MaskedArray):
+            value = unmasked(field, value)
+            if value is None:
+                return None
+        if is_gone(value):
+            return missing(field)
+        return _ids(field, value)
+
+    return convert
+
+
+def documents(field: FieldInfo, ids: Array, raw: Array) -> Array:
+    """Begin and end of each document in a value, from its ids and its stored bytes."""
+    if field.type_id not in (PACKED, STREAM):
+        return np.array([[0, len(ids)]], np.uint64)
+    table = raw[-(-ids.nbytes // 8) * 8 :].tobytes()
+    ends = np.frombuffer(table, "<u8") if field.type_id == STREAM else np.frombuffer(table, PIECE)["end"].astype("<u8")
+    out = np.zeros((len(ends), 2), np.uint64)
+    out[1:, 0] = ends[:-1]
+    out[:, 1] = ends
+    return out
