@@ -540,6 +540,17 @@ static mldf_status tokens_edge(const struct schema_field *field, const struct va
     return status;
 }
 
+static bool tokens_steps(const struct schema_field *field, const uint8_t *record, struct field_steps *out) {
+    const struct tokens_state *s = field->state;
+    if (s->draft)
+        return false;
+    *out = (struct field_steps){s->type_id == MLDF_TOKEN_STREAM  ? mldfi_load_u64(record + 16)
+                                : s->type_id == MLDF_TEXT_PACKED ? mldfi_load_u32(record + 16)
+                                                                 : mldfi_load_u32(record + 12),
+                                0};
+    return true;
+}
+
 #define TYPE(NAME, ID, TEXT, BIND, STREAM, ENDING, EXPORT, JSON, SAME) \
     const struct field_type NAME = { \
         .type = {sizeof(mldf_type), ID, TEXT, NULL, BIND, tokens_unbind, tokens_encode, tokens_decode}, \
@@ -553,6 +564,7 @@ static mldf_status tokens_edge(const struct schema_field *field, const struct va
         .check_deep = tokens_check_deep, \
         .never_compressed = STREAM, \
         .edge = tokens_edge, \
+        .steps = tokens_steps, \
         .sizes = SIZES_DIMS, \
         .ending = ENDING, \
         .export = EXPORT, \

@@ -35,11 +35,11 @@ uint64_t mldfi_item_length(double number, bool seconds, uint32_t rate) {
     return seconds ? mldfi_item_steps(1, mldfi_item_nanos(number), rate) : (uint64_t)number;
 }
 
-/* Is the field's first dimension time? */
+/* Are its values stored media in time, each with a rate? */
 static bool has_rate(const mldf_view *view) {
     const struct schema_field *f = &view->readers[0]->schema->fields[view->fields[0]];
     struct edge edge = {0};
-    return f->type->edge(f, NULL, &edge, NULL) >= 0 && edge.axes[0] == 't';
+    return f->type->edge(f, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED && edge.axes[0] == 't';
 }
 
 mldf_status mldfi_view_unit(mldf_view *view, struct item_arg *unit, bool *seconds, mldf_error *err) {
