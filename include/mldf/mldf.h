@@ -14,7 +14,6 @@
 #include "tokens.h"
 #include "tool.h"
 #include "view.h"
-#include "view.h"
 #include "writer.h"
 
 #endif

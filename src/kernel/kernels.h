@@ -99,7 +99,7 @@ struct kernels {
     void (*warp_bilinear)(const struct warp *w);
     /* widen_loops.h: the elements of one whole-number type as another that holds them all; out is not in. false: not this pair (cast.h has all). */
     bool (*widen)(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
-    const struct fft_kernels *fft; /* fft.h */
+    const struct fft_kernels *fft;   /* fft.h */
     const struct jpeg_kernels *jpeg; /* jpeg.h */
 };
 

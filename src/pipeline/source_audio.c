@@ -22,12 +22,12 @@ struct audio_source {
         const void *draw;
         uint64_t before; /* length in front of it */
     } steps[STEPS_MAX];
-    uint64_t length;          /* behind the last of them */
-    const struct sinc *sinc;  /* decode_audio(rate=) for this recording's rate; NULL: it has that rate */
-    uint64_t stored;          /* samples of the recording, or of its piece, at the rate that it is stored at */
-    struct span wanted;       /* of these at the rate that decode_audio gives */
-    uint64_t from;            /* what they are made from begins here: of the recording, or of its piece */
-    struct span span;         /* of the recording: what is decoded */
+    uint64_t length;         /* behind the last of them */
+    const struct sinc *sinc; /* decode_audio(rate=) for this recording's rate; NULL: it has that rate */
+    uint64_t stored;         /* samples of the recording, or of its piece, at the rate that it is stored at */
+    struct span wanted;      /* of these at the rate that decode_audio gives */
+    uint64_t from;           /* what they are made from begins here: of the recording, or of its piece */
+    struct span span;        /* of the recording: what is decoded */
 };
 _Static_assert(sizeof(struct audio_source) <= SOURCE_OWN_BYTES, "what a recording needs must fit");
 

@@ -34,10 +34,11 @@ def test_windows_of_tokens(tmp_path, backend, kind):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("reference", [False, True])
 def test_pieces_of_recordings_of_several_rates(tmp_path, backend, reference):
-    """A piece is cut at its own rate, filled up, and then resampled: what decode_audio gives for the piece as a recording."""
+    """A piece is cut at its own rate, filled up, and then resampled, as if it were a recording."""
     rng = np.random.default_rng(5)
     rates = (16000, 8000, 44100)
-    waves = [rng.standard_normal((int(rate * seconds), 1)).astype(np.float32) for rate, seconds in zip(rates, (2.5, 1, 3.2))]
+    seconds = (2.5, 1, 3.2)
+    waves = [rng.standard_normal((int(rate * n), 1)).astype(np.float32) for rate, n in zip(rates, seconds)]
     files = []
     for i, (wave, rate) in enumerate(zip(waves, rates)):
         files.append(tmp_path / f"{i}.mldf")
@@ -57,10 +58,12 @@ def test_pieces_of_recordings_of_several_rates(tmp_path, backend, reference):
                 mldf.write(one, [{"audio": piece}], {"audio": mldf.Audio(rate=rate)}, overwrite=True)
                 w.append({"audio": wav(one, tmp_path)})
     steps = "audio: decode_audio(rate=16000)"
-    options = {"reference": reference}
-    with mldf.Loader(mldf.open(mixed, backend=backend), 1, view="expand(audio, every=1, length=1)", pipelines=steps, **options) as loader:
+    view = "expand(audio, every=1, length=1)"
+    ds = mldf.open(mixed, backend=backend)
+    with mldf.Loader(ds, 1, view=view, pipelines=steps, reference=reference) as loader:
         got = np.concatenate([batch.audio for batch in loader])
-    with mldf.Loader(mldf.open(alone, backend=backend), 1, pipelines=steps + " | pad(16000)", **options) as loader:
+    ds = mldf.open(alone, backend=backend)
+    with mldf.Loader(ds, 1, pipelines=steps + " | pad(16000)", reference=reference) as loader:
         want = np.concatenate([batch.audio for batch in loader])
     assert got.shape == (3 + 1 + 4, 16000)
     assert np.array_equal(got, want)
