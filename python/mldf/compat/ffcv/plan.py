@@ -112,7 +112,10 @@ class Plan:
         output = Output(name, native, source, text=info.type == "json")
         scalar = info.is_fixed and info.type in ("int", "float")
         output.column = scalar
-        first = self._divide(output, self._default(source) if steps is None else steps, scalar)
+        default = self._default(source)
+        first = self._divide(output, steps or default, scalar)
+        if not first and isinstance(default[0], Native):  # as in FFCV, where the list does not begin with a decoder
+            first = default[:1]
         if any(isinstance(s, BytesDecoder) for s in first):
             self.hidden.add(f"{native}_length")
         self.statements.append((native if native == source else f"{native} = {source}", first))
