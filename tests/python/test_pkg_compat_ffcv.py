@@ -28,7 +28,15 @@ def path(tmp_path_factory):
         "blob": ffcv.BytesField(),
     }
     samples = [
-        (100 + i, pkg.image(i, 40, 40), i % 10, i / 4, np.arange(4, dtype="f4") + i, {"n": "x" * i}, np.full(i + 1, i, np.uint8))
+        (
+            100 + i,
+            pkg.image(i, 40, 40),
+            i % 10,
+            i / 4,
+            np.arange(4, dtype="f4") + i,
+            {"n": "x" * i},
+            np.full(i + 1, i, np.uint8),
+        )
         for i in range(COUNT)
     ]
     ffcv.DatasetWriter(path, fields).from_indexed_dataset(samples)
@@ -49,12 +57,19 @@ def test_a_field_without_a_pipeline_gets_its_decoder_and_to_tensor(path):
     assert index[:, 0].tolist() == list(range(100, 108)) and label.dtype == torch.int64 and score.dtype == torch.float64
     assert tuple(box.shape) == (8, 4) and tuple(blob.shape) == (8, 8) and blob.dtype == torch.uint8
     assert blob[2].tolist() == [2, 2, 2, 0, 0, 0, 0, 0]
-    assert ffcv.JSONField.unpack(meta) == [{"n": "x" * i} for i in range(8)] and ffcv.JSONField.unpack(meta[3]) == {"n": "xxx"}
+    assert ffcv.JSONField.unpack(meta) == [{"n": "x" * i} for i in range(8)] and ffcv.JSONField.unpack(meta[3]) == {
+        "n": "xxx"
+    }
     assert (meta == 0).any(1).all()  # a program may look for the byte that ends the text
 
 
 def test_none_leaves_a_field_out_and_the_order_is_that_of_the_file(path):
-    pipelines = {"label": [ffcv.IntDecoder(), ffcv.ToTensor(), ffcv.Squeeze()], "image": None, "meta": None, "box": None}
+    pipelines = {
+        "label": [ffcv.IntDecoder(), ffcv.ToTensor(), ffcv.Squeeze()],
+        "image": None,
+        "meta": None,
+        "box": None,
+    }
     loader = ffcv.Loader(path, 8, pipelines={**pipelines, "blob": None, "score": [ffcv.FloatDecoder()]})
     index, label, score = next(iter(loader))
     assert loader.outputs == ("index", "label", "score")
@@ -82,7 +97,7 @@ class Tenfold(ffcv.Operation):
             assert isinstance(values, np.ndarray) and destination.dtype == np.float32
             for i in my_range(len(indices)):
                 destination[i] = values[i] * 10.0 + indices[i]
-            return destination[: len(indices)]
+            return destination  # which has the batch's length, also that of the last
 
         code.is_parallel = code.with_indices = True
         return code
@@ -107,10 +122,12 @@ def test_own_operations_on_arrays_and_tensors(path):
         label=[ffcv.IntDecoder(), Tenfold(), ffcv.ToTensor(), ffcv.Squeeze()],
         image=[ffcv.SimpleRGBImageDecoder(), ffcv.ToTensor(), OnTensors(), ffcv.ToTorchImage()],
     )
-    loader = ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, drop_last=False, pipelines=pipelines, index=True)
+    pipelines["index"] = [ffcv.IntDecoder(), ffcv.Squeeze(), lambda n: n - 100]
+    loader = ffcv.Loader(path, 9, order=ffcv.OrderOption.RANDOM, drop_last=False, pipelines=pipelines)
     first = mldf.open(path)
     seen = []
-    for image, label, index in loader:
+    for index, image, label in loader:
+        assert len(label) == len(index) in (9, 5)
         for i, n in enumerate(index.tolist()):
             assert label[i] == n % 10 * 10 + n
             assert np.array_equal(image[i].numpy().transpose(1, 2, 0), first[n].image * 2.0)
@@ -175,17 +192,28 @@ def test_image_mixup_alone(path):
 def test_attributes_of_a_loader(path):
     loader = ffcv.Loader(path, 8, num_workers=2, seed=5, indices=range(4, 30), drop_last=False)
     assert (loader.batch_size, loader.num_workers, loader.seed, loader.drop_last) == (8, 2, 5, False)
-    assert loader.indices.tolist() == list(range(4, 30)) and loader.next_traversal_order().tolist() == list(range(4, 30))
+    assert loader.indices.tolist() == list(range(4, 30)) and loader.next_traversal_order().tolist() == list(
+        range(4, 30)
+    )
     reader = loader.reader
-    assert reader.num_samples == COUNT and reader.num_fields == 7 and list(reader.handlers) == list(mldf.open(path).schema)
-    assert isinstance(reader.handlers["image"], ffcv.RGBImageField) and isinstance(reader.handlers["meta"], ffcv.JSONField)
+    assert (
+        reader.num_samples == COUNT and reader.num_fields == 7 and list(reader.handlers) == list(mldf.open(path).schema)
+    )
+    assert isinstance(reader.handlers["image"], ffcv.RGBImageField) and isinstance(
+        reader.handlers["meta"], ffcv.JSONField
+    )
     assert ffcv.Reader(path).num_samples == COUNT and len(loader) == 4
     with pytest.raises(mldf.errors.UnsupportedError, match="dataset"):
         reader.metadata  # noqa: B018
     shuffled = ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, seed=5)
     order = shuffled.next_traversal_order()
     assert sorted(order.tolist()) == list(range(COUNT)) and shuffled.next_epoch == 0
-    assert np.concatenate([b["index"][:, 0] - 100 if b["index"].ndim == 2 else b["index"] for b in no_index(path)]).tolist() == order.tolist()
+    assert (
+        np.concatenate(
+            [b["index"][:, 0] - 100 if b["index"].ndim == 2 else b["index"] for b in no_index(path)]
+        ).tolist()
+        == order.tolist()
+    )
     loader.close()
     with pytest.raises(mldf.errors.StateError):
         iter(loader)
@@ -196,7 +224,12 @@ def no_index(path):
 
 
 def test_filter_gives_a_loader_of_the_samples_that_pass(path):
-    pipelines = {"label": [ffcv.IntDecoder(), ffcv.ToTensor(), ffcv.Squeeze()], "image": None, "meta": None, "blob": None}
+    pipelines = {
+        "label": [ffcv.IntDecoder(), ffcv.ToTensor(), ffcv.Squeeze()],
+        "image": None,
+        "meta": None,
+        "blob": None,
+    }
     loader = ffcv.Loader(path, 4, pipelines=pipelines, drop_last=False, indices=np.arange(5, COUNT))
     small = loader.filter("label", lambda label: label < 3)
     want = [i for i in range(5, COUNT) if i % 10 < 3]
@@ -226,7 +259,10 @@ def test_own_orders(path):
     rest = np.concatenate([b[0] for b in running]).tolist()
     again = ffcv.Loader(path, 4, order=Backwards, pipelines=pipelines)
     again.load_state_dict(state)
-    assert np.concatenate([b[0] for b in again]).tolist() == rest and np.concatenate(head).tolist() == [100, *range(131, 120, -1)]
+    assert np.concatenate([b[0] for b in again]).tolist() == rest and np.concatenate(head).tolist() == [
+        100,
+        *range(131, 120, -1),
+    ]
     with pytest.raises(mldf.errors.WrongTypeError, match="the class"):
         ffcv.Loader(path, 4, order=Backwards(loader), pipelines=pipelines)
 
@@ -286,7 +322,7 @@ class PairDecoder(ffcv.Operation):
             for i, sample in enumerate(indices):
                 data = read(metadata[sample]["ptr"], storage_state)
                 destination[i, : len(data)] = data * scale
-            return destination[: len(indices)]
+            return destination
 
         return decode
 

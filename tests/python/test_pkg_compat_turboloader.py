@@ -17,7 +17,11 @@ COUNT = 10
 def archive(path, sizes, bad=()):
     with tarfile.open(path, "w") as tar:
         for i, (height, width) in enumerate(sizes):
-            data = bytes(mldf.images.encode(pkg.image(i, height, width), quality=95)) if i not in bad else b"\xff\xd8\xff junk"
+            data = (
+                bytes(mldf.images.encode(pkg.image(i, height, width), quality=95))
+                if i not in bad
+                else b"\xff\xd8\xff junk"
+            )
             info = tarfile.TarInfo(f"{i:03}.jpg")
             info.size = len(data)
             tar.addfile(info, io.BytesIO(data))
@@ -38,7 +42,11 @@ def test_transforms_of_one_image():
     """Shapes and values are those that TurboLoader 2.39 gives for this image."""
     image = (np.arange(6 * 8 * 3) % 256).astype(np.uint8).reshape(6, 8, 3)
     small = tl.Resize(4, 3).apply(image)
-    assert small.shape == (3, 4, 3) and small.dtype == np.uint8 and np.abs(small.ravel()[:5].astype(int) - [13, 14, 15, 19, 20]).max() <= 1
+    assert (
+        small.shape == (3, 4, 3)
+        and small.dtype == np.uint8
+        and np.abs(small.ravel()[:5].astype(int) - [13, 14, 15, 19, 20]).max() <= 1
+    )
     assert np.array_equal(tl.CenterCrop(4, 4).apply(image)[0, 0], image[1, 2])
     scaled = tl.ImageNetNormalize().apply(image)
     assert scaled.dtype == np.float32 and np.allclose(scaled.ravel()[:3], [-2.117904, -2.018207, -1.7695861], atol=1e-5)
@@ -79,7 +87,9 @@ def test_steps_in_python_in_a_loader(same):
     steps = tl.Resize(16, 12) | tl.Pad(2) | tl.ImageNetNormalize()
     images, meta = next(iter(tl.DataLoader(same, 4, transform=steps, output_format="numpy_chw")))
     assert images.shape == (4, 3, 16, 20) and images.dtype == np.float32 and meta["height"] == 16
-    plain, _ = next(iter(tl.DataLoader(same, 4, transform=tl.Resize(16, 12) | tl.ImageNetNormalize(), output_format="numpy_chw")))
+    plain, _ = next(
+        iter(tl.DataLoader(same, 4, transform=tl.Resize(16, 12) | tl.ImageNetNormalize(), output_format="numpy_chw"))
+    )
     assert np.allclose(images[:, :, 2:-2, 2:-2], plain, atol=1e-5)
     samples = next(iter(tl.DataLoader(same, 4, transform=tl.Pad(1))))
     assert samples[0]["image"].shape == (42, 50, 3)
@@ -89,7 +99,13 @@ def test_dicts_have_images_of_their_own_size(mixed):
     samples = [s for batch in tl.DataLoader(mixed, batch_size=4) for s in batch]
     assert [s["image"].shape for s in samples] == [(40 + i, 48 - i, 3) for i in range(COUNT)]
     first = samples[0]
-    assert (first["index"], first["filename"], first["width"], first["height"], first["channels"]) == (0, "000.jpg", 48, 40, 3)
+    assert (first["index"], first["filename"], first["width"], first["height"], first["channels"]) == (
+        0,
+        "000.jpg",
+        48,
+        40,
+        3,
+    )
     assert np.array_equal(samples[3]["image"], mldf.open(mixed)[3].jpg)
 
 
@@ -146,7 +162,11 @@ def test_decode_failures_are_counted(tmp_path):
 
 def test_shards_of_workers(same):
     parts = [
-        [i for _, meta in tl.DataLoader(same, 2, output_format="numpy", image_size=8, worker_id=w, num_shards=3) for i in meta["indices"]]
+        [
+            i
+            for _, meta in tl.DataLoader(same, 2, output_format="numpy", image_size=8, worker_id=w, num_shards=3)
+            for i in meta["indices"]
+        ]
         for w in range(3)
     ]
     assert sorted(i for part in parts for i in part) == list(range(COUNT))
@@ -199,12 +219,20 @@ def test_tbl_files_sample_by_sample(tmp_path):
 
 def test_archives_to_tbl(same, tmp_path):
     told = []
-    assert tl.convert_tar_to_tbl(same, tmp_path / "a.tbl", progress_callback=lambda done, total: told.append((done, total))) == COUNT
+    assert (
+        tl.convert_tar_to_tbl(
+            same, tmp_path / "a.tbl", progress_callback=lambda done, total: told.append((done, total))
+        )
+        == COUNT
+    )
     assert told and told[-1][0] == told[-1][1]
     reader = tl.TblReaderV2(tmp_path / "a.tbl")
     assert reader.read_sample(4) == mldf.open(same).raw(4, "jpg").tobytes()
     assert {reader.get_sample_info(i)["format"] for i in range(COUNT)} == {tl.SampleFormat.JPEG}
-    assert tl.extension_to_format(".png") is tl.SampleFormat.PNG and tl.format_to_extension(tl.SampleFormat.WEBP) == ".webp"
+    assert (
+        tl.extension_to_format(".png") is tl.SampleFormat.PNG
+        and tl.format_to_extension(tl.SampleFormat.WEBP) == ".webp"
+    )
 
 
 def test_raw_images(same, tmp_path):
@@ -215,7 +243,9 @@ def test_raw_images(same, tmp_path):
     for (images, meta), (want, told) in zip(raw, wanted, strict=True):
         assert images.shape[1:] == (3, 16, 16) and meta["indices"].tolist() == told["indices"]
         assert np.abs(images - want).max() < 0.01
-    half = tl.TblRawImageLoader(path, 4, dtype="float16", channels_last=True, image_size=8, train_aug=True, hflip_prob=0.5, mean=None, std=None)
+    half = tl.TblRawImageLoader(
+        path, 4, dtype="float16", channels_last=True, image_size=8, train_aug=True, hflip_prob=0.5, mean=None, std=None
+    )
     images, _ = next(iter(half))
     assert images.shape == (4, 8, 8, 3) and images.dtype == np.float16 and len(half) == 3
     with pytest.raises(mldf.errors.ArgumentError, match="preprocess_to_tbl"):

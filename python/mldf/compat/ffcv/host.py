@@ -24,8 +24,8 @@ __all__ = ["Context", "Host", "cpu", "is_tensor", "memory", "run"]
 class Context:
     """The batch that a step works on: the numbers of its samples, the run's seed and the epoch."""
 
-    def __init__(self, indices: np.ndarray[Any, Any], seed: int, epoch: int, batch_size: int) -> None:
-        self.indices, self.seed, self.epoch, self.batch_size = indices, seed, epoch, batch_size
+    def __init__(self, indices: np.ndarray[Any, Any], seed: int, epoch: int) -> None:
+        self.indices, self.seed, self.epoch = indices, seed, epoch
 
     def random(self) -> np.random.RandomState:
         """The same for every step of the batch, so that an image's lambda is its label's."""
@@ -87,7 +87,7 @@ def _called(step: Operation, value: Any, context: Context, made: dict[int, Any])
         _, query = step.declare_state_and_memory(state)
         known = made[id(step)] = (key, query, step.generate_code())
     _, query, code = known
-    arguments = [value, memory(query, len(value), context)]
+    arguments = [value, memory(query, len(value))]
     if getattr(code, "with_indices", False):
         arguments.append(context.indices)
     return code(*arguments)
@@ -108,18 +108,18 @@ def cpu() -> Any:
     return torch.device("cpu")
 
 
-def memory(query: Any, count: int, context: Context) -> Any:
-    """What was asked for, new for every batch. FFCV's has room for a whole batch, and so has this."""
+def memory(query: Any, count: int) -> Any:
+    """What was asked for, with a row for each sample of the batch, and new for every batch."""
     if query is None:
         return None
     if not isinstance(query, AllocationQuery) and isinstance(query, (list, tuple)):
         if len(query) in (2, 3) and not isinstance(query[0], (AllocationQuery, type(None), list)):
             query = AllocationQuery(*query)
         else:
-            return tuple(memory(q, count, context) for q in query)
+            return tuple(memory(q, count) for q in query)
     if not isinstance(query, AllocationQuery):
         raise ArgumentError(f"declare_state_and_memory gave {query!r}, which is not an AllocationQuery")
-    shape = (max(count, context.batch_size), *query.shape)
+    shape = (count, *query.shape)
     if type(query.dtype).__module__.split(".")[0] == "torch":
         import torch
 

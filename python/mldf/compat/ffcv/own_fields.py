@@ -138,6 +138,7 @@ class Decoding(Host):
 
     def host(self, value: Any, context: Context) -> Any:
         """What the decoder makes of the records of a batch."""
+        del context
         if not isinstance(value, Records):
             raise ArgumentError(
                 f"{type(self.decoder).__name__}: the field's values are not those of {type(self.own).__name__}"
@@ -153,4 +154,4 @@ class Decoding(Host):
         self.decoder.accept_globals(metadata, read)
         _, query = self.decoder.declare_state_and_memory(State(True, cpu(), (), np.dtype("<u8")))
         code = self.decoder.generate_code()
-        return code(np.arange(len(value)), memory(query, len(value), context), metadata, None)[: len(value)]
+        return code(np.arange(len(value)), memory(query, len(value)), metadata, None)

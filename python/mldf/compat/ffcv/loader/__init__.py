@@ -121,7 +121,7 @@ class Loader(Base):
         plan = self._plan = Plan(pipelines, self._dataset.schema, self._index)
 
         def hand_over(batch: Any) -> Any:
-            context = Context(np.asarray(batch["index"]), self.seed, self._alive().place[0], self.batch_size)
+            context = Context(np.asarray(batch["index"]), self.seed, self._alive().place[0])
             return plan.hand_over(batch, context)
 
         self._outputs._transforms = [hand_over, *theirs]
