@@ -1,4 +1,4 @@
-"""FFCV's programs with mldf.compat.ffcv in their import lines: default pipelines, outputs, own operations, fields and orders."""
+"""FFCV's programs with mldf.compat.ffcv in their import lines: outputs, own operations, fields, orders."""
 
 import importlib
 import pickle

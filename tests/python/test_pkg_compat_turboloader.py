@@ -1,4 +1,4 @@
-"""TurboLoader's programs with mldf.compat.turboloader in their import lines: transforms on one image, loaders, TBL files."""
+"""TurboLoader's programs with mldf.compat.turboloader in their import lines: transforms, loaders, TBL files."""
 
 import io
 import json
@@ -55,6 +55,8 @@ def test_transforms_of_one_image():
     both = (tl.Resize(4, 3) | tl.ImageNetNormalize()).apply(image)
     assert both.shape == (3, 4, 3) and both.dtype == np.float32
     assert isinstance(tl.Compose([tl.Resize(4, 3), tl.ToTensor()]), tl.ComposedTransforms)
+    assert tl.RandomSolarize(100).apply(image)[4, 1:3].ravel().tolist() == [99, 100, 154, 153, 152, 151]
+    assert np.array_equal(tl.RandomSolarize(255).apply(image), image)
     flip = tl.RandomHorizontalFlip(0.5)
     seen = {np.array_equal(flip.apply(image), image) for _ in range(20)}
     assert seen == {True, False} and not flip.is_deterministic() and tl.Resize(4, 3).is_deterministic()
@@ -160,16 +162,13 @@ def test_decode_failures_are_counted(tmp_path):
         list(tl.DataLoader(path, 4, output_format="numpy_chw", image_size=16, on_error="raise"))
 
 
-def test_shards_of_workers(same):
-    parts = [
-        [
-            i
-            for _, meta in tl.DataLoader(same, 2, output_format="numpy", image_size=8, worker_id=w, num_shards=3)
-            for i in meta["indices"]
-        ]
-        for w in range(3)
-    ]
-    assert sorted(i for part in parts for i in part) == list(range(COUNT))
+@pytest.mark.parametrize("parts", [{"num_shards": 3}, {"num_workers": 3}])
+def test_shards_of_workers(same, parts):
+    seen = []
+    for worker in range(3):
+        loader = tl.DataLoader(same, 2, output_format="numpy", image_size=8, worker_id=worker, **parts)
+        seen.append([i for _, meta in loader for i in meta["indices"]])
+    assert sorted(i for part in seen for i in part) == list(range(COUNT)) and all(len(part) < 5 for part in seen)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 9, 255, 1000, 65537])

@@ -33,7 +33,7 @@ class DataLoader:
     and a dict with "indices", "filenames" (where samples have keys), "batch_size", "height", "width", "channels",
     "decode_failures" and, which TurboLoader has not, the other fields, such as "label". "dict" gives a list with a dict
     for each sample, whose images may have different sizes. An image that cannot be decoded is left out, counted and
-    warned about; on_error="raise" makes it an error. worker_id and num_shards give one of several equal parts.
+    warned about; on_error="raise" makes it an error. worker_id gives one of num_shards parts, or of num_workers.
     Cache arguments are accepted and do nothing.
     """
 
@@ -88,7 +88,7 @@ class DataLoader:
         if self._pads:
             first = [*first, ops.Pad()]
         self.kind, self.transform, self.decode_failures = kind, transform, 0
-        shards = (worker_id, num_shards) if worker_id is not None and num_shards is not None else (0, 1)
+        shards = (0, 1) if worker_id is None else (worker_id, num_workers if num_shards is None else num_shards)
         if enable_distributed:
             shards = (world_rank * shards[1] + shards[0], world_size * shards[1])
         self.loader = Base(
@@ -229,7 +229,7 @@ class DataLoader:
 class FastDataLoader(DataLoader):
     """Arrays of batches. "numpy" gives uint8, (N, H, W, 3), unless a transform makes floats; the others float32.
 
-    target_height and target_width are the size; 0: that of the first image, as in TurboLoader.
+    target_height and target_width are the size; 0: that of the first image of the files.
     """
 
     def __init__(

@@ -197,7 +197,6 @@ class MixUp(ops.MixUp, Transform):
 
     def __init__(self, alpha: float = 0.4, seed: int = 0) -> None:
         del seed
-
         super().__init__(alpha)
 
 
@@ -206,7 +205,6 @@ class CutMix(ops.CutMix, Transform):
 
     def __init__(self, alpha: float = 1.0, seed: int = 0) -> None:
         del seed
-
         super().__init__(alpha)
 
 
@@ -215,7 +213,6 @@ class RandomHorizontalFlip(ops.HorizontalFlip, Transform):
 
     def __init__(self, p: float = 0.5, seed: int = 0) -> None:
         del seed
-
         super().__init__(p)
 
 
@@ -224,7 +221,6 @@ class RandomVerticalFlip(ops.VerticalFlip, Transform):
 
     def __init__(self, p: float = 0.5, seed: int = 0) -> None:
         del seed
-
         super().__init__(p)
 
 
@@ -235,7 +231,6 @@ class ColorJitter(ops.ColorJitter, Transform):
         self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0, seed: int = 0
     ) -> None:
         del seed
-
         super().__init__(brightness, contrast, saturation, hue)
 
 
@@ -260,7 +255,6 @@ class RandomErasing(ops.Erasing, Transform):
         seed: int = 0,
     ) -> None:
         del seed
-
         super().__init__(p, (scale_min, scale_max), (ratio_min, ratio_max), value)
 
 
@@ -269,7 +263,6 @@ class RandomRotation(ops.Rotate, Transform):
 
     def __init__(self, degrees: float, expand: bool = False, fill: int = 0, seed: int = 0) -> None:
         del seed
-
         super().__init__(degrees, expand=expand, fill=fill)
 
 
@@ -288,7 +281,6 @@ class RandomAffine(ops.Affine, Transform):
         seed: int = 0,
     ) -> None:
         del seed
-
         super().__init__(degrees, (translate_x, translate_y), (scale_min, scale_max), shear, fill=fill)
 
 
@@ -297,7 +289,6 @@ class RandomPerspective(ops.Perspective, Transform):
 
     def __init__(self, distortion_scale: float, p: float = 0.5, fill: int = 0, seed: int = 0) -> None:
         del seed
-
         super().__init__(distortion_scale, p, fill=fill)
 
 
@@ -306,17 +297,15 @@ class RandomPosterize(ops.Posterize, Transform):
 
     def __init__(self, bits: int, p: float = 1.0, seed: int = 0) -> None:
         del seed
-
         super().__init__(bits, p)
 
 
 class RandomSolarize(ops.Solarize, Transform):
-    """mldf.Solarize; p is 1 here."""
+    """mldf.Solarize of what is above the threshold; p is 1 here."""
 
     def __init__(self, threshold: int, p: float = 1.0, seed: int = 0) -> None:
         del seed
-
-        super().__init__(threshold, p)
+        super().__init__(min(threshold + 1, 255), p if threshold < 255 else 0)
 
 
 class RandAugment(ops.RandAugment, Transform):
@@ -324,5 +313,4 @@ class RandAugment(ops.RandAugment, Transform):
 
     def __init__(self, num_ops: int = 2, magnitude: int = 9, seed: int = 0) -> None:
         del seed
-
         super().__init__(num_ops, magnitude)
