@@ -149,7 +149,10 @@ def test_ffcv_writer_and_fields(tmp_path):
 
 def test_ffcv_reads_betons(tmp_path, path):
     mldf.convert(path, tmp_path / "a.beton")
-    steps = {"image": [ffcv.RandomResizedCropRGBImageDecoder((16, 16)), ffcv.ToTorchImage()]}
+    steps = {
+        "image": [ffcv.RandomResizedCropRGBImageDecoder((16, 16)), ffcv.ToTorchImage()],
+        "label": [ffcv.IntDecoder()],
+    }
     a = ffcv.Loader(tmp_path / "a.beton", 8, pipelines=steps, order=ffcv.OrderOption.RANDOM)
     b = ffcv.Loader(path, 8, pipelines=steps, order=ffcv.OrderOption.RANDOM)
     assert same(a, b)
@@ -267,7 +270,12 @@ def test_ffcv_poison_and_labels_by_sample(path):
     }
     got = list(ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, pipelines=pipelines, index=True))
     clean = list(
-        ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, pipelines={"image": [centre, ffcv.ToTorchImage()]})
+        ffcv.Loader(
+            path,
+            8,
+            order=ffcv.OrderOption.RANDOM,
+            pipelines={"image": [centre, ffcv.ToTorchImage()], "label": [ffcv.IntDecoder()]},
+        )
     )
     marked = 0
     for a, b in zip(got, clean, strict=True):

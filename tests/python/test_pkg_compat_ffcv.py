@@ -413,3 +413,15 @@ def test_a_loader_can_be_pickled(path):
     loader = ffcv.Loader(path, 8, pipelines=only(path, label=[ffcv.IntDecoder(), ffcv.Squeeze()]))
     copy = pickle.loads(pickle.dumps(loader))
     assert [b[0].tolist() for b in copy] == [b[0].tolist() for b in loader]
+
+
+def test_fields_that_may_be_null_are_left_out_with_a_warning(tmp_path):
+    fields = {"n": mldf.Int(), "maybe": mldf.Int(nullable=True), "pose": mldf.Struct([("x", "f4")])}
+    mldf.write(tmp_path / "n.mldf", [{"n": 1, "maybe": None, "pose": (1.0,)}] * 4, fields)
+    with pytest.warns(UserWarning, match="maybe|pose"):
+        loader = ffcv.Loader(tmp_path / "n.mldf", 2)
+    assert loader.outputs == ("n",) and len(next(iter(loader))) == 1
+    filled = ffcv.Loader(tmp_path / "n.mldf", 2, pipelines={"maybe": [mldf.Fill(7)], "pose": None})
+    assert next(iter(filled)).maybe.tolist() == [[7], [7]]
+    with pytest.raises(mldf.errors.UnsupportedError, match="pose"):
+        ffcv.Loader(tmp_path / "n.mldf", 2, pipelines={"maybe": None, "pose": [ffcv.ToTensor()]})

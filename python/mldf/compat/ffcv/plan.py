@@ -96,12 +96,13 @@ class Plan:
 
     def _field(self, name: str, source: str, steps: list[Any] | None) -> None:
         info = self._schema[source]
-        if info.is_struct or not info.known:
+        if info.is_struct or not info.known or (info.nullable and steps is None):
             if steps is not None:
                 raise UnsupportedError(
                     f"field {source!r} ({info}) cannot be an output under FFCV's names; mldf.Loader has its members"
                 )
-            warnings.warn(f"left out of the batches: {source} ({info}): FFCV has no such field", stacklevel=8)
+            why = "may be null" if info.nullable else "FFCV has no such field"
+            warnings.warn(f"left out of the batches: {source} ({info}): {why}", stacklevel=7)
             self.statements.append((source, None))
             return
         native = name

@@ -11,7 +11,8 @@ each transform's. docs/migrate-turboloader.md has all of it.
 
 from .loader import DataLoader, FastDataLoader, Loader, create_loader, decode_jpeg, decode_jpeg_scaled
 from .padding import GridMask, Mosaic, Pad
-from .tbl import (
+from .tbl import TblRawImageLoader, preprocess_to_tbl
+from .tbl_file import (
     MetadataType,
     SampleFormat,
     TblReaderV2,
@@ -20,7 +21,6 @@ from .tbl import (
     extension_to_format,
     format_to_extension,
 )
-from .tbl_raw import TblRawImageLoader, preprocess_to_tbl
 from .transforms import (
     CenterCrop,
     ColorJitter,

@@ -1,4 +1,4 @@
-"""TurboLoader's loaders, which are mldf's: DataLoader, FastDataLoader and their factories. tbl_raw.py has the one for
+"""TurboLoader's loaders, which are mldf's: DataLoader, FastDataLoader and their factories. tbl.py has the one for
 files of raw images.
 """
 

@@ -77,7 +77,7 @@ class Loader(Base):
                 register_own(cls)
             else:
                 raise UnsupportedError(
-                    f"custom_fields: {name!r}: a class of Field or mldf.CustomField is needed, not {cls!r}"
+                    f"custom_fields: {name!r}: a class of mldf.CustomField or Field is needed, not {cls!r}"
                 )
         self._index = bool(more.pop("index", False))
         self._transforms = more.pop("transform", None)
