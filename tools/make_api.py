@@ -198,7 +198,7 @@ class Reference:
     def page(self, page: str) -> str:
         title, modules = PAGES.get(page, (f"mldf.{page}", [page]))
         out = [HEAD, f"# {title}", ""]
-        files = [f"python/mldf/{m.replace('.', '/') or '__init__'}.py" for m in modules]
+        files = [f"python/mldf/{self.package.module(m).path.relative_to(self.package.root)}" for m in modules]
         links = [f"[{f}](../../{f})" for f in files]
         out += [f"[Index](README.md) · source: {', '.join(links)}", ""]
         for module in modules:
@@ -218,7 +218,7 @@ class Reference:
         out = [f"## mldf.{module}", ""]
         out += self.text(Thing(module, "module", module, self.package.module(module).doc), page, set())
         out += [f"The arguments are those of {short}; [docs/migrate-{short}.md](../migrate-{short}.md) says what differs.", ""]
-        plain = [t for t in things if t.kind != "class" or t.module == "ops"]
+        plain = [t for t in things if t.kind != "class" or t.module == "ops" or _is_step(t)]
         out += ["| | |", "|---|---|"]
         for t in plain:
             doc = brief(t.doc)
@@ -284,6 +284,11 @@ def code(text: str) -> str:
 
 def cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def _is_step(thing: Thing) -> bool:
+    """A class with another library's name that has nothing to say besides its arguments: a transform, a decoder, a field."""
+    return any(base.startswith("ops.") or base in ("Operation", "Field", "list[Any]") for base in thing.bases)
 
 
 def brief(doc: str) -> str:

@@ -131,27 +131,6 @@ def test_ffcv_names(path):
     assert len(ffcv.Loader(path, 5, pipelines={"image": None})) == COUNT // 5  # drop_last is FFCV's default
 
 
-def test_ffcv_mixup_of_image_and_label(path):
-    loader = ffcv.Loader(
-        path,
-        8,
-        pipelines={
-            "image": [ffcv.CenterCropRGBImageDecoder((16, 16), 1), ffcv.ImageMixup(0.5), ffcv.ToTorchImage()],
-            "label": [ffcv.IntDecoder(), ffcv.LabelMixup(0.5), ffcv.MixupToOneHot(10)],
-        },
-    )
-    base = plain(path, [mldf.CenterResizedCrop(16, 1, "area"), mldf.CHW()])
-    for mixed, clean in zip(loader, base):
-        assert mixed.label.shape == (8, 10) and np.allclose(mixed.label.sum(1), 1)
-        for i in range(8):
-            weight = mixed.label[i, clean.label[i]]
-            partner = clean.image[i ^ 1].astype(np.float64)
-            want = clean.image[i] * float(weight) + partner * (1 - float(weight))
-            assert np.abs(want - mixed.image[i]).max() <= 1
-    with pytest.raises(mldf.errors.UnsupportedError, match="come together"):
-        ffcv.Loader(path, 8, pipelines={"image": [ffcv.CenterCropRGBImageDecoder((16, 16), 1), ffcv.ImageMixup(0.5)]})
-
-
 def test_ffcv_writer_and_fields(tmp_path):
     data = [(pkg.image(i, 24, 30), i, i / 2, np.arange(3) * i, {"n": i}, b"x" * i) for i in range(12)]
     fields = {
@@ -170,7 +149,10 @@ def test_ffcv_writer_and_fields(tmp_path):
 
 def test_ffcv_reads_betons(tmp_path, path):
     mldf.convert(path, tmp_path / "a.beton")
-    steps = {"image": [ffcv.RandomResizedCropRGBImageDecoder((16, 16)), ffcv.ToTorchImage()]}
+    steps = {
+        "image": [ffcv.RandomResizedCropRGBImageDecoder((16, 16)), ffcv.ToTorchImage()],
+        "label": [ffcv.IntDecoder()],
+    }
     a = ffcv.Loader(tmp_path / "a.beton", 8, pipelines=steps, order=ffcv.OrderOption.RANDOM)
     b = ffcv.Loader(path, 8, pipelines=steps, order=ffcv.OrderOption.RANDOM)
     assert same(a, b)
@@ -288,7 +270,12 @@ def test_ffcv_poison_and_labels_by_sample(path):
     }
     got = list(ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, pipelines=pipelines, index=True))
     clean = list(
-        ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, pipelines={"image": [centre, ffcv.ToTorchImage()]})
+        ffcv.Loader(
+            path,
+            8,
+            order=ffcv.OrderOption.RANDOM,
+            pipelines={"image": [centre, ffcv.ToTorchImage()], "label": [ffcv.IntDecoder()]},
+        )
     )
     marked = 0
     for a, b in zip(got, clean, strict=True):

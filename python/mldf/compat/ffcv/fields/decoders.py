@@ -1,0 +1,93 @@
+"""Under FFCV's path ``ffcv.fields.decoders``. Decoding runs in C threads; a decoder says how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .... import ops
+from ....pipeline import Operation as Native
+from ..host import Context, Host
+from ..pipeline.operation import Operation
+
+__all__ = [
+    "BytesDecoder",
+    "CenterCropRGBImageDecoder",
+    "FloatDecoder",
+    "IntDecoder",
+    "NDArrayDecoder",
+    "RandomResizedCropRGBImageDecoder",
+    "SimpleRGBImageDecoder",
+]
+
+
+class Plain(Host):
+    """Values are decoded by their field."""
+
+    def host(self, value: Any, context: Context) -> Any:
+        """Nothing to do."""
+        del context
+        return value
+
+
+class IntDecoder(Plain):
+    """Nothing to do: values are decoded by their field."""
+
+
+class FloatDecoder(Plain):
+    """Nothing to do: values are decoded by their field."""
+
+
+class NDArrayDecoder(Plain):
+    """Nothing to do: values are decoded by their field."""
+
+
+class BytesDecoder(ops.Pad, Operation):
+    """Bytes of a batch as one array, filled up with zeros to the longest of the batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class SimpleRGBImageDecoder(ops.Decode, Operation):
+    """Images that all have one size."""
+
+    def __init__(self) -> None:
+        super().__init__(channels=3)
+
+
+class _Sized(Operation):
+    """A decoder whose output_size may be set between epochs: FFCV's way to train with growing images."""
+
+    _values: tuple[Any, ...]
+
+    @property
+    def output_size(self) -> tuple[int, int]:
+        """(height, width); the loader's next epoch has what is set here."""
+        return self._values[0]  # type: ignore[no-any-return]
+
+    @output_size.setter
+    def output_size(self, size: Sequence[int]) -> None:
+        before = self._values
+        try:
+            Native.__init__(self, tuple(size), *before[1:])  # type: ignore[arg-type]
+        except Exception:
+            Native.__init__(self, *before)  # type: ignore[arg-type]
+            raise
+
+
+class CenterCropRGBImageDecoder(_Sized, ops.CenterResizedCrop):
+    """mldf.CenterResizedCrop with FFCV's filter: the mean of the area."""
+
+    def __init__(self, output_size: Sequence[int], ratio: float) -> None:
+        ops.CenterResizedCrop.__init__(self, tuple(output_size), ratio, "area")
+
+
+class RandomResizedCropRGBImageDecoder(_Sized, ops.RandomResizedCrop):
+    """mldf.RandomResizedCrop with FFCV's filter."""
+
+    def __init__(self, output_size: Sequence[int], scale: Any = (0.08, 1.0), ratio: Any = (0.75, 4 / 3)) -> None:
+        ops.RandomResizedCrop.__init__(self, tuple(output_size), scale, ratio, "area")
+
+
+DECODERS = (Plain, BytesDecoder, SimpleRGBImageDecoder, CenterCropRGBImageDecoder, RandomResizedCropRGBImageDecoder)

@@ -1,0 +1,5 @@
+"""Under FFCV's path ``ffcv.traversal_order``."""
+
+from .base import TraversalOrder
+
+__all__ = ["TraversalOrder"]

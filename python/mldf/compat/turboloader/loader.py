@@ -1,0 +1,367 @@
+"""TurboLoader's loaders, which are mldf's: DataLoader, FastDataLoader and their factories. tbl.py has the one for
+files of raw images.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import images, ops
+from ...batch import to_torch
+from ...dataset import open as open_dataset
+from ...errors import ArgumentError, UnsupportedError
+from ...loader import Loader as Base
+from ...pipeline import Operation, Steps
+from ...suggest import choice
+from .transforms import Compose, applied
+
+__all__ = ["DataLoader", "FastDataLoader", "Loader", "create_loader", "decode_jpeg", "decode_jpeg_scaled"]
+
+FORMATS = ("dict", "numpy", "numpy_chw", "tensorflow", "pytorch", "jax")
+IGNORED = ("cache", "enable_cache", "auto_smart", "enable_smart", "dist")
+SIZED = (ops.Resize, ops.RandomResizedCrop, ops.CenterCrop, ops.RandomCrop, ops.CenterResizedCrop)
+
+
+class DataLoader:
+    """TurboLoader's arguments for mldf.Loader, which is ``.loader``.
+
+    output_format "pytorch", "numpy_chw" (N, 3, H, W), "numpy", "tensorflow" (N, H, W, 3) give (images, meta): float32,
+    and a dict with "indices", "filenames" (where samples have keys), "batch_size", "height", "width", "channels",
+    "decode_failures" and, which TurboLoader has not, the other fields, such as "label". "dict" gives a list with a dict
+    for each sample, whose images may have different sizes. An image that cannot be decoded is left out, counted and
+    warned about; on_error="raise" makes it an error. worker_id gives one of num_shards parts, or of num_workers.
+    Cache arguments are accepted and do nothing.
+    """
+
+    def __init__(
+        self,
+        data_path: Any,
+        batch_size: int = 32,
+        num_workers: int = 4,
+        shuffle: bool = False,
+        transform: Any = None,
+        image_size: Any = None,
+        output_format: str = "dict",
+        seed: int = 42,
+        enable_distributed: bool = False,
+        world_rank: int = 0,
+        world_size: int = 1,
+        drop_last: bool = False,
+        train_aug: bool = False,
+        hflip_prob: float = 0.5,
+        pin_memory: bool = False,
+        prefetch_batches: int = 4,
+        dtype: str = "float32",
+        antialias: bool = False,
+        channels_last: bool = False,
+        field: str | None = None,
+        worker_id: int | None = None,
+        num_shards: int | None = None,
+        on_error: str = "skip",
+        **ignored: Any,
+    ) -> None:
+        unknown = [n for n in ignored if not n.startswith(IGNORED)]
+        if unknown:
+            raise UnsupportedError(
+                f"DataLoader({unknown[0]}=...): mldf.Loader has no such thing, or another name for it"
+            )
+        kind = FORMATS[choice("output_format", output_format, FORMATS)]
+        dataset = open_dataset(data_path)
+        found = [name for name, f in dataset.schema.items() if f.is_image]
+        if field is None and len(found) != 1:
+            raise ArgumentError(f"these files have {len(found)} images in a sample; say which with field=")
+        self.field = field or found[0]
+        given = _steps(transform, image_size, train_aug, hflip_prob, antialias)
+        first, self._late = _divided(given)
+        planar = kind in ("pytorch", "numpy_chw", "jax") and not channels_last
+        self._pads = kind == "dict" and not any(isinstance(s, SIZED) for s in first)
+        if self._late and kind != "dict":
+            self._late = _floats(self._late, planar, dtype)
+            if any(isinstance(s, (ops.ToFloat, ops.Normalize)) for s in first):
+                self._late = [s for s in self._late if not isinstance(s, ops.ToFloat)]
+        elif kind != "dict":
+            first = _floats(first, planar, dtype)
+        if self._pads:
+            first = [*first, ops.Pad()]
+        self.kind, self.transform, self.decode_failures = kind, transform, 0
+        shards = (0, 1) if worker_id is None else (worker_id, num_workers if num_shards is None else num_shards)
+        if enable_distributed:
+            shards = (world_rank * shards[1] + shards[0], world_size * shards[1])
+        self.loader = Base(
+            dataset,
+            batch_size,
+            shuffle,
+            pipelines={self.field: first},
+            seed=seed,
+            threads=num_workers,
+            drop_last=drop_last,
+            rank=shards[0],
+            world_size=shards[1],
+            output={"pytorch": "torch", "jax": "jax"}.get(kind, "numpy") if not self._late else "numpy",
+            pin_memory=pin_memory,
+            batches_ahead=prefetch_batches + 2,
+            index=True,
+            key=dataset.keys is not None,
+            on_error=on_error,
+        )
+        self._ending = f".{self.field}" if dataset._view.files.infos[0]["format"] == "tar" else ""
+        self._planar = kind != "dict" and planar
+        self._running: Iterator[Any] | None = None
+        self._finished = False
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        """An epoch."""
+        before, warned = self.loader.stats().bad_samples, False
+        size = self.loader.batch_size
+        for batch in self.loader:
+            # Batches to come may have been counted already; this one lacks what it is shorter by.
+            failures = min(size - len(batch["index"]), self.loader.stats().bad_samples - before)
+            before += failures
+            self.decode_failures += failures
+            if failures and not warned:
+                warned = True
+                last = self.loader.bad_samples()[-1]
+                warnings.warn(
+                    f"{failures} sample(s) could not be decoded and are left out: {last['message']}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+            yield self._handed_over(batch, failures)
+        self._finished = True
+
+    def _handed_over(self, batch: Any, failures: int) -> Any:
+        pictures, index = batch[self.field], batch["index"].tolist()
+        hidden = (self.field, "index", "key", f"{self.field}_length" if self._pads else "")
+        rest = {n: batch[n] for n in batch.names if n not in hidden}
+        names = [key + self._ending for key in batch["key"]] if "key" in batch.names else None
+        if self._pads and f"{self.field}_length" in batch.names:
+            sizes = np.asarray(batch[f"{self.field}_length"]).tolist()
+            pictures = [image[: size[0], : size[1]] for image, size in zip(pictures, sizes)]
+        if self._late:
+            pictures = [applied(self._late, image, self) for image in pictures]
+            if self.kind != "dict":
+                pictures = np.stack(pictures)
+                pictures = to_torch(None, False, True)(pictures) if self.kind == "pytorch" else pictures
+        if self.kind == "dict":
+            return list(self._samples(index, names, {"image": pictures, **rest}))
+        height, width, channels = (*pictures.shape[2:], pictures.shape[1]) if self._planar else pictures.shape[1:]
+        told = {"indices": index} if names is None else {"indices": index, "filenames": names}
+        meta = {**told, "batch_size": len(index), "decode_failures": failures}
+        return pictures, {**meta, "height": height, "width": width, "channels": channels, **rest}
+
+    _calls = 0  # of what runs in Python
+
+    @staticmethod
+    def _samples(index: list[int], names: list[str] | None, arrays: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for i, n in enumerate(index):
+            told: dict[str, Any] = {"index": n} if names is None else {"index": n, "filename": names[i]}
+            height, width, *channels = arrays["image"][i].shape
+            told |= {"height": height, "width": width, "channels": channels[0] if channels else 1}
+            yield {**told, **{name: (a[i] if np.ndim(a[i]) else a[i].item()) for name, a in arrays.items()}}
+
+    # ---- batch by batch ----
+
+    def next_batch(self) -> Any:
+        """The next batch; StopIteration at an epoch's end, and the call after it begins the next."""
+        if self._running is None:
+            self._running, self._finished = iter(self), False
+        try:
+            return next(self._running)
+        except StopIteration:
+            self._running = None
+            raise
+
+    def next_batch_torch(self, device: Any = None, non_blocking: bool = True, dtype: Any = None) -> Any:
+        """The next batch as (tensor, meta); the tensor is (N, 3, H, W)."""
+        pictures, meta = self._tensors()
+        tensor = to_torch(device, None, non_blocking)(pictures)
+        return (tensor if dtype is None else tensor.to(dtype)), meta
+
+    def _tensors(self) -> Any:
+        if self.kind == "dict":
+            raise UnsupportedError("next_batch_torch: output_format='pytorch' is needed, or a FastDataLoader")
+        found, meta = self.next_batch()
+        found = np.asarray(found)
+        if not self._planar:
+            found = np.ascontiguousarray(found.transpose(0, 3, 1, 2))
+        return (found.astype(np.float32) / 255 if found.dtype == np.uint8 else found), meta
+
+    def is_finished(self) -> bool:
+        """Was the epoch's last batch handed over, and asked beyond?"""
+        return self._finished
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is this epoch."""
+        self.loader.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the run is."""
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on there."""
+        self.loader.load_state_dict(state)
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self.loader.close()
+
+    stop = close
+
+    def smart_batching_enabled(self) -> bool:
+        """Never: images of a batch have one size."""
+        return False
+
+    def __enter__(self) -> DataLoader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class FastDataLoader(DataLoader):
+    """Arrays of batches. "numpy" gives uint8, (N, H, W, 3), unless a transform makes floats; the others float32.
+
+    target_height and target_width are the size; 0: that of the first image of the files.
+    """
+
+    def __init__(
+        self,
+        data_path: Any,
+        batch_size: int = 32,
+        num_workers: int = 4,
+        output_format: str = "numpy",
+        target_height: int = 0,
+        target_width: int = 0,
+        transform: Any = None,
+        shuffle: bool = False,
+        **options: Any,
+    ) -> None:
+        if output_format == "dict":
+            raise ArgumentError(
+                "FastDataLoader gives arrays: 'numpy', 'numpy_chw', 'pytorch' or 'tensorflow', not 'dict'"
+            )
+        seed = options.pop("distributed_seed", options.pop("seed", 42))
+        size = (target_height, target_width)
+        if not all(size) and not any(isinstance(s, SIZED) for s in _listed(transform)):
+            size = _first_size(data_path, options.get("field"), size)
+        image_size = size if all(size) else None
+        if output_format in ("numpy", "tensorflow") and "dtype" not in options:
+            options["dtype"] = "same"
+        super().__init__(
+            data_path, batch_size, num_workers, shuffle, transform, image_size, output_format, seed, **options
+        )
+
+
+def _first_size(path: Any, field: str | None, size: tuple[int, int]) -> tuple[int, int]:
+    """Of the first image that can be decoded."""
+    with open_dataset(path) as dataset:
+        name = field or next((n for n, f in dataset.schema.items() if f.is_image), None)
+        for i in range(len(dataset)) if name is not None else ():
+            value = dataset[i, str(name)]
+            if isinstance(value, np.ndarray) and value.ndim == 3:
+                return size[0] or value.shape[0], size[1] or value.shape[1]
+    return size
+
+
+KINDS = ("fast", "memory_efficient", "standard")
+
+
+def create_loader(
+    data_path: Any,
+    loader_type: str = "fast",
+    batch_size: int = 32,
+    num_workers: int | None = None,
+    output_format: str = "numpy",
+    target_height: int = 0,
+    target_width: int = 0,
+    transform: Any = None,
+    max_memory_mb: int = 512,
+    **options: Any,
+) -> DataLoader:
+    """ "fast" and "memory_efficient": a FastDataLoader; "standard": a DataLoader of dicts. max_memory_mb does nothing:
+    batches wait in memory, `prefetch_batches` of them, and no more.
+    """
+    del max_memory_mb
+    threads = 4 if num_workers is None else num_workers
+    if KINDS[choice("loader_type", loader_type, KINDS)] == "standard":
+        return DataLoader(data_path, batch_size, threads, transform=transform, **options)
+    return FastDataLoader(
+        data_path, batch_size, threads, output_format, target_height, target_width, transform, **options
+    )
+
+
+def Loader(
+    data_path: Any, batch_size: int = 32, num_workers: int = 4, fast: bool = False, **options: Any
+) -> DataLoader:
+    """A FastDataLoader, or a DataLoader of dicts."""
+    if fast:
+        return FastDataLoader(data_path, batch_size, num_workers, **options)
+    for name in ("output_format", "target_height", "target_width"):
+        options.pop(name, None)  # of the fast one, as in TurboLoader
+    return DataLoader(data_path, batch_size, num_workers, **options)
+
+
+def decode_jpeg(data: Any) -> np.ndarray[Any, Any]:
+    """mldf.images.decode(channels=3)."""
+    return images.decode(data, channels=3)
+
+
+def decode_jpeg_scaled(data: Any, target_w: int, target_h: int) -> np.ndarray[Any, Any]:
+    """At 1/8, 1/4, 1/2 of its size or all of it: the smallest that covers the target. TurboLoader has steps of 1/8."""
+    about = images.probe(data)
+    for scale in (8, 4, 2):
+        if -(-about["width"] // scale) >= target_w and -(-about["height"] // scale) >= target_h:
+            return images.decode(data, channels=3, scale=scale)
+    return decode_jpeg(data)
+
+
+# ---- steps ----
+
+
+def _listed(transform: Any) -> Steps:
+    return Compose(transform if isinstance(transform, (list, tuple)) else [] if transform is None else [transform])
+
+
+def _steps(transform: Any, image_size: Any, train_aug: bool, hflip_prob: float, antialias: bool) -> list[Any]:
+    """As the batches have them; without a transform that resizes, image_size does."""
+    given = _listed(transform)
+    if image_size is not None and not any(isinstance(s, (ops.Resize, ops.RandomResizedCrop)) for s in given):
+        size = (image_size, image_size) if isinstance(image_size, int) else tuple(image_size)
+        crop = [ops.RandomResizedCrop(size), ops.HorizontalFlip(hflip_prob)]
+        given = Steps(crop if train_aug else [ops.Resize(size, antialias=False)]) | given
+    if antialias:
+        given = Steps(_antialiased(step) if isinstance(step, ops.Resize) else step for step in given)
+    return list(given) or [ops.Decode(channels=3)]
+
+
+def _divided(steps: list[Any]) -> tuple[list[Any], list[Any]]:
+    """What runs in C, and what runs in Python: from the first step that mldf has no operation for."""
+    at = next((i for i, s in enumerate(steps) if not isinstance(s, Operation)), len(steps))
+    return steps[:at] or [ops.Decode(channels=3)], steps[at:]
+
+
+def _antialiased(step: ops.Resize) -> ops.Resize:
+    size, filter, _, max_size = step._values
+    return ops.Resize(size, filter, True, max_size)
+
+
+def _floats(steps: list[Any], planar: bool, dtype: str) -> list[Any]:
+    """What every batch of TurboLoader's is; dtype "same": bytes stay bytes."""
+    out = list(steps)
+    if dtype == "same":
+        return out
+    if not any(isinstance(s, (ops.ToFloat, ops.Normalize)) for s in out):
+        out.append(ops.ToFloat())
+    if planar and not any(isinstance(s, ops.CHW) for s in out):
+        out.append(ops.CHW(dtype if dtype != "float32" else "same"))
+    elif dtype != "float32":
+        out.append(ops.Cast(dtype))
+    return out

@@ -1,0 +1,316 @@
+"""TurboLoader's transforms that mldf's operations express: they run for each sample in C threads, and on one image by
+``apply``. padding.py has those that run in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...errors import ArgumentError, UnsupportedError
+from ...pipeline import Operation, Steps
+from ..apply import apply as run
+
+__all__ = [
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "ComposedTransforms",
+    "CutMix",
+    "GaussianBlur",
+    "Grayscale",
+    "ImageNetNormalize",
+    "InterpolationMode",
+    "MixUp",
+    "Normalize",
+    "PaddingMode",
+    "RandAugment",
+    "RandomAffine",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "RandomPerspective",
+    "RandomPosterize",
+    "RandomRotation",
+    "RandomSolarize",
+    "RandomVerticalFlip",
+    "Resize",
+    "TensorFormat",
+    "ToTensor",
+]
+
+
+class InterpolationMode(Enum):
+    """How pixels are weighed."""
+
+    NEAREST = "nearest"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    LANCZOS = "lanczos"
+
+
+class TensorFormat(Enum):
+    """Of ToTensor."""
+
+    NONE = 0
+    PYTORCH_CHW = 1
+    TENSORFLOW_HWC = 2
+
+
+class PaddingMode(Enum):
+    """Of RandomCrop: CONSTANT alone is there."""
+
+    CONSTANT = 0
+    EDGE = 1
+    REFLECT = 2
+
+
+class Transform(Operation):
+    """What all of them have besides mldf's Operation."""
+
+    _calls = 0
+
+    def apply(self, img: Any) -> np.ndarray[Any, Any]:
+        """The transform of one image (height, width, channels). Each call of a random one draws again."""
+        return applied([self], img, self)
+
+    def is_deterministic(self) -> bool:
+        """The same output for the same input?"""
+        return not (type(self).__name__.startswith("Random") or type(self).__name__ in RANDOM)
+
+    def __or__(self, step: Any) -> ComposedTransforms:
+        """With one more `step` behind it."""
+        return ComposedTransforms([self]).__or__(step)
+
+
+RANDOM = ("ColorJitter", "RandAugment", "MixUp", "CutMix", "GridMask", "Mosaic")
+
+
+class ComposedTransforms(Steps):
+    """A list of transforms that grows by ``|``, and works on one image by ``apply``."""
+
+    _calls = 0
+
+    def __or__(self, step: Any) -> ComposedTransforms:
+        return ComposedTransforms(super().__or__(step))
+
+    def apply(self, img: Any) -> np.ndarray[Any, Any]:
+        """All of them on one image (height, width, channels)."""
+        return applied(self, img, self)
+
+
+def applied(steps: Sequence[Any], img: Any, owner: Any) -> np.ndarray[Any, Any]:
+    """Steps on one image; what runs in Python has an ``image`` method."""
+    array: np.ndarray[Any, Any] = np.asarray(img)
+    if array.ndim != 3:
+        raise ArgumentError(f"apply: an image of (height, width, channels) is needed, not an array of {array.shape}")
+    owner._calls += 1  # a new draw for each call, and the same ones in the next run
+    waiting: list[Any] = []
+    for step in steps:
+        if isinstance(step, Operation) and not hasattr(step, "image"):
+            waiting.append(step)
+            continue
+        array = run(waiting, array[None], owner._calls)[0] if waiting else array
+        waiting, array = [], step.image(array) if hasattr(step, "image") else step(array)
+    return run(waiting, array[None], owner._calls)[0] if waiting else array
+
+
+class Compose(ComposedTransforms):
+    """A list, as ``|`` makes one."""
+
+    def __init__(self, transforms: Sequence[Any] = ()) -> None:
+        out = Steps()
+        for transform in transforms:
+            out = out | transform
+        super().__init__(out)
+
+
+class Resize(ops.Resize, Transform):
+    """Width first, as TurboLoader has it; and not antialiased, unless the DataLoader is told to."""
+
+    def __init__(self, width: int, height: int, interpolation: InterpolationMode = InterpolationMode.BILINEAR) -> None:
+        super().__init__((height, width), interpolation.value, False)
+
+
+class CenterCrop(ops.CenterCrop, Transform):
+    """Width first."""
+
+    def __init__(self, width: int, height: int) -> None:
+        super().__init__((height, width))
+
+
+class RandomCrop(ops.RandomCrop, Transform):
+    """Width first; padding of one value."""
+
+    def __init__(
+        self, width: int, height: int, padding: int = 0, pad_mode: Any = None, pad_value: int = 0, seed: int = 0
+    ) -> None:
+        del seed
+        if pad_mode is not None and getattr(pad_mode, "name", pad_mode) not in ("CONSTANT", "constant"):
+            raise UnsupportedError(f"RandomCrop(pad_mode={pad_mode!r}): only a constant is there")
+
+        super().__init__((height, width), padding, fill=pad_value)
+
+
+class Normalize(ops.Normalize, Transform):
+    """The same, always to floats."""
+
+    def __init__(self, mean: Any, std: Any, to_float: bool = True) -> None:
+        if not to_float:
+            raise UnsupportedError("Normalize(to_float=False): floats alone are there")
+
+        super().__init__(mean, std)
+
+
+class ImageNetNormalize(ops.Normalize, Transform):
+    """mldf.Normalize("imagenet")."""
+
+    def __init__(self, to_float: bool = True) -> None:
+        if not to_float:
+            raise UnsupportedError("ImageNetNormalize(to_float=False): floats alone are there")
+
+        super().__init__("imagenet")
+
+
+class ToTensor(ComposedTransforms):
+    """Floats from 0 to 1, channels first or last."""
+
+    def __init__(self, format: TensorFormat = TensorFormat.PYTORCH_CHW, normalize: bool = True) -> None:
+        layout = [ops.HWC()] if format is TensorFormat.TENSORFLOW_HWC else [ops.CHW()]
+
+        super().__init__([*([ops.ToFloat()] if normalize else []), *layout])
+
+
+class Grayscale(ops.Grayscale, Transform):
+    """mldf.Grayscale."""
+
+    def __init__(self, num_output_channels: int = 1) -> None:
+        super().__init__(num_output_channels)
+
+
+class MixUp(ops.MixUp, Transform):
+    """For ``{"image, label": [MixUp()]}`` of mldf.Loader, behind ``{"label": [mldf.OneHot(classes)]}``."""
+
+    def __init__(self, alpha: float = 0.4, seed: int = 0) -> None:
+        del seed
+        super().__init__(alpha)
+
+
+class CutMix(ops.CutMix, Transform):
+    """As MixUp."""
+
+    def __init__(self, alpha: float = 1.0, seed: int = 0) -> None:
+        del seed
+        super().__init__(alpha)
+
+
+class RandomHorizontalFlip(ops.HorizontalFlip, Transform):
+    """mldf.HorizontalFlip."""
+
+    def __init__(self, p: float = 0.5, seed: int = 0) -> None:
+        del seed
+        super().__init__(p)
+
+
+class RandomVerticalFlip(ops.VerticalFlip, Transform):
+    """mldf.VerticalFlip."""
+
+    def __init__(self, p: float = 0.5, seed: int = 0) -> None:
+        del seed
+        super().__init__(p)
+
+
+class ColorJitter(ops.ColorJitter, Transform):
+    """The same."""
+
+    def __init__(
+        self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0, seed: int = 0
+    ) -> None:
+        del seed
+        super().__init__(brightness, contrast, saturation, hue)
+
+
+class GaussianBlur(ops.GaussianBlur, Transform):
+    """sigma 0: from the kernel's size, as OpenCV does."""
+
+    def __init__(self, kernel_size: int, sigma: float = 0.0) -> None:
+        super().__init__(kernel_size, sigma or 0.3 * ((kernel_size - 1) * 0.5 - 1) + 0.8)
+
+
+class RandomErasing(ops.Erasing, Transform):
+    """mldf.Erasing."""
+
+    def __init__(
+        self,
+        p: float = 0.5,
+        scale_min: float = 0.02,
+        scale_max: float = 0.33,
+        ratio_min: float = 0.3,
+        ratio_max: float = 3.3,
+        value: int = 0,
+        seed: int = 0,
+    ) -> None:
+        del seed
+        super().__init__(p, (scale_min, scale_max), (ratio_min, ratio_max), value)
+
+
+class RandomRotation(ops.Rotate, Transform):
+    """mldf.Rotate."""
+
+    def __init__(self, degrees: float, expand: bool = False, fill: int = 0, seed: int = 0) -> None:
+        del seed
+        super().__init__(degrees, expand=expand, fill=fill)
+
+
+class RandomAffine(ops.Affine, Transform):
+    """mldf.Affine."""
+
+    def __init__(
+        self,
+        degrees: float = 0.0,
+        translate_x: float = 0.0,
+        translate_y: float = 0.0,
+        scale_min: float = 1.0,
+        scale_max: float = 1.0,
+        shear: float = 0.0,
+        fill: int = 0,
+        seed: int = 0,
+    ) -> None:
+        del seed
+        super().__init__(degrees, (translate_x, translate_y), (scale_min, scale_max), shear, fill=fill)
+
+
+class RandomPerspective(ops.Perspective, Transform):
+    """mldf.Perspective."""
+
+    def __init__(self, distortion_scale: float, p: float = 0.5, fill: int = 0, seed: int = 0) -> None:
+        del seed
+        super().__init__(distortion_scale, p, fill=fill)
+
+
+class RandomPosterize(ops.Posterize, Transform):
+    """mldf.Posterize; p is 1 here."""
+
+    def __init__(self, bits: int, p: float = 1.0, seed: int = 0) -> None:
+        del seed
+        super().__init__(bits, p)
+
+
+class RandomSolarize(ops.Solarize, Transform):
+    """mldf.Solarize of what is above the threshold; p is 1 here."""
+
+    def __init__(self, threshold: int, p: float = 1.0, seed: int = 0) -> None:
+        del seed
+        super().__init__(min(threshold + 1, 255), p if threshold < 255 else 0)
+
+
+class RandAugment(ops.RandAugment, Transform):
+    """The same."""
+
+    def __init__(self, num_ops: int = 2, magnitude: int = 9, seed: int = 0) -> None:
+        del seed
+        super().__init__(num_ops, magnitude)

@@ -1,0 +1,251 @@
+"""TurboLoader's programs with mldf.compat.turboloader in their import lines: transforms, loaders, TBL files."""
+
+import io
+import json
+import tarfile
+
+import mldf
+import numpy as np
+import pkg
+import pytest
+from mldf.compat import turboloader as tl
+from mldf.compat.turboloader.crc16 import crc16
+
+COUNT = 10
+
+
+def archive(path, sizes, bad=()):
+    with tarfile.open(path, "w") as tar:
+        for i, (height, width) in enumerate(sizes):
+            data = (
+                bytes(mldf.images.encode(pkg.image(i, height, width), quality=95))
+                if i not in bad
+                else b"\xff\xd8\xff junk"
+            )
+            info = tarfile.TarInfo(f"{i:03}.jpg")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def same(tmp_path_factory):
+    return archive(tmp_path_factory.mktemp("tl") / "same.tar", [(40, 48)] * COUNT)
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    return archive(tmp_path_factory.mktemp("tl") / "mixed.tar", [(40 + i, 48 - i) for i in range(COUNT)])
+
+
+def test_transforms_of_one_image():
+    """Shapes and values are those that TurboLoader 2.39 gives for this image."""
+    image = (np.arange(6 * 8 * 3) % 256).astype(np.uint8).reshape(6, 8, 3)
+    small = tl.Resize(4, 3).apply(image)
+    assert (
+        small.shape == (3, 4, 3)
+        and small.dtype == np.uint8
+        and np.abs(small.ravel()[:5].astype(int) - [13, 14, 15, 19, 20]).max() <= 1
+    )
+    assert np.array_equal(tl.CenterCrop(4, 4).apply(image)[0, 0], image[1, 2])
+    scaled = tl.ImageNetNormalize().apply(image)
+    assert scaled.dtype == np.float32 and np.allclose(scaled.ravel()[:3], [-2.117904, -2.018207, -1.7695861], atol=1e-5)
+    planes = tl.ToTensor().apply(image)
+    assert planes.shape == (3, 6, 8) and np.allclose(planes.ravel()[:3], [0, 0.01176471, 0.02352941])
+    both = (tl.Resize(4, 3) | tl.ImageNetNormalize()).apply(image)
+    assert both.shape == (3, 4, 3) and both.dtype == np.float32
+    assert isinstance(tl.Compose([tl.Resize(4, 3), tl.ToTensor()]), tl.ComposedTransforms)
+    assert tl.RandomSolarize(100).apply(image)[4, 1:3].ravel().tolist() == [99, 100, 154, 153, 152, 151]
+    assert np.array_equal(tl.RandomSolarize(255).apply(image), image)
+    flip = tl.RandomHorizontalFlip(0.5)
+    seen = {np.array_equal(flip.apply(image), image) for _ in range(20)}
+    assert seen == {True, False} and not flip.is_deterministic() and tl.Resize(4, 3).is_deterministic()
+    with pytest.raises(mldf.errors.ArgumentError, match="height, width, channels"):
+        tl.Resize(4, 3).apply(image[0])
+
+
+def test_pad_gridmask_and_mosaic():
+    image = pkg.image(1, 6, 8)
+    sides = ((2, 2), (2, 2), (0, 0))
+    assert np.array_equal(tl.Pad(2, value=7).apply(image), np.pad(image, sides, constant_values=7))
+    assert np.array_equal(tl.Pad(2, tl.PaddingMode.REFLECT).apply(image), np.pad(image, sides, "reflect"))
+    assert np.array_equal(tl.Pad(2, tl.PaddingMode.EDGE).apply(image), np.pad(image, sides, "edge"))
+    white = np.full((16, 16, 3), 255, np.uint8)
+    masked = tl.GridMask(0.5, 0.6, p=1).apply(white)[:, :, 0] == 0
+    rows = masked.any(1)
+    assert 4 <= rows.sum() <= 8 and np.array_equal(masked, rows[:, None] & masked.any(0))  # squares of 4 every 8
+    assert np.array_equal(tl.GridMask(p=0).apply(white), white)
+    mosaic = tl.Mosaic(16)
+    mosaic.set_images([np.full((8, 8, 3), 50 * (i + 1), np.uint8) for i in range(4)])
+    out = mosaic.apply(white)
+    x, y = mosaic.get_center()
+    assert out.shape == (16, 16, 3) and out[y - 1, x - 1, 0] == 50 and out[y - 1, x, 0] == 100
+    assert out[y, x - 1, 0] == 150 and out[y, x, 0] == 200 and set(np.unique(out)) <= {50, 100, 114, 150, 200}
+    with pytest.raises(mldf.errors.ArgumentError, match="4 images"):
+        mosaic.set_images([white])
+
+
+def test_steps_in_python_in_a_loader(same):
+    steps = tl.Resize(16, 12) | tl.Pad(2) | tl.ImageNetNormalize()
+    images, meta = next(iter(tl.DataLoader(same, 4, transform=steps, output_format="numpy_chw")))
+    assert images.shape == (4, 3, 16, 20) and images.dtype == np.float32 and meta["height"] == 16
+    plain, _ = next(
+        iter(tl.DataLoader(same, 4, transform=tl.Resize(16, 12) | tl.ImageNetNormalize(), output_format="numpy_chw"))
+    )
+    assert np.allclose(images[:, :, 2:-2, 2:-2], plain, atol=1e-5)
+    samples = next(iter(tl.DataLoader(same, 4, transform=tl.Pad(1))))
+    assert samples[0]["image"].shape == (42, 50, 3)
+
+
+def test_dicts_have_images_of_their_own_size(mixed):
+    samples = [s for batch in tl.DataLoader(mixed, batch_size=4) for s in batch]
+    assert [s["image"].shape for s in samples] == [(40 + i, 48 - i, 3) for i in range(COUNT)]
+    first = samples[0]
+    assert (first["index"], first["filename"], first["width"], first["height"], first["channels"]) == (
+        0,
+        "000.jpg",
+        48,
+        40,
+        3,
+    )
+    assert np.array_equal(samples[3]["image"], mldf.open(mixed)[3].jpg)
+
+
+def test_fast_loaders_have_turboloaders_defaults(same, mixed):
+    loader = tl.FastDataLoader(mixed, batch_size=4)  # uint8, and the size of the first image
+    shapes = [(images.shape, images.dtype) for images, _ in loader]
+    assert shapes == [((4, 40, 48, 3), np.uint8)] * 2 + [((2, 40, 48, 3), np.uint8)] and loader.is_finished()
+    images, meta = next(iter(tl.FastDataLoader(same, 4, target_height=32, target_width=24, output_format="numpy_chw")))
+    assert images.shape == (4, 3, 32, 24) and images.dtype == np.float32 and images.max() <= 1 and meta["width"] == 24
+    with pytest.raises(mldf.errors.ArgumentError, match="not 'dict'"):
+        tl.FastDataLoader(same, output_format="dict")
+
+
+def test_create_loader_kinds(same):
+    assert isinstance(tl.create_loader(same), tl.FastDataLoader)
+    assert isinstance(tl.create_loader(same, "memory_efficient", max_memory_mb=64, batch_size=4), tl.FastDataLoader)
+    standard = tl.create_loader(same, "standard", batch_size=4)
+    assert not isinstance(standard, tl.FastDataLoader) and isinstance(next(iter(standard))[0], dict)
+    assert isinstance(next(iter(tl.Loader(same, 4)))[0], dict)
+    with pytest.raises(mldf.errors.ArgumentError, match="loader_type"):
+        tl.create_loader(same, "quick")
+
+
+def test_batch_by_batch(same):
+    loader = tl.DataLoader(same, 4, output_format="numpy_chw", image_size=16)
+    seen = []
+    while not loader.is_finished():
+        try:
+            seen += loader.next_batch()[1]["indices"]
+        except StopIteration:
+            break
+    assert seen == list(range(COUNT)) and loader.is_finished()
+    assert loader.next_batch()[1]["indices"] == [0, 1, 2, 3] and not loader.is_finished()
+
+
+def test_batches_as_tensors(same):
+    torch = pytest.importorskip("torch")
+    for output in ("numpy", "pytorch"):
+        tensor, meta = tl.FastDataLoader(same, 4, output_format=output).next_batch_torch(dtype=torch.float16)
+        assert tuple(tensor.shape) == (4, 3, 40, 48) and tensor.dtype == torch.float16 and float(tensor.max()) <= 1
+        assert meta["indices"] == [0, 1, 2, 3]
+
+
+def test_decode_failures_are_counted(tmp_path):
+    path = archive(tmp_path / "bad.tar", [(40, 48)] * COUNT, bad=(3, 8))
+    loader = tl.DataLoader(path, 4, output_format="numpy_chw", image_size=16)
+    with pytest.warns(RuntimeWarning, match="could not be decoded"):
+        found = list(loader)
+    assert [meta["decode_failures"] for _, meta in found] == [1, 0, 1] and loader.decode_failures == 2
+    assert [meta["indices"] for _, meta in found] == [[0, 1, 2], [4, 5, 6, 7], [9]]
+    with pytest.raises(mldf.errors.Error):
+        list(tl.DataLoader(path, 4, output_format="numpy_chw", image_size=16, on_error="raise"))
+
+
+@pytest.mark.parametrize("parts", [{"num_shards": 3}, {"num_workers": 3}])
+def test_shards_of_workers(same, parts):
+    seen = []
+    for worker in range(3):
+        loader = tl.DataLoader(same, 2, output_format="numpy", image_size=8, worker_id=worker, **parts)
+        seen.append([i for _, meta in loader for i in meta["indices"]])
+    assert sorted(i for part in seen for i in part) == list(range(COUNT)) and all(len(part) < 5 for part in seen)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 9, 255, 1000, 65537])
+def test_crc16(size):
+    data = bytes((i * 7 + 3) % 256 for i in range(size))
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0xA001 if crc & 1 else 0)
+    assert crc16(data) == crc
+
+
+def test_tbl_files_sample_by_sample(tmp_path):
+    path = tmp_path / "a.tbl"
+    jpeg = bytes(mldf.images.encode(pkg.image(1, 5, 4)))
+    with tl.TblWriterV2(path, enable_compression=False) as writer:
+        assert writer.add_sample(jpeg, tl.SampleFormat.JPEG, 4, 5) == 0
+        assert writer.add_sample(bytes(range(48)), tl.SampleFormat.RAW_U8, width=4, height=4) == 1
+        writer.add_metadata(0, json.dumps({"label": 3}))
+        assert not path.exists() and writer.num_samples() == 2
+    assert mldf.verify(path).ok and mldf.open(path)[0].metadata == {"label": 3}
+    reader = tl.TblReaderV2(path)
+    assert reader.num_samples() == len(reader) == 2 and reader.read_sample(0) == jpeg
+    assert reader.get_sample_info(1) == {
+        "offset": 112 + len(jpeg),
+        "size": 48,
+        "uncompressed_size": 48,
+        "width": 4,
+        "height": 4,
+        "format": tl.SampleFormat.RAW_U8,
+        "is_compressed": False,
+        "has_metadata": False,
+    }
+    assert reader.has_metadata() and not reader.is_compressed()
+    assert reader.read_metadata(0) == ('{"label": 3}', tl.MetadataType.JSON)
+    assert reader.read_metadata(1) == ("", tl.MetadataType.NONE)
+    assert reader.filter_by_format(tl.SampleFormat.JPEG) == [0] and reader.filter_by_dimensions(max_height=4) == [1]
+    with pytest.raises(IndexError):
+        reader.read_sample(2)
+    with pytest.raises(mldf.errors.StateError):
+        writer.add_sample(b"", tl.SampleFormat.UNKNOWN)
+    with pytest.raises(mldf.errors.ArgumentError, match="RAW_U8"):
+        tl.TblWriterV2(tmp_path / "b.tbl").add_sample(b"123", tl.SampleFormat.RAW_U8, 2, 2)
+    assert not (tmp_path / "b.tbl").exists() and len(list(tmp_path.iterdir())) == 1
+
+
+def test_archives_to_tbl(same, tmp_path):
+    told = []
+    assert (
+        tl.convert_tar_to_tbl(
+            same, tmp_path / "a.tbl", progress_callback=lambda done, total: told.append((done, total))
+        )
+        == COUNT
+    )
+    assert told and told[-1][0] == told[-1][1]
+    reader = tl.TblReaderV2(tmp_path / "a.tbl")
+    assert reader.read_sample(4) == mldf.open(same).raw(4, "jpg").tobytes()
+    assert {reader.get_sample_info(i)["format"] for i in range(COUNT)} == {tl.SampleFormat.JPEG}
+    assert (
+        tl.extension_to_format(".png") is tl.SampleFormat.PNG
+        and tl.format_to_extension(tl.SampleFormat.WEBP) == ".webp"
+    )
+
+
+def test_raw_images(same, tmp_path):
+    path = tmp_path / "raw.tbl"
+    assert tl.preprocess_to_tbl(same, path, image_size=16, batch_size=4, num_workers=1) == COUNT
+    raw = tl.TblRawImageLoader(path, 4, shuffle=False)
+    wanted = tl.DataLoader(same, 4, image_size=16, transform=tl.ImageNetNormalize(), output_format="numpy_chw")
+    for (images, meta), (want, told) in zip(raw, wanted, strict=True):
+        assert images.shape[1:] == (3, 16, 16) and meta["indices"].tolist() == told["indices"]
+        assert np.abs(images - want).max() < 0.01
+    half = tl.TblRawImageLoader(
+        path, 4, dtype="float16", channels_last=True, image_size=8, train_aug=True, hflip_prob=0.5, mean=None, std=None
+    )
+    images, _ = next(iter(half))
+    assert images.shape == (4, 8, 8, 3) and images.dtype == np.float16 and len(half) == 3
+    with pytest.raises(mldf.errors.ArgumentError, match="preprocess_to_tbl"):
+        tl.TblRawImageLoader(same)
