@@ -1,4 +1,4 @@
-"""Views of fields that are stored in a way of their own: token streams, and recordings that are resampled when they are decoded."""
+"""Views of token streams, and of recordings that are resampled when they are decoded."""
 
 import mldf
 import numpy as np
