@@ -6,6 +6,10 @@
 ...     w.append({"tokens": [464, 3290, 318, 50256]})
 >>> mldf.open(path)[0].tokens
 array([  464,  3290,   318, 50256], dtype=uint16)
+>>> with mldf.Writer(path, {"stream": mldf.TokenStream(9), "packed": mldf.PackedTokens(9)}, overwrite=True) as w:
+...     w.append({"stream": {"tokens": [1, 2, 3], "ends": [2, 3]}, "packed": {"tokens": [4, 5, 0], "ends": [2]}})
+>>> mldf.open(path).documents(0, "stream").tolist()
+[[0, 2], [2, 3]]
 
 Every type takes
 

@@ -124,6 +124,7 @@ def nets(tmp_path_factory):
 VARIANTS = [{}, {"reference": True, "threads": 0}, {"isa": "portable", "threads": 2}, {"backend": "read", "threads": 2, "batches_ahead": 1}]
 
 
+@pytest.mark.filterwarnings("ignore:.*are stored as they are, not as fast JPEG")
 @pytest.mark.parametrize("case", [c for c in net_cases.CODECS if c.name.startswith("jpeg")], ids=lambda c: c.name)
 def test_batches_of_the_net_are_those_of_the_jpeg(nets, case):
     wanted = net_run.record(case, nets[0])

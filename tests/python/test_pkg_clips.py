@@ -74,6 +74,9 @@ OTHERS = {
         "pad",
     ),
     *("ragged", "replace_label", "reshape", "squeeze", "stack", "truncate", "window"),
+    # of recordings and their spectra
+    *("channels", "cmvn", "db", "delta", "dither", "fbank", "gain", "log", "mel", "mfcc", "mono", "noise"),
+    *("normalize_wave", "preemphasis", "resample", "spec_augment", "spectrogram", "speed", "stft"),
 }
 
 

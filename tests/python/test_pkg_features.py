@@ -55,13 +55,13 @@ def whole(path, text):
     return [b["a"][0] for b in values(path, text + " | pad")]
 
 
-@pytest.mark.parametrize("channels", [1, 2])
-@pytest.mark.parametrize("text", CHAINS)
+@pytest.mark.parametrize(
+    ("text", "channels"),
+    [(text, n) for text in CHAINS for n in (1, 2) if n == 1 or "whisper" not in text],  # Whisper hears one channel
+)
 def test_every_plan_gives_the_same_bits(tmp_path, text, channels):
     path = tmp_path / "x.mldf"
     made(path, channels=channels)
-    if channels == 2 and "whisper" in text:
-        pytest.skip("Whisper hears one channel")
     want = values(path, text, batch_size=4)
     assert len(want) == 2
     for plan in PLANS:

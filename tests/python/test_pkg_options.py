@@ -60,7 +60,7 @@ NOT_HERE = {
     "-v": "the result lists what was left out",
     "--help": "help()",
     **{(c, "--max-unpacked"): "a dataset: mldf.open(path, max_unpacked=...)" for c in DATASETS},
-    **{(c, "--max-unpacked"): "no archive is read" for c in ("plan", "add-field", "repack", "repair")},
+    **{(c, "--max-unpacked"): "no archive is read" for c in ("plan", "plan-tokens", "add-field", "repack", "repair")},
     ("merge", "--max-unpacked"): "mldf.convert joins archives, and has it",
     ("stats", "--svg"): "the histograms are in the result, and Python has libraries that draw",
     ("stats", "-f"): "of --svg",
@@ -79,6 +79,7 @@ NOT_HERE = {
     ("bench", "--max-decoded"): "Loader(mldf.open(path, max_decoded_bytes=...))",
     ("info", "--max-decoded"): "no payload is decompressed",
     ("plan", "--max-decoded"): "nothing is opened",
+    ("plan-tokens", "--max-decoded"): "no payload is decompressed",
     ("select", "--max-decoded"): "select(mldf.open(path, max_decoded_bytes=...))",
     ("split", "--max-decoded"): "split(mldf.open(path, max_decoded_bytes=...))",
     ("extract", "--max-decoded"): "extract(mldf.open(path, max_decoded_bytes=...))",
@@ -87,7 +88,7 @@ NOT_HERE = {
     ("bench", "--backend"): "Loader(mldf.open(path, backend=...))",
     ("bench", "--bucket-window"): "bucket names the output, bucket_window is its size",
 }
-FUNCTIONS = {"add-field": mldf.add_field, "bench": mldf.Loader.__init__}
+FUNCTIONS = {"add-field": mldf.add_field, "plan-tokens": mldf.plan_tokens, "bench": mldf.Loader.__init__}
 LOOKING = ("head", "cat")  # a dataset: ds[:10], ds[5:7, "label"], ds.keys.index(...), ds.raw(i, name)
 
 
@@ -105,7 +106,7 @@ def options(command):
 
 
 def test_every_option_of_the_command_is_an_argument_or_says_why_not():
-    assert len(commands()) == 19
+    assert len(commands()) == 20
     missing, used = [], set()
     for command in commands():
         if command in LOOKING:

@@ -56,18 +56,6 @@ def test_megatron_to_mldf_and_back(tmp_path):
     assert "token 0 is 60000, outside the vocabulary: 0 to 59999" in done.stderr
 
 
-def test_megatron_core_reads_what_is_written(tmp_path):
-    indexed = pytest.importorskip("megatron.core.datasets.indexed_dataset")
-    rng = np.random.default_rng(2)
-    rows = [rng.integers(0, 70000, n) for n in (3, 0, 500, 1)]
-    mldf.write(tmp_path / "a.mldf", [{"tokens": r} for r in rows], {"tokens": mldf.Tokens(70000)})
-    mldf.convert(tmp_path / "a.mldf", tmp_path / "b.idx")
-    data = indexed.IndexedDataset(str(tmp_path / "b"))
-    assert len(data) == 4 and data.document_indices.tolist() == [0, 1, 2, 3, 4]
-    for i, row in enumerate(rows):
-        assert data[i].tolist() == row.tolist()
-
-
 def damaged(tmp_path, change):
     data = bytearray((DATA / "megatron_u16.idx").read_bytes())
     change(data)

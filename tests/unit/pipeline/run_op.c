@@ -273,9 +273,9 @@ int main(int argc, char **argv) {
         r.frame.width = (uint32_t)mldfi_tensor_width(&r.value[0]);
         r.frame.height = (uint32_t)mldfi_tensor_height(&r.value[0]);
     }
-    r.frame.t = mldfi_time_axis(r.value[0].axes, r.value[0].ndim) < r.value[0].ndim
-                    ? r.value[0].dims[mldfi_time_axis(r.value[0].axes, r.value[0].ndim)]
-                    : 0;
+    uint32_t time = mldfi_time_axis(r.value[0].axes, r.value[0].ndim);
+    if (!r.framed && time < r.value[0].ndim)
+        r.frame.t = r.value[0].dims[time];
     run_text(&r, argv[at]);
     write_values(&r);
     for (size_t i = 0; i < INPUTS; i++) {
