@@ -40,6 +40,7 @@ NAMES = {  # option: argument, where they differ
     "--baseline": IMAGE,
     "--icc": IMAGE,
     "--orientation": IMAGE,
+    "--fast-limit": IMAGE,
     "--names": "fractions",  # a dict
 }
 OF_COMMAND = {
@@ -48,6 +49,7 @@ OF_COMMAND = {
     ("add-field", "--schema"): "field",
     ("pack", "--key"): "encrypt_key",
     ("pack", "--passphrase-file"): "encrypt_passphrase",
+    ("convert", "--from"): "source_format",
     ("bench", "-p"): "pipelines",
     ("bench", "--pipeline"): "pipelines",
     ("bench", "--in-flight"): "batches_ahead",
