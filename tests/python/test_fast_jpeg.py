@@ -245,6 +245,12 @@ def test_reference_reader_finds_the_coefficients(photos, pair, name):
         assert np.array_equal(got.reshape(want.shape), want)
 
 
+def test_reference_reader_makes_the_files(photos, pair):
+    for (name, data), value in zip(photos.items(), stored(pair[1]), strict=True):
+        if name != "large":  # plain Python: seconds for nothing new
+            assert reference_fast_jpeg.file(reference_fast_jpeg.read(value.data)) == data, name
+
+
 def test_what_is_kept_is_counted(tmp_path):
     rgb = photo(120, 90)
     kept = {"progressive": jpeg(rgb, progressive=True), "cmyk": jpeg(rgb.convert("CMYK")), "damaged": jpeg(rgb)[:-700], "larger": jpeg(rgb, optimize=True)}
