@@ -484,6 +484,19 @@ def token_fault(f, record, data):
     return None
 
 
+def token_parts(f, value):
+    """Of a token value that File.value gave: its ids, the ends of its documents or pieces, and the first positions of its pieces. None where the type has none."""
+    record, data = value
+    if f.type_id == TOKENS:
+        return np.frombuffer(data, token_dtype(f.arguments) if f.arguments else {1: "<i4", 3: "|u1"}.get(record[14], "<u2")), None, None
+    count, documents = struct.unpack_from("<II" if f.type_id == PACKED else "<QQ", record, 16)
+    ids = np.frombuffer(data, token_dtype(f.arguments), count)
+    table = np.frombuffer(data, "<u8" if f.type_id == STREAM else "<u4", offset=align_up(ids.nbytes, 8)) if documents else np.zeros(0, "<u4")
+    if f.type_id == STREAM:
+        return ids, table.tolist(), None
+    return ids, table[::2].tolist(), table[1::2].tolist()
+
+
 def check_along(a):
     """ValueError when the arguments of a side column are wrong."""
     if "along" not in a:
@@ -1139,7 +1152,7 @@ class File:
 
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
-        Stored for images, recordings (audio_floats gives their numbers), tokens and for types that are not known here, None for a null."""
+        Stored for images, recordings (audio_floats gives their numbers), tokens (token_parts gives their ids) and for types that are not known here, None for a null."""
         f = self._field(sample, name)
         s = self.stored(sample, name)
         if s is None or not f.known:
