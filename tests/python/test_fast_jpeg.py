@@ -124,6 +124,7 @@ def nets(tmp_path_factory):
 VARIANTS = [{}, {"reference": True, "threads": 0}, {"isa": "portable", "threads": 2}, {"backend": "read", "threads": 2, "batches_ahead": 1}]
 
 
+@pytest.mark.filterwarnings(r"ignore:field image. 2 of \d+ JPEG files are stored as they are")  # progressive and CMYK ones
 @pytest.mark.parametrize("case", [c for c in net_cases.CODECS if c.name.startswith("jpeg")], ids=lambda c: c.name)
 def test_batches_of_the_net_are_those_of_the_jpeg(nets, case):
     wanted = net_run.record(case, nets[0])
