@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The fast JPEG store (image mode 7) in plain Python and NumPy: docs/spec/fast-jpeg.md step by step, slow and simple. It decodes to coefficients and checks every rule.
+"""The fast JPEG store (image mode 7) in plain Python and NumPy: docs/spec/fast-jpeg.md step by step, slow and simple. It decodes to coefficients, checks the rules of the payload,
+and makes the file's own bytes again.
 
     image = read(payload)
     image.width, image.height, image.quantisers
     image.planes[c]            # int16 [rows of blocks, columns of blocks, 8, 8]: component c, whole MCUs, not multiplied by quantisers
+    file(image)                # bytes: the JPEG file that was packed
 
 A violation raises Fault(status, byte of the payload, message).
 """
@@ -110,7 +112,8 @@ def fixed_part(data):
     need(header >= 64, "corrupt", 22, "a header of less than 64 bytes")
     at = 48 + 64 * known
     need(at + check + index + (image.bits + 7) // 8 + header + tail == len(data), "corrupt", 22, "sizes")
-    image.quantisers = [np.frombuffer(data, np.uint8, 64, 48 + 64 * of[c]) for c in range(image.components)]
+    image.tables = [np.frombuffer(data, np.uint8, 64, 48 + 64 * k) for k in range(known)]
+    image.quantisers = [image.tables[of[c]] for c in range(image.components)]
     image.checkpoints = struct.unpack_from(f"<{check // 8}Q", data, at)
     image.index, at = data[at + check : at + check + index], at + check + index
     image.stream, at = data[at : at + (image.bits + 7) // 8], at + (image.bits + 7) // 8
@@ -202,6 +205,104 @@ def read(data):
                     x, y = divmod(i, image.v)
                     image.planes[0][row * image.v + y, x :: image.h] = natural[:, i]
     return image
+
+
+# ---- Making the file -----------------------------------------------------------------------------------------------
+
+ZIGZAG = sorted(range(64), key=lambda i: (i // 8 + i % 8, i // 8 if (i // 8 + i % 8) % 2 else i % 8))
+
+
+def huffman_words(body):
+    """{table class << 4 | number: {symbol: its word as text of 0 and 1}} of a DHT segment."""
+    tables, at = {}, 0
+    while at < len(body):
+        word, symbols, words = 0, iter(body[at + 17 :]), {}
+        for length, count in enumerate(body[at + 1 : at + 17], 1):
+            for _ in range(count):
+                words[next(symbols)] = f"{word:0{length}b}"
+                word += 1
+            word *= 2
+        tables[body[at]] = words
+        at += 17 + len(words)
+    return tables
+
+
+def whole_header(image):
+    """The header with its quantisers; its Huffman tables, its restart interval and the numbers of each component's two tables."""
+    header, out, at, tables, interval = image.header, bytearray(image.header[:2]), 2, {}, 0
+    while at < len(header):
+        if header[at + 1] == 0xFF:  # a fill byte
+            out.append(0xFF)
+            at += 1
+            continue
+        marker, length = header[at + 1], int.from_bytes(header[at + 2 : at + 4], "big")
+        out += header[at : at + 4]
+        at += 4
+        if marker != 0xDB:
+            body = header[at : at + length - 2]
+            out += body
+            at += length - 2
+        left = length - 2 if marker == 0xDB else 0
+        while left > 0:
+            number, size = header[at], 128 if header[at] >> 4 == 1 else 64
+            left_out = number & 0x80
+            out.append(number & 15 if left_out else number)
+            out += bytes(image.tables[number >> 4 & 7]) if left_out else header[at + 1 : at + 1 + size]
+            at += 1 if left_out else 1 + size
+            left -= 1 + size
+        if marker == 0xC4:
+            tables |= huffman_words(body)
+        elif marker == 0xDD:
+            interval = int.from_bytes(body, "big")
+        elif marker == 0xDA:
+            used = [divmod(body[2 + 2 * c], 16) for c in range(body[0])]
+    return bytes(out), tables, interval, used
+
+
+def coded(value):
+    """Size and bits of a value, T.81 F.1.2.1 and F.1.2.2."""
+    size = abs(value).bit_length()
+    return size, f"{value if value > 0 else value + (1 << size) - 1:0{size}b}" if size else ""
+
+
+def block_bits(block, before, dc, ac):
+    size, bits = coded(block[0] - before)
+    out, run = [dc[size], bits], 0
+    for value in (block[i] for i in ZIGZAG[1:]):
+        if value == 0:
+            run += 1
+            continue
+        size, bits = coded(value)
+        out += [ac[0xF0] for _ in range(run // 16)] + [ac[run % 16 << 4 | size], bits]
+        run = 0
+    return "".join(out) + (ac[0] if run else "")
+
+
+def file(image):
+    """The bytes of the file: header, scan, tail."""
+    out, tables, interval, used = whole_header(image)
+    scan, bits, before = bytearray(), [], [0] * 3
+
+    def flush():
+        text = "".join(bits)
+        text += "1" * (-len(text) % 8)
+        scan.extend(int(text, 2).to_bytes(len(text) // 8, "big").replace(b"\xff", b"\xff\0") if text else b"")
+        bits.clear()
+
+    for mcu in range(image.rows * image.columns):
+        if interval and mcu and mcu % interval == 0:
+            flush()
+            scan.extend((0xFF, 0xD0 + (mcu // interval - 1) % 8))
+            before = [0] * 3
+        row, column = divmod(mcu, image.columns)
+        for c, plane in enumerate(image.planes):
+            h, v = (1, 1) if c else (image.h, image.v)
+            for i in range(h * v):
+                block = plane[row * v + i // h, column * h + i % h].reshape(64).tolist()
+                bits.append(block_bits(block, before[c], tables[used[c][0]], tables[16 + used[c][1]]))
+                before[c] = block[0]
+    flush()
+    return out + bytes(scan) + image.tail
 
 
 if __name__ == "__main__":

@@ -444,8 +444,9 @@ def token_dtype(a):
     return a.get("dtype") or next(d for d, most in TOKEN_LIMITS.items() if a["vocabulary"] <= most)
 
 
-def token_fault(f, record, data):
-    """(status, byte of the record or None for the payload, message) when a token value is wrong, else None."""
+def token_fault(f, record, data, deep=True):
+    """(status, byte of the record or None for the payload, message) when a token value is wrong, else None. Not deep: without what a reader that
+    hands out the ids may leave to a deep verify."""
     size = len(data)
     if f.type_id == TOKENS and not f.arguments:  # the draft's
         count, encoding = struct.unpack_from("<HB", record, 12)
@@ -476,12 +477,25 @@ def token_fault(f, record, data):
         if f.type_id == STREAM and documents and ends[-1] != count or f.type_id == PACKED and documents and ends[-1] > count:
             return "corrupt", None, f"the last document ends at {ends[-1]} of {count}"
         step = int(f.type_id == PACKED)
-        if any(not before + step <= end <= count for before, end in zip((0, *ends), ends)):
+        if deep and any(not before + step <= end <= count for before, end in zip((0, *ends), ends)):
             return "corrupt", None, "ends that do not ascend"
     ids = np.frombuffer(data, dtype, count)
-    if count and (ids.min() < 0 or ids.max() >= limit):
+    if deep and count and (ids.min() < 0 or ids.max() >= limit):
         return "corrupt", None, f"an id outside 0 to {limit - 1}"
     return None
+
+
+def token_parts(f, value):
+    """Of a token value that File.value gave: its ids, the ends of its documents or pieces, and the first positions of its pieces. None where the type has none."""
+    record, data = value
+    if f.type_id == TOKENS:
+        return np.frombuffer(data, token_dtype(f.arguments) if f.arguments else {1: "<i4", 3: "|u1"}.get(record[14], "<u2")), None, None
+    count, documents = struct.unpack_from("<II" if f.type_id == PACKED else "<QQ", record, 16)
+    ids = np.frombuffer(data, token_dtype(f.arguments), count)
+    table = np.frombuffer(data, "<u8" if f.type_id == STREAM else "<u4", offset=align_up(ids.nbytes, 8)) if documents else np.zeros(0, "<u4")
+    if f.type_id == STREAM:
+        return ids, table.tolist(), None
+    return ids, table[::2].tolist(), table[1::2].tolist()
 
 
 def check_along(a):
@@ -1139,7 +1153,7 @@ class File:
 
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
-        Stored for images, recordings (audio_floats gives their numbers), tokens and for types that are not known here, None for a null."""
+        Stored for images, recordings (audio_floats gives their numbers), tokens (token_parts gives their ids) and for types that are not known here, None for a null."""
         f = self._field(sample, name)
         s = self.stored(sample, name)
         if s is None or not f.known:

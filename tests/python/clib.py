@@ -51,6 +51,11 @@ class FieldInfo(ctypes.Structure):
                 ("known", c_bool), ("compress_level", c_int), ("dtype", c_int), ("ndim", c_uint32), ("dims", c_int64 * 8)]
 
 
+class Tokens(ctypes.Structure):
+    _fields_ = [("type_id", c_uint16), ("dtype", c_int), ("ids", c_void_p), ("count", c_uint64), ("documents", c_uint64),
+                ("table", c_void_p)]
+
+
 class WriterOptions(ctypes.Structure):
     _fields_ = [("struct_bytes", c_size_t), ("context", c_void_p), ("threads", c_int), ("overwrite", c_bool),
                 ("no_checksums", c_bool), ("dictionary", c_bool), ("page_size", c_uint64), ("card", c_char_p),
@@ -189,6 +194,19 @@ class CReader:
         data = ctypes.string_at(value.data, value.bytes) if value.bytes else b""
         record = ctypes.string_at(value.record, value.record_bytes) if value.record_bytes else b""
         return value.kind, value.number, data, list(value.dims[:value.ndim]), record
+
+    def documents(self, sample, name):
+        """The ends of the documents or pieces of a token value."""
+        index, value, tokens = self.names.index(name), Value(), Tokens()
+        self.lib.check(self.c.mldf_reader_get(self.handle, c_uint64(sample), c_size_t(index), byref(self.scratch), byref(value),
+                                              byref(self.error)), self.error)
+        self.lib.check(self.c.mldf_tokens_of(byref(self.fields[index]), byref(value), byref(tokens), byref(self.error)), self.error)
+        ends, begin, end = [0], c_uint64(), c_uint64()
+        for i in range(tokens.documents):
+            self.lib.check(self.c.mldf_tokens_document(byref(tokens), c_uint64(i), byref(begin), byref(end), byref(self.error)), self.error)
+            assert begin.value == ends[-1]
+            ends.append(end.value)
+        return ends[1:]
 
     def key(self, sample):
         pointer, size = c_void_p(), c_size_t()

@@ -6,6 +6,7 @@ printed by pytest in the test's name; MLDF_ORACLE_ROUNDS (default 150) says how 
 """
 
 import base64
+import hashlib
 import json
 import os
 import random
@@ -22,6 +23,7 @@ SPEC = ROOT / "docs" / "spec"
 VALID, INVALID = SPEC / "vectors" / "valid", SPEC / "vectors" / "invalid"
 sys.path[:0] = [str(SPEC), str(ROOT / "tools"), str(Path(__file__).resolve().parent)]
 import clib  # noqa: E402
+import reference_fast_jpeg as fast_jpeg  # noqa: E402
 import reference_reader as reader  # noqa: E402
 from vectors_invalid import Editor  # noqa: E402
 
@@ -31,7 +33,8 @@ needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the c
 ROUNDS = int(os.environ.get("MLDF_ORACLE_ROUNDS", "150"))
 KEYS = {e["file"]: e for e in json.loads((VALID / "manifest.json").read_text())}
 FILES = ["hello", "int", "inline", "nulls", "keys_wrap", "card", "long_arguments", "unknown_types", "zstd_dictionary", "zstd",
-         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings"]
+         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "tokens",
+         "pack_plans"]
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +58,12 @@ def by_reference(f, i, field):
     stored = f.stored(i, field.name)
     if stored is None:
         return None
+    if field.known and field.type_id in reader.TOKEN_TYPES:
+        wrong = reader.token_fault(field, stored.record, stored.data, deep=False)
+        if wrong:
+            where = struct.unpack_from("<Q", stored.record)[0] if wrong[1] is None else f._record(i, field) + wrong[1]
+            raise reader.SpecError(wrong[0], where, wrong[2])
+        return stored.record, reader.token_parts(field, stored)[0].tobytes()  # the ids, without the table behind them
     if field.known and field.type_id not in (reader.JSON, reader.TEXT, reader.INLINE):
         f.value(i, field.name)  # the text of JSON and TEXT is a matter of a deep verify
     elif field.known and field.type_id == reader.JSON and not stored.data:
@@ -161,7 +170,7 @@ def hostile(rng, good, rounds):
 
 
 @needs_library
-@pytest.mark.parametrize("name", [n for n in FILES if n not in ("streamed", "torn_header", "images")])
+@pytest.mark.parametrize("name", [*(n for n in FILES if n not in ("streamed", "torn_header", "images")), "fast_jpeg"])
 def test_verify_finds_the_same_problems(library, tmp_path, name):
     """All of them, not the first alone. Images are left out: the reference reader does not decode them."""
     rng, good, path = random.Random("verify " + name), (VALID / (name + ".mldf")).read_bytes(), tmp_path / "a.mldf"
@@ -385,6 +394,20 @@ def agrees(shown, value):
     return shown == value
 
 
+def shown_tokens(field, value):
+    """Tokens as `mldf cat --json` shows them: all ids up to 64; ends and first positions up to 64 documents."""
+    ids, ends, firsts = reader.token_parts(field, value)
+    digest = hashlib.sha256(ids.tobytes()).hexdigest()
+    if ends is None:
+        return ids.tolist() if len(ids) <= 64 else {"dtype": ids.dtype.str, "shape": [len(ids)], "sha256": digest}
+    known = {"tokens": ids.tolist()} if len(ids) <= 64 else {
+        "bytes": ids.nbytes, "sha256": digest, "dtype": ids.dtype.str, "tokens": len(ids)}
+    known["documents"] = len(ends)
+    if len(ends) <= 64:
+        known |= {"ends": ends} | ({} if firsts is None else {"from": firsts})
+    return known
+
+
 @needs_command
 @pytest.mark.parametrize("entry", list(KEYS.values()), ids=lambda e: e["file"])
 def test_command_shows_the_samples_of_the_vector(tmp_path, entry):
@@ -408,12 +431,17 @@ def test_command_shows_the_samples_of_the_vector(tmp_path, entry):
                 assert shown is None if value is None else agrees(shown, printed(value)), where
                 continue
             expected = reader.value_json(f, i, field)
+            if expected and field.known and field.type_id in reader.TOKEN_TYPES and field.arguments:  # the draft's are shown as stored
+                assert shown == shown_tokens(field, f.value(i, field.name)), where
+                continue
             if isinstance(expected, dict) and "data" in expected and not isinstance(shown, dict):
                 expected = expected["data"]
             elif isinstance(expected, dict) and isinstance(shown, dict) and field.type_id == reader.NDARRAY:
                 expected.pop("data", None)
             elif expected and field.type_id in reader.IMAGES:
-                height, width, channels, _, bits, _, orientation = struct.unpack_from("<HHBBBBB", bytes.fromhex(expected.pop("record")), 12)
+                height, width, channels, mode, bits, _, orientation = struct.unpack_from("<HHBBBBB", bytes.fromhex(expected.pop("record")), 12)
+                if mode == 7:  # shown as the JPEG that was packed
+                    expected = reader.plain(fast_jpeg.file(fast_jpeg.read(f.value(i, field.name).data))) | {"mode": "jpeg"}
                 expected |= {"height": height, "width": width, "channels": channels, "bits": bits or 8, "orientation": orientation}
                 shown = {name: shown[name] for name in expected}
             elif expected and field.known and field.type_id == reader.WAVEFORM:
