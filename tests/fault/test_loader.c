@@ -64,6 +64,13 @@ mldf_status __wrap_mldf_reader_get(const mldf_reader *r, uint64_t sample, size_t
 }
 
 /* Measuring asks for records: it meets the same troubles. */
+mldf_status __wrap_mldfi_reader_get_packed(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                           mldf_value *out, mldf_error *err);
+mldf_status __wrap_mldfi_reader_get_packed(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                           mldf_value *out, mldf_error *err) {
+    return __wrap_mldf_reader_get(r, sample, field, scratch, out, err);
+}
+
 mldf_status __wrap_mldfi_reader_record(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
                                        mldf_value *out, mldf_error *err);
 mldf_status __wrap_mldfi_reader_record(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
