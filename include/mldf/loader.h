@@ -105,9 +105,9 @@ typedef struct mldf_loader_options {
     const char *isa; /* NULL: the best there is; "portable", "sse4", "avx2", "avx512", "neon" */
     mldf_codegen codegen;
 
-    int decode_channels; /* what decode does where the pipeline's text does not say (its canonical form always does): channels and
-                            orient of mldf_image_options */
-    bool decode_orient;
+    /* Parameters of the decoding steps where the pipeline's text does not give them (its canonical form always does), as steps joined by |:
+     * "decode(channels=3, orient=true) | decode_audio(mono=true)". NULL: the steps' own defaults. */
+    const char *decode;
 
     /* What a sample is (mldf/view.h), made of the same readers: batches are of its items, the order's numbers are items, and so are batch
      * sizes and counts. In a mixture of readers a part's numbers are items of that reader. NULL: rows. It must outlive the loader */
@@ -119,7 +119,7 @@ typedef struct mldf_loader_options {
     { \
         sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
             MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, \
-            false, 0, false \
+            0, false \
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one

@@ -83,6 +83,13 @@ def _view_of(dataset: Dataset, view: Any) -> ItemView | None:
     return made if made.field else None
 
 
+def _decode(channels: int | None, orient: bool) -> str | None:
+    """What the dataset says of decoding, as the library's option has it."""
+    said = [f"channels={channels}"] if channels else []
+    said += ["orient=true"] if orient else []
+    return f"decode({', '.join(said)})" if said else None
+
+
 class Loader:
     """Batches of a dataset, in order, made by threads that never take the interpreter's lock.
 
@@ -242,8 +249,7 @@ class Loader:
             "exact": flag("exact", exact),
             "reference": flag("reference", reference),
             "isa": text("isa", isa),
-            "decode_channels": dataset._view.channels,
-            "decode_orient": dataset._view.orient,
+            "decode": _decode(dataset._view.channels, dataset._view.orient),
             "codegen": choice("codegen", codegen, CODEGENS),
             "compiler": text("compiler", compiler),
             "cache": cache(cache_dir),

@@ -38,9 +38,6 @@ static mldf_status check_options(mldf_loader_options *o, mldf_error *err) {
     if ((unsigned)o->last > MLDF_LAST_PAD || (unsigned)o->bad > MLDF_BAD_SUBSTITUTE ||
         (unsigned)o->codegen > MLDF_CODEGEN_WAIT)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "last, bad or codegen has a value that does not exist");
-    if (o->decode_channels < 0 || o->decode_channels > 4 || o->decode_channels == 2)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "decode_channels %d; 0, 1, 3 and 4 can be asked for",
-                          o->decode_channels);
     if (o->threads < -1)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads", o->threads);
     if ((o->budget || o->bucket_output) && !o->bucket_window)
@@ -121,20 +118,25 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
                                 .reference = o->reference,
                                 .isa = o->isa,
                                 .codegen = (int)o->codegen,
-                                .channels = o->decode_channels,
-                                .orient = o->decode_orient,
                                 .seed = o->seed,
                                 .max_bytes = decoded_limit(&loader->dataset),
                                 .cut = loader->dataset.view ? cut_edge : NULL,
                                 .cut_user = &loader->dataset};
-    mldf_status status = mldf_pipeline_parse(o->context, text, strlen(text), &loader->pipeline, err);
-    if (status < 0)
+    mldf_pipeline *decode;
+    mldf_status status = mldfi_decode_options_parse(o->context, o->decode, &decode, err);
+    want.decode = decode;
+    if (status >= 0)
+        status = mldf_pipeline_parse(o->context, text, strlen(text), &loader->pipeline, err);
+    if (status < 0) {
+        mldf_pipeline_free(decode);
         return status;
+    }
     struct value_bounds *bounds = mldfi_alloc_zero(mldf_schema_field_count(schema) + 1, sizeof *bounds, err);
     status = bounds ? mldfi_bounds_gather(&loader->dataset, loader->pipeline, bounds, err) : MLDF_E_MEMORY;
     if (status >= 0)
         status = mldfi_plan_new(loader->pipeline, schema, bounds, &want, &loader->plan, err);
     free(bounds);
+    mldf_pipeline_free(decode);
     if (status < 0)
         return status;
     loader->outputs = mldfi_plan_output_count(loader->plan);

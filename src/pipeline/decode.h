@@ -10,7 +10,4 @@ struct decode_state {
     int bits;
 };
 
-/* Where the text does not say. */
-void mldfi_decode_defaults(struct op *op, int channels, bool orient);
-
 #endif

@@ -215,8 +215,11 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     status = mldfi_bind_parameters(b->pipeline, step, op, err);
     if (status < 0)
         return status;
-    if (b->options && step->type->decodes == FAMILY_IMAGE)
-        mldfi_decode_defaults(op, b->options->channels, b->options->orient);
+    status = mldfi_decode_options_apply(b->options ? b->options->decode : NULL, op, err);
+    if (status < 0) {
+        mldfi_free_parameters(op);
+        return status;
+    }
     op->stream = place->stream;
     op->shared = place->shared;
     op->leads = place->leader == at;

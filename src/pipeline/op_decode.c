@@ -15,13 +15,6 @@ static const struct op_param params[] = {
     {"bits", PARAM_INT, "0", 0, 16, NULL, 0, 0, "8 or 16; 0: as stored when all are alike, else 8"},
     {NULL, PARAM_INT, NULL, 0, 0, NULL, 0, 0, NULL}};
 
-void mldfi_decode_defaults(struct op *op, int channels, bool orient) {
-    if (!op->args[CHANNELS].given)
-        op->args[CHANNELS].i = channels;
-    if (!op->args[ORIENT].given)
-        op->args[ORIENT].i = orient;
-}
-
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     int64_t channels = op->args[CHANNELS].i, bits = op->args[BITS].i;
     struct decode_state *s;

@@ -72,6 +72,9 @@ struct user_operation {
 };
 const struct user_operation *mldfi_context_operation(const mldf_context *context, const char *name, size_t bytes);
 
+/* decode_options.c: what `from` (plan_options.decode; may be NULL) says of a decoding step that is bound, where its own text says nothing. */
+mldf_status mldfi_decode_options_apply(const struct mldf_pipeline *from, struct op *op, mldf_error *err);
+
 /* ---- Arguments → values (parameters.c) ------------------------------------------------------------------------------------------- */
 
 /* Fills op->args from a step's arguments and the type's defaults. */

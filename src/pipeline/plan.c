@@ -217,6 +217,7 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
     mldf_status status = choose_kernels(plan, err);
     if (status == MLDF_OK)
         status = mldfi_graph_new(pipeline, schema, bounds, options, &plan->graph, err);
+    plan->options.decode = NULL; /* the caller's, used up */
     if (status == MLDF_OK)
         status = mldfi_code_new(options, plan->kernels->isa, &plan->code, err);
     if (status == MLDF_OK)

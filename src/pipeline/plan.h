@@ -20,14 +20,17 @@ struct plan_options {
     bool exact, reference;
     const char *isa;
     int codegen;  /* mldf_codegen */
-    int channels; /* of decode, where the text does not say; 0 and false: its own defaults */
-    bool orient;
+    const mldf_pipeline *decode; /* parameters of decoding steps where the text does not give them; NULL: their defaults */
     uint64_t seed;
     uint64_t max_bytes; /* of a decoded image; 0: the codecs' own limit */
     /* A view (src/items) cuts a field: the type of its values as the feed gives them. NULL: as they are stored. */
     void (*cut)(void *user, size_t field, struct edge *edge);
     void *cut_user;
 };
+
+/* decode_options.c: plan_options.decode from a text; NULL gives NULL. */
+mldf_status mldfi_decode_options_parse(const mldf_context *context, const char *text, mldf_pipeline **out,
+                                       mldf_error *err);
 
 /* bounds: one for each field of the schema. */
 mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct value_bounds *bounds,

@@ -135,6 +135,35 @@ static void a_short_recording_is_bad_where_that_is_asked_for(void) {
     files_each(readers[1], &o, SAMPLES - bad, bad, NULL, NULL);
 }
 
+/* The option stands in for defaults; what the text gives, and steps of other media, it leaves alone. */
+static void the_option_decode_gives_what_the_text_leaves_open(void) {
+    static const struct cut mono = {"audio: window(0.05) | pad", 0, 50, false, true};
+    static const struct cut both = {"audio: decode_audio(mono=false) | window(0.05) | pad", 0, 50, false, false};
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"hflip", "option decode, \"hflip\": takes decoding steps joined by |"},
+        {"", "option decode"},
+        {"decode_audio(mono=3)", "option decode"},
+        {"decode_audio(mono=true)\nx: decode", "option decode"},
+        {"decode_audoi", "did you mean decode_audio"},
+    };
+    mldf_loader_options o = files_options(mono.text, 7, 1);
+    o.decode = "decode(channels=3) | decode_audio(mono=true)";
+    files_each(readers[0], &o, SAMPLES, 0, check_rows, &mono);
+    o.pipeline = both.text;
+    files_each(readers[0], &o, SAMPLES, 0, check_rows, &both);
+    o.pipeline = mono.text;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        mldf_loader *loader = NULL;
+        mldf_error err;
+        o.decode = bad[i].text;
+        CHECK(mldf_loader_new((const mldf_reader *const *)&readers[0], 1, &o, &loader, &err) < 0);
+        CHECK_CONTAINS(bad[i].words, err.message);
+        mldf_loader_free(loader);
+    }
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     begin();
@@ -142,6 +171,7 @@ int main(int argc, char **argv) {
     RUN(only_the_bytes_of_windows_count);
     RUN(random_windows_are_the_same_everywhere);
     RUN(a_short_recording_is_bad_where_that_is_asked_for);
+    RUN(the_option_decode_gives_what_the_text_leaves_open);
     end();
     return check_end();
 }
