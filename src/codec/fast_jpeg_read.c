@@ -97,6 +97,14 @@ static enum fast_reason find_scan(const uint8_t *d, size_t bytes, struct fast_so
     return at >= bytes ? FAST_DAMAGED : d[at] == JPEG_EOI ? FAST_TAKEN : FAST_SCANS;
 }
 
+/* A block takes two bits at least, one for its DC and one for its end: a scan of less has not the blocks that the frame claims, and no memory is
+ * taken for them. */
+static bool holds_blocks(const struct fast_source *s) {
+    const struct fast_grid *g = &s->grid;
+    uint64_t in_mcu = g->blocks[0] + (g->classes > 1 ? g->blocks[1] : 0);
+    return (uint64_t)g->mcus_across * g->mcus_down * in_mcu <= (uint64_t)(s->scan_end - s->header_bytes) * 4;
+}
+
 /* ---- Blocks ---------------------------------------------------------------------------------------------------------------- */
 
 /* One pass of the inverse DCT of jidctint.c over eight values a stride apart; results in 13 bits more. */
@@ -224,13 +232,17 @@ static void read_file(struct coefficient_reader *r) {
         r->reason = find_scan(r->jpeg, r->bytes, s);
     if (r->reason != FAST_TAKEN)
         return;
+    /* A segment has 64 or 32 blocks of luma. */
+    mldfi_fast_grid(&s->grid, sampling, c->image_width, c->image_height, sampling < FAST_422 ? 5 : 4);
+    if (!holds_blocks(s)) {
+        r->reason = FAST_DAMAGED;
+        return;
+    }
     jvirt_barray_ptr *arrays = jpeg_read_coefficients(c);
     if (!take_quantisers(c, s)) {
         r->reason = FAST_QUANTISERS;
         return;
     }
-    /* A segment has 64 or 32 blocks of luma. */
-    mldfi_fast_grid(&s->grid, sampling, c->image_width, c->image_height, sampling < FAST_422 ? 5 : 4);
     for (unsigned class = 0; class < s->grid.classes; class ++) {
         size_t blocks = (size_t)s->grid.mcus_across * s->grid.mcus_down * s->grid.blocks[class];
         s->blocks[class] = mldfi_alloc_zero(blocks, 128, NULL);

@@ -52,18 +52,20 @@ mldf_status mldfi_fast_unpack_new(const struct fast_layout *l, struct fast_unpac
     mldf_status status = u->positions ? mldfi_fast_positions(l, u->positions, err) : MLDF_E_MEMORY;
     if (status == MLDF_OK)
         status = check_checkpoints(u, err);
-    for (unsigned s = 0; s < FAST_STREAMS; s++) {
+    uint64_t pad = l->bits % 8;
+    if (status == MLDF_OK && pad && l->stream[l->bits / 8] >> pad)
+        status = mldfi_fail_at(err, MLDF_E_CORRUPT, (uint64_t)(l->stream - l->quantiser) + FAST_FIXED + l->bits / 8,
+                               "fast JPEG: pad bits that are not zero");
+    for (unsigned s = 0; s < FAST_STREAMS && status == MLDF_OK; s++) {
         struct fast_code code;
+        if (mldfi_fast_entries(&l->grid, s) == 0)
+            continue;
         if (s < 2)
             mldfi_fast_dc_code(s, l->code[s], &code);
         else
             mldfi_fast_ac_code(s - 2, l->code[s], &code);
         spread(&code, s < 2 ? FAST_DC_SYMBOLS : FAST_AC_SYMBOLS, u->words[s]);
     }
-    uint64_t pad = l->bits % 8;
-    if (status == MLDF_OK && pad && l->stream[l->bits / 8] >> pad)
-        status = mldfi_fail_at(err, MLDF_E_CORRUPT, (uint64_t)(l->stream - l->quantiser) + FAST_FIXED + l->bits / 8,
-                               "fast JPEG: pad bits that are not zero");
     if (status < 0) {
         mldfi_fast_unpack_free(u);
         *out = NULL;

@@ -44,11 +44,13 @@ static void worker_free(void *pointer) {
     free(w);
 }
 
-/* What one huge image needed goes back. */
-static void trim(struct fast_worker *w) {
+void mldfi_fast_image_trim(mldf_image_decoder *decoder, size_t keep) {
+    struct fast_worker *w = decoder->fast;
+    if (!w)
+        return;
     mldf_buffer *const all[] = {&w->positions, &w->low, &w->high, &w->dcs, &w->jobs, &w->planes, &w->rows};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        mldfi_buffer_trim(all[i], MEDIA_KEEP_BYTES);
+        mldfi_buffer_trim(all[i], keep);
 }
 
 static mldf_status get_worker(mldf_image_decoder *decoder, struct fast_worker **out, mldf_error *err) {
@@ -429,6 +431,6 @@ mldf_status mldfi_fast_image_decode(struct image_job *job, mldf_error *err) {
         status = read_strip(&r, row, err);
     if (status == MLDF_OK)
         status = write_rows(&r, err);
-    trim(r.worker);
+    mldfi_fast_image_trim(job->decoder, MEDIA_KEEP_BYTES); /* what one huge image needed goes back */
     return status;
 }

@@ -28,9 +28,9 @@ mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mld
 }
 
 static uint64_t end_of(const mldf_tokens *t, uint64_t index) {
-    const uint8_t *entry = (const uint8_t *)t->table + 8 * index;
-    if (t->type_id == MLDF_TEXT_TOKENIZED)
+    if (t->type_id == MLDF_TEXT_TOKENIZED) /* one document, and no table */
         return t->count;
+    const uint8_t *entry = (const uint8_t *)t->table + 8 * index;
     return t->type_id == MLDF_TEXT_PACKED ? mldfi_load_u32(entry) : mldfi_load_u64(entry);
 }
 

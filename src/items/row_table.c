@@ -189,7 +189,7 @@ static mldf_status check_record(const mldf_reader *reader, const struct schema_f
     return status < 0 ? status : mldfi_field_decode(f, record, 0, NULL, bytes, 0, scratch, &value, err);
 }
 
-/* Of one record. A null, or a record that contradicts itself, has no length: its item tells why when it is read. */
+/* Of one record. A null, or a record that contradicts itself or claims more steps than can be, has no length: its item tells why when it is read. */
 static mldf_status look(const mldf_reader *reader, const struct schema_field *f, size_t field, uint64_t row,
                         const uint8_t *record, mldf_buffer *scratch, struct row_steps *out, mldf_error *err) {
     struct field_steps found = {0, 0};
@@ -200,7 +200,7 @@ static mldf_status look(const mldf_reader *reader, const struct schema_field *f,
         status = mldfi_reader_is_valid(reader, row, field, &valid, err);
     if (status >= 0 && valid)
         status = check_record(reader, f, row, record, scratch, err);
-    if (status >= 0 && valid && f->type->steps(f, record, &found))
+    if (status >= 0 && valid && f->type->steps(f, record, &found) && found.steps <= COUNT_MAX)
         *out = (struct row_steps){found.steps, found.rate};
     return status < 0 && is_of_the_row(status) ? MLDF_OK : status;
 }

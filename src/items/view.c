@@ -55,10 +55,9 @@ mldf_status mldfi_view_unit(mldf_view *view, struct item_arg *unit, bool *second
 }
 
 mldf_status mldfi_view_check_length(const char *name, double number, bool seconds, mldf_error *err) {
-    bool whole = number == (double)(uint64_t)number;
     if (seconds && !(number >= 1e-9 && number <= SECONDS_MAX))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is %g seconds; 1e-9 to 1e6 can be asked for", name, number);
-    if (!seconds && !(number >= 1 && number <= STEPS_MAX && whole))
+    if (!seconds && !(number >= 1 && number <= STEPS_MAX && number == (double)(uint64_t)number))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is %g; a whole number of elements from 1 to 2^40 is wanted", name,
                           number);
     return MLDF_OK;

@@ -9,6 +9,9 @@
 #include "items/items.h"
 #include "util/error.h"
 
+__extension__ typedef unsigned __int128 wide;
+#define NANO UINT64_C(1000000000)
+
 enum { EVERY, LENGTH, LAST, UNIT };
 enum { LAST_PAD, LAST_KEEP, LAST_DROP };
 static const char *const lasts[] = {"pad", "keep", "drop", NULL};
@@ -26,15 +29,16 @@ static uint64_t begin_of(const mldf_view *view, uint64_t k, uint32_t rate) {
     return view->seconds ? mldfi_item_steps(k, mldfi_item_nanos(every), rate) : k * (uint64_t)every;
 }
 
-/* The pieces that begin before `end`: begin_of is never more than half a step from k * every. */
+/* The pieces that begin before `end` > 0: the least k for which begin_of is not. In seconds that is round(k * nanos * rate / 10^9) >= end, so
+ * k * 2 * nanos * rate >= 10^9 * (2 * end - 1): of numbers that a file may choose nothing is searched for, and nothing wraps. */
 static uint64_t pieces_before(const mldf_view *view, uint64_t end, uint32_t rate) {
-    double every = view->args[EVERY].number * (view->seconds ? (double)rate : 1);
-    uint64_t k = (uint64_t)((double)end / every);
-    while (k > 0 && begin_of(view, k - 1, rate) >= end)
-        k--;
-    while (begin_of(view, k, rate) < end)
-        k++;
-    return k;
+    wide all = end, each = (uint64_t)view->args[EVERY].number;
+    if (view->seconds) {
+        all = NANO * (2 * (wide)end - 1);
+        each = 2 * (wide)mldfi_item_nanos(view->args[EVERY].number) * rate;
+    }
+    wide pieces = (all + each - 1) / each;
+    return pieces > MLDF_NONE ? MLDF_NONE : (uint64_t)pieces;
 }
 
 static uint64_t count_pieces(const mldf_view *view, struct row_steps row) {

@@ -11,12 +11,73 @@
 
 /* ---- The loader --------------------------------------------------------------------------------------------------------- */
 
+/* What is done with a field in a batch; NULL: it is left out. */
+static const char *steps_of(struct run *run, const mldf_field *field) {
+    static const char *const images[] = {"decode | resize([9, 7]) | hflip | chw(f32)",
+                                         "decode | random_resized_crop(8) | chw(f32)", "decode | pad"};
+    static const char *const recordings[] = {"decode_audio(rate=16000) | pad",
+                                             "decode_audio(rate=16000) | mono | window(0.001)",
+                                             "decode_audio(rate=8000) | mono | mel | pad"};
+    static const char *const arrays[] = {"pad", "ragged", "truncate(3) | pad", "window(samples=3)"};
+    switch (field->type_id) {
+    case MLDF_IMAGE:
+        return images[rng_below(run->rng, 3)];
+    case MLDF_AUDIO_WAVEFORM:
+        return recordings[rng_below(run->rng, 3)];
+    case MLDF_NDARRAY:
+    case MLDF_TEXT_TOKENIZED:
+    case MLDF_TEXT_PACKED:
+    case MLDF_TOKEN_STREAM:
+        return arrays[rng_below(run->rng, 4)];
+    default:
+        return strstr(field->type_name, "text") || strstr(field->type_name, "bytes") ? arrays[rng_below(run->rng, 2)]
+                                                                                     : NULL;
+    }
+}
+
+/* A view that cuts this field, or NULL: it cannot be cut. */
+static mldf_view *view_of(struct run *run, const mldf_reader *r, const mldf_field *field) {
+    static const char *const windows[] = {"2, unit=steps", "3, stride=1, random, unit=steps", "2, across", "0.0001"};
+    static const char *const expand[] = {"every=2, length=3, unit=steps", "every=5, last=keep, unit=steps",
+                                         "every=0.001, last=drop", "every=2"};
+    bool pieces = rng_below(run->rng, 2);
+    char text[512];
+    mldf_view *view;
+    mldf_error err;
+    snprintf(text, sizeof text, "%s(%s, %s)", pieces ? "expand" : "windows", field->name,
+             (pieces ? expand : windows)[rng_below(run->rng, 4)]);
+    mldf_status status = mldf_view_new(&r, 1, text, &view, &err);
+    check_error(run, "view", status, &err);
+    return status == MLDF_OK ? view : NULL;
+}
+
+static void run_loader(struct run *run, const mldf_reader *r, const mldf_loader_options *lo) {
+    mldf_loader *loader;
+    mldf_batch *batch;
+    mldf_error err;
+    mldf_status status = mldf_loader_new(&r, 1, lo, &loader, &err);
+    check_error(run, "loader", status, &err);
+    if (status < 0)
+        return;
+    for (int batches = 0; batches < 200; batches++) {
+        status = mldf_loader_next(loader, -1, &batch, &err);
+        check_error(run, "batch", status, &err);
+        if (status == MLDF_E_MEMORY || status == MLDF_END)
+            break;
+        if (status == MLDF_OK) {
+            uint8_t digest[16];
+            mldf_batch_hash(batch, digest);
+            mldf_batch_release(batch);
+        }
+    }
+    mldf_loader_free(loader);
+}
+
 void load_batches(struct run *run) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
     mldf_loader_options lo = MLDF_LOADER_OPTIONS_INIT;
     mldf_reader *r;
-    mldf_loader *loader;
-    mldf_batch *batch;
+    mldf_view *view = NULL;
     mldf_error err;
     char text[2048];
     size_t used = 0;
@@ -25,18 +86,17 @@ void load_batches(struct run *run) {
     if (mldf_reader_open(run->path, &options, &r, &err) < 0)
         return;
     const mldf_schema *schema = mldf_reader_schema(r);
+    bool cut = rng_below(run->rng, 3) == 0, one = rng_below(run->rng, 2);
+    size_t fields = mldf_schema_field_count(schema), chosen = (size_t)rng_below(run->rng, fields);
     text[0] = 0;
-    for (size_t f = 0; f < mldf_schema_field_count(schema) && used < 1500; f++) {
+    for (size_t f = 0; f < fields && used < 1500; f++) {
         const mldf_field *field = mldf_schema_field(schema, f);
         size_t length = strspn(field->name, "abcdefghijklmnopqrstuvwxyz_0123456789");
-        const char *steps = NULL;
         if (field->name[0] < 'a' || field->name[0] > 'z' || field->name[length])
             continue;
-        if (field->type_id == 13 || strstr(field->type_name, "image"))
-            steps = "decode | resize([9, 7]) | hflip | chw(f32)";
-        else if (field->type_id == MLDF_NDARRAY || strstr(field->type_name, "text") ||
-                 strstr(field->type_name, "bytes"))
-            steps = rng_below(run->rng, 2) ? "pad" : "ragged";
+        if (cut && f == chosen && length < 256)
+            view = view_of(run, r, field);
+        const char *steps = one && f != chosen ? NULL : steps_of(run, field); /* one alone: no other hides its errors */
         if (steps)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s: %s%s\n", field->name,
                                      field->flags & MLDF_FIELD_NULLABLE ? "fill | " : "", steps);
@@ -48,23 +108,9 @@ void load_batches(struct run *run) {
     lo.bad = (mldf_bad)rng_below(run->rng, 3);
     lo.codegen = MLDF_CODEGEN_OFF;
     lo.want_index = true;
-    const mldf_reader *readers[1] = {r};
-    mldf_status status = mldf_loader_new(readers, 1, &lo, &loader, &err);
-    check_error(run, "loader", status, &err);
-    if (status == MLDF_OK) {
-        for (int batches = 0; batches < 200; batches++) {
-            status = mldf_loader_next(loader, -1, &batch, &err);
-            check_error(run, "batch", status, &err);
-            if (status == MLDF_E_MEMORY || status == MLDF_END)
-                break;
-            if (status == MLDF_OK) {
-                uint8_t digest[16];
-                mldf_batch_hash(batch, digest);
-                mldf_batch_release(batch);
-            }
-        }
-        mldf_loader_free(loader);
-    }
+    lo.view = view;
+    run_loader(run, r, &lo);
+    mldf_view_free(view);
     mldf_reader_close(r);
 }
 

@@ -2,6 +2,7 @@
  * Payloads that lie must fail, and never read or write outside. tests/python/test_fast_jpeg.py goes through files. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <jpeglib.h>
 
@@ -319,6 +320,36 @@ static void fixed_part_is_checked(void) {
     mldf_buffer_free(&packed);
 }
 
+/* A frame that claims blocks of 25 GB which its scan cannot have: it is damaged, and that is known before memory is asked for. */
+static void claims_take_no_memory(void) {
+    mldf_buffer jpeg = MLDF_BUFFER_INIT, packed = MLDF_BUFFER_INIT;
+    enum fast_reason reason = FAST_TAKEN;
+    struct rlimit before, little;
+    unsigned long pages = 0;
+    mldf_error err = {0};
+    make(&kinds[3], 23, 17, &jpeg);
+    size_t frame = 2;
+    while (frame + 9 < jpeg.size && !(jpeg.data[frame] == 0xff && jpeg.data[frame + 1] == 0xc0))
+        frame++;
+    memset(jpeg.data + frame + 5, 0xf0, 4); /* both sides */
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%lu", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+    little = before;
+    little.rlim_cur = pages * 4096ul + (256ul << 20);
+    if (pages && little.rlim_cur < before.rlim_max) /* elsewhere the reason alone is looked at */
+        CHECK(setrlimit(RLIMIT_AS, &little) == 0);
+    mldf_status status = mldfi_fast_pack(jpeg.data, jpeg.size, 0, 100.0, &packed, &reason, &err);
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK_EQ_U64(MLDF_OK, status);
+    CHECK_EQ_U64(FAST_DAMAGED, reason);
+    mldf_buffer_free(&jpeg);
+    mldf_buffer_free(&packed);
+}
+
 /* Every code of the set is complete: no window without a word. */
 static void codes_are_complete(void) {
     struct fast_code code;
@@ -340,6 +371,7 @@ static void codes_are_complete(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(codes_are_complete);
+    RUN(claims_take_no_memory);
     RUN(bytes_come_back);
     RUN(fixed_part_is_checked);
     RUN(flipped_bits_are_noticed);

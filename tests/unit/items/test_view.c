@@ -1,5 +1,8 @@
 /* Views in C: the table of rows, items against slices, texts, and a loader with a view. tests/python/test_pkg_views.py has the rest. */
+#include "field/audio_type.h"
 #include "loader_files.h"
+#include "reader/reader.h"
+#include "util/bytes.h"
 #include "util/random.h"
 
 /* ---- Files of arrays whose elements are numbered through --------------------------------------------------------------------- */
@@ -223,6 +226,62 @@ static void odd_texts_are_refused_or_taken(void) {
     mldf_reader_close(reader);
 }
 
+/* ---- Records that lie ------------------------------------------------------------------------------------------------------------ */
+
+/* Of a compressed payload only the record tells how long it is. Whatever it claims, a view is made at once, or refused. */
+static void claims_of_records_cost_no_time(void) {
+    static const uint64_t claims[] = {UINT64_MAX - 1, UINT64_C(1) << 63, UINT64_C(1) << 62, (UINT64_C(1) << 62) - 1,
+                                      UINT64_C(1) << 40};
+    static const char *const texts[] = {
+        "expand(packed, every=1, unit=steps)",  "expand(packed, every=1099511627776, unit=steps)",
+        "expand(packed, every=0.0000000014)",   "expand(packed, every=0.001, length=1000000, last=drop)",
+        "windows(packed, 1, unit=steps)",       "windows(packed, 1000000)",
+        "windows(packed, 1, stride=2, random)", "expand(packed, every=1000000)",
+    };
+    size_t size = 0, field = 0;
+    uint8_t *file = check_read_file(check_source("docs/spec/vectors/valid/recordings.mldf"), &size);
+    mldf_reader *reader = NULL;
+    mldf_error err;
+    char path[512];
+    snprintf(path, sizeof path, "%s/claims.mldf", check_tmpdir());
+    REQUIRE_OK(mldf_reader_open(check_source("docs/spec/vectors/valid/recordings.mldf"), NULL, &reader, &err), &err);
+    REQUIRE_OK(mldf_schema_find(mldf_reader_schema(reader), "packed", &field, &err), &err);
+    const uint8_t *rows;
+    uint64_t end;
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    REQUIRE_OK(mldfi_reader_rows(reader, 0, &scratch, &rows, &end, &err), &err);
+    size_t at = 0; /* of the rows in the file */
+    while (at + reader->row_bytes < size && memcmp(file + at, rows, reader->row_bytes) != 0)
+        at++;
+    at += mldf_schema_field(mldf_reader_schema(reader), field)->row_offset + AUDIO_SAMPLES;
+    mldf_reader_close(reader);
+    mldf_buffer_free(&scratch);
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        mldfi_store_u64(file + at, claims[i]);
+        REQUIRE(check_write_file(path, file, size));
+        REQUIRE_OK(mldf_reader_open(path, NULL, &reader, &err), &err);
+        const mldf_reader *readers[] = {reader};
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+            mldf_view *view = NULL;
+            mldf_status status = mldf_view_new(readers, 1, texts[k], &view, &err);
+            CHECK(status == MLDF_OK || status == MLDF_E_LIMIT);
+            uint64_t items = view ? mldf_view_count(view) : 0, rows_count = 0, empty = 0, odd = 0;
+            if (view)
+                mldf_view_rows(view, &rows_count, &empty, &odd);
+            CHECK(!view || claims[i] <= UINT64_C(1) << 62 || odd == 1);
+            for (uint64_t item = 0; item < items; item += items / 3 + 1) {
+                mldf_piece piece = {0};
+                size_t count = 0;
+                CHECK_OK(mldf_view_locate(view, item, 0, &piece, 1, &count, &err), &err);
+                CHECK(piece.from + piece.length <= claims[i] || claims[i] > UINT64_C(1) << 62);
+            }
+            mldf_view_free(view);
+        }
+        mldf_reader_close(reader);
+    }
+    free(file);
+}
+
 /* ---- A loader ------------------------------------------------------------------------------------------------------------------------ */
 
 static void a_loader_takes_a_view_of_its_readers_only(void) {
@@ -270,6 +329,7 @@ int main(int argc, char **argv) {
     RUN(lengths_that_differ_wildly);
     RUN(texts_become_canonical);
     RUN(odd_texts_are_refused_or_taken);
+    RUN(claims_of_records_cost_no_time);
     RUN(a_loader_takes_a_view_of_its_readers_only);
     return check_end();
 }
