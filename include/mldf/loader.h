@@ -118,8 +118,8 @@ typedef struct mldf_loader_options {
 #define MLDF_LOADER_OPTIONS_INIT \
     { \
         sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
-            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, \
-            0, false \
+            MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, 0, \
+            false \
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one

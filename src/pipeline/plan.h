@@ -19,8 +19,9 @@ struct plan_options {
     const mldf_context *context;
     bool exact, reference;
     const char *isa;
-    int codegen;  /* mldf_codegen */
-    const mldf_pipeline *decode; /* parameters of decoding steps where the text does not give them; NULL: their defaults */
+    int codegen; /* mldf_codegen */
+    const mldf_pipeline
+        *decode; /* parameters of decoding steps where the text does not give them; NULL: their defaults */
     uint64_t seed;
     uint64_t max_bytes; /* of a decoded image; 0: the codecs' own limit */
     /* A view (src/items) cuts a field: the type of its values as the feed gives them. NULL: as they are stored. */
