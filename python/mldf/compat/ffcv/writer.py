@@ -38,7 +38,7 @@ class DatasetWriter:
         The package webdataset is needed. :func:`mldf.pack` reads shards without it.
         """
         try:
-            import webdataset  # type: ignore[import-not-found,unused-ignore]
+            import webdataset
         except ImportError:
             raise ArgumentError(
                 "from_webdataset: the package webdataset is not installed; mldf.pack(shards, path) needs none"
