@@ -34,8 +34,10 @@ static mldf_status keep_bad(struct bench *b, const mldf_bad_sample *bad, mldf_er
     mldf_status status = mldf_buffer_append(&b->bad, &head, sizeof head, err);
     if (status >= 0)
         status = mldf_buffer_append(&b->bad, bad->error.field, strlen(bad->error.field) + 1, err);
+    char text[MLDF_TEXT_MAX + 1];
+    mldf_error_text(&bad->error, text, sizeof text);
     if (status >= 0)
-        status = mldf_buffer_append(&b->bad, bad->error.message, strlen(bad->error.message) + 1, err);
+        status = mldf_buffer_append(&b->bad, text, strlen(text) + 1, err);
     b->bad_kept += status >= 0;
     return status;
 }
@@ -101,7 +103,6 @@ static void json_bad(const struct bench *b) {
     json_end(']');
 }
 
-/* Messages name sample and field; most name the file too. */
 static void text_bad(const struct bench *b, uint64_t count) {
     struct bad_note head;
     const char *message;
@@ -109,9 +110,7 @@ static void text_bad(const struct bench *b, uint64_t count) {
     if (count)
         out_printf("%" PRIu64 " bad sample%s\n", count, count == 1 ? "" : "s");
     while (next_bad(b, &at, &head, &message)) {
-        const char *file = b->v->files[head.file];
-        bool named = strstr(message, file) != NULL;
-        out_printf("  %s%s%s\n", named ? "" : file, named ? "" : ": ", message);
+        out_printf("  %s\n", message);
     }
     if (count > b->bad_kept)
         out_printf("  ... and %" PRIu64 " more; --json lists them\n", count - b->bad_kept);

@@ -74,30 +74,24 @@ int no_memory(const struct invocation *v) {
     return complain(v, EXIT_ENVIRONMENT, "no memory");
 }
 
-/* A name as the library's messages have it. NULL: no memory. */
-static char *one_line(const char *text) {
-    char *copy = strdup(text);
-    if (copy)
-        make_one_line(copy);
-    return copy;
+const char *error_inside(const mldf_error *err, char *out, size_t room) {
+    mldf_error inside = *err;
+    inside.path[0] = 0;
+    return mldf_error_text(&inside, out, room);
 }
 
-/* The library's messages often name the file already: "x.mldf cannot be opened" becomes "x.mldf: cannot be opened". */
+/* path: the file that it is about, where the error does not say so itself. */
 int report_error(const struct invocation *v, const char *path, const mldf_error *err) {
-    char *name = path ? one_line(path) : NULL;
-    const char *file = name ? name : path;
+    char text[MLDF_TEXT_MAX + 1];
     progress_clear();
     if (err->sys_errno == EPIPE) /* a dataset written to a pipe: as for what cat prints */
         out_broken();
     else if (err->status == MLDF_E_CANCELLED && interrupted())
         fprintf(stderr, "%s%s: interrupted\n", prefix(v), command_name(v));
-    else if (file && strncmp(err->message, file, strlen(file)) == 0 && err->message[strlen(file)] == ' ')
-        fprintf(stderr, "%s%s: %s:%s\n", prefix(v), command_name(v), file, err->message + strlen(file));
-    else if (file && !strstr(err->message, file))
-        fprintf(stderr, "%s%s: %s: %s\n", prefix(v), command_name(v), file, err->message);
+    else if (path && !err->path[0])
+        (void)complain(v, EXIT_FINE, "%s: %s", path, mldf_error_text(err, text, sizeof text));
     else
-        fprintf(stderr, "%s%s: %s\n", prefix(v), command_name(v), err->message);
-    free(name);
+        (void)complain(v, EXIT_FINE, "%s", mldf_error_text(err, text, sizeof text));
     /* A limit of the system, not one that the data is beyond. */
     return err->status == MLDF_E_LIMIT && err->sys_errno ? EXIT_ENVIRONMENT : exit_code_of(err->status);
 }

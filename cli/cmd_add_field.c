@@ -55,7 +55,7 @@ static int run(struct invocation *v) {
         if (mldf_add_field(path, name, equals + 1, &adding, &result, &err) < 0) {
             code = report_foreign(v, path, &err, "only MLDF files grow; convert makes one of it");
             if (code == EXIT_FINE)
-                code = report_failure(v, path, strcmp(equals + 1, "-") == 0 ? "(standard input)" : equals + 1, &err);
+                code = report_error(v, path, &err);
         } else {
             pack_report_end(&report, &result, "extended", path);
         }

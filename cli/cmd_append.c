@@ -41,12 +41,7 @@ static int run(struct invocation *v) {
         int code = report_foreign(v, path, &err, "only MLDF files grow; convert makes one of it");
         if (code != EXIT_FINE)
             return code;
-        /* A message about a source names it; any other is about the file. */
-        for (size_t i = 1; i < v->file_count; i++)
-            if (strstr(err.message, v->files[i]))
-                return report_error(v, NULL, &err);
-        return report_error(v, strcmp(v->files[1], "-") == 0 && strstr(err.message, "(standard input)") ? NULL : path,
-                            &err);
+        return report_error(v, path, &err); /* an error about a source names it */
     }
     pack_report_end(&report, &result, "added", path);
     return EXIT_FINE;

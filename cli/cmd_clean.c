@@ -71,7 +71,7 @@ static int run(struct invocation *v) {
         mldf_error err;
         int failed = EXIT_FINE;
         if (mldf_clean(v->files[i], &cleaning, &err) < 0)
-            failed = report_error(v, strstr(err.message, v->files[i]) ? NULL : v->files[i], &err);
+            failed = report_error(v, v->files[i], &err);
         code = code == EXIT_FINE ? failed : code;
     }
     if (v->json) {

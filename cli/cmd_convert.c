@@ -115,9 +115,7 @@ static int convert(const struct invocation *v, const char *out, mldf_convert_opt
     converting->skip_user = &report;
     if (mldf_convert(v->files, v->file_count, out, converting, &result, &err) < 0) {
         pack_report_failed(&report);
-        return report_error(
-            v, v->file_count == 1 && strcmp(v->files[0], "-") != 0 && !strstr(err.message, out) ? v->files[0] : NULL,
-            &err);
+        return report_error(v, v->file_count == 1 && strcmp(v->files[0], "-") != 0 ? v->files[0] : NULL, &err);
     }
     pack_report_end(&report, &result, "written", strcmp(out, "-") == 0 ? "(standard output)" : out);
     return EXIT_FINE;

@@ -35,7 +35,7 @@ static int run(struct invocation *v) {
         extracting.progress = progress_hook;
         pack_report_begin(&report, v);
         if (mldf_extract(reader, out, &extracting, &result, &err) < 0)
-            code = report_failure(v, v->files[0], out, &err);
+            code = report_error(v, v->files[0], &err);
         else
             pack_report_end(&report, &result, "extracted", out);
     }

@@ -46,7 +46,7 @@ static int run(struct invocation *v) {
         repacking.compress_fields = compress;
         repacking.decompress = option_given(v, "decompress");
         if (mldf_repack(path, out, &repacking, &result, &err) < 0)
-            code = report_failure(v, path, out, &err);
+            code = report_error(v, path, &err);
         else
             pack_report_end(&report, &result, "written", out ? out : path);
     }

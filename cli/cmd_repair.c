@@ -23,7 +23,7 @@ static void on_lost(void *user, const mldf_error *why) {
     struct listing *listing = user;
     progress_clear();
     if (!listing->invocation->json) {
-        out_line("%s: %s: %s", listing->path, listing->in_place ? "left" : "lost", why->message);
+        out_line("%s: %s: %s", listing->path, listing->in_place ? "left" : "lost", ERROR_INSIDE(why));
         return;
     }
     json_begin('{');
@@ -32,7 +32,7 @@ static void on_lost(void *user, const mldf_error *why) {
     json_key("sample");
     json_u64_or_null(why->sample);
     json_key("message");
-    json_string(why->message);
+    json_string(ERROR_WORDS(why));
     json_end('}');
 }
 
@@ -125,7 +125,7 @@ static int run(struct invocation *v) {
     if (v->json)
         json_result(&result, status < 0 ? &err : NULL, seconds_since(started));
     if (status < 0)
-        return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
+        return report_error(v, path, &err);
     if (!v->json)
         out_line("%s: %s", out ? out : path, result.action);
     return result.lost.any || result.unchecked || result.problems ? EXIT_DATA : EXIT_FINE;

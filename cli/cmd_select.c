@@ -68,8 +68,8 @@ static int write_out(struct invocation *v, const mldf_reader *reader, const char
     selecting->compress_fields = compress;
     pack_report_begin(&report, v);
     if (mldf_select(reader, out, selecting, &result, &err) < 0) {
-        bool in_where = strncmp(err.message, "where: ", 7) == 0;
-        code = report_failure(v, in_where ? NULL : v->files[0], out, &err);
+        bool in_where = strcmp(err.path, "where") == 0;
+        code = report_error(v, v->files[0], &err);
         if (in_where && err.offset != MLDF_NONE)
             point_at(selecting->where, err.offset);
     } else {

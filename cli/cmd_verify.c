@@ -29,7 +29,7 @@ static void json_problem(const mldf_error *problem) {
     else
         json_null();
     json_key("message");
-    json_string(problem->message);
+    json_string(ERROR_WORDS(problem));
     json_end('}');
 }
 
@@ -39,7 +39,7 @@ static void on_problem(void *user, const mldf_error *problem) {
     if (listing->invocation->json)
         json_problem(problem);
     else
-        out_line("%s: %s: %s", listing->path, mldf_status_name(problem->status), problem->message);
+        out_line("%s: %s: %s", listing->path, mldf_status_name(problem->status), ERROR_INSIDE(problem));
 }
 
 /* ok is null when the check could not be done. */
@@ -63,7 +63,7 @@ static void json_result(const mldf_verify_result *result, const mldf_error *fail
     json_bool(!failed && result->authenticated);
     if (failed) {
         json_key("error");
-        json_string(failed->message);
+        json_string(ERROR_WORDS(failed));
     }
     json_end('}');
     json_line_end();

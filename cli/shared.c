@@ -153,15 +153,11 @@ int report_foreign(const struct invocation *v, const char *path, const mldf_erro
     return usage_error(v, "%s: is a %s file: %s", path, format, advice);
 }
 
-int report_failure(const struct invocation *v, const char *file, const char *out, const mldf_error *err) {
-    return report_error(v, out && strstr(err->message, out) ? NULL : file, err);
-}
-
 int open_view(const struct invocation *v, const mldf_reader *const *readers, size_t count, const char *text,
               mldf_view **out) {
     mldf_error err;
     mldf_status status = mldf_view_new(readers, count, text, out, &err);
     if (status == MLDF_E_ARGUMENT || status == MLDF_E_SYNTAX || status == MLDF_E_NO_FIELD || status == MLDF_E_TYPE)
-        return usage_error(v, "--view: %s", err.message);
+        return usage_error(v, "--view: %s", ERROR_WORDS(&err));
     return status < 0 ? report_error(v, NULL, &err) : EXIT_FINE;
 }

@@ -72,7 +72,7 @@ static int run(struct invocation *v) {
     pack_report_begin(&report, v);
     if (mldf_convert(v->files, 1, v->files[1], &converting, &result, &err) < 0) {
         pack_report_failed(&report);
-        return report_error(v, strstr(err.message, v->files[1]) ? NULL : v->files[0], &err);
+        return report_error(v, v->files[0], &err);
     }
     progress_clear();
     if (v->json)

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_canonical(pipeline);
         meet_schema(pipeline);
         mldf_pipeline_free(pipeline);
-    } else if (status != MLDF_E_LIMIT && (strncmp(err.message, "line ", 5) != 0 || err.offset > size)) {
+    } else if (status != MLDF_E_LIMIT && (strncmp(err.path, "line ", 5) != 0 || err.offset > size)) {
         abort();
     }
     return 0;

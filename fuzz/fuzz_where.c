@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             if (mldfi_where_test(where, i, &found, &err) < 0)
                 abort();
         mldfi_where_free(where);
-    } else if (strncmp(err.message, "where: ", 7) != 0) {
+    } else if (strcmp(err.path, "where") != 0) {
         abort();
     }
     free(text);

@@ -78,17 +78,28 @@ typedef enum mldf_status {
 /* A short lower-case name, e.g. "checksum" for MLDF_E_CHECKSUM, "ok" for MLDF_OK. Never NULL. */
 MLDF_API const char *mldf_status_name(mldf_status status);
 
-enum { MLDF_NAME_MAX = 63, MLDF_MESSAGE_MAX = 511 };
+enum { MLDF_NAME_MAX = 63, MLDF_PLACE_MAX = 255, MLDF_MESSAGE_MAX = 511, MLDF_TEXT_MAX = 1279 };
 
-/* Where and why something failed. Lives with the caller; nothing to free. */
+/* Where and why something failed. Lives with the caller; nothing to free. The message names values alone; file, sample and field are
+ * members of their own. mldf_error_text makes one line of all. */
 typedef struct mldf_error {
     mldf_status status;
-    int sys_errno;                      /* errno of the failed call, or 0 */
-    uint64_t offset;                    /* byte in the file, or MLDF_NONE */
-    uint64_t sample;                    /* sample index, or MLDF_NONE */
-    char field[MLDF_NAME_MAX + 1];      /* field name, or "" */
+    int sys_errno;                 /* errno of the failed call, or 0 */
+    uint64_t offset;               /* byte in the file, or MLDF_NONE */
+    uint64_t sample;               /* sample index, or MLDF_NONE */
+    char field[MLDF_NAME_MAX + 1]; /* field name, or "" */
+    char path
+        [MLDF_PLACE_MAX +
+         1]; /* the file, "table.csv:17:3", or "line 2, column 5" of a text; or "". Of a longer path the end, after "..." */
+    char context[MLDF_PLACE_MAX + 1];   /* which part of the work: "step 2, random_crop(300)", or "" */
     char message[MLDF_MESSAGE_MAX + 1]; /* one sentence that names the values; no newline */
+    uint64_t reserved[4];
 } mldf_error;
+
+/* "FILE: sample 17, field image: CONTEXT: MESSAGE", without what is not known, into `room` bytes (MLDF_TEXT_MAX + 1 hold any error),
+ * cut at a whole character when there are fewer, always ended by a 0. Returns out. A field is named with its sample; where there is no
+ * sample, the message names it. */
+MLDF_API const char *mldf_error_text(const mldf_error *err, char *out, size_t room);
 
 /* Version of the library, e.g. "0.1.0", and of the format that it writes (1.1 = 0x00010001). */
 MLDF_API const char *mldf_version(void);

@@ -77,11 +77,22 @@ static bool set_attribute(PyObject *object, const char *name, PyObject *value) {
     return done;
 }
 
+PyObject *words_of(const mldf_error *err) {
+    char text[MLDF_TEXT_MAX + 1];
+    return words(mldf_error_text(err, text, sizeof text));
+}
+
+static PyObject *words_inside(const mldf_error *err) {
+    mldf_error inside = *err;
+    inside.path[0] = 0;
+    return words_of(&inside);
+}
+
 PyObject *raise_error(struct module_state *state, const mldf_error *err) {
     size_t i = 0;
     while (i < CLASSES - 1 && table[i].status != err->status)
         i++;
-    PyObject *message = words(err->message);
+    PyObject *message = words_of(err);
     PyObject *exception = message ? PyObject_CallFunctionObjArgs(state->exceptions[i], message, NULL) : NULL;
     Py_XDECREF(message);
     if (!exception)
@@ -89,7 +100,10 @@ PyObject *raise_error(struct module_state *state, const mldf_error *err) {
     bool done = set_attribute(exception, "status", PyUnicode_FromString(mldf_status_name(err->status))) &&
                 set_attribute(exception, "offset", number_or_none(err->offset)) &&
                 set_attribute(exception, "sample", number_or_none(err->sample)) &&
-                set_attribute(exception, "field", err->field[0] ? words(err->field) : Py_NewRef(Py_None));
+                set_attribute(exception, "field", err->field[0] ? words(err->field) : Py_NewRef(Py_None)) &&
+                set_attribute(exception, "path", err->path[0] ? words(err->path) : Py_NewRef(Py_None)) &&
+                set_attribute(exception, "message", words(err->message)) &&
+                set_attribute(exception, "inside", words_inside(err));
     if (done && err->sys_errno)
         done = set_attribute(exception, "errno", PyLong_FromLong(err->sys_errno));
     if (done)

@@ -65,6 +65,7 @@ PyObject *raise_status(struct module_state *state, mldf_status status, const cha
 void place_error(PyObject *exception, uint64_t sample, const char *field);
 /* What the library says, as a str: it may name a file whose name is no UTF-8, or be cut inside a letter. */
 PyObject *words(const char *text);
+PyObject *words_of(const mldf_error *err); /* mldf_error_text */
 /* n, or None for MLDF_NONE. */
 PyObject *number_or_none(uint64_t n);
 /* Takes the item over into the list. Without an item, or without memory, an error is set and the list is gone. */

@@ -111,7 +111,7 @@ static PyObject *bad_object(const mldf_bad_sample *bad) {
                          (unsigned long long)bad->sample, "item", (unsigned long long)bad->item, "epoch",
                          (unsigned long long)bad->epoch, "position", (unsigned long long)bad->position, "substitute",
                          number_or_none(bad->substitute), "status", mldf_status_name(bad->error.status), "field",
-                         words(bad->error.field), "message", words(bad->error.message), "offset",
+                         words(bad->error.field), "message", words_of(&bad->error), "offset",
                          number_or_none(bad->error.offset));
 }
 

@@ -10,7 +10,7 @@ static void on_problem(void *user, const mldf_error *p) {
     struct call *call = user;
     if (call_resume(call))
         call_append(call, Py_BuildValue("(sNNNN)", mldf_status_name(p->status), number_or_none(p->offset),
-                                        number_or_none(p->sample), words(p->field), words(p->message)));
+                                        number_or_none(p->sample), words(p->field), words_of(p)));
     call_pause(call);
 }
 

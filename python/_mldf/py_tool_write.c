@@ -265,7 +265,7 @@ static PyObject *repack(PyObject *module, PyObject *args) {
 static void on_lost(void *user, const mldf_error *lost) {
     struct call *call = user;
     if (call_resume(call))
-        call_append(call, Py_BuildValue("(sNN)", "lost", number_or_none(lost->sample), words(lost->message)));
+        call_append(call, Py_BuildValue("(sNN)", "lost", number_or_none(lost->sample), words_of(lost)));
     call_pause(call);
 }
 

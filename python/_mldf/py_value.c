@@ -98,10 +98,6 @@ static mldf_status place(const mldf_reader *reader, const struct slot *slot, uin
                          mldf_status status) {
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(reader), slot->field);
     if (err->sample == MLDF_NONE) {
-        char message[sizeof err->message];
-        memcpy(message, err->message, sizeof message);
-        PyOS_snprintf(err->message, sizeof err->message, "sample %llu, field %s: %s", (unsigned long long)sample,
-                      field->name, message);
         err->sample = sample;
         PyOS_snprintf(err->field, sizeof err->field, "%s", field->name);
         err->offset = MLDF_NONE; /* it counts from the image's first byte */

@@ -26,7 +26,7 @@ static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
     struct writer *self = user;
     if (call_resume(&self->call))
         call_append(&self->call,
-                    Py_BuildValue("(KNN)", (unsigned long long)submitted, words(why->message), words(why->field)));
+                    Py_BuildValue("(KNN)", (unsigned long long)submitted, words_of(why), words(why->field)));
     call_pause(&self->call);
 }
 

@@ -67,6 +67,26 @@ class Error(Exception):
     """Its number."""
     field: str | None = None
     """Its name."""
+    path: str | None = None
+    """The file, ``table.csv:17:3``, or the line and column of a text."""
+
+    @property
+    def message(self) -> str:
+        """The sentence alone, without file, sample and field."""
+        return self.__dict__.get("_message", str(self))
+
+    @message.setter
+    def message(self, text: str) -> None:
+        self._message = text
+
+    @property
+    def inside(self) -> str:
+        """The text without the file or place that it begins with."""
+        return self.__dict__.get("_inside", str(self))
+
+    @inside.setter
+    def inside(self, text: str) -> None:
+        self._inside = text
 
     def __init__(self, message: str = "", *, sample: int | None = None, field: str | None = None) -> None:
         super().__init__(message)

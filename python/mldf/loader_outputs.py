@@ -20,7 +20,7 @@ from .errors import ArgumentError, Error, NoFieldError, WrongTypeError
 from .fields import registered_types
 from .limits import flag, flag_or_none
 from .loader_custom import Decoded, Decoder, Rows
-from .pipeline import Pipelines, without_place
+from .pipeline import Pipelines
 from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
 from .suggest import near
 from .views import ItemView
@@ -114,7 +114,7 @@ class Outputs:
             core = _mldf.new_loader(tuple(self._files.readers), options, order, registered_types(), own)
         except Error as error:
             if not isinstance(pipelines, str):  # lines and columns are of a text that nobody wrote
-                error.args = (without_place(str(error)),)
+                error.args = (error.inside,)
             raise
         outputs = core.outputs()
         picked, hidden = self._pick(outputs, found)

@@ -40,7 +40,6 @@ again and go on; or the text itself.
 _WORDS = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "half": "f16", "double": "f64"}
 _WORDS.update({f"{kind}int{bits}": f"{kind or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)})
 _WORDS |= {"float": "f32", "long": "i64", "int": "i64"}  # as torch and Python name them
-_PLACE = re.compile(r"^line \d+, column \d+: ")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -84,11 +83,6 @@ def literal(value: Any, kind: str) -> str:
     raise WrongTypeError(f"a number, a list of numbers or text is needed, not {type(value).__name__}")
 
 
-def without_place(message: str) -> str:
-    """Without the line and column of a text that the user never saw."""
-    return _PLACE.sub("", message)
-
-
 class Operation:
     """One step of a pipeline. :mod:`mldf.ops` has a class for every operation of the library.
 
@@ -109,8 +103,7 @@ class Operation:
         try:
             _mldf.check_pipeline("x: " + self.text)
         except (ArgumentError, SyntaxMistakeError) as error:
-            message = without_place(str(error)).removeprefix(f"{self.name}, ")
-            raise type(error)(f"{self!r}: {message}") from None
+            raise type(error)(f"{self!r}: {error.message}") from None
 
     def _given(self) -> list[tuple[int, str, str, Any]]:
         """(place, name, type, value) of those that are not the default."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import ArgumentError, Error, WrongTypeError
-from .pipeline import Key, Operation, OwnOperation, Pipeline, Pipelines, canonical, without_place
+from .pipeline import Key, Operation, OwnOperation, Pipeline, Pipelines, canonical
 from .schema import Schema
 from .suggest import nearest
 
@@ -61,19 +61,19 @@ def _checked(output: Key, i: int, text: str) -> str:
     try:
         found = canonical(f"x: {text}\n")
     except Error as error:
-        message = without_place(str(error))
-        raise type(error)(f"{where}: {message}{_familiar(message)}") from None
+        raise type(error)(f"{where}: {error.inside}{_familiar(text)}") from None
     if len(found.splitlines()) != 1 or found.startswith("x\n"):
         raise ArgumentError(f"{where}: steps joined by | are needed, not statements; those make up a text of their own")
     return text
 
 
-def _familiar(message: str) -> str:
-    """A hint for those who wrote a class's name, of ours or of another library's."""
+def _familiar(text: str) -> str:
+    """A hint for those who wrote a class's name, of ours or of another library's, where an operation belongs."""
     from . import ops
 
-    found = re.fullmatch(r"there is no operation (\w+)", message)
-    name = found[1] if found else ""
+    known = {getattr(ops, name).name for name in ops.__all__}
+    unknown = [word for word in re.findall(r"(?:^|\|)\s*(\w+)", text) if word not in known]
+    name = unknown[0] if unknown else ""
     if name.islower():
         name = "".join(part.capitalize() for part in name.split("_"))
     if name in ops.__all__:

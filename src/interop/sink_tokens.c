@@ -201,7 +201,7 @@ static mldf_status name_files(struct token_sink *s, const char *path, mldf_error
     if (!s->megatron)
         s->bin = mldfi_copy_text(path, n, err);
     else if (n < 5 || strcmp(path + n - 4, ".idx") != 0)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a Megatron dataset is named X.idx; its tokens go to X.bin", path);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, path, "a Megatron dataset is named X.idx; its tokens go to X.bin");
     else if ((s->bin = mldfi_megatron_bin(path)) != NULL)
         s->idx = mldfi_copy_text(path, n, err);
     return s->bin && (s->idx || !s->megatron) ? MLDF_OK : mldfi_fail_memory(err, n);
@@ -211,8 +211,8 @@ static mldf_status create(struct os_file *file, const char *target, bool overwri
     bool there = false;
     mldf_status status = overwrite ? MLDF_OK : mldfi_file_exists(target, &there, err);
     if (status >= 0 && there)
-        status = mldfi_fail(err, MLDF_E_EXISTS, "%s already exists; use -f to overwrite it (Python: overwrite=True)",
-                            target);
+        status = mldfi_fail_file(err, MLDF_E_EXISTS, target,
+                                 "already exists; use -f to overwrite it (Python: overwrite=True)");
     return status < 0 ? status : mldfi_file_create_beside(file, target, err);
 }
 

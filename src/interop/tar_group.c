@@ -260,9 +260,11 @@ mldf_status mldfi_tar_group_next(struct tar_group *g, struct tar_sample *out, ml
     if (!g->reader)
         return mldfi_fail(err, MLDF_E_STATE, "no archive to read from");
     mldf_status status = next(g, err);
-    if (status == MLDF_E_TRUNCATED)
-        mldfi_error_prefix(err, "%s: the last whole sample is %.*s", shard_name(g), SHOWN,
+    if (status == MLDF_E_TRUNCATED) {
+        mldfi_error_prefix(err, "the last whole sample is %.*s", SHOWN,
                            g->last.size ? (const char *)g->last.data : "(none)");
+        mldfi_error_path(err, shard_name(g));
+    }
     if (status != MLDF_OK)
         return status;
     for (size_t i = 0; i < g->part_count; i++)

@@ -371,16 +371,16 @@ static mldf_status open_datatrove(const mldf_reader *reader, struct token_file *
     t->table = t->second.map.data;
     t->documents = t->second.map.bytes / 8;
     if (status >= 0 && (t->documents ? end_of(t, t->documents - 1) : 0) != t->id_count)
-        status = mldfi_fail(err, MLDF_E_CORRUPT,
-                            "%s: its last document ends at %" PRIu64 ", and there are %" PRIu64 " tokens", index,
-                            t->documents ? end_of(t, t->documents - 1) : 0, t->id_count);
+        status = mldfi_fail_file(err, MLDF_E_CORRUPT, index,
+                                 "its last document ends at %" PRIu64 ", and there are %" PRIu64 " tokens",
+                                 t->documents ? end_of(t, t->documents - 1) : 0, t->id_count);
     if (status >= 0)
         status = mldfi_file_exists(loss, &has_loss, err);
     if (status >= 0 && has_loss)
         status = open_neighbour(&t->third, loss, err);
     if (status >= 0 && has_loss && t->third.map.bytes != t->id_count)
-        status = mldfi_fail(err, MLDF_E_CORRUPT, "%s: %" PRIu64 " bytes for %" PRIu64 " tokens", loss,
-                            t->third.map.bytes, t->id_count);
+        status = mldfi_fail_file(err, MLDF_E_CORRUPT, loss, "%" PRIu64 " bytes for %" PRIu64 " tokens",
+                                 t->third.map.bytes, t->id_count);
     t->loss_field = has_loss ? 1 : SIZE_MAX;
     free(index);
     free(loss);

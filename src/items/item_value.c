@@ -70,9 +70,8 @@ static mldf_status measure(const mldf_view *view, const mldf_reader *reader, con
     if (piece->from + piece->length <= found.steps)
         return MLDF_OK;
     mldfi_fail(err, MLDF_E_CORRUPT,
-               "row %" PRIu64 ", field %s has %" PRIu64 " elements, and the view has a piece from %" PRIu64
-               " to %" PRIu64 " of it",
-               piece->row, view->field, found.steps, piece->from, piece->from + piece->length);
+               "it has %" PRIu64 " elements, and the view has a piece from %" PRIu64 " to %" PRIu64 " of it",
+               found.steps, piece->from, piece->from + piece->length);
     return fail_row(reader, piece->row, view->field, err);
 }
 
@@ -116,9 +115,7 @@ static mldf_status check_same(const mldf_view *view, const mldf_reader *reader, 
         same = v->dims[i] == first->dims[i];
     if (same)
         return MLDF_OK;
-    mldfi_fail(err, MLDF_E_RANGE,
-               "row %" PRIu64 ", field %s: its elements are not those of the row that the item begins in", piece->row,
-               view->field);
+    mldfi_fail(err, MLDF_E_RANGE, "its elements are not those of the row that the item begins in");
     return fail_row(reader, piece->row, view->field, err);
 }
 
@@ -170,8 +167,7 @@ mldf_status mldfi_item_value(const mldf_view *view, const mldf_reader *const *re
     if (status < 0 || out->kind == MLDF_KIND_NULL)
         return status;
     if (place->odd) {
-        mldfi_fail(err, MLDF_E_CORRUPT, "row %" PRIu64 ", field %s could not be measured when the view was made",
-                   place->row, view->field);
+        mldfi_fail(err, MLDF_E_CORRUPT, "it could not be measured when the view was made");
         return fail_row(reader, place->row, view->field, err);
     }
     if (whole || record) {

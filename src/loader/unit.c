@@ -197,12 +197,6 @@ static void name_sample(const mldf_loader *loader, const struct seat *seat, mldf
     if (err->sample != MLDF_NONE)
         return; /* the reader's own words */
     name_byte(reader, seat->sample, err);
-    if (err->field[0])
-        mldfi_error_prefix(err, "sample %llu, %s %s", (unsigned long long)seat->sample,
-                           mldfi_schema_lookup(loader->dataset.schema, err->field) == SIZE_MAX ? "output" : "field",
-                           err->field);
-    else
-        mldfi_error_prefix(err, "sample %llu", (unsigned long long)seat->sample);
     mldfi_reader_name_error(reader, err, err->status);
     mldfi_error_place(err, seat->sample, NULL);
 }

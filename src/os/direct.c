@@ -21,14 +21,14 @@ mldf_status mldfi_direct_open(struct os_direct *direct, const struct os_file *fi
     direct->fd = file->fd < 0 ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_DIRECT);
     if (direct->fd >= 0)
         return MLDF_OK;
-    return mldfi_fail(err, MLDF_E_UNSUPPORTED, "%s cannot be read past the page cache: %s",
-                      file->path ? file->path : "a file in memory", file->fd < 0 ? "it has no file" : strerror(errno));
+    return mldfi_fail_file(err, MLDF_E_UNSUPPORTED, file->path ? file->path : "a file in memory",
+                           "cannot be read past the page cache: %s", file->fd < 0 ? "it has no file" : strerror(errno));
 }
 #else
 mldf_status mldfi_direct_open(struct os_direct *direct, const struct os_file *file, mldf_error *err) {
     direct->fd = -1;
-    return mldfi_fail(err, MLDF_E_UNSUPPORTED, "%s: this system does not read past the page cache",
-                      file->path ? file->path : "a file in memory");
+    return mldfi_fail_file(err, MLDF_E_UNSUPPORTED, file->path ? file->path : "a file in memory",
+                           "this system does not read past the page cache");
 }
 #endif
 
@@ -48,8 +48,8 @@ static mldf_status read_blocks(const struct os_direct *direct, const char *path,
             n = pread(direct->fd, block + *got, bytes - *got, (off_t)(offset + *got));
         while (n < 0 && errno == EINTR);
         if (n < 0)
-            return mldfi_fail_errno(err, errno, "%s cannot be read at byte %llu", path,
-                                    (unsigned long long)(offset + *got));
+            return mldfi_fail_file_errno(err, errno, path, "cannot be read at byte %llu",
+                                         (unsigned long long)(offset + *got));
         *got += (size_t)n;
         if (n == 0 || *got % BLOCK)
             break; /* the end */

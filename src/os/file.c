@@ -21,15 +21,15 @@
 static mldf_status refuse_irregular(const struct os_file *file, mldf_error *err) {
     struct stat info;
     if (fstat(file->fd, &info) != 0)
-        return mldfi_fail_errno(err, errno, "%s cannot be examined", file->path);
+        return mldfi_fail_file_errno(err, errno, file->path, "cannot be examined");
     if (S_ISREG(info.st_mode))
         return MLDF_OK;
     int reason = S_ISDIR(info.st_mode) ? EISDIR : ESPIPE;
-    mldf_status status = mldfi_fail(err, MLDF_E_IO, "%s is %s, not a regular file", file->path,
-                                    S_ISDIR(info.st_mode)    ? "a folder"
-                                    : S_ISFIFO(info.st_mode) ? "a pipe"
-                                    : S_ISSOCK(info.st_mode) ? "a socket"
-                                                             : "a device");
+    mldf_status status = mldfi_fail_file(err, MLDF_E_IO, file->path, "is %s, not a regular file",
+                                         S_ISDIR(info.st_mode)    ? "a folder"
+                                         : S_ISFIFO(info.st_mode) ? "a pipe"
+                                         : S_ISSOCK(info.st_mode) ? "a socket"
+                                                                  : "a device");
     if (err)
         err->sys_errno = reason;
     return status;
@@ -46,12 +46,12 @@ mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode
         file->fd = open(path, flags);
     while (file->fd < 0 && errno == EINTR);
     if (file->fd < 0)
-        status = mldfi_fail_errno(err, errno, "%s cannot be opened", path);
+        status = mldfi_fail_file_errno(err, errno, path, "cannot be opened");
     else
         status = refuse_irregular(file, err);
     /* O_NONBLOCK was for a pipe that nobody writes; some file systems take it seriously on regular files too. */
     if (status == MLDF_OK && fcntl(file->fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
-        status = mldfi_fail_errno(err, errno, "%s cannot be opened", path);
+        status = mldfi_fail_file_errno(err, errno, path, "cannot be opened");
     if (status != MLDF_OK)
         mldfi_file_close(file);
     return status;
@@ -87,7 +87,7 @@ void mldfi_file_close(struct os_file *file) {
 mldf_status mldfi_file_size(const struct os_file *file, uint64_t *out, mldf_error *err) {
     struct stat info;
     if (fstat(file->fd, &info) != 0)
-        return mldfi_fail_errno(err, errno, "%s cannot be examined", file->path);
+        return mldfi_fail_file_errno(err, errno, file->path, "cannot be examined");
     *out = (uint64_t)info.st_size;
     return MLDF_OK;
 }
@@ -100,12 +100,14 @@ static bool beyond_any_file(uint64_t offset, size_t bytes) {
 mldf_status mldfi_file_too_short(int fd, const char *path, uint64_t wanted_end, mldf_error *err) {
     struct stat info;
     if (fstat(fd, &info) != 0)
-        return mldfi_fail_errno(err, errno, "%s cannot be examined", path);
+        return mldfi_fail_file_errno(err, errno, path, "cannot be examined");
     uint64_t end = (uint64_t)info.st_size;
     if (end >= wanted_end) /* it grew again meanwhile */
-        return mldfi_fail(err, MLDF_E_CHANGED, "%s changed while it was read", path);
-    return mldfi_fail_at(err, MLDF_E_CHANGED, end, "%s ends at byte %llu, %llu bytes too early", path,
-                         (unsigned long long)end, (unsigned long long)(wanted_end - end));
+        return mldfi_fail_file(err, MLDF_E_CHANGED, path, "changed while it was read");
+    mldfi_fail_at(err, MLDF_E_CHANGED, end, "ends at byte %llu, %llu bytes too early", (unsigned long long)end,
+                  (unsigned long long)(wanted_end - end));
+    mldfi_error_path(err, path);
+    return MLDF_E_CHANGED;
 }
 
 mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *dst, size_t bytes, mldf_error *err) {
@@ -117,8 +119,8 @@ mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *d
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            mldf_status status =
-                mldfi_fail_errno(err, errno, "%s cannot be read at byte %llu", file->path, (unsigned long long)offset);
+            mldf_status status = mldfi_fail_file_errno(err, errno, file->path, "cannot be read at byte %llu",
+                                                       (unsigned long long)offset);
             if (err)
                 err->offset = offset;
             return status;
@@ -135,16 +137,18 @@ mldf_status mldfi_file_read(const struct os_file *file, uint64_t offset, void *d
 mldf_status mldfi_file_write(const struct os_file *file, uint64_t offset, const void *src, size_t bytes,
                              mldf_error *err) {
     const uint8_t *p = src;
-    if (beyond_any_file(offset, bytes))
-        return mldfi_fail_at(err, MLDF_E_LIMIT, offset, "%s: no file has a byte %llu", file->path,
-                             (unsigned long long)offset);
+    if (beyond_any_file(offset, bytes)) {
+        mldfi_fail_at(err, MLDF_E_LIMIT, offset, "no file has a byte %llu", (unsigned long long)offset);
+        mldfi_error_path(err, file->path);
+        return MLDF_E_LIMIT;
+    }
     while (bytes > 0) {
         ssize_t n = pwrite(file->fd, p, bytes < TRANSFER_MAX ? bytes : TRANSFER_MAX, (off_t)offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            mldf_status status = mldfi_fail_errno(err, n < 0 ? errno : EIO, "%s cannot be written at byte %llu",
-                                                  file->path, (unsigned long long)offset);
+            mldf_status status = mldfi_fail_file_errno(err, n < 0 ? errno : EIO, file->path,
+                                                       "cannot be written at byte %llu", (unsigned long long)offset);
             if (err)
                 err->offset = offset;
             return status;
@@ -175,13 +179,13 @@ mldf_status mldfi_fd_write_all(int fd, const void *src, size_t bytes, mldf_error
 mldf_status mldfi_file_truncate(const struct os_file *file, uint64_t bytes, mldf_error *err) {
     int result;
     if (beyond_any_file(bytes, 0))
-        return mldfi_fail(err, MLDF_E_LIMIT, "%s: no file has %llu bytes", file->path, (unsigned long long)bytes);
+        return mldfi_fail_file(err, MLDF_E_LIMIT, file->path, "no file has %llu bytes", (unsigned long long)bytes);
     do
         result = ftruncate(file->fd, (off_t)bytes);
     while (result != 0 && errno == EINTR);
     if (result != 0)
-        return mldfi_fail_errno(err, errno, "%s cannot be resized to %llu bytes", file->path,
-                                (unsigned long long)bytes);
+        return mldfi_fail_file_errno(err, errno, file->path, "cannot be resized to %llu bytes",
+                                     (unsigned long long)bytes);
     return MLDF_OK;
 }
 
@@ -196,7 +200,7 @@ mldf_status mldfi_file_sync(const struct os_file *file, mldf_error *err) {
         result = fsync(file->fd);
     while (result != 0 && errno == EINTR);
     if (result != 0)
-        return mldfi_fail_errno(err, errno, "%s cannot be made durable", file->path);
+        return mldfi_fail_file_errno(err, errno, file->path, "cannot be made durable");
     return MLDF_OK;
 }
 
@@ -226,8 +230,8 @@ mldf_status mldfi_file_lock(const struct os_file *file, mldf_error *err) {
     if (result == 0)
         return MLDF_OK;
     if (errno != EWOULDBLOCK)
-        return mldfi_fail_errno(err, errno, "%s cannot be locked", file->path);
-    mldf_status status = mldfi_fail(err, MLDF_E_BUSY, "%s is locked: another writer has it open", file->path);
+        return mldfi_fail_file_errno(err, errno, file->path, "cannot be locked");
+    mldf_status status = mldfi_fail_file(err, MLDF_E_BUSY, file->path, "is locked: another writer has it open");
     if (err)
         err->sys_errno = EWOULDBLOCK;
     return status;
@@ -243,11 +247,11 @@ mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint6
     if (bytes == 0)
         return MLDF_OK;
     if (bytes > PTRDIFF_MAX)
-        return mldfi_fail(err, MLDF_E_LIMIT, "%s: %llu bytes do not fit into the address space", file->path,
-                          (unsigned long long)bytes);
+        return mldfi_fail_file(err, MLDF_E_LIMIT, file->path, "%llu bytes do not fit into the address space",
+                               (unsigned long long)bytes);
     void *data = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, file->fd, 0);
     if (data == MAP_FAILED)
-        return mldfi_fail_errno(err, errno, "%s cannot be mapped into memory", file->path);
+        return mldfi_fail_file_errno(err, errno, file->path, "cannot be mapped into memory");
     map->data = data;
     map->bytes = bytes;
     return MLDF_OK;

@@ -23,8 +23,8 @@ static mldf_status by_kernel(const struct os_file *from, uint64_t from_offset, c
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
-            return mldfi_fail_errno(err, errno, "%s: cannot copy %llu bytes to byte %llu", to->path,
-                                    (unsigned long long)left, (unsigned long long)out);
+            return mldfi_fail_file_errno(err, errno, to->path, "cannot copy %llu bytes to byte %llu",
+                                         (unsigned long long)left, (unsigned long long)out);
         if (n <= 0) /* another file system, an old kernel, or the end of the file: reading will tell */
             break;
         *done += (uint64_t)n;

@@ -32,20 +32,20 @@ static bool is_dot(const char *name) {
 static mldf_status check_empty(struct os_folder *folder, bool overwrite, mldf_error *err) {
     struct stat info;
     if (stat(folder->target, &info) != 0)
-        return errno == ENOENT ? MLDF_OK : mldfi_fail_errno(err, errno, "%s cannot be examined", folder->target);
+        return errno == ENOENT ? MLDF_OK : mldfi_fail_file_errno(err, errno, folder->target, "cannot be examined");
     if (!S_ISDIR(info.st_mode))
-        return mldfi_fail(err, MLDF_E_EXISTS, "%s exists and is not a folder", folder->target);
+        return mldfi_fail_file(err, MLDF_E_EXISTS, folder->target, "exists and is not a folder");
     folder->exists = true;
     DIR *dir = opendir(folder->target);
     if (!dir)
-        return mldfi_fail_errno(err, errno, "%s cannot be read", folder->target);
+        return mldfi_fail_file_errno(err, errno, folder->target, "cannot be read");
     bool empty = true;
     for (struct dirent *entry; empty && (entry = readdir(dir)) != NULL;)
         empty = is_dot(entry->d_name);
     closedir(dir);
     return empty || overwrite
                ? MLDF_OK
-               : mldfi_fail(err, MLDF_E_EXISTS, "%s is not empty; it is only filled on request", folder->target);
+               : mldfi_fail_file(err, MLDF_E_EXISTS, folder->target, "is not empty; it is only filled on request");
 }
 
 /* Beside the target, or in it: then both are on one file system, and nobody else sees a new name. */
@@ -84,7 +84,7 @@ static mldf_status make_parents(char *path, size_t from, mldf_error *err) {
         int reason = mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : errno;
         *slash = '/';
         if (reason)
-            return mldfi_fail_errno(err, reason, "%s: its folder cannot be made", path + from);
+            return mldfi_fail_file_errno(err, reason, path + from, "its folder cannot be made");
     }
     return MLDF_OK;
 }
@@ -101,7 +101,7 @@ mldf_status mldfi_folder_create(const struct os_folder *folder, const char *path
             *fd = open(full, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
     }
     if (status == MLDF_OK && *fd < 0)
-        status = mldfi_fail_errno(err, errno, "%s cannot be made", path);
+        status = mldfi_fail_file_errno(err, errno, path, "cannot be made");
     free(full);
     return status;
 }
@@ -120,12 +120,12 @@ static mldf_status move_entry(const char *from, const char *to, mldf_error *err)
             (void)rmdir(from);
         return status;
     }
-    return rename(from, to) == 0 ? MLDF_OK : mldfi_fail_errno(err, errno, "%s cannot be put in place", to);
+    return rename(from, to) == 0 ? MLDF_OK : mldfi_fail_file_errno(err, errno, to, "cannot be put in place");
 }
 
 static mldf_status move_content(const char *from, const char *to, mldf_error *err) {
     DIR *dir = opendir(from);
-    mldf_status status = dir ? MLDF_OK : mldfi_fail_errno(err, errno, "%s cannot be read", from);
+    mldf_status status = dir ? MLDF_OK : mldfi_fail_file_errno(err, errno, from, "cannot be read");
     for (struct dirent *entry; status == MLDF_OK && (entry = readdir(dir)) != NULL;) {
         if (is_dot(entry->d_name))
             continue;
@@ -144,7 +144,7 @@ mldf_status mldfi_folder_publish(struct os_folder *folder, mldf_error *err) {
     if (folder->exists)
         status = move_content(folder->temporary, folder->target, err);
     else if (rename(folder->temporary, folder->target) != 0)
-        status = mldfi_fail_errno(err, errno, "%s cannot be put in place", folder->target);
+        status = mldfi_fail_file_errno(err, errno, folder->target, "cannot be put in place");
     if (status == MLDF_OK && folder->exists)
         (void)rmdir(folder->temporary);
     if (status == MLDF_OK) {

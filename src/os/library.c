@@ -54,7 +54,7 @@ static void *load_named(const void *object, size_t bytes, mldf_error *err) {
     (void)snprintf(path, sizeof path, "%s/code.so", folder);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700);
     mldf_status status =
-        fd < 0 ? mldfi_fail(err, MLDF_E_IO, "%s cannot be made", path) : mldfi_fd_write_all(fd, object, bytes, err);
+        fd < 0 ? mldfi_fail_file(err, MLDF_E_IO, path, "cannot be made") : mldfi_fd_write_all(fd, object, bytes, err);
     if (fd >= 0)
         (void)close(fd);
     if (status == MLDF_OK)

@@ -25,7 +25,7 @@ static mldf_status check_target(const char *target, mldf_error *err) {
     if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "\"%s\" does not name a file", target);
     if (stat(target, &info) == 0 && S_ISDIR(info.st_mode)) {
-        mldf_status status = mldfi_fail(err, MLDF_E_IO, "%s is a folder, not a regular file", target);
+        mldf_status status = mldfi_fail_file(err, MLDF_E_IO, target, "is a folder, not a regular file");
         if (err)
             err->sys_errno = EISDIR;
         return status;
@@ -71,7 +71,7 @@ mldf_status mldfi_file_create_unlinked(struct os_file *file, const char *target,
     }
     mldf_status status = mldfi_file_create_beside(file, target, err);
     if (status == MLDF_OK && unlink(file->path) != 0) {
-        status = mldfi_fail_errno(err, errno, "%s cannot be unlinked", file->path);
+        status = mldfi_fail_file_errno(err, errno, file->path, "cannot be unlinked");
         mldfi_file_close(file);
     }
     file->temporary = false;
@@ -123,7 +123,7 @@ mldf_status mldfi_file_exists(const char *path, bool *out, mldf_error *err) {
     struct stat info;
     *out = lstat(path, &info) == 0;
     if (!*out && errno != ENOENT && errno != ENOTDIR)
-        return mldfi_fail_errno(err, errno, "%s cannot be examined", path);
+        return mldfi_fail_file_errno(err, errno, path, "cannot be examined");
     return MLDF_OK;
 }
 
@@ -187,7 +187,7 @@ static mldf_status open_folder(const char *target, int *fd, mldf_error *err) {
     mldf_status status = MLDF_OK;
     *fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd < 0 && errno != EACCES)
-        status = mldfi_fail_errno(err, errno, "%s cannot be opened", folder);
+        status = mldfi_fail_file_errno(err, errno, folder, "cannot be opened");
     free(folder);
     return status;
 }
@@ -207,7 +207,7 @@ mldf_status mldfi_file_sync_folder(const char *target, mldf_error *err) {
     int folder, reason;
     mldf_status status = open_folder(target, &folder, err);
     if (status == MLDF_OK && (reason = sync_folder(folder)) != 0)
-        status = mldfi_fail_errno(err, reason, "%s: its folder cannot be made durable", target);
+        status = mldfi_fail_file_errno(err, reason, target, "its folder cannot be made durable");
     if (folder >= 0)
         (void)close(folder);
     return status;
@@ -224,8 +224,8 @@ mldf_status mldfi_file_rename(struct os_file *file, const char *target, bool ove
     if (reason != 0) {
         free(path);
         if (reason == EEXIST)
-            return mldfi_fail(err, MLDF_E_EXISTS, "%s exists, and overwriting was not asked for", target);
-        return mldfi_fail_errno(err, reason, "%s cannot be put in place", target);
+            return mldfi_fail_file(err, MLDF_E_EXISTS, target, "exists, and overwriting was not asked for");
+        return mldfi_fail_file_errno(err, reason, target, "cannot be put in place");
     }
     mldfi_file_unlock(file);
     free(file->path);
@@ -241,7 +241,7 @@ mldf_status mldfi_file_publish(struct os_file *file, const char *target, bool ov
     if (status == MLDF_OK)
         status = mldfi_file_rename(file, target, overwrite, err);
     if (status == MLDF_OK && (reason = sync_folder(folder)) != 0)
-        status = mldfi_fail_errno(err, reason, "%s is in place, but its folder cannot be made durable", target);
+        status = mldfi_fail_file_errno(err, reason, target, "is in place, but its folder cannot be made durable");
     if (folder >= 0)
         (void)close(folder);
     return status;

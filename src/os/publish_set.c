@@ -126,9 +126,10 @@ mldf_status mldfi_set_end(struct os_file *dead, bool overwrite, set_end *out, ml
         set.overwrite = set.overwrite || overwrite;
         if ((status = forward(&set, true, err)) == MLDF_OK)
             finished(&set);
-        else
-            mldfi_error_prefix(err, "%s: the files of a run that was killed cannot all get their names",
-                               set.journal.path);
+        else {
+            mldfi_error_outer(err, set.journal.path);
+            mldfi_error_prefix(err, "the files of a run that was killed cannot all get their names");
+        }
     } else if (status == MLDF_OK) {
         back(&set);
         remove_journal(&set);

@@ -45,7 +45,7 @@ static mldf_status name_item(struct publish_item *item, const struct publish_set
 mldf_status mldfi_journal_begin(struct publish_set *set, mldf_error *err) {
     uint8_t header[HEADER] = {0}, random[SET_ID_DIGITS / 2];
     if (getentropy(random, sizeof random) != 0)
-        return mldfi_fail_errno(err, errno, "%s: no random bytes for a temporary name", set->journal.path);
+        return mldfi_fail_file_errno(err, errno, set->journal.path, "no random bytes for a temporary name");
     for (size_t i = 0; i < sizeof random; i++)
         (void)snprintf(set->id + 2 * i, 3, "%02x", random[i]);
     memcpy(header, magic, sizeof magic);
@@ -67,7 +67,7 @@ static char *journal_target(const struct publish_set *set, const char *target, m
     char *text = folder ? mldfi_copy_text(target, folder, err) : mldfi_copy_text(".", 1, err);
     char *real = text ? realpath(text, NULL) : NULL, *out = NULL;
     if (text && !real)
-        (void)mldfi_fail_errno(err, errno, "%s cannot be examined", text);
+        (void)mldfi_fail_file_errno(err, errno, text, "cannot be examined");
     size_t room = real ? strlen(real) + strlen(target + folder) + 2 : 0;
     if (real && (out = mldfi_alloc(room, err)))
         (void)snprintf(out, room, "%s/%s", real, target + folder);
@@ -115,7 +115,7 @@ mldf_status mldfi_journal_naming(struct publish_set *set, mldf_error *err) {
         uint8_t bytes[8];
         struct stat info;
         if (lstat(item->temporary, &info) != 0)
-            return mldfi_fail_errno(err, errno, "%s cannot be examined", item->temporary);
+            return mldfi_fail_file_errno(err, errno, item->temporary, "cannot be examined");
         item->inode = (uint64_t)info.st_ino;
         mldfi_store_u64(bytes, item->inode);
         status = mldfi_file_write(&set->journal, item->entry, bytes, sizeof bytes, err);
@@ -167,10 +167,10 @@ mldf_status mldfi_journal_read(struct publish_set *set, journal_state *state, ml
     uint64_t size = 0;
     struct stat info;
     if (fstat(set->journal.fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid())
-        return mldfi_fail(err, MLDF_E_IO, "%s is a journal of another user", set->journal.path);
+        return mldfi_fail_file(err, MLDF_E_IO, set->journal.path, "is a journal of another user");
     mldf_status status = mldfi_file_size(&set->journal, &size, err);
     if (status == MLDF_OK && size > SIZE_MAX)
-        status = mldfi_fail(err, MLDF_E_LIMIT, "%s is too large for a journal", set->journal.path);
+        status = mldfi_fail_file(err, MLDF_E_LIMIT, set->journal.path, "is too large for a journal");
     if (status == MLDF_OK)
         status = mldfi_buffer_resize(&bytes, (size_t)size, err);
     if (status == MLDF_OK)

@@ -16,13 +16,13 @@ mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err
     if (path[0] == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "an empty file name");
     if (lstat(path, &info) != 0)
-        return errno == ENOENT ? MLDF_OK : mldfi_fail_errno(err, errno, "%s", path);
+        return errno == ENOENT ? MLDF_OK : mldfi_fail_file_errno(err, errno, path, "cannot be examined");
     if (!overwrite)
-        return mldfi_fail(err, MLDF_E_EXISTS, "%s exists; it is only replaced on request", path);
+        return mldfi_fail_file(err, MLDF_E_EXISTS, path, "exists; it is only replaced on request");
     if (S_ISLNK(info.st_mode) && stat(path, &info) != 0)
-        return errno == ENOENT ? MLDF_OK : mldfi_fail_errno(err, errno, "%s", path);
+        return errno == ENOENT ? MLDF_OK : mldfi_fail_file_errno(err, errno, path, "cannot be examined");
     if (!S_ISREG(info.st_mode))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is not a regular file and is not replaced", path);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, path, "is not a regular file and is not replaced");
     return MLDF_OK;
 }
 
@@ -34,9 +34,9 @@ mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, ml
     mldf_status st = MLDF_OK;
     file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (file->fd < 0 || fstat(file->fd, &info) != 0)
-        st = mldfi_fail_errno(err, errno, "%s cannot be opened", path);
+        st = mldfi_fail_file_errno(err, errno, path, "cannot be opened");
     else if (!S_ISREG(info.st_mode))
-        st = mldfi_fail(err, MLDF_E_IO, "%s is not a regular file", path);
+        st = mldfi_fail_file(err, MLDF_E_IO, path, "is not a regular file");
     if (st < 0)
         mldfi_file_close(file);
     return st;
@@ -71,10 +71,10 @@ mldf_status mldfi_file_check_name(const struct os_file *file, const char *path, 
     struct stat info;
     if (mldfi_file_is(file, path))
         return MLDF_OK;
-    return mldfi_fail(err, MLDF_E_CHANGED, "%s %s: %s", file->path,
-                      stat(path, &info) == 0 ? "is another file now: it was replaced meanwhile"
-                                             : "is gone: it was removed or renamed meanwhile",
-                      consequence);
+    return mldfi_fail_file(err, MLDF_E_CHANGED, file->path, "%s: %s",
+                           stat(path, &info) == 0 ? "is another file now: it was replaced meanwhile"
+                                                  : "is gone: it was removed or renamed meanwhile",
+                           consequence);
 }
 
 void mldfi_file_remove(const char *path) {
@@ -84,7 +84,7 @@ void mldfi_file_remove(const char *path) {
 mldf_status mldfi_file_stamp(const struct os_file *file, struct os_stamp *out, mldf_error *err) {
     struct stat info;
     if (fstat(file->fd, &info) != 0)
-        return mldfi_fail_errno(err, errno, "%s cannot be examined", file->path);
+        return mldfi_fail_file_errno(err, errno, file->path, "cannot be examined");
     *out = (struct os_stamp){(uint64_t)info.st_size, info.st_mtim.tv_sec, (uint32_t)info.st_mtim.tv_nsec, 0};
     return MLDF_OK;
 }

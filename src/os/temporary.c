@@ -141,7 +141,7 @@ mldf_status mldfi_temporary_bury(struct os_file *dead, mldf_error *err) {
     else
         (void)unlink(dead->path);
     if (lstat(dead->path, &info) == 0)
-        status = mldfi_fail(err, MLDF_E_IO, "%s cannot be removed", dead->path);
+        status = mldfi_fail_file(err, MLDF_E_IO, dead->path, "cannot be removed");
     mldfi_file_close(dead);
     return status;
 }
@@ -225,14 +225,14 @@ static mldf_status take(take_slot how, const char *target, const char *kind, tem
         if (*fd != -1)
             return bury_from(target, kind, slot + 1, bury, user, err);
         if (status == MLDF_OK && errno != EEXIST)
-            status = mldfi_fail_errno(err, errno, "%s: no %s can be created in its folder", target,
-                                      how == take_file ? "file" : "folder");
+            status = mldfi_fail_file_errno(err, errno, target, "no %s can be created in its folder",
+                                           how == take_file ? "file" : "folder");
         free(*path);
         *path = NULL;
         if (status < 0)
             return status;
     }
-    return mldfi_fail_errno(err, EEXIST, "%s: no free temporary name beside it", target);
+    return mldfi_fail_file_errno(err, EEXIST, target, "no free temporary name beside it");
 }
 
 mldf_status mldfi_temporary_create(struct os_file *file, const char *target, const char *kind, temporary_bury bury,

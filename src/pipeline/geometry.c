@@ -132,9 +132,9 @@ void mldfi_moved_sides(struct edge *out, int64_t height, int64_t width) {
 mldf_status mldfi_moved_check(const struct op *op, const struct frame *from, const struct tensor *in, mldf_error *err) {
     if (op->in.kind == VALUE_IMAGE &&
         (mldfi_tensor_width(in) != from->width || mldfi_tensor_height(in) != from->height))
-        return mldfi_fail(err, MLDF_E_RANGE, "%s: %llu x %llu pixels, and the image that it moves with has %u x %u",
-                          op->type->name, (unsigned long long)mldfi_tensor_width(in),
-                          (unsigned long long)mldfi_tensor_height(in), from->width, from->height);
+        return mldfi_fail(err, MLDF_E_RANGE, "%llu x %llu pixels, and the image that it moves with has %u x %u",
+                          (unsigned long long)mldfi_tensor_width(in), (unsigned long long)mldfi_tensor_height(in),
+                          from->width, from->height);
     return MLDF_OK;
 }
 

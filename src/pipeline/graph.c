@@ -20,19 +20,18 @@ mldf_status mldfi_chain_fail(const struct builder *b, size_t chain, mldf_error *
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    (void)mldfi_pipeline_fail(b->pipeline->text, b->pipeline->text_bytes, c->offset, err, status, "%s: %s", c->name,
-                              message);
+    mldfi_fail(err, status, "%s", message);
+    mldfi_error_prefix(err, "%s", c->name);
+    (void)mldfi_pipeline_place(b->pipeline->text, b->pipeline->text_bytes, c->offset, err, status);
     mldfi_error_place(err, MLDF_NONE, c->name);
     return status;
 }
 
 /* An error that knows no place gets one. */
 static mldf_status place_error(const struct builder *b, uint32_t offset, mldf_status status, mldf_error *err) {
-    char message[MLDF_MESSAGE_MAX + 1];
     if (!err || status == MLDF_E_MEMORY)
         return status;
-    memcpy(message, err->message, sizeof message);
-    return mldfi_pipeline_fail(b->pipeline->text, b->pipeline->text_bytes, offset, err, status, "%s", message);
+    return mldfi_pipeline_place(b->pipeline->text, b->pipeline->text_bytes, offset, err, status);
 }
 
 /* ---- Chains ------------------------------------------------------------------------------------------------------------------------------------- */

@@ -12,17 +12,14 @@
 #include "util/error.h"
 #include "util/random.h"
 
-/* "image, step 2, random_crop(300)" in front of the message, and the place. */
+/* "image, step 2, random_crop(300)" as the context, and the place. */
 static mldf_status name_step(const struct builder *b, size_t chain, const struct step *step, mldf_status status,
                              mldf_error *err) {
     enum { SHOWN = 48 };
     const struct chain *c = &b->graph->chains[chain];
     size_t number = b->drafts[chain].step_count + 1, shown = step->bytes < SHOWN ? step->bytes : SHOWN;
-    size_t name = strlen(step->type->name);
     if (!err || status == MLDF_E_MEMORY)
         return status;
-    if (strncmp(err->message, step->type->name, name) == 0 && strncmp(err->message + name, ": ", 2) == 0)
-        memmove(err->message, err->message + name + 2, strlen(err->message + name + 2) + 1); /* once is enough */
     if (step->bytes == 0)
         mldfi_error_prefix(err, "%s, %s", c->name, step->type->name);
     else

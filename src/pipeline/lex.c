@@ -83,12 +83,23 @@ __attribute__((format(printf, 6, 0))) static mldf_status fail_at(const char *tex
                                                                  mldf_error *err, mldf_status status,
                                                                  const char *format, va_list args) {
     char message[MLDF_MESSAGE_MAX + 1];
-    size_t line, column;
     if (!err)
         return status;
     vsnprintf(message, sizeof message, format, args);
-    place_of(text, at < bytes ? at : bytes, &line, &column);
-    return mldfi_fail_at(err, status, at, "line %zu, column %zu: %s", line, column, message);
+    mldfi_fail_at(err, status, at, "%s", message);
+    return mldfi_pipeline_place(text, bytes, at, err, status);
+}
+
+mldf_status mldfi_pipeline_place(const char *text, size_t text_bytes, size_t at, mldf_error *err, mldf_status status) {
+    size_t line, column;
+    char place[64];
+    if (!err)
+        return status;
+    place_of(text, at < text_bytes ? at : text_bytes, &line, &column);
+    (void)snprintf(place, sizeof place, "line %zu, column %zu", line, column);
+    mldfi_error_path(err, place);
+    err->offset = at;
+    return status;
 }
 
 mldf_status mldfi_pipeline_fail(const char *text, size_t text_bytes, size_t at, mldf_error *err, mldf_status status,

@@ -190,10 +190,9 @@ struct axis_draw *mldfi_axis_draw_begin(void *draw, const struct frame *frame) {
     return d;
 }
 
-mldf_status mldfi_axis_check(const struct op *op, const struct frame *frame, mldf_error *err) {
+mldf_status mldfi_axis_check(const struct frame *frame, mldf_error *err) {
     if (frame->width == 0 || frame->height == 0)
-        return mldfi_fail(err, MLDF_E_RANGE, "%s: an image of %u x %u pixels", op->type->name, frame->width,
-                          frame->height);
+        return mldfi_fail(err, MLDF_E_RANGE, "an image of %u x %u pixels", frame->width, frame->height);
     return MLDF_OK;
 }
 

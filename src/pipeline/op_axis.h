@@ -28,7 +28,7 @@ mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resample
 /* A draw that changes nothing. */
 struct axis_draw *mldfi_axis_draw_begin(void *draw, const struct frame *frame);
 /* An array that serves as an image may have no pixels; then there is nothing to make larger. */
-mldf_status mldfi_axis_check(const struct op *op, const struct frame *frame, mldf_error *err);
+mldf_status mldfi_axis_check(const struct frame *frame, mldf_error *err);
 /* The image's size behind the step. */
 mldf_status mldfi_axis_draw_end(const struct axis_draw *d, struct frame *next);
 /* size n: a square; [h, w]. */

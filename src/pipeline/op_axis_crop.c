@@ -48,8 +48,7 @@ static mldf_status draw_crop(const struct op *op, struct rng *rng, const struct 
     uint64_t height = (uint64_t)frame->height + s->pad[1] + s->pad[3];
     d->pad_left = s->pad[0], d->pad_top = s->pad[1], d->pad_right = s->pad[2], d->pad_bottom = s->pad[3];
     if ((width < s->width || height < s->height) && !s->pad_if_needed)
-        return mldfi_fail(err, MLDF_E_RANGE,
-                          "%s: an image of %u x %u is smaller than the crop of %u x %u; pad_if_needed", op->type->name,
+        return mldfi_fail(err, MLDF_E_RANGE, "an image of %u x %u is smaller than the crop of %u x %u; pad_if_needed",
                           frame->width, frame->height, s->width, s->height);
     /* torchvision pads both sides for random_crop; for center_crop the smaller half is left and above. */
     if (width < s->width) {

@@ -60,7 +60,7 @@ static mldf_status draw_resize(const struct op *op, struct rng *rng, const struc
                                struct frame *next, mldf_error *err) {
     const struct axis_state *s = op->state;
     struct axis_draw *d = mldfi_axis_draw_begin(draw, frame);
-    mldf_status status = mldfi_axis_check(op, frame, err);
+    mldf_status status = mldfi_axis_check(frame, err);
     (void)rng;
     d->resized = true;
     d->to_width = s->width;
@@ -127,7 +127,7 @@ static mldf_status draw_rrc(const struct op *op, struct rng *rng, const struct f
     const struct axis_state *s = op->state;
     struct axis_draw *d = mldfi_axis_draw_begin(draw, frame);
     double width = frame->width, height = frame->height, area = width * height;
-    mldf_status status = mldfi_axis_check(op, frame, err);
+    mldf_status status = mldfi_axis_check(frame, err);
     if (status < 0)
         return status;
     d->resized = true;
@@ -185,7 +185,7 @@ static mldf_status draw_crc(const struct op *op, struct rng *rng, const struct f
     struct axis_draw *d = mldfi_axis_draw_begin(draw, frame);
     uint32_t shorter = frame->width < frame->height ? frame->width : frame->height;
     uint32_t side = (uint32_t)(s->ratio[0] * shorter);
-    mldf_status status = mldfi_axis_check(op, frame, err);
+    mldf_status status = mldfi_axis_check(frame, err);
     (void)rng;
     if (status < 0)
         return status;

@@ -21,7 +21,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     if (in->kind != VALUE_ENCODED || in->family != FAMILY_IMAGE)
         return mldfi_edge_refuse(op, in, "a stored image", err);
     if (channels == 2)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "decode: channels 2; 0, 1, 3 and 4 can be asked for");
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "channels 2; 0, 1, 3 and 4 can be asked for");
     if (bits != 0 && bits != 8 && bits != 16)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "decode: bits %d; 0, 8 and 16 can be asked for", (int)bits);
     s = op->state = mldfi_alloc_zero(1, sizeof *s, err);

@@ -208,8 +208,8 @@ static mldf_status erase_run(const struct op *op, const void *draw, const struct
         return status;
     if (mldfi_tensor_channels(out) > FILL_CHANNELS || (uint64_t)d->x + d->width > mldfi_tensor_width(out) ||
         (uint64_t)d->y + d->height > mldfi_tensor_height(out))
-        return mldfi_fail(err, MLDF_E_RANGE, "%s: %u x %u pixels at %u, %u leave the image", op->type->name, d->width,
-                          d->height, d->x, d->y);
+        return mldfi_fail(err, MLDF_E_RANGE, "%u x %u pixels at %u, %u leave the image", d->width, d->height, d->x,
+                          d->y);
     if (s->random) {
         paint_noise(d, out);
     } else {

@@ -35,8 +35,10 @@ static mldf_status expr_check(const struct op *op, size_t *at, mldf_error *err) 
     free(e);
     if (status < 0) {
         *at = op->args[TEXT].offset;
-        return mldfi_fail(err, status, "column %llu of the expression: %s", (unsigned long long)own.offset + 1,
-                          own.message);
+        mldfi_error_prefix(&own, "column %llu of the expression", (unsigned long long)own.offset + 1);
+        if (err)
+            *err = own;
+        return status;
     }
     return MLDF_OK;
 }

@@ -11,7 +11,7 @@
 static mldf_status check(const struct op *op, uint32_t param, double value, mldf_error *err) {
     double most = op->in.dtype == MLDF_U8 ? 255 : op->in.dtype == MLDF_U16 ? 65535 : 0;
     if (most > 0 && (value < 0 || value > most || value != floor(value)))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %s %g; pixels here are whole numbers from 0 to %g", op->type->name,
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s %g; pixels here are whole numbers from 0 to %g",
                           op->type->params[param].name, value, most);
     return MLDF_OK;
 }
@@ -23,7 +23,7 @@ mldf_status mldfi_fill_take(const struct op *op, uint32_t param, double fill[FIL
     if (op->in.kind != VALUE_IMAGE)
         return MLDF_OK;
     if (numbers->count > 1 && (int64_t)numbers->count != mldfi_edge_channels(&op->in))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %s has %u numbers, the image %lld channels", op->type->name,
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s has %u numbers, the image %lld channels",
                           op->type->params[param].name, numbers->count, (long long)mldfi_edge_channels(&op->in));
     for (uint32_t c = 0; c < FILL_CHANNELS && status == MLDF_OK; c++) {
         fill[c] = numbers->list[c < numbers->count ? c : 0];

@@ -67,11 +67,10 @@ static mldf_status take_range(const struct op *op, uint32_t param, double range[
     range[0] = arg->count == 1 ? -arg->list[0] : arg->list[0];
     range[1] = arg->count == 1 ? arg->list[0] : arg->list[1];
     if (range[0] > range[1])
-        return arg->count == 1
-                   ? mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %s %g is below 0; give [from, to] for other ranges",
-                                op->type->name, name, range[1])
-                   : mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %s goes from %g to %g; the smaller comes first",
-                                op->type->name, name, range[0], range[1]);
+        return arg->count == 1 ? mldfi_fail(err, MLDF_E_ARGUMENT, "%s %g is below 0; give [from, to] for other ranges",
+                                            name, range[1])
+                               : mldfi_fail(err, MLDF_E_ARGUMENT, "%s goes from %g to %g; the smaller comes first",
+                                            name, range[0], range[1]);
     return MLDF_OK;
 }
 

@@ -20,7 +20,7 @@ struct binder {
     const struct op_param *param;
 };
 
-/* "line 1, column 17: crop, size: ..." */
+/* "line 1, column 17: crop: size: ..." */
 #define REFUSE(b, at, status, ...) refuse((b), (at), err, (status), __VA_ARGS__)
 __attribute__((format(printf, 5, 6))) static mldf_status refuse(const struct binder *b, size_t at, mldf_error *err,
                                                                 mldf_status status, const char *format, ...) {
@@ -29,8 +29,9 @@ __attribute__((format(printf, 5, 6))) static mldf_status refuse(const struct bin
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return mldfi_pipeline_fail(b->text, b->text_bytes, at, err, status, "%s, %s: %s", b->operation, b->param->name,
-                               message);
+    mldfi_fail(err, status, "%s: %s", b->param->name, message);
+    mldfi_error_prefix(err, "%s", b->operation);
+    return mldfi_pipeline_place(b->text, b->text_bytes, at, err, status);
 }
 
 static bool is_word(const struct literal *value, const char *word) {

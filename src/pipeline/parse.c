@@ -145,9 +145,12 @@ static mldf_status check_step(const struct parser *p, const struct op *op, mldf_
     mldf_error own;
     size_t at = op->offset;
     mldf_status status = op->type->check(op, &at, &own);
-    return status < 0 ? mldfi_pipeline_fail(p->lexer.text, p->lexer.bytes, at, err, status, "%s: %s", op->type->name,
-                                            own.message)
-                      : MLDF_OK;
+    if (status >= 0)
+        return MLDF_OK;
+    if (err)
+        *err = own;
+    mldfi_error_prefix(err, "%s", op->type->name);
+    return mldfi_pipeline_place(p->lexer.text, p->lexer.bytes, at, err, status);
 }
 
 static mldf_status take_step(struct parser *p, struct statement *statement, mldf_error *err) {

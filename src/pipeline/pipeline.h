@@ -62,6 +62,7 @@ struct mldf_pipeline {
 };
 
 /* A status at a byte of the text: err->offset, and a message "line 1, column 17: ...". */
+mldf_status mldfi_pipeline_place(const char *text, size_t text_bytes, size_t at, mldf_error *err, mldf_status status);
 __attribute__((format(printf, 6, 7))) mldf_status mldfi_pipeline_fail(const char *text, size_t text_bytes, size_t at,
                                                                       mldf_error *err, mldf_status status,
                                                                       const char *format, ...);

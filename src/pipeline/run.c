@@ -149,8 +149,7 @@ struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in) {
 }
 
 mldf_status mldfi_in_step(const struct op *op, mldf_status status, mldf_error *err) {
-    size_t bytes = strlen(op->type->name);
-    if (status < 0 && err && strncmp(err->message, op->type->name, bytes) != 0)
+    if (status < 0 && err && !err->context[0]) /* a step inside this one has named itself */
         mldfi_error_prefix(err, "%s", op->type->name);
     return status;
 }

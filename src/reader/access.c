@@ -124,8 +124,7 @@ mldf_status mldfi_reader_row(const mldf_reader *reader, uint64_t sample, mldf_bu
 /* ---- One value ------------------------------------------------------------------------------------------------------------ */
 
 mldf_status mldfi_reader_no_sample(const mldf_reader *reader, uint64_t sample, mldf_error *err) {
-    mldfi_fail(err, MLDF_E_NO_SAMPLE, "no sample %" PRIu64 ": the file has %" PRIu64, sample,
-               reader->header.num_samples);
+    mldfi_fail(err, MLDF_E_NO_SAMPLE, "no such sample: the file has %" PRIu64, reader->header.num_samples);
     mldfi_error_place(err, sample, NULL);
     return mldfi_reader_name_error(reader, err, MLDF_E_NO_SAMPLE);
 }
@@ -143,7 +142,6 @@ static void set_null(mldf_value *out) {
 __attribute__((cold)) static mldf_status place(const mldf_reader *reader, uint64_t sample,
                                                const struct schema_field *field, mldf_error *err, mldf_status status) {
     if (err) {
-        mldfi_error_prefix(err, "row %" PRIu64 ", field %s", sample, field->info.name);
         mldfi_reader_name_error(reader, err, status);
         mldfi_error_place(err, sample, field->info.name);
     }

@@ -44,8 +44,7 @@ mldf_status mldfi_reader_key_range(const mldf_reader *reader, uint64_t sample, u
     if (begin < 8 * (reader->header.num_samples + 1) || end < begin || end > reader->keys_bytes_end || end == begin ||
         end - begin > FORMAT_MAX_KEY) {
         mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, s->ptr + 8 * sample,
-                          "key of sample %" PRIu64 ": bytes %" PRIu64 " to %" PRIu64 " of section 6", sample, begin,
-                          end);
+                          "its key: bytes %" PRIu64 " to %" PRIu64 " of section 6", begin, end);
         mldfi_error_place(err, sample, NULL);
         return MLDF_E_CORRUPT;
     }

@@ -38,7 +38,6 @@ mldf_status mldfi_foreign_get(const mldf_reader *reader, uint64_t sample, size_t
     if (status >= 0 && out->kind != MLDF_KIND_NULL && !stored)
         status = mldfi_field_decode(f, out->record, 0, out->data, out->bytes, 0, scratch, out, err);
     if (status < 0) {
-        mldfi_error_prefix(err, "sample %llu, field %s", (unsigned long long)sample, f->info.name);
         mldfi_reader_name_error(reader, err, status);
         mldfi_error_place(err, sample, f->info.name);
     }

@@ -184,7 +184,7 @@ static mldf_status open_path(const char *path, const mldf_reader_options *given,
         }
         mldf_reader_close(reader);
     }
-    return mldfi_fail(err, MLDF_E_CHANGED, "%s: the file keeps changing while it is opened", path);
+    return mldfi_fail_file(err, MLDF_E_CHANGED, path, "the file keeps changing while it is opened");
 }
 
 mldf_status mldfi_reader_open_native(const char *path, const mldf_reader_options *options, mldf_reader **out,

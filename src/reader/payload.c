@@ -64,7 +64,7 @@ __attribute__((cold, format(printf, 6, 7))) static mldf_status fail_payload(cons
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    mldfi_reader_fail(reader, err, status, offset, "row %" PRIu64 ", field %s: %s", p->sample, field->info.name, why);
+    mldfi_reader_fail(reader, err, status, offset, "%s", why);
     mldfi_error_place(err, p->sample, field->info.name);
     return status;
 }

@@ -10,10 +10,8 @@
 
 static mldf_status refuse(const mldf_reader *reader, uint64_t sample, const struct schema_field *f, uint64_t offset,
                           uint64_t bytes, uint64_t have, mldf_error *err) {
-    mldfi_fail(err, MLDF_E_RANGE,
-               "row %" PRIu64 ", field %s: %" PRIu64 " bytes from byte %" PRIu64
-               " on pass the end of a value of %" PRIu64,
-               sample, f->info.name, bytes, offset, have);
+    mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes from byte %" PRIu64 " on pass the end of a value of %" PRIu64,
+               bytes, offset, have);
     mldfi_error_place(err, sample, f->info.name);
     return mldfi_reader_name_error(reader, err, MLDF_E_RANGE);
 }

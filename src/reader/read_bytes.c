@@ -27,7 +27,7 @@ mldf_status mldfi_reader_fail(const mldf_reader *reader, mldf_error *err, mldf_s
 
 mldf_status mldfi_reader_name_error(const mldf_reader *reader, mldf_error *err, mldf_status status) {
     if (reader->path && reader->path[0])
-        mldfi_error_prefix(err, "%s", reader->path);
+        mldfi_error_path(err, reader->path);
     return status;
 }
 

@@ -42,8 +42,8 @@ static mldf_status find_column(struct addition *a, mldf_error *err) {
     a->key_column = key ? mldfi_columns_find(columns, key, strlen(key)) : SIZE_MAX;
     a->column = mldfi_columns_find(columns, wanted, strlen(wanted));
     if (key && a->key_column == SIZE_MAX)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: no column is named '%s', as the key column should be", a->source,
-                          key);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, a->source, "no column is named '%s', as the key column should be",
+                               key);
     for (size_t i = 0; i < columns->count; i++)
         if (i != a->key_column) {
             others++;
@@ -52,7 +52,7 @@ static mldf_status find_column(struct addition *a, mldf_error *err) {
     if (a->column == SIZE_MAX && !a->options->column && others == 1)
         a->column = other;
     if (a->column == SIZE_MAX)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: no column is named '%s'", a->source, wanted);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, a->source, "no column is named '%s'", wanted);
     return MLDF_OK;
 }
 
@@ -111,8 +111,10 @@ static mldf_status open_rows(struct addition *a, mldf_error *err) {
     size_t found = 0;
     for (size_t i = 0; i < a->rows->header_count; i++)
         found += a->rows->header[i] == a->column || a->rows->header[i] == a->key_column;
-    if (found < (a->key_column == SIZE_MAX || a->key_column == a->column ? 1u : 2u))
-        status = mldfi_fail(err, MLDF_E_ARGUMENT, "%s:1:1: a column is missing", a->source);
+    if (found < (a->key_column == SIZE_MAX || a->key_column == a->column ? 1u : 2u)) {
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "a column is missing");
+        mldfi_error_line(err, a->source, 1, 1);
+    }
     return status;
 }
 
@@ -140,11 +142,11 @@ static mldf_status feed_in_order(struct addition *a, mldf_writer *writer, uint64
         if (rows <= samples)
             status = mldf_writer_append(writer, &value, 1, NULL, 0, err);
         if (status < 0)
-            mldfi_error_prefix(err, "%s:%" PRIu64, a->rows->input.name, a->rows->line);
+            mldfi_error_line(err, a->rows->input.name, a->rows->line, 0);
     }
     if (status == MLDF_END && rows != samples)
-        return mldfi_fail(err, MLDF_E_RANGE, "%s has %" PRIu64 " rows, and the file has %" PRIu64 " samples", a->source,
-                          rows, samples);
+        return mldfi_fail_file(err, MLDF_E_RANGE, a->source,
+                               "has %" PRIu64 " rows, and the file has %" PRIu64 " samples", rows, samples);
     return status == MLDF_END ? MLDF_OK : status;
 }
 
@@ -190,7 +192,7 @@ static mldf_status match_rows(struct addition *a, mldf_error *err) {
         return status;
     uint64_t samples = a->unmatched = mldf_reader_sample_count(a->reader);
     if (samples > 0 && !mldf_reader_has_keys(a->reader))
-        return mldfi_fail(err, MLDF_E_KEY, "%s has no sample keys to match", a->path);
+        return mldfi_fail_file(err, MLDF_E_KEY, a->path, "has no sample keys to match");
     a->places = mldfi_alloc_zero((size_t)samples + 1, sizeof *a->places, err);
     status = a->places ? mldfi_spill_init(&a->spill, a->path, err) : MLDF_E_MEMORY;
     if (status < 0)
@@ -238,7 +240,7 @@ static mldf_status feed_matched(struct addition *a, mldf_writer *writer, mldf_er
         if (status == MLDF_OK)
             status = mldf_writer_append(writer, &value, 1, NULL, 0, err);
         if (status == MLDF_E_NULL && a->places[i] == MLDF_NONE)
-            mldfi_error_prefix(err, "%s has no row for sample %" PRIu64, a->source, i);
+            mldfi_error_prefix(err, "%s has no row for it", a->source);
         if (status == MLDF_OK && i % 64 == 0)
             status = mldfi_watch(&a->feed.watch, false, err);
     }
@@ -258,7 +260,7 @@ static mldf_status count_samples(struct addition *a, uint64_t *out, mldf_error *
         return status;
     *out = mldf_reader_sample_count(a->reader);
     if (mldf_schema_find(mldf_reader_schema(a->reader), a->name, &ignored, NULL) == MLDF_OK)
-        status = mldfi_fail(err, MLDF_E_ARGUMENT, "%s has a field '%s' already", a->path, a->name);
+        status = mldfi_fail_file(err, MLDF_E_ARGUMENT, a->path, "has a field '%s' already", a->name);
     mldf_reader_close(a->reader);
     a->reader = NULL;
     return status;

@@ -60,7 +60,7 @@ static mldf_status copy_samples(struct feed *feed, const mldf_reader *reader, co
     if (status == MLDF_OK)
         status = mldfi_copier_begin_partial(&c, reader, schema, keys, err);
     if (status < 0) {
-        mldfi_error_prefix(err, "%s", path);
+        mldfi_error_path(err, path);
         return status;
     }
     for (uint64_t i = 0; status == MLDF_OK && i < mldf_reader_sample_count(reader); i++) {
@@ -80,7 +80,7 @@ static mldf_status take_profiles(struct feed *feed, const mldf_reader *reader, c
     if (status == MLDF_OK)
         status = mldfi_icc_take_card(&feed->icc, (const char *)card.data, card.size, err);
     if (status < 0)
-        mldfi_error_prefix(err, "%s", path);
+        mldfi_error_path(err, path);
     mldf_buffer_free(&card);
     return status < 0 ? status : MLDF_OK;
 }
@@ -111,10 +111,9 @@ static mldf_status append_rows(struct feed *feed, size_t source, mldf_error *err
         if (strcmp(path, "-") != 0)
             status = mldfi_file_exists(path, &there, err);
         if (status < 0 || !there)
-            return status < 0 ? status : mldfi_fail_errno(err, ENOENT, "%s: cannot open", path);
-        return mldfi_fail(err, MLDF_E_KEY,
-                          "%s: its rows have no keys, but the samples of the file have: a key column is needed",
-                          strcmp(path, "-") == 0 ? "(standard input)" : path);
+            return status < 0 ? status : mldfi_fail_file_errno(err, ENOENT, path, "cannot open");
+        return mldfi_fail_file(err, MLDF_E_KEY, strcmp(path, "-") == 0 ? "(standard input)" : path,
+                               "its rows have no keys, but the samples of the file have: a key column is needed");
     }
     if (!feed->converters)
         status = mldfi_feed_use_schema(feed, mldf_writer_schema(feed->writer), err);
@@ -131,8 +130,8 @@ static mldf_status append_sources(struct feed *feed, mldf_error *err) {
             if (mldfi_source_kind(feed->sources[next], format, true) != kind)
                 break;
         if (kind != SOURCE_ROWS && feed->options->key_column)
-            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys",
-                              feed->sources[i]);
+            return mldfi_fail_file(err, MLDF_E_ARGUMENT, feed->sources[i],
+                                   "a key column is for tables; here names are the keys");
         if (kind != SOURCE_FILES && !profiles) {
             status = mldfi_icc_find_fields(&feed->icc, mldf_writer_schema(feed->writer), err);
             profiles = true;

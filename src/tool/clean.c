@@ -32,7 +32,7 @@ static int compare_names(const void *a, const void *b) {
 /* Sets first, by name: what they end is then not there any more. */
 static mldf_status list_names(const char *folder, const char *kind, struct names *out, mldf_error *err) {
     DIR *dir = opendir(folder);
-    mldf_status status = dir ? MLDF_OK : mldfi_fail_errno(err, errno, "%s cannot be read", folder);
+    mldf_status status = dir ? MLDF_OK : mldfi_fail_file_errno(err, errno, folder, "cannot be read");
     for (struct dirent *entry; status == MLDF_OK && (entry = readdir(dir)) != NULL;) {
         if (!mldfi_temporary_is(entry->d_name, kind))
             continue;

@@ -57,7 +57,9 @@ void mldfi_error_cell(mldf_error *err, const char *file, uint64_t row_line, cons
                       const char *type) {
     uint64_t line = cell->kind == CELL_ABSENT ? row_line : cell->line;
     uint64_t at = cell->kind == CELL_ABSENT ? 1 : cell->column;
-    mldfi_error_prefix(err, "%s:%" PRIu64 ":%" PRIu64 ": column '%s' (%s)", file, line, at, column, type);
+    mldfi_error_outer(err, ""); /* a file that the cell names */
+    mldfi_error_prefix(err, "column '%s' (%s)", column, type);
+    mldfi_error_line(err, file, line, at);
     mldfi_error_place(err, MLDF_NONE, column);
 }
 

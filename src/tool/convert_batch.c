@@ -163,37 +163,13 @@ static bool find_place(const struct convert *c, uint64_t appended, size_t *sourc
     return true;
 }
 
-static bool names(const char *message, const char *what) {
-    const char *at = strstr(message, what);
-    return at && (at[strlen(what)] < '0' || at[strlen(what)] > '9');
-}
-
-/* "sample 17, field image: ..." unless the message says so already. */
-static void name_sample(mldf_error *err, uint64_t sample) {
-    char start[64], row[64], field[MLDF_NAME_MAX + 1];
-    if (!err)
-        return;
-    snprintf(start, sizeof start, "sample %" PRIu64, sample);
-    snprintf(row, sizeof row, "row %" PRIu64, sample); /* as the reader of MLDF files has it */
-    memcpy(field, err->field, sizeof field);
-    if (!names(err->message, start) && !names(err->message, row))
-        mldfi_error_prefix(err, "%s%s%s", start, field[0] ? ", field " : "", field);
-    err->sample = sample;
-}
-
-static void name_source(const struct convert *c, size_t source, mldf_error *err) {
-    const char *path = c->sources.list[source].name;
-    if (err && c->sources.count > 1 && !strstr(err->message, path))
-        mldfi_error_prefix(err, "%s", path);
-}
-
 void mldfi_convert_place(const struct convert *c, mldf_error *err) {
     uint64_t sample;
     size_t source;
     if (!err || err->sample == MLDF_NONE || !find_place(c, err->sample, &source, &sample))
         return;
-    name_sample(err, sample);
-    name_source(c, source, err);
+    err->sample = sample;
+    mldfi_error_path(err, c->sources.list[source].name);
 }
 
 /* ---- Skipped samples ----------------------------------------------------------------------------------------------------------- */
@@ -222,11 +198,12 @@ void mldfi_convert_skipped(void *convert, uint64_t appended, const mldf_error *w
     (void)find_place(c, appended, &source, &sample);
     if (named.field[0])
         mldfi_error_prefix(&named, "field %s", named.field);
+    named.sample = MLDF_NONE; /* the place has it */
     /* The reader is still there: before it is closed, the sink has settled. */
     const mldf_reader *reader = c->sources.list[source].reader;
     if (c->sources.keys && reader && mldf_reader_key(reader, sample, &scratch, &key, &key_bytes, NULL) < 0)
         key = NULL;
-    tell_skip(c, source, sample, key, key_bytes, named.message);
+    tell_skip(c, source, sample, key, key_bytes, ERROR_TEXT(&named));
     mldf_buffer_free(&scratch);
 }
 
@@ -245,12 +222,12 @@ static mldf_status refuse(struct convert *c, size_t source, const struct convert
         return settled;
     }
     if (c->options.skip_bad_samples && !ends) {
-        tell_skip(c, source, sample, s->key, s->key_bytes, why->message);
+        tell_skip(c, source, sample, s->key, s->key_bytes, ERROR_TEXT(why));
         return MLDF_OK;
     }
     if (!ends)
-        name_sample(why, sample);
-    name_source(c, source, why);
+        why->sample = sample;
+    mldfi_error_path(why, c->sources.list[source].name);
     if (err)
         *err = *why;
     return why->status;

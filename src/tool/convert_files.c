@@ -32,10 +32,9 @@ static mldf_status choose_format(const char *out, const char *asked, const char 
             return MLDF_OK;
         }
     }
-    return mldfi_fail(
-        err, MLDF_E_ARGUMENT,
-        "%s: the name does not say which format to write (.mldf, .tbl, .beton, .tar, .tar.gz or .tar.zst); --to does",
-        out);
+    return mldfi_fail_file(
+        err, MLDF_E_ARGUMENT, out,
+        "the name does not say which format to write (.mldf, .tbl, .beton, .tar, .tar.gz or .tar.zst); --to does");
 }
 
 static bool is_given(const mldf_secret *secret) {

@@ -60,8 +60,9 @@ static mldf_status bad_row(struct csv *csv, uint64_t line, uint64_t column, cons
     }
     csv->line = csv->scan_line;
     csv->pending = csv->at;
-    return mldfi_fail(err, MLDF_E_SYNTAX, "%s:%llu:%llu: %s", csv->input->name, (unsigned long long)line,
-                      (unsigned long long)column, what);
+    mldf_status status = mldfi_fail(err, MLDF_E_SYNTAX, "%s", what);
+    mldfi_error_line(err, csv->input->name, line, column);
+    return status;
 }
 
 static mldf_status add_cell(struct csv *csv, size_t begin, size_t end, bool quoted, uint64_t line, uint64_t column,
@@ -165,8 +166,9 @@ static mldf_status fail_at_offset(struct csv *csv, size_t offset, const char *wh
             start = i + 1;
         }
     }
-    return mldfi_fail(err, MLDF_E_SYNTAX, "%s:%llu:%llu: %s", csv->input->name, (unsigned long long)line,
-                      (unsigned long long)(offset - start + 1), what);
+    mldf_status status = mldfi_fail(err, MLDF_E_SYNTAX, "%s", what);
+    mldfi_error_line(err, csv->input->name, line, offset - start + 1);
+    return status;
 }
 
 /* A quoted cell with "" in it, copied to `to` with single quotes. Returns its length. */

@@ -207,9 +207,9 @@ static mldf_status write_file(struct extraction *x, const struct exported *file,
     if (status == MLDF_OK && file->pad_bytes)
         status = mldfi_fd_write_all(fd, zeros, file->pad_bytes, err);
     if (status < 0)
-        mldfi_error_prefix(err, "%s", (const char *)x->name.data);
+        mldfi_error_path(err, (const char *)x->name.data);
     if (close(fd) != 0 && status == MLDF_OK)
-        status = mldfi_fail(err, MLDF_E_IO, "%s cannot be completed", (const char *)x->name.data);
+        status = mldfi_fail_file(err, MLDF_E_IO, (const char *)x->name.data, "cannot be completed");
     x->bytes += file->head_bytes + file->bytes + file->pad_bytes;
     return status;
 }
@@ -217,7 +217,7 @@ static mldf_status write_file(struct extraction *x, const struct exported *file,
 static mldf_status flush_lines(struct extraction *x, mldf_error *err) {
     mldf_status status = x->lines.size ? mldfi_fd_write_all(x->manifest, x->lines.data, x->lines.size, err) : MLDF_OK;
     if (status < 0)
-        mldfi_error_prefix(err, "manifest.jsonl");
+        mldfi_error_path(err, "manifest.jsonl");
     x->bytes += x->lines.size;
     x->lines.size = 0;
     return status;

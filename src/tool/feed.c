@@ -147,14 +147,16 @@ mldf_status mldfi_feed_use_schema(struct feed *feed, const mldf_schema *schema, 
 
 static mldf_status check_missing(const struct feed *feed, const struct rows *rows, size_t column, mldf_error *err) {
     const char *name = feed->columns.names[column];
+    mldf_status status = MLDF_OK;
     size_t field;
     if (column == feed->key_column)
-        return mldfi_fail(err, MLDF_E_KEY, "%s:1:1: the key column '%s' is missing", rows->input.name, name);
-    if (mldf_schema_find(feed->schema, name, &field, NULL) == MLDF_OK &&
-        !(mldf_schema_field(feed->schema, field)->flags & MLDF_FIELD_NULLABLE))
-        return mldfi_fail(err, MLDF_E_NULL, "%s:1:1: there is no column '%s', and the field is not nullable",
-                          rows->input.name, name);
-    return MLDF_OK;
+        status = mldfi_fail(err, MLDF_E_KEY, "the key column '%s' is missing", name);
+    else if (mldf_schema_find(feed->schema, name, &field, NULL) == MLDF_OK &&
+             !(mldf_schema_field(feed->schema, field)->flags & MLDF_FIELD_NULLABLE))
+        status = mldfi_fail(err, MLDF_E_NULL, "there is no column '%s', and the field is not nullable", name);
+    if (status < 0)
+        mldfi_error_line(err, rows->input.name, 1, 1);
+    return status;
 }
 
 /* A CSV file that lacks the column of a field that must have a value is refused before its first row. */
@@ -195,13 +197,13 @@ void mldfi_feed_place(const struct feed *feed, mldf_error *err) {
     if (!err || err->sample == MLDF_NONE || feed->options->skip_bad_rows)
         return;
     place_of(feed, err->sample - feed->first_sample, place);
-    mldfi_error_prefix(err, "%s", place);
+    mldfi_error_outer(err, place);
 }
 
 static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
     struct feed *feed = user;
     char place[512];
-    mldf_skip skip = {place, why->message};
+    mldf_skip skip = {place, ERROR_TEXT(why)};
     place_of(feed, submitted, place);
     feed->skipped++;
     if (feed->options->skip)
@@ -237,7 +239,7 @@ static bool is_row_error(mldf_status status) {
 static void skip_row(struct feed *feed, const struct rows *rows, const mldf_error *why) {
     char place[512];
     snprintf(place, sizeof place, "%.480s:%" PRIu64, rows->input.name, rows->line);
-    mldf_skip skip = {place, why->message};
+    mldf_skip skip = {place, ERROR_TEXT(why)};
     feed->skipped++;
     if (feed->options->skip)
         feed->options->skip(feed->options->skip_user, &skip);

@@ -75,8 +75,8 @@ static mldf_status look_at_source(struct look *look, size_t source, mldf_error *
     if (first)
         look->json = json;
     else if (look->json != json)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: CSV and JSON lines are packed together only with a schema",
-                          rows->input.name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, rows->input.name,
+                               "CSV and JSON lines are packed together only with a schema");
     while (look->rows < INFER_ROWS && mldfi_input_may_look(&rows->input)) {
         status = mldfi_rows_next(rows, &feed->columns, json, &local);
         if (status == MLDF_END)
@@ -111,7 +111,8 @@ static mldf_status add_field(struct look *look, mldf_schema *schema, size_t colu
         mldf_schema_add(schema, name, out->type_id, out->arguments[0] ? out->arguments : NULL, out->flags, err);
     if (status < 0) {
         const char *source = look->feed->sources[0];
-        mldfi_error_prefix(err, "%s: column '%.80s'", strcmp(source, "-") == 0 ? "(standard input)" : source, name);
+        mldfi_error_prefix(err, "column '%.80s'", name);
+        mldfi_error_path(err, strcmp(source, "-") == 0 ? "(standard input)" : source);
         return status == MLDF_E_SCHEMA || status == MLDF_E_ARGUMENT || status == MLDF_E_LIMIT ? MLDF_E_SYNTAX : status;
     }
     return MLDF_OK;
@@ -137,7 +138,8 @@ static mldf_status make_schema(struct look *look, mldf_schema **out, mldf_error 
     if (status == MLDF_OK && key && feed->key_column == SIZE_MAX)
         status = mldfi_fail(err, MLDF_E_ARGUMENT, "no column is named '%s', as the key column should be", key);
     if (status == MLDF_OK && fields == 0)
-        status = mldfi_fail(err, MLDF_E_SYNTAX, "%s: no columns: there is nothing to make fields of", feed->sources[0]);
+        status =
+            mldfi_fail_file(err, MLDF_E_SYNTAX, feed->sources[0], "no columns: there is nothing to make fields of");
     if (status < 0) {
         mldf_schema_free(schema);
         if (err)

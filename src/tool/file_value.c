@@ -136,7 +136,7 @@ mldf_status mldfi_files_read(struct file_places *places, const char *text, size_
     if (status == MLDF_OK && files)
         status = files->look(path, out->data, out->size, places->warn, places->warn_user, err);
     if (status < 0 && status != MLDF_E_MEMORY)
-        mldfi_error_prefix(err, "%s", path);
+        mldfi_error_path(err, path);
     if (status == MLDF_E_NOT_FOUND) {
         status = MLDF_E_TYPE;
         if (err)

@@ -55,7 +55,7 @@ static mldf_status refuse(const struct walk *walk, mldf_error *why, mldf_error *
     const char *path = (const char *)walk->path.data;
     if (walk->hooks->unreadable && walk->hooks->unreadable(walk->hooks->user, path, why))
         return MLDF_OK;
-    mldfi_error_prefix(why, "%s", path);
+    mldfi_error_path(why, path);
     if (err)
         *err = *why;
     return why->status;
@@ -172,7 +172,7 @@ mldf_status mldfi_folder_add(struct folder_list *list, const char *root, bool wi
     while (bytes > 1 && root[bytes - 1] == '/')
         bytes--;
     if (stat(root, &st) != 0)
-        return mldfi_fail_errno(err, errno, "%s: cannot be read", root);
+        return mldfi_fail_file_errno(err, errno, root, "cannot be read");
     mldf_status status = mldf_buffer_append(&walk.path, root, bytes, err);
     if (status == MLDF_OK)
         status = mldf_buffer_append(&walk.path, "", 1, err);

@@ -49,14 +49,14 @@ static mldf_status fail_empty(const char *folder, mldf_error *err) {
     const struct field_type *type;
     for (size_t i = 0, at = 0; (type = mldfi_type_with_files(i)) != NULL && at < sizeof kinds; i++)
         at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s%s", i ? " or " : "", type->files->plural);
-    return mldfi_fail(err, MLDF_E_TYPE, "%s: there are no %s in this folder", folder, kinds);
+    return mldfi_fail_file(err, MLDF_E_TYPE, folder, "there are no %s in this folder", kinds);
 }
 
 static mldf_status find_type(struct folder_run *run, mldf_error *err) {
     struct feed *feed = run->feed;
     mldf_status status = mldfi_folder_type(&run->list, feed->options->skip_bad_rows, &run->type, err);
     if (status < 0)
-        mldfi_error_prefix(err, "%s", feed->sources[run->first]);
+        mldfi_error_path(err, feed->sources[run->first]);
     return status;
 }
 
@@ -142,7 +142,7 @@ static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_e
     const mldf_pack_options *options = run->feed->options;
     mldf_status status = mldfi_check_file_options(options, run->type->files, err);
     if (status < 0)
-        mldfi_error_prefix(err, "%s", run->feed->sources[run->first]);
+        mldfi_error_path(err, run->feed->sources[run->first]);
     if (status == MLDF_OK)
         status = mldf_schema_new(options->writer.context, out, err);
     if (status == MLDF_OK)
@@ -280,7 +280,7 @@ mldf_status mldfi_append_folders(struct feed *feed, size_t first, size_t count, 
     struct folder_run run = {.feed = feed, .first = first, .count = count};
     mldf_status status = append_run(&run, err);
     if (status == MLDF_E_SCHEMA)
-        mldfi_error_prefix(err, "%s", feed->sources[first]);
+        mldfi_error_path(err, feed->sources[first]);
     mldfi_folder_free(&run.list);
     mldf_buffer_free(&run.file);
     free(run.labels);

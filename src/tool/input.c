@@ -29,7 +29,7 @@ mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err
 mldf_status mldfi_watched_open(const char *path, struct input_watch *watch, int *fd, mldf_error *err) {
     while ((*fd = mldfi_file_open_stream(path)) < 0) {
         if (errno != EINTR)
-            return mldfi_fail_errno(err, errno, "%s: cannot open", path);
+            return mldfi_fail_file_errno(err, errno, path, "cannot open");
         mldf_status status = mldfi_watch(watch, true, err);
         if (status < 0)
             return status;
@@ -49,7 +49,7 @@ mldf_status mldfi_watched_read(int fd, void *dst, size_t room, struct input_watc
             return MLDF_OK;
         }
         if (found != 0 && errno != EINTR)
-            return mldfi_fail_errno(err, errno, "%s: cannot read", name);
+            return mldfi_fail_file_errno(err, errno, name, "cannot read");
         mldf_status status = mldfi_watch(watch, true, err);
         if (status < 0)
             return status;
@@ -86,9 +86,9 @@ static mldf_status open_path(struct input *input, const char *path, mldf_error *
         input->owns_fd = true;
     }
     if (fstat(input->fd, &st) != 0)
-        return mldfi_fail_errno(err, errno, "%s: cannot read", input->name);
+        return mldfi_fail_file_errno(err, errno, input->name, "cannot read");
     if (S_ISDIR(st.st_mode))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a folder, where a table belongs", input->name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, input->name, "is a folder, where a table belongs");
     input->seekable = S_ISREG(st.st_mode) && input->owns_fd;
     if (S_ISREG(st.st_mode))
         input->total_bytes = (uint64_t)st.st_size;
@@ -129,7 +129,7 @@ void mldfi_input_close(struct input *input) {
 
 mldf_status mldfi_input_seek(struct input *input, uint64_t offset, mldf_error *err) {
     if (lseek(input->fd, (off_t)offset, SEEK_SET) != (off_t)offset)
-        return mldfi_fail_errno(err, errno, "%s: cannot go to byte %llu", input->name, (unsigned long long)offset);
+        return mldfi_fail_file_errno(err, errno, input->name, "cannot go to byte %llu", (unsigned long long)offset);
     input->begin = input->end = 0;
     input->at_end = false;
     input->consumed = offset;
@@ -160,8 +160,8 @@ static mldf_status make_room(struct input *input, mldf_error *err) {
     if (input->capacity - input->end >= INPUT_CHUNK / 2)
         return MLDF_OK;
     if (input->end - input->begin > INPUT_MAX_ROW)
-        return mldfi_fail(err, MLDF_E_LIMIT, "%s: a row of more than %llu bytes: is a quote not closed?", input->name,
-                          (unsigned long long)INPUT_MAX_ROW);
+        return mldfi_fail_file(err, MLDF_E_LIMIT, input->name, "a row of more than %llu bytes: is a quote not closed?",
+                               (unsigned long long)INPUT_MAX_ROW);
     size_t capacity = input->capacity * 2 + INPUT_CHUNK;
     char *data = realloc(input->data, capacity);
     if (!data)

@@ -48,8 +48,9 @@ static bool is_blank(const char *text, size_t bytes) {
 }
 
 static mldf_status fail_in_line(const struct jsonl *jsonl, uint64_t column, const char *what, mldf_error *err) {
-    return mldfi_fail(err, MLDF_E_SYNTAX, "%s:%llu:%llu: %s", jsonl->input->name, (unsigned long long)jsonl->line,
-                      (unsigned long long)column, what);
+    mldf_status status = mldfi_fail(err, MLDF_E_SYNTAX, "%s", what);
+    mldfi_error_line(err, jsonl->input->name, jsonl->line, column);
+    return status;
 }
 
 static mldf_status parse_line(struct jsonl *jsonl, const char *text, size_t bytes, size_t shift, mldf_error *err) {

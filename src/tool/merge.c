@@ -34,8 +34,8 @@ static mldf_status open_input(const struct merge *m, size_t i, mldf_reader **out
     reading.secret = m->options->source_secret;
     reading.verify = true;
     mldf_status status = mldf_reader_open(m->paths[i], &reading, out, err);
-    if (status < 0 && err && !strstr(err->message, m->paths[i]))
-        mldfi_error_prefix(err, "%s", m->paths[i]);
+    if (status < 0)
+        mldfi_error_path(err, m->paths[i]);
     return status;
 }
 
@@ -48,13 +48,13 @@ static mldf_status compare_schema(struct merge *m, size_t i, const mldf_schema *
     size_t have, ignored;
     for (size_t f = 0; f < m->schema->field_count; f++) {
         if (mldfi_match_field(schema, &m->schema->fields[f].info, &have, &why) < 0)
-            return mldfi_fail(err, MLDF_E_SCHEMA, "%s: %s, as in %s", m->paths[i], why.message, m->paths[0]);
+            return mldfi_fail_file(err, MLDF_E_SCHEMA, m->paths[i], "%s, as in %s", why.message, m->paths[0]);
         nullable[f] |= (mldf_schema_field(schema, have)->flags & MLDF_FIELD_NULLABLE) != 0;
     }
     for (size_t f = 0; f < mldf_schema_field_count(schema); f++) {
         const char *name = mldf_schema_field(schema, f)->name;
         if (mldf_schema_find(m->schema, name, &ignored, NULL) < 0)
-            return mldfi_fail(err, MLDF_E_SCHEMA, "%s: field '%s' is not in %s", m->paths[i], name, m->paths[0]);
+            return mldfi_fail_file(err, MLDF_E_SCHEMA, m->paths[i], "field '%s' is not in %s", name, m->paths[0]);
     }
     return MLDF_OK;
 }
@@ -67,8 +67,8 @@ static mldf_status compare_keys(struct merge *m, size_t i, const mldf_reader *re
         m->keys_from = i;
         m->keys = keys;
     } else if (m->keys != keys) {
-        return mldfi_fail(err, MLDF_E_KEY, "%s has %ssample keys, and %s has %s", m->paths[i], keys ? "" : "no ",
-                          m->paths[m->keys_from], keys ? "none" : "them");
+        return mldfi_fail_file(err, MLDF_E_KEY, m->paths[i], "has %ssample keys, and %s has %s", keys ? "" : "no ",
+                               m->paths[m->keys_from], keys ? "none" : "them");
     }
     return MLDF_OK;
 }
@@ -161,8 +161,8 @@ static mldf_status copy_all(struct merge *m, mldf_writer *writer, mldf_error *er
         if (status == MLDF_OK)
             mldfi_drop_plans(reader, m->options->writer.context);
         mldf_reader_close(reader);
-        if (status < 0 && status != MLDF_E_CANCELLED && err && !strstr(err->message, m->paths[i]))
-            mldfi_error_prefix(err, "%s", m->paths[i]);
+        if (status < 0 && status != MLDF_E_CANCELLED)
+            mldfi_error_path(err, m->paths[i]);
     }
     return status;
 }

@@ -151,7 +151,7 @@ static mldf_status look_at(struct sources *s, size_t i, mldf_error *err) {
     if (status >= 0)
         status = take_profiles(s, reader, err);
     if (status < 0) {
-        mldfi_error_prefix(err, "%s", s->list[i].name);
+        mldfi_error_path(err, s->list[i].name);
         return status;
     }
     mldf_file_info info;
@@ -214,11 +214,8 @@ static mldf_status open_spool(const struct sources *s, struct source *source, ml
     mldf_error why;
     mldf_status status = mldf_reader_open(source->path, &s->options, &source->reader, &why);
     if (status < 0) {
-        size_t skip = strlen(source->path);
-        const char *rest = strncmp(why.message, source->path, skip) == 0 ? why.message + skip : why.message;
-        char text[sizeof why.message];
-        snprintf(text, sizeof text, "%s", rest + strspn(rest, ": "));
-        snprintf(why.message, sizeof why.message, "%s: %.400s", source->name, text);
+        why.path[0] = 0;
+        mldfi_error_path(&why, source->name);
         if (err)
             *err = why;
         return status;

@@ -66,7 +66,7 @@ static mldf_status check_target(const char *out, bool overwrite, mldf_error *err
         return MLDF_OK;
     mldf_status status = mldfi_file_exists(out, &exists, err);
     if (status == MLDF_OK && exists)
-        status = mldfi_fail(err, MLDF_E_EXISTS, "%s: exists already", out);
+        status = mldfi_fail_file(err, MLDF_E_EXISTS, out, "exists already");
     return status;
 }
 
@@ -96,19 +96,19 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
     bool rows = list->kind == SOURCE_ROWS, folders = list->kind == SOURCE_FOLDERS;
     const char *name = list->paths[0];
     if (folders && options->schema)
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "%s: the fields of a folder follow from its files and class folders: no schema", name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, name,
+                               "the fields of a folder follow from its files and class folders: no schema");
     if (!rows && options->key_column)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys", name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "a key column is for tables; here names are the keys");
     if (!rows && (options->file_column_count || options->file_root || options->allow_outside))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: columns that name files are for tables", name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "columns that name files are for tables");
     if (!folders && options->layout != MLDF_LAYOUT_AUTO)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a layout is for folders", name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "a layout is for folders");
     if (options->image_arguments && options->schema)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: with a schema, its image fields say how images are stored", name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "with a schema, its image fields say how images are stored");
     if (options->image_arguments && rows && !options->file_column_count)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: there is no image field that the image options could be for",
-                          name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, name,
+                               "there is no image field that the image options could be for");
     if (options->resume && (strcmp(out, "-") == 0 || (!folders && total_bytes(list->paths, list->count) == MLDF_NONE)))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a run can be resumed only from regular files to a regular file");
     return MLDF_OK;

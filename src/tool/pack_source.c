@@ -119,7 +119,7 @@ mldf_status mldfi_sources_expand(struct source_list *list, const char *const *gi
 /* ---- What is read is not replaced ----------------------------------------------------------------------------------------- */
 
 static mldf_status refuse_target(const char *source, const char *out, mldf_error *err) {
-    return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is the same file as %s, which is read and not replaced", out, source);
+    return mldfi_fail_file(err, MLDF_E_ARGUMENT, out, "is the same file as %s, which is read and not replaced", source);
 }
 
 mldf_status mldfi_source_is_not_target(const char *source, const char *out, mldf_error *err) {
@@ -148,9 +148,9 @@ static mldf_status fail_kinds(const struct source_list *list, size_t i, source_k
     struct stat st;
     for (size_t k = 0; k < 2; k++)
         if (strcmp(both[k], "-") != 0 && stat(both[k], &st) != 0)
-            return mldfi_fail_errno(err, errno, "%s: cannot open", both[k]);
-    return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is %s and %s is %s: one run packs sources of one kind", both[0],
-                      names[list->kind], both[1], names[kind]);
+            return mldfi_fail_file_errno(err, errno, both[k], "cannot open");
+    return mldfi_fail_file(err, MLDF_E_ARGUMENT, both[0], "is %s and %s is %s: one run packs sources of one kind",
+                           names[list->kind], both[1], names[kind]);
 }
 
 mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
@@ -160,7 +160,8 @@ mldf_status mldfi_sources_begin(struct source_list *list, const char *const *giv
         source_kind kind = mldfi_source_kind(list->paths[i], format, false);
         bool table = format == MLDF_SOURCE_CSV || format == MLDF_SOURCE_TSV || format == MLDF_SOURCE_JSONL;
         if (kind == SOURCE_FOLDERS && (table || format == MLDF_SOURCE_TAR))
-            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is a folder, and another format was asked for", list->paths[i]);
+            return mldfi_fail_file(err, MLDF_E_ARGUMENT, list->paths[i],
+                                   "is a folder, and another format was asked for");
         if (i == 0)
             list->kind = kind;
         else if (kind != list->kind)

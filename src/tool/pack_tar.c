@@ -178,8 +178,8 @@ static mldf_status each_sample(struct tar_run *run, struct tar_group *group, siz
         status = mldfi_tar_group_next(group, &sample, err);
         if (status == MLDF_OK)
             status = fn(run, source, &sample, err);
-        else if (status < 0 && err && !strstr(err->message, run->archive))
-            mldfi_error_prefix(err, "%s", run->archive);
+        else if (status < 0)
+            mldfi_error_path(err, run->archive);
     }
     return status;
 }
@@ -257,8 +257,8 @@ static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_err
     if (status == MLDF_OK && run->field_count == 0 && run->passed_over == 0)
         return mldf_schema_add(*out, TAR_EMPTY_FIELD, MLDF_BYTES, NULL, 0, err);
     if (status == MLDF_OK && run->field_count == 0)
-        status = mldfi_fail(err, MLDF_E_TYPE, "%s: holds no samples (files with a name and an extension)",
-                            shown(run->feed->sources[0]));
+        status = mldfi_fail_file(err, MLDF_E_TYPE, shown(run->feed->sources[0]),
+                                 "holds no samples (files with a name and an extension)");
     for (size_t i = 0; status == MLDF_OK && i < run->field_count; i++) {
         const struct archive_field *field = &run->fields[i];
         uint16_t flags = field->seen < run->looked ? MLDF_FIELD_NULLABLE : 0;
@@ -268,7 +268,7 @@ static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_err
         else
             status = mldf_schema_add(*out, field->extension, mldfi_tar_type(field->extension), NULL, flags, err);
         if (status < 0)
-            mldfi_error_prefix(err, "%s", shown(run->feed->sources[0]));
+            mldfi_error_path(err, shown(run->feed->sources[0]));
     }
     return status;
 }

@@ -86,10 +86,10 @@ static mldf_status repack_open(const char *path, const char *out, const struct o
     if (status < 0)
         return status;
     if (!out && strcmp(mldf_reader_format(reader), "mldf") != 0)
-        status = mldfi_fail(err, MLDF_E_ARGUMENT,
-                            "%s is a %s file: only an MLDF file is repacked in place; name another "
-                            "for the result (-o)",
-                            path, mldf_reader_format(reader));
+        status = mldfi_fail_file(err, MLDF_E_ARGUMENT, path,
+                                 "is a %s file: only an MLDF file is repacked in place; name another "
+                                 "for the result (-o)",
+                                 mldf_reader_format(reader));
     if (!out)
         writing.overwrite = true;
     keep_page_size(reader, &writing);
@@ -127,7 +127,7 @@ mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_opt
         /* The file itself is replaced, not a symbolic link to it. */
         struct stat link;
         if (status == MLDF_OK && lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && !(real = realpath(path, NULL)))
-            status = mldfi_fail_errno(err, errno, "%s", path);
+            status = mldfi_fail_file_errno(err, errno, path, "cannot be resolved");
     }
     if (status == MLDF_OK)
         status = repack_open(real ? real : path, out, &lock, options, result, err);

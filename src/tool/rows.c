@@ -31,16 +31,16 @@ static mldf_status sniff(struct rows *rows, mldf_error *err) {
     const char *text = in->data + in->begin;
     size_t bytes = in->end - in->begin;
     if (bytes >= 9 && memcmp(text, "\x89MLDF\r\n\x1a\n", 9) == 0)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is an MLDF file already: use append or repack", in->name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, in->name, "is an MLDF file already: use append or repack");
     if (mldfi_tbl_is(text, bytes) || (bytes >= 4 && memcmp(text, "\2\0", 2) == 0))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a %s file: convert makes MLDF of it", in->name,
-                          text[0] == 2 ? ".beton" : "TBL");
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, in->name, "is a %s file: convert makes MLDF of it",
+                               text[0] == 2 ? ".beton" : "TBL");
     if (ends_with(in->name, ".tar") || mldfi_tar_is(text, bytes))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: is a tar archive: --format tar packs it", in->name);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, in->name, "is a tar archive: --format tar packs it");
     const char *kind = mldfi_known_kind(text, bytes);
     if (kind)
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "%s: is %s: neither a table nor a tar archive that is read here",
-                          in->name, kind);
+        return mldfi_fail_file(err, MLDF_E_UNSUPPORTED, in->name,
+                               "is %s: neither a table nor a tar archive that is read here", kind);
     if (rows->format != MLDF_SOURCE_AUTO)
         return MLDF_OK;
     if (ends_with(in->name, ".csv"))
@@ -71,8 +71,9 @@ static mldf_status fail_cell(const struct rows *rows, uint64_t line, uint64_t co
                              mldf_error *err, const char *before, const char *name, size_t name_bytes,
                              const char *after) {
     int shown = name_bytes > 100 ? 100 : (int)name_bytes;
-    return mldfi_fail(err, status, "%s:%llu:%llu: %s%.*s%s", rows->input.name, (unsigned long long)line,
-                      (unsigned long long)column, before, shown, name, after);
+    mldfi_fail(err, status, "%s%.*s%s", before, shown, name, after);
+    mldfi_error_line(err, rows->input.name, line, column);
+    return status;
 }
 
 static mldf_status map_header_cell(struct rows *rows, size_t index, bool may_add, struct columns *columns, bool *seen,
@@ -122,8 +123,11 @@ static mldf_status read_header(struct rows *rows, const struct rows_options *opt
     mldf_status status = mldfi_csv_next(&rows->csv, err);
     if (status < 0)
         return status;
-    if (status == MLDF_END)
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s:1:1: no header line: the file is empty", rows->input.name);
+    if (status == MLDF_END) {
+        status = mldfi_fail(err, MLDF_E_SYNTAX, "no header line: the file is empty");
+        mldfi_error_line(err, rows->input.name, 1, 1);
+        return status;
+    }
     return map_header(rows, options, columns, err);
 }
 
@@ -217,9 +221,10 @@ static mldf_status next_csv(struct rows *rows, const struct columns *columns, ml
     if (rows->csv.cell_count != rows->header_count) {
         size_t extra = rows->csv.cell_count > rows->header_count ? rows->header_count : rows->csv.cell_count - 1;
         const struct csv_cell *cell = &rows->csv.cells[extra];
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s:%llu:%llu: %zu cell%s, but the header has %zu", rows->input.name,
-                          (unsigned long long)cell->line, (unsigned long long)cell->column, rows->csv.cell_count,
-                          rows->csv.cell_count == 1 ? "" : "s", rows->header_count);
+        status = mldfi_fail(err, MLDF_E_SYNTAX, "%zu cell%s, but the header has %zu", rows->csv.cell_count,
+                            rows->csv.cell_count == 1 ? "" : "s", rows->header_count);
+        mldfi_error_line(err, rows->input.name, cell->line, cell->column);
+        return status;
     }
     status = clear_cells(rows, columns->count, err);
     if (status < 0)

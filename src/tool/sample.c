@@ -67,7 +67,7 @@ mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *
 }
 
 mldf_status mldfi_feed_refuse(struct feed *feed, const char *place, const mldf_error *why, mldf_error *err) {
-    mldf_skip skip = {place, why->message};
+    mldf_skip skip = {place, ERROR_TEXT(why)};
     bool ends = why->status == MLDF_E_MEMORY || why->status == MLDF_E_CANCELLED;
     if (feed->options->skip_bad_rows && !ends) {
         feed->skipped++;
@@ -78,7 +78,7 @@ mldf_status mldfi_feed_refuse(struct feed *feed, const char *place, const mldf_e
     if (err) {
         *err = *why;
         if (!ends)
-            mldfi_error_prefix(err, "%s", place);
+            mldfi_error_outer(err, place);
     }
     return why->status;
 }

@@ -20,7 +20,7 @@ mldf_status mldfi_tee_open(struct tee *tee, const char *path, struct input_watch
     tee->fd = STDIN_FILENO;
     mldf_status status = standard ? MLDF_OK : mldfi_watched_open(path, watch, &tee->fd, err);
     if (status >= 0 && fstat(tee->fd, &st) != 0)
-        status = mldfi_fail_errno(err, errno, "%s: cannot open", tee->name);
+        status = mldfi_fail_file_errno(err, errno, tee->name, "cannot open");
     if (status < 0) {
         mldfi_tee_close(tee);
         return status;
@@ -69,7 +69,7 @@ mldf_status mldfi_tee_again(struct tee *tee, mldf_error *err) {
     tee->at = 0;
     tee->position = 0;
     if (tee->seekable && lseek(tee->fd, 0, SEEK_SET) != 0)
-        return mldfi_fail_errno(err, errno, "%s: cannot go back to its beginning", tee->name);
+        return mldfi_fail_file_errno(err, errno, tee->name, "cannot go back to its beginning");
     return MLDF_OK;
 }
 

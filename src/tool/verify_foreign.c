@@ -69,7 +69,6 @@ static mldf_status check_value(struct foreign_check *c, uint64_t sample, size_t 
         status = mldfi_field_check_deep(f, &c->kit, value.record, 0, value.data, value.bytes, 0, err);
     mldfi_kit_trim(&c->kit);
     if (status < 0) {
-        mldfi_error_prefix(err, "sample %llu, field %s", (unsigned long long)sample, f->info.name);
         mldfi_reader_name_error(reader, err, status);
         mldfi_error_place(err, sample, f->info.name);
     }
@@ -113,12 +112,11 @@ static mldf_status check_key(const struct foreign_check *c, uint64_t sample, mld
     if (status < 0) /* the format's own check has told of it */
         return foreign->ops->verify && mldfi_is_problem(status) ? MLDF_OK : status;
     if (bytes == 0 || bytes > FORMAT_MAX_KEY)
-        return mldfi_fail(problem, MLDF_E_CORRUPT, "sample %" PRIu64 ": a key of %zu bytes; keys have 1 to %d", sample,
-                          bytes, (int)FORMAT_MAX_KEY);
+        return mldfi_fail(problem, MLDF_E_CORRUPT, "a key of %zu bytes; keys have 1 to %d", bytes, (int)FORMAT_MAX_KEY);
     if (memchr(key, 0, bytes) || mldfi_utf8_valid_prefix(key, bytes) != bytes)
-        return mldfi_fail(problem, MLDF_E_CORRUPT, "sample %" PRIu64 ": its key is not UTF-8 text", sample);
+        return mldfi_fail(problem, MLDF_E_CORRUPT, "its key is not UTF-8 text");
     if (foreign->ops->find_key(foreign->state, key, bytes) != sample)
-        return mldfi_fail(problem, MLDF_E_CORRUPT, "sample %" PRIu64 ": its key leads to another sample", sample);
+        return mldfi_fail(problem, MLDF_E_CORRUPT, "its key leads to another sample");
     return MLDF_OK;
 }
 

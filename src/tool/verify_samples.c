@@ -222,8 +222,8 @@ __attribute__((format(printf, 6, 7))) static mldf_status fault(const struct veri
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    mldfi_reader_fail(w->verify->reader, problem, status, offset, "row %" PRIu64 ", field %s: %s", c->sample,
-                      c->field->info.name, why);
+    mldfi_reader_fail(w->verify->reader, problem, status, offset, "%s", why);
+    mldfi_error_place(problem, c->sample, c->field->info.name);
     return status;
 }
 
@@ -327,7 +327,9 @@ static mldf_status check_deep(struct verify_worker *w, const struct value_check 
     if (status >= 0 && mldfi_along_name(c->field))
         status = check_along(w, c, &value, problem);
     if (status < 0)
-        mldfi_error_prefix(problem, "%s: row %" PRIu64 ", field %s", reader->path, c->sample, c->field->info.name);
+        mldfi_error_path(problem, reader->path);
+    if (status < 0)
+        mldfi_error_place(problem, c->sample, c->field->info.name);
     return status;
 }
 

@@ -191,17 +191,16 @@ static mldf_status check_key(struct verify_worker *worker, uint64_t sample, mldf
         return status;
     const char *key = (const char *)worker->scratch.data;
     if (memchr(key, 0, bytes) || mldfi_utf8_valid_prefix(key, bytes) != bytes)
-        return mldfi_reader_fail(reader, problem, MLDF_E_CORRUPT, at, "key of sample %" PRIu64 " is not text", sample);
+        return mldfi_reader_fail(reader, problem, MLDF_E_CORRUPT, at, "its key is not text");
     status = mldf_reader_find_key(reader, key, bytes, &found, problem);
     if (status == MLDF_E_CORRUPT && problem->sample != MLDF_NONE && problem->sample != sample)
         return MLDF_OK; /* the search met a key that is bad itself, which is told as that sample's */
     if (status < 0 && status != MLDF_E_NO_SAMPLE)
         return status;
     if (found != sample)
-        return mldfi_reader_fail(reader, problem, MLDF_E_CORRUPT, reader->keys->ptr + 8 * sample,
-                                 status < 0 ? "key of sample %" PRIu64 " is not found by looking it up"
-                                            : "key of sample %" PRIu64 " leads to another sample",
-                                 sample);
+        return mldfi_reader_fail(reader, problem, MLDF_E_CORRUPT, reader->keys->ptr + 8 * sample, "%s",
+                                 status < 0 ? "its key is not found by looking it up"
+                                            : "its key leads to another sample");
     return MLDF_OK;
 }
 

@@ -22,7 +22,10 @@ mldf_status mldfi_where_fail(const char *text, size_t at, mldf_error *err, mldf_
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return mldfi_fail_at(err, status, at, "where: column %zu: %s", column_of(text, at), message);
+    mldfi_fail_at(err, status, at, "%s", message);
+    mldfi_error_prefix(err, "column %zu", column_of(text, at));
+    mldfi_error_path(err, "where");
+    return status;
 }
 
 static mldf_status fail(const struct where_lexer *lexer, size_t at, mldf_error *err, const char *message) {

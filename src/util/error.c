@@ -3,6 +3,7 @@
 #include "util/error.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +36,8 @@ static void reset(mldf_error *err, mldf_status status, int sys_errno, uint64_t o
     err->sys_errno = sys_errno;
     err->offset = offset;
     err->sample = MLDF_NONE;
-    err->field[0] = 0;
+    err->field[0] = err->path[0] = err->context[0] = 0;
+    memset(err->reserved, 0, sizeof err->reserved);
 }
 
 mldf_status mldfi_fail(mldf_error *err, mldf_status status, const char *format, ...) {
@@ -101,7 +103,7 @@ static void append_errno_text(mldf_error *err, int sys_errno) {
     char room[128] = "";
     size_t used = strlen(err->message);
     size_t free_bytes = sizeof err->message - used;
-    int wanted = snprintf(err->message + used, free_bytes, ": %s", ERRNO_TEXT(sys_errno, room));
+    int wanted = snprintf(err->message + used, free_bytes, "%s%s", used ? ": " : "", ERRNO_TEXT(sys_errno, room));
     if (wanted > 0)
         clean_message(err->message, sizeof err->message, used + (size_t)wanted);
 }
@@ -115,6 +117,32 @@ mldf_status mldfi_fail_errno(mldf_error *err, int sys_errno, const char *format,
         set_message(err, format, args);
         va_end(args);
         append_errno_text(err, sys_errno);
+    }
+    return status;
+}
+
+mldf_status mldfi_fail_file(mldf_error *err, mldf_status status, const char *path, const char *format, ...) {
+    if (err) {
+        va_list args;
+        reset(err, status, 0, MLDF_NONE);
+        va_start(args, format);
+        set_message(err, format, args);
+        va_end(args);
+        mldfi_error_path(err, path);
+    }
+    return status;
+}
+
+mldf_status mldfi_fail_file_errno(mldf_error *err, int sys_errno, const char *path, const char *format, ...) {
+    mldf_status status = status_of_errno(sys_errno);
+    if (err) {
+        va_list args;
+        reset(err, status, sys_errno, MLDF_NONE);
+        va_start(args, format);
+        set_message(err, format, args);
+        va_end(args);
+        append_errno_text(err, sys_errno);
+        mldfi_error_path(err, path);
     }
     return status;
 }
@@ -135,17 +163,83 @@ void mldfi_error_place(mldf_error *err, uint64_t sample, const char *field) {
     }
 }
 
+void mldfi_error_path(mldf_error *err, const char *path) {
+    static const char cut[] = "...";
+    if (!err || !path || err->path[0])
+        return;
+    size_t bytes = strlen(path), room = sizeof err->path - 1;
+    if (bytes <= room) {
+        memcpy(err->path, path, bytes + 1);
+    } else {
+        const char *end = path + bytes - (room - (sizeof cut - 1));
+        while (((unsigned char)*end & 0xC0u) == 0x80u) /* not from the middle of a character */
+            end++;
+        (void)snprintf(err->path, sizeof err->path, "%s%s", cut, end);
+    }
+    clean_message(err->path, sizeof err->path, strlen(err->path));
+}
+
+void mldfi_error_outer(mldf_error *err, const char *place) {
+    char inner[sizeof err->path];
+    if (!err || !place)
+        return;
+    memcpy(inner, err->path, sizeof inner);
+    err->path[0] = 0;
+    mldfi_error_path(err, place);
+    if (inner[0] && strcmp(inner, err->path) != 0)
+        mldfi_error_prefix(err, "%s", inner);
+}
+
+void mldfi_error_line(mldf_error *err, const char *file, uint64_t line, uint64_t column) {
+    char place[2 * sizeof err->path];
+    int shown = (int)sizeof err->path;
+    size_t bytes = strlen(file), skip = bytes > (size_t)shown ? bytes - (size_t)shown : 0;
+    if (column)
+        (void)snprintf(place, sizeof place, "%.*s:%" PRIu64 ":%" PRIu64, shown, file + skip, line, column);
+    else
+        (void)snprintf(place, sizeof place, "%.*s:%" PRIu64, shown, file + skip, line);
+    mldfi_error_outer(err, place);
+}
+
 void mldfi_error_prefix(mldf_error *err, const char *format, ...) {
-    char old[sizeof err->message];
+    char old[sizeof err->context];
     va_list args;
     if (!err)
         return;
-    memcpy(old, err->message, sizeof old);
+    memcpy(old, err->context, sizeof old);
     va_start(args, format);
-    set_message(err, format, args);
+    int wanted = vsnprintf(err->context, sizeof err->context, format, args);
     va_end(args);
-    size_t used = strlen(err->message);
-    int wanted = snprintf(err->message + used, sizeof err->message - used, ": %s", old);
-    if (wanted > 0)
-        clean_message(err->message, sizeof err->message, used + (size_t)wanted);
+    clean_message(err->context, sizeof err->context, wanted < 0 ? 0 : (size_t)wanted);
+    size_t used = wanted < 0 ? 0 : strlen(err->context);
+    int rest = snprintf(err->context + used, sizeof err->context - used, "%s%s", used && old[0] ? ": " : "", old);
+    clean_message(err->context, sizeof err->context, used + (rest > 0 ? (size_t)rest : 0));
+}
+
+/* Appends to the `used` bytes of out as much as there is room for; returns the bytes that all would take. */
+__attribute__((format(printf, 4, 5))) static size_t add(char *out, size_t room, size_t used, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int wanted = vsnprintf(used < room ? out + used : NULL, used < room ? room - used : 0, format, args);
+    va_end(args);
+    return used + (wanted > 0 ? (size_t)wanted : 0);
+}
+
+const char *mldf_error_text(const mldf_error *err, char *out, size_t room) {
+    size_t used = 0;
+    if (!out || room == 0)
+        return "";
+    out[0] = 0;
+    if (!err)
+        return out;
+    if (err->path[0])
+        used = add(out, room, used, "%s: ", err->path);
+    if (err->sample != MLDF_NONE)
+        used =
+            add(out, room, used, "sample %" PRIu64 "%s%s: ", err->sample, err->field[0] ? ", field " : "", err->field);
+    if (err->context[0])
+        used = add(out, room, used, "%s: ", err->context);
+    used = add(out, room, used, "%s", err->message);
+    clean_message(out, room, used);
+    return out;
 }

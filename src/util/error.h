@@ -16,9 +16,27 @@ __attribute__((format(printf, 3, 4))) mldf_status mldfi_fail_errno(mldf_error *e
                                                                    ...);
 mldf_status mldfi_fail_memory(mldf_error *err, size_t bytes);
 
-/* Add the place to an error that was just made (no effect on NULL). name may be NULL. Existing values are kept. */
+/* The same about a file: its name goes into err->path, the message does not repeat it. */
+__attribute__((format(printf, 4, 5))) mldf_status mldfi_fail_file(mldf_error *err, mldf_status status, const char *path,
+                                                                  const char *format, ...);
+__attribute__((format(printf, 4, 5))) mldf_status mldfi_fail_file_errno(mldf_error *err, int sys_errno,
+                                                                        const char *path, const char *format, ...);
+
+/* Add the place to an error that was just made (no effect on NULL). name and path may be NULL. What is known already is kept: the one who
+ * saw the failure knows best. */
 void mldfi_error_place(mldf_error *err, uint64_t sample, const char *field);
-/* Puts "prefix: " in front of the message. */
+void mldfi_error_path(mldf_error *err, const char *path);
+/* What the error is about becomes `place`, such as "photos.csv:17:3": the file that it was about until now, if another, begins the context.
+ * mldfi_error_line writes the place: column 0 is none. */
+void mldfi_error_outer(mldf_error *err, const char *place);
+void mldfi_error_line(mldf_error *err, const char *file, uint64_t line, uint64_t column);
+/* Puts this in front of the context: the outer part of the work comes first. */
 __attribute__((format(printf, 2, 3))) void mldfi_error_prefix(mldf_error *err, const char *format, ...);
+
+/* The whole text as a value that lives as long as the block that asks for it: mldfi_warn(context, "%s", ERROR_TEXT(&why)). */
+struct error_text {
+    char text[MLDF_TEXT_MAX + 1];
+};
+#define ERROR_TEXT(err) mldf_error_text((err), (struct error_text){{0}}.text, MLDF_TEXT_MAX + 1)
 
 #endif

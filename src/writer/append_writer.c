@@ -307,7 +307,7 @@ mldf_status mldfi_append_open(mldf_writer *writer, const char *path, const mldf_
     if (st >= 0)
         st = mldfi_reader_open_native(path, &how, reader, err);
     if (st >= 0 && !mldfi_file_same(&writer->file, &(*reader)->file))
-        st = mldfi_fail(err, MLDF_E_CHANGED, "%s was replaced while it was opened", path);
+        st = mldfi_fail_file(err, MLDF_E_CHANGED, path, "was replaced while it was opened");
     if (st >= 0)
         st = check_appendable(*reader, err);
     if (st >= 0)

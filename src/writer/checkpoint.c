@@ -263,8 +263,8 @@ static mldf_status check_ours(mldf_writer *writer, mldf_error *err) {
     /* An empty one beside it is of no use to anybody: most likely it was made just now. */
     if (data_bytes == 0 || table_bytes == 0)
         mldfi_file_remove(data_bytes == 0 ? data->path : tables->path);
-    return mldfi_fail(err, MLDF_E_EXISTS, "%s exists and is not of an interrupted run; remove it to start anew",
-                      table_bytes ? tables->path : data->path);
+    return mldfi_fail_file(err, MLDF_E_EXISTS, table_bytes ? tables->path : data->path,
+                           "exists and is not of an interrupted run; remove it to start anew");
 }
 
 /* The keys of the run that was interrupted, and with them its dictionary. */
@@ -289,9 +289,9 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES] = {0};
     uint64_t fingerprint = state->size >= 8 ? mldfi_load_u64(state->data) : 0;
     if (fingerprint != writer->fingerprint)
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "%s was begun with another schema, other options or another version; remove it to start anew",
-                          writer->file.path);
+        return mldfi_fail_file(
+            err, MLDF_E_ARGUMENT, writer->file.path,
+            "was begun with another schema, other options or another version; remove it to start anew");
     struct walk walk = {true, state, 8, MLDF_OK, err};
     mldf_buffer dictionary = MLDF_BUFFER_INIT;
     walk_state(&walk, writer, &dictionary, crypt);
@@ -308,8 +308,9 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     if (st >= 0)
         st = mldfi_file_size(&writer->file, &data_bytes, err);
     if (st >= 0 && data_end > writer->data_ptr && data_bytes <= writer->data_ptr)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s lacks the data that %s tells of; remove both to start anew",
-                          writer->file.path, writer->tables.spill.file.path);
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, writer->file.path,
+                               "lacks the data that %s tells of; remove both to start anew",
+                               writer->tables.spill.file.path);
     return st < 0 ? st : mldfi_file_truncate(&writer->file, data_end, err);
 }
 

@@ -366,8 +366,8 @@ static void unpacking_leaves_room_on_the_disk(void) {
     disk_blocks = 1000000; /* of 4 KiB */
     disk_free = disk_blocks / 20;
     CHECK_STATUS(MLDF_E_NO_SPACE, compressed_at_random(&err), &err);
-    CHECK(strstr(err.message, "the temporary folder /tmp has free") != NULL);
-    CHECK(strstr(err.message, target) != NULL);
+    CHECK(strstr(TEXT(err), "the temporary folder /tmp has free") != NULL);
+    CHECK(strstr(TEXT(err), target) != NULL);
     CHECK_OK(compressed_in_order(&err), &err);
     disk_free = disk_blocks / 10;
     CHECK_OK(compressed_at_random(&err), &err);

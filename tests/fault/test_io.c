@@ -276,9 +276,9 @@ static void a_full_disk_leaves_what_can_be_resumed(int threads) {
         if (ran_out)
             break;
         CHECK_STATUS(MLDF_E_NO_SPACE, st, &err);
-        CHECK(strstr(err.message, ".partial") != NULL);
+        CHECK(strstr(TEXT(err), ".partial") != NULL);
         CHECK(access(partial, F_OK) == 0 && access(tables, F_OK) == 0 && access(scene.path, F_OK) != 0);
-        bool nothing = strstr(err.message, "nothing was saved yet") != NULL;
+        bool nothing = strstr(TEXT(err), "nothing was saved yet") != NULL;
         from_the_beginning += nothing;
         later += !nothing;
         REQUIRE_STATUS(MLDF_OK, do_resume(&scene, &err), &err);

@@ -489,7 +489,7 @@ static int child(mldf_loader *loader, mldf_batch *batch, const uint8_t digest[16
     wrong += mldf_loader_state(loader, &text, &err) != MLDF_E_STATE;
     wrong += mldf_loader_restore(loader, "{}", 2, &err) != MLDF_E_STATE;
     wrong += mldf_loader_get_stats(loader, &stats, &err) != MLDF_E_STATE;
-    wrong += strstr(err.message, "fork") == NULL;
+    wrong += strstr(TEXT(err), "fork") == NULL;
     mldf_loader_cancel(loader);
     mldf_batch_hash(batch, own);
     wrong += memcmp(own, digest, 16) != 0;

@@ -325,7 +325,7 @@ static void fail_each(const struct publisher *p, enum call call, const struct st
         bool ran_out = countdown > 0;
         faulty = -1;
         state_of(&now, folder);
-        bool is_old = same(&now, old), is_new = same(&now, new), said = strstr(err.message, "in place, but") != NULL;
+        bool is_old = same(&now, old), is_new = same(&now, new), said = strstr(TEXT(err), "in place, but") != NULL;
         bool good = status < 0 ? (is_old && !said) || (is_new && said) : is_new;
         if (!good) {
             check_fail(__FILE__, __LINE__, "%s, %s %ld fails: status %d, %s: %s", p->name, call_names[call], n,

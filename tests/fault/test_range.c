@@ -29,7 +29,7 @@ static void check_part(const mldf_reader *r, const mldf_value *whole, uint64_t s
     } else if (offset > whole->bytes || bytes > whole->bytes - offset) {
         CHECK_STATUS(MLDF_E_RANGE, status, &err);
         CHECK_EQ_U64(sample, err.sample);
-        CHECK_CONTAINS("pass the end of a value of", err.message);
+        CHECK_CONTAINS("pass the end of a value of", TEXT(err));
     } else if (status == MLDF_OK) {
         const uint8_t *data = whole->data;
         CHECK_EQ_INT(MLDF_KIND_STORED, part.kind);

@@ -365,7 +365,7 @@ static void sparse_members_are_refused_in_words(void) {
         struct list list;
         mldf_error err;
         CHECK_STATUS(MLDF_E_UNSUPPORTED, list_memory(data, bytes, &list, &err), &err);
-        CHECK_CONTAINS("sparse", err.message);
+        CHECK_CONTAINS("sparse", TEXT(err));
         free(data);
     }
 }
@@ -471,7 +471,7 @@ static void cut_archives_name_the_last_whole_sample(void) {
         CHECK_CONTAINS(cut < 2560   ? "last whole sample is (none)"
                        : cut < 4608 ? "last whole sample is 0001"
                                     : "last whole sample is",
-                       err.message);
+                       TEXT(err));
         free(exact);
     }
     /* one block of zeros is an end with a warning; what is behind the end does not count, with a warning too unless it is zeros */
@@ -500,7 +500,7 @@ static void parts_and_keys_that_come_twice_are_errors(void) {
     mldf_error err;
     CHECK_STATUS(MLDF_E_KEY, list_memory(data, bytes, &list, &err), &err);
     CHECK_EQ_U64(1024, err.offset);
-    CHECK_CONTAINS("two parts .jpg", err.message);
+    CHECK_CONTAINS("two parts .jpg", TEXT(err));
     free(data);
     w = new_writer(path);
     part(w, "k", "jpg", "1");
@@ -623,7 +623,7 @@ static void streams_give_samples_in_order(void) {
             CHECK(((const char *)value.data)[i * 199 - 1] == (char)('a' + i));
         }
         CHECK_STATUS(MLDF_E_STATE, mldf_reader_get(reader, 17, 0, &scratch, &value, &err), &err);
-        CHECK(strstr(err.message, "opened to be read in order") != NULL);
+        CHECK(strstr(TEXT(err), "opened to be read in order") != NULL);
         CHECK_OK(mldf_reader_get(reader, 19, 0, &scratch, &value, &err), &err);
         mldf_reader_close(reader);
         mldf_buffer_free(&scratch);

@@ -476,7 +476,7 @@ static void entries_that_lie_give_errors_with_their_place(void) {
     CHECK_EQ_U64(1, problems);
 #else
     CHECK_STATUS(MLDF_E_UNSUPPORTED, mldfi_tbl_verify(tbl, NULL, NULL, &problems, &err), &err);
-    CHECK_CONTAINS("this build has no liblz4", err.message);
+    CHECK_CONTAINS("this build has no liblz4", TEXT(err));
 #endif
     mldfi_tbl_close(tbl);
     free(copy);

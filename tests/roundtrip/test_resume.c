@@ -192,7 +192,7 @@ static void files_of_others_are_left_alone(void) {
             if (which & 2)
                 put_text(tables, texts[i]);
             CHECK_STATUS(MLDF_E_EXISTS, mldf_writer_open(path, schema, &options, &w, &err), &err);
-            CHECK_CONTAINS(which & 2 ? tables : partial, err.message);
+            CHECK_CONTAINS(which & 2 ? tables : partial, TEXT(err));
             CHECK_EQ_INT((which & 1) != 0, exists(partial));
             CHECK_EQ_INT((which & 2) != 0, exists(tables));
             if (which & 1)
@@ -210,7 +210,7 @@ static void files_of_others_are_left_alone(void) {
     CHECK(exists(partial) && exists(tables));
     unlink(partial);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_writer_open(path, schema, &options, &w, &err), &err);
-    CHECK_CONTAINS("lacks the data", err.message);
+    CHECK_CONTAINS("lacks the data", TEXT(err));
     CHECK(exists(tables));
     unlink(partial);
     unlink(tables);

@@ -238,7 +238,7 @@ static void without_libsodium_encryption_is_unsupported(void) {
     mldf_error err;
     CHECK(!mldfi_crypt_available());
     CHECK_STATUS(MLDF_E_UNSUPPORTED, mldfi_crypt_new(&crypt, &secret, &err), &err);
-    CHECK_CONTAINS("libsodium", err.message);
+    CHECK_CONTAINS("libsodium", TEXT(err));
     CHECK_STATUS(MLDF_E_UNSUPPORTED, mldfi_crypt_open(&crypt, section, &secret, &err), &err);
     CHECK(crypt == NULL);
 }

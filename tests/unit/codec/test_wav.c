@@ -85,7 +85,7 @@ static void other_codings_are_named(void) {
     mldf_wav wav;
     mldf_error err;
     CHECK_STATUS(MLDF_E_UNSUPPORTED, mldf_wav_parse(f.bytes, f.size, &wav, &err), NULL);
-    CHECK_CONTAINS("MP3", err.message);
+    CHECK_CONTAINS("MP3", TEXT(err));
     CHECK_STATUS(MLDF_E_TYPE, mldf_wav_parse("fLaC and much more than that", 28, &wav, &err), NULL);
     CHECK_STATUS(MLDF_E_TRUNCATED, mldf_wav_parse("RIFF", 4, &wav, &err), NULL);
     CHECK_STATUS(MLDF_E_TRUNCATED, mldf_wav_parse("", 0, &wav, &err), NULL);

@@ -56,7 +56,7 @@ static void json_is_validated_with_the_position(void) {
     mldf_schema *s = one_field(MLDF_JSON, NULL, 0, &err);
     mldf_value v = value_of(MLDF_KIND_TEXT, "{\"a\":1,}", 8), out;
     CHECK_STATUS(MLDF_E_SYNTAX, encode(s, &v, &e, &err), &err);
-    CHECK_CONTAINS("byte 7", err.message);
+    CHECK_CONTAINS("byte 7", TEXT(err));
     CHECK_EQ_U64(MLDF_NONE, err.offset);
     e.payload = v.data;
     e.payload_bytes = v.bytes;
@@ -76,7 +76,7 @@ static void json_refuses_keys_that_are_there_twice(void) {
     for (size_t i = 0; i < 3; i++) {
         mldf_value v = value_of(MLDF_KIND_TEXT, twice[i], strlen(twice[i]));
         CHECK_STATUS(MLDF_E_SYNTAX, encode(s, &v, &e, &err), &err);
-        CHECK_CONTAINS("is there twice", err.message);
+        CHECK_CONTAINS("is there twice", TEXT(err));
         e.payload = v.data;
         e.payload_bytes = v.bytes;
         CHECK_STATUS(MLDF_E_CORRUPT, check_deep(s, &e, &err), &err);
@@ -94,7 +94,7 @@ static void text_is_validated_with_the_position(void) {
     mldf_schema *s = one_field(MLDF_TEXT, NULL, 0, &err);
     mldf_value v = value_of(MLDF_KIND_TEXT, "caf\xc3\xa9 \xff", 7), out;
     CHECK_STATUS(MLDF_E_SYNTAX, encode(s, &v, &e, &err), &err);
-    CHECK_CONTAINS("byte 6 of 7 is 0xff", err.message);
+    CHECK_CONTAINS("byte 6 of 7 is 0xff", TEXT(err));
     v.bytes = 6;
     CHECK_OK(encode(s, &v, &e, &err), &err);
     e.payload_bytes = 7;

@@ -176,7 +176,7 @@ static void faulty_descr_names_the_member(void) {
         if (s)
             check_fail(__FILE__, __LINE__, "accepted: %s", cases[i].descr);
         else
-            CHECK_CONTAINS(cases[i].part, err.message);
+            CHECK_CONTAINS(cases[i].part, TEXT(err));
         CHECK_EQ_INT(MLDF_E_SCHEMA, err.status);
         mldf_schema_free(s);
     }
@@ -231,7 +231,7 @@ static void characters_beyond_unicode_are_refused(void) {
     CHECK_OK(check_deep(s, &e, &err), &err);
     mldfi_store_u32(bytes + 16, 0x110000);
     CHECK_STATUS(MLDF_E_RANGE, encode(s, &v, &e, &err), &err);
-    CHECK_CONTAINS("\"p.t\"", err.message);
+    CHECK_CONTAINS("\"p.t\"", TEXT(err));
     memcpy(e.record, bytes, sizeof bytes);
     CHECK_STATUS(MLDF_E_CORRUPT, check_deep(s, &e, &err), &err);
     CHECK_EQ_U64(RECORD_AT, err.offset);

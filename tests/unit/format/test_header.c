@@ -52,12 +52,12 @@ static void other_majors_are_refused_and_say_who_is_too_old(void) {
     h.flags = 0; /* the version comes first */
     CHECK_STATUS(MLDF_E_VERSION, mldfi_header_check_version(&h, 9, &err), &err);
     CHECK_EQ_U64(9, err.offset);
-    CHECK_CONTAINS("reader", err.message);
-    CHECK_CONTAINS("is too old for it", err.message);
+    CHECK_CONTAINS("reader", TEXT(err));
+    CHECK_CONTAINS("is too old for it", TEXT(err));
     h.version_major = 0;
     CHECK_STATUS(MLDF_E_VERSION, mldfi_header_check(&h, 500, &err), &err);
     CHECK_EQ_U64(500, err.offset);
-    CHECK_CONTAINS("too old for this reader", err.message);
+    CHECK_CONTAINS("too old for this reader", TEXT(err));
 }
 
 static void flags_that_must_not_be_ignored_are_refused(void) {

@@ -41,8 +41,8 @@ static void raising_names_file_sample_field_and_byte(void) {
             /* batches of 12 hold 5; 15; 25, 35; 45; 55: the first one of a batch is told */
             static const uint64_t first[] = {5, 15, 25, 45, 55};
             CHECK_EQ_U64(first[told++ % 5], err.sample);
-            CHECK_CONTAINS("bad.mldf", err.message);
-            CHECK_CONTAINS("5, field image: ", err.message);
+            CHECK_CONTAINS("bad.mldf", TEXT(err));
+            CHECK_CONTAINS("5, field image: ", TEXT(err));
             CHECK_EQ_STR("image", err.field);
             CHECK(err.offset != MLDF_NONE && err.offset > 128);
         }
@@ -205,7 +205,7 @@ static void when_nothing_is_good_it_is_raised(void) {
     mldf_loader *loader = files_loader(bad, &o);
     mldf_status status = mldf_loader_next(loader, -1, &batch, &err);
     CHECK(status < 0);
-    CHECK_CONTAINS("8 substitutes", err.message);
+    CHECK_CONTAINS("8 substitutes", TEXT(err));
     mldf_loader_free(loader);
     for (int way = 0; way < 2; way++) {
         o = basic(MLDF_BAD_SKIP);

@@ -216,7 +216,7 @@ static void the_user_supplies_memory(void) {
     hook.shift = 8;
     mldf_loader *loader = files_loader(reader, &o);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_loader_next(loader, -1, &batch, &err), &err);
-    CHECK_CONTAINS("aligned", err.message);
+    CHECK_CONTAINS("aligned", TEXT(err));
     mldf_loader_free(loader);
     hook.shift = 0;
     hook.calls = 0;
@@ -375,7 +375,7 @@ static void a_mixture_takes_its_parts_from_the_readers(void) {
     mldf_loader_free(loader);
     o.own_order = three;
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_loader_new(both, 2, &o, &loader, &err), &err);
-    CHECK_CONTAINS("3 parts", err.message);
+    CHECK_CONTAINS("3 parts", TEXT(err));
     o.own_order = orders[0];
     CHECK_OK(mldf_loader_new(both + 1, 1, &o, &loader, &err), &err);
     mldf_status status = MLDF_OK;
@@ -397,7 +397,7 @@ static void refuse(mldf_loader_options o, mldf_status status, const char *word) 
     mldf_status got = mldf_loader_new((const mldf_reader *const *)&reader, 1, &o, &loader, &err);
     CHECK_STATUS(status, got, &err);
     if (got < 0)
-        CHECK_CONTAINS(word, err.message);
+        CHECK_CONTAINS(word, TEXT(err));
     else
         mldf_loader_free(loader);
 }
@@ -452,7 +452,7 @@ static void files_without_the_field_or_with_another_type_are_named(void) {
     const mldf_reader *both[2] = {reader, files_open(path, MLDF_BACKEND_MAP)};
     mldf_loader_options o = basic("image: drop\ntokens: pad");
     CHECK_STATUS(MLDF_E_NO_FIELD, mldf_loader_new(both, 2, &o, &loader, &err), &err);
-    CHECK_CONTAINS("fewer.mldf", err.message);
+    CHECK_CONTAINS("fewer.mldf", TEXT(err));
     o.pipeline = "image: chw(u8)\ntokens: drop"; /* what is not used need not be there */
     CHECK_OK(mldf_loader_new(both, 2, &o, &loader, &err), &err);
     mldf_loader_free(loader);

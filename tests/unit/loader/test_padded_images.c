@@ -140,7 +140,7 @@ static void what_is_larger_than_a_fixed_size_is_bad(void) {
     CHECK_EQ_U64(SAMPLES - wide, seen);
     CHECK_EQ_U64(wide, mldf_loader_bad_count(loader));
     REQUIRE(mldf_loader_bad_sample(loader, 0, &bad, &err) == MLDF_OK);
-    CHECK_CONTAINS("is larger than pad's 64 x 48", bad.error.message);
+    CHECK_CONTAINS("is larger than pad's 64 x 48", TEXT(bad.error));
     mldf_loader_free(loader);
 }
 

@@ -159,7 +159,7 @@ static void the_option_decode_gives_what_the_text_leaves_open(void) {
         mldf_error err;
         o.decode = bad[i].text;
         CHECK(mldf_loader_new((const mldf_reader *const *)&readers[0], 1, &o, &loader, &err) < 0);
-        CHECK_CONTAINS(bad[i].words, err.message);
+        CHECK_CONTAINS(bad[i].words, TEXT(err));
         mldf_loader_free(loader);
     }
 }

@@ -240,7 +240,7 @@ static void a_state_of_something_else_is_refused(void) {
     o = basic(); /* no buckets: the state is inside a window */
     loader = files_loader(reader, &o);
     CHECK_STATUS(MLDF_E_STATE, mldf_loader_restore(loader, (const char *)state.data, state.size, &err), &err);
-    CHECK_CONTAINS("window", err.message);
+    CHECK_CONTAINS("window", TEXT(err));
     CHECK_STATUS(MLDF_E_SYNTAX, mldf_loader_restore(loader, "{", 1, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_loader_begin(loader, 0, SAMPLES + 1, &err), &err);
     mldf_loader_free(loader);
@@ -276,7 +276,7 @@ static void a_state_of_other_samples_is_refused(void) {
     char *digit = strstr(values, ":\"i") + 5;
     *digit = *digit == '0' ? '1' : '0';
     CHECK_STATUS(MLDF_E_STATE, mldf_loader_restore(loader, front, strlen(front), &err), &err);
-    CHECK_CONTAINS("of other samples: field label", err.message);
+    CHECK_CONTAINS("of other samples: field label", TEXT(err));
     *values = 0;
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
         CHECK_OK(restore_text(loader, front, strange[i], &err), &err);

@@ -189,7 +189,7 @@ static void subsets_keep_the_order_of_their_list(void) {
         CHECK_EQ_U64(list[p], sample_at(order, 7, p));
     CHECK(!mldf_order_is_invertible(order));
     CHECK_STATUS(MLDF_E_STATE, mldf_order_find(order, 0, &(mldf_place){5, 0}, &position, &err), &err);
-    CHECK_CONTAINS("not ascending", err.message);
+    CHECK_CONTAINS("not ascending", TEXT(err));
     REQUIRE_OK(mldf_order_new_subset(sorted, 4, &o, &ascending, &err), &err);
     CHECK(mldf_order_is_invertible(ascending));
     CHECK_OK(mldf_order_find(ascending, 0, &(mldf_place){5, 0}, &position, &err), &err);
@@ -228,7 +228,7 @@ static void wrong_arguments_are_refused(void) {
     REQUIRE_OK(mldf_order_new(3, NULL, &order, &err), &err);
     CHECK_EQ_U64(2, sample_at(order, 0, 2));
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_order_at(order, 0, 3, &place, &err), &err);
-    CHECK_CONTAINS("3 positions", err.message);
+    CHECK_CONTAINS("3 positions", TEXT(err));
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_order_at(order, 0, UINT64_MAX, &place, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_order_many(order, 0, 1, 3, &place, &err), &err);
     CHECK_OK(mldf_order_many(order, 0, 3, 0, NULL, &err), &err);
@@ -242,7 +242,7 @@ static void wrong_arguments_are_refused(void) {
     CHECK_OK(mldf_order_kind_parse("quasi_random", &kind, &err), &err);
     CHECK_EQ_INT(MLDF_ORDER_QUASI_RANDOM, kind);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_order_kind_parse("shuffled", &kind, &err), &err);
-    CHECK_CONTAINS("sequential, random and quasi-random", err.message);
+    CHECK_CONTAINS("sequential, random and quasi-random", TEXT(err));
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_order_kind_parse(NULL, &kind, NULL), NULL);
 }
 

@@ -42,19 +42,19 @@ static void a_state_of_another_order_is_refused_with_a_reason(void) {
     mldf_error err;
     mldf_order_state s = state_of(other, 0, 5);
     CHECK_STATUS(MLDF_E_STATE, mldf_order_state_check(order, &s, &err), &err);
-    CHECK_CONTAINS("another order of 100 positions", err.message);
+    CHECK_CONTAINS("another order of 100 positions", TEXT(err));
     s = state_of(order, 0, 5);
     CHECK_OK(mldf_order_state_check(order, &s, &err), &err);
     s.count = 99;
     CHECK_STATUS(MLDF_E_STATE, mldf_order_state_check(order, &s, &err), &err);
-    CHECK_CONTAINS("99 positions", err.message);
+    CHECK_CONTAINS("99 positions", TEXT(err));
     s = state_of(order, 0, 5);
     s.algorithm = 2;
     CHECK_STATUS(MLDF_E_STATE, mldf_order_state_check(order, &s, &err), &err);
-    CHECK_CONTAINS("algorithm 2", err.message);
+    CHECK_CONTAINS("algorithm 2", TEXT(err));
     s = state_of(order, 0, 101);
     CHECK_STATUS(MLDF_E_STATE, mldf_order_state_check(order, &s, &err), &err);
-    CHECK_CONTAINS("101 of 100", err.message);
+    CHECK_CONTAINS("101 of 100", TEXT(err));
     mldf_order_free(order);
     mldf_order_free(other);
 }
@@ -101,7 +101,7 @@ static void hostile_texts_are_refused_with_their_place(void) {
         mldf_error err = {0};
         memset(&s, 0xff, sizeof s);
         CHECK_STATUS(MLDF_E_SYNTAX, mldf_order_state_parse(table[i].text, strlen(table[i].text), &s, &err), &err);
-        CHECK_CONTAINS(table[i].why, err.message);
+        CHECK_CONTAINS(table[i].why, TEXT(err));
         if (table[i].offset != MLDF_NONE)
             CHECK_EQ_U64(table[i].offset, err.offset);
         CHECK_EQ_U64(0, s.count | s.consumed | s.epoch | s.algorithm);

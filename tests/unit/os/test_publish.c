@@ -65,7 +65,7 @@ static void create_refuses_targets_that_cannot_become_a_file(void) {
     char path[1200];
     CHECK_STATUS(MLDF_E_NOT_FOUND, mldfi_file_create_beside(&file, check_tmp("no/such/folder"), &err), &err);
     CHECK_EQ_INT(-1, file.fd);
-    CHECK_CONTAINS("no/such/folder", err.message);
+    CHECK_CONTAINS("no/such/folder", TEXT(err));
     CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_file_create_beside(&file, "", &err), &err);
     snprintf(path, sizeof path, "%s/", check_tmpdir());
     CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_file_create_beside(&file, path, &err), &err);
@@ -125,7 +125,7 @@ static void temporary_files_have_no_name_and_one_owner(void) {
     mldfi_file_close(&file);
     CHECK(rmdir(check_tmp("scratch")) == 0); /* empty */
     CHECK_STATUS(MLDF_E_NOT_FOUND, mldfi_file_create_temporary(&file, check_tmp("scratch"), &err), &err);
-    CHECK(strstr(err.message, "scratch takes no file (TMPDIR names another)") != NULL);
+    CHECK(strstr(TEXT(err), "scratch takes no file (TMPDIR names another)") != NULL);
     CHECK(file.fd < 0);
 }
 
@@ -170,7 +170,7 @@ static void publish_without_overwrite_leaves_the_old_file(void) {
     REQUIRE_OK(mldfi_file_write(&file, 0, "new", 3, &err), &err);
     REQUIRE(check_write_file(target, "old", 3)); /* appeared meanwhile */
     CHECK_STATUS(MLDF_E_EXISTS, mldfi_file_publish(&file, target, false, &err), &err);
-    CHECK_CONTAINS(target, err.message);
+    CHECK_CONTAINS(target, TEXT(err));
     mldfi_file_discard(&file);
     CHECK(holds(target, "old"));
     CHECK_EQ_INT(1, entries_of(folder));

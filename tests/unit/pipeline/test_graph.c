@@ -237,7 +237,7 @@ static void wrong_statements_are_refused_in_exact_words(void) {
         struct graph graph;
         mldf_error err;
         CHECK_STATUS(wrong[i].status, graph_of(wrong[i].text, schema, &pipeline, &graph, &err), &err);
-        CHECK_EQ_STR(wrong[i].message, err.message);
+        CHECK_EQ_STR(wrong[i].message, TEXT(err));
         CHECK_EQ_U64(wrong[i].offset, err.offset);
         CHECK(!graph.chains);
         mldf_pipeline_free(pipeline);

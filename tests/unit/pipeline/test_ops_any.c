@@ -142,7 +142,7 @@ static void inputs_must_go_together(void) {
     in[1] = in[0];
     in[2].dtype = MLDF_F16;
     CHECK_STATUS(MLDF_E_TYPE, op.type->infer_many(&op, in, 3, &op.out, &err), &err);
-    CHECK_CONTAINS("one element type", err.message);
+    CHECK_CONTAINS("one element type", TEXT(err));
     in[2] = in[0];
     in[2].dims[1] = DIM_VARIES;
     CHECK_STATUS(MLDF_E_TYPE, op.type->infer_many(&op, in, 3, &op.out, &err), &err);

@@ -213,7 +213,7 @@ static void types_that_have_no_colour_are_refused(void) {
     mldf_error err;
     REQUIRE(image_make(&in, MLDF_F16, 2, 2, 3, 0));
     CHECK_STATUS(MLDF_E_TYPE, run_text("hue(0.1)", &in, 0, &out, &err), &err);
-    CHECK_CONTAINS("u8, u16 or f32", err.message);
+    CHECK_CONTAINS("u8, u16 or f32", TEXT(err));
     value_free(&in);
     REQUIRE(image_make(&in, MLDF_U8, 2, 2, 5, 0));
     CHECK_STATUS(MLDF_E_TYPE, run_text("invert", &in, 0, &out, &err), &err);
@@ -224,7 +224,7 @@ static void types_that_have_no_colour_are_refused(void) {
     REQUIRE(image_make(&in, MLDF_U8, 2, 2, 3, 0));
     CHECK_STATUS(MLDF_E_ARGUMENT, run_text("solarize(256)", &in, 0, &out, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, run_text("color_jitter([1.2, 0.8])", &in, 0, &out, &err), &err);
-    CHECK_CONTAINS("backwards", err.message);
+    CHECK_CONTAINS("backwards", TEXT(err));
     CHECK_STATUS(MLDF_E_ARGUMENT, run_text("color_jitter(hue=0.6)", &in, 0, &out, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, run_text("grayscale(2)", &in, 0, &out, &err), &err);
     value_free(&in);

@@ -124,10 +124,10 @@ static void what_no_bytes_say_is_an_error(void) {
     silent(&c, 11, 0);
     memset(c.images.data[11].data, 7, c.images.data[11].size);
     CHECK_STATUS(MLDF_E_TYPE, lengths(&c, 11, &length, &err), &err);
-    CHECK_CONTAINS("not an image", err.message);
+    CHECK_CONTAINS("not an image", TEXT(err));
     c.images.data[11].size = 0;
     CHECK_STATUS(MLDF_E_TYPE, lengths(&c, 11, &length, &err), &err);
-    CHECK_CONTAINS("no bytes", err.message);
+    CHECK_CONTAINS("no bytes", TEXT(err));
     images_end(&c.images);
 }
 

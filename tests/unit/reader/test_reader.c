@@ -75,7 +75,7 @@ static void what_is_not_there_is_named(void) {
     REQUIRE(r);
     CHECK_STATUS(MLDF_E_NO_SAMPLE, mldf_reader_get(r, 3, 0, NULL, &v, &err), &err);
     CHECK_EQ_U64(3, err.sample);
-    CHECK_CONTAINS("few.mldf", err.message);
+    CHECK_CONTAINS("few.mldf", TEXT(err));
     CHECK_STATUS(MLDF_E_NO_FIELD, mldf_reader_get(r, 0, MADE_FIELDS, NULL, &v, &err), &err);
     CHECK_STATUS(MLDF_E_NO_SAMPLE, mldf_reader_get_many(r, &n, 1, 0, NULL, &v, &err), &err);
     CHECK_STATUS(MLDF_E_NO_FIELD, mldf_reader_get_many(r, &n, 1, 99, NULL, &v, &err), &err);
@@ -218,7 +218,7 @@ static void verification_names_sample_and_field(void) {
     CHECK_EQ_U64(18, err.sample);
     CHECK_EQ_STR("blob", err.field);
     CHECK_EQ_U64(ptr, err.offset);
-    CHECK_CONTAINS("row 18, field blob", err.message);
+    CHECK_CONTAINS("sample 18, field blob", TEXT(err));
     CHECK_OK(mldf_reader_get(r, 19, MADE_BLOB, &scratch, &v, &err), &err);
     mldf_reader_close(r);
     mldf_buffer_free(&scratch);
@@ -240,8 +240,8 @@ static void a_bad_row_pointer_is_reported_at_its_record(void) {
     REQUIRE(r);
     CHECK_STATUS(MLDF_E_CORRUPT, mldf_reader_get(r, 16, MADE_BLOB, NULL, &v, &err), &err);
     CHECK_EQ_U64(record, err.offset);
-    CHECK_CONTAINS("row 16, field blob: ptr", err.message);
-    CHECK_CONTAINS("passes the end of the file at", err.message);
+    CHECK_CONTAINS("sample 16, field blob: ptr", TEXT(err));
+    CHECK_CONTAINS("passes the end of the file at", TEXT(err));
     mldf_reader_close(r);
     r = open_with(path, MLDF_BACKEND_MAP, true);
     REQUIRE(r);
@@ -262,7 +262,7 @@ static void a_file_that_shrinks_under_positional_reads_is_an_error(void) {
     CHECK_EQ_U64(5000, err.offset);
     CHECK_EQ_U64(199, err.sample); /* so the loader leaves the byte as it is */
     CHECK_EQ_STR("text", err.field);
-    CHECK_CONTAINS("ends at byte 5000", err.message);
+    CHECK_CONTAINS("ends at byte 5000", TEXT(err));
     mldf_reader_close(r);
     mldf_buffer_free(&scratch);
 }

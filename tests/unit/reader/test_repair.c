@@ -162,7 +162,7 @@ static void what_cannot_be_mended_in_place_is_left_as_it_is(void) {
         uint8_t *before = check_read_file(path, &bytes);
         CHECK(repair(path, NULL, &result, &err) < 0);
         CHECK(!result.changed);
-        CHECK_CONTAINS("-o OUT", err.message);
+        CHECK_CONTAINS("-o OUT", TEXT(err));
         check_same(path, before, bytes);
         free(before);
     }
@@ -456,7 +456,7 @@ static void a_file_cut_behind_its_rows_is_saved_by_rows_alone(void) {
     /* No row. */
     CHECK(truncate(path, (off_t)info.metadata_ptr - 1) == 0);
     CHECK_STATUS(MLDF_E_TRUNCATED, repair(path, out, &result, &err), &err);
-    CHECK_CONTAINS("nothing can be saved", err.message);
+    CHECK_CONTAINS("nothing can be saved", TEXT(err));
 }
 
 static void a_file_cut_inside_an_append_gives_back_its_former_state(void) {
@@ -469,7 +469,7 @@ static void a_file_cut_inside_an_append_gives_back_its_former_state(void) {
     CHECK(truncate(path, (off_t)(end + 100)) == 0);
     mldf_reader *r;
     CHECK_STATUS(MLDF_E_TRUNCATED, mldf_reader_open(path, NULL, &r, &err), &err);
-    CHECK_CONTAINS("mldf repair", err.message);
+    CHECK_CONTAINS("mldf repair", TEXT(err));
     REQUIRE_OK(repair(path, out, &result, &err), &err);
     CHECK_EQ_U64(60, result.samples_saved);
     check_saved(out, 60, true, NULL, 0);

@@ -16,7 +16,7 @@ static void scan(const char *text, size_t bytes, char separator, char *out, size
         if (status == MLDF_END)
             break;
         if (status < 0) {
-            n += (size_t)snprintf(out + n, out_bytes - n, "!%s\n", err.message);
+            n += (size_t)snprintf(out + n, out_bytes - n, "!%s\n", TEXT(err));
             continue;
         }
         for (size_t i = 0; i < csv.cell_count; i++)

@@ -221,7 +221,7 @@ static void a_name_that_is_taken_leaves_no_part(void) {
     options.count = 0;
     options.bytes = 100;
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_split(r, path_of("taken-{}.mldf"), &options, NULL, &err), &err);
-    CHECK_CONTAINS("without any sample", err.message);
+    CHECK_CONTAINS("without any sample", TEXT(err));
     options.bytes = 5200;
     CHECK_STATUS(MLDF_E_EXISTS, mldf_split(r, path_of("taken-{}.mldf"), &options, NULL, &err), &err);
     CHECK_EQ_U64(1, files_with("taken-"));

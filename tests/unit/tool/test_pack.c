@@ -163,7 +163,7 @@ static void rows_are_appended_with_the_types_of_the_file(void) {
     CHECK_EQ_U64(3, result.written);
     put(two, "{\"t\":\"x\",\"x\":\"no\"}\n");
     CHECK_STATUS(MLDF_E_TYPE, mldf_append(out, &two, 1, NULL, &result, &err), &err);
-    CHECK_CONTAINS("two.jsonl:1:14: column 'x' (int): ", err.message);
+    CHECK_CONTAINS("two.jsonl:1:14: column 'x' (int): ", TEXT(err));
     CHECK_EQ_STR("x", err.field);
 }
 

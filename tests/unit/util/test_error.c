@@ -51,7 +51,7 @@ static void fail_resets_the_place_and_returns_the_status(void) {
     CHECK_EQ_INT(MLDF_E_CORRUPT, mldfi_fail_at(&err, MLDF_E_CORRUPT, 42, "x"));
     CHECK_EQ_U64(42, err.offset);
     CHECK_EQ_INT(MLDF_E_MEMORY, mldfi_fail_memory(&err, 12345));
-    CHECK_CONTAINS("12345", err.message);
+    CHECK_CONTAINS("12345", TEXT(err));
     CHECK_EQ_U64(MLDF_NONE, err.offset);
 }
 
@@ -86,8 +86,8 @@ static void errno_chooses_the_status(void) {
         mldf_error err;
         CHECK_STATUS(table[i].status, mldfi_fail_errno(&err, table[i].number, "file %s", "f"), &err);
         CHECK_EQ_INT(table[i].number, err.sys_errno);
-        CHECK_CONTAINS("file f: ", err.message);
-        CHECK_CONTAINS(strerror(table[i].number), err.message);
+        CHECK_CONTAINS("file f: ", TEXT(err));
+        CHECK_CONTAINS(strerror(table[i].number), TEXT(err));
     }
 }
 
@@ -111,9 +111,48 @@ static void prefix_stands_before_the_message(void) {
     mldf_error err;
     (void)mldfi_fail_at(&err, MLDF_E_RANGE, 5, "deep reason");
     mldfi_error_prefix(&err, "line %d", 3);
-    CHECK_EQ_STR("line 3: deep reason", err.message);
+    mldfi_error_prefix(&err, "table %d", 4);
+    CHECK_EQ_STR("deep reason", err.message);
+    CHECK_EQ_STR("table 4: line 3", err.context);
+    CHECK_EQ_STR("table 4: line 3: deep reason", TEXT(err));
     CHECK_EQ_U64(5, err.offset);
     CHECK_EQ_INT(MLDF_E_RANGE, err.status);
+}
+
+static void the_text_names_each_part_once(void) {
+    mldf_error err;
+    char text[MLDF_TEXT_MAX + 1], path[600], small[16];
+    (void)mldfi_fail_file(&err, MLDF_E_RANGE, "x.mldf", "value %d", 7);
+    mldfi_error_path(&err, "other.mldf"); /* the first one knows best */
+    CHECK_EQ_STR("x.mldf: value 7", TEXT(err));
+    mldfi_error_place(&err, 3, "image");
+    mldfi_error_prefix(&err, "crop");
+    CHECK_EQ_STR("x.mldf: sample 3, field image: crop: value 7", TEXT(err));
+    CHECK_EQ_STR("value 7", err.message);
+    CHECK_EQ_STR("x.mldf: sample 3, field image: crop: value 7", mldf_error_text(&err, text, sizeof text));
+    CHECK_EQ_STR("x.mldf: sample ", mldf_error_text(&err, small, sizeof small));
+    mldfi_error_line(&err, "t.csv", 17, 3); /* the file that a cell names goes into the context */
+    CHECK_EQ_STR("t.csv:17:3: sample 3, field image: x.mldf: crop: value 7", TEXT(err));
+    mldfi_error_outer(&err, "t.csv:17:3");
+    CHECK_EQ_STR("t.csv:17:3: sample 3, field image: x.mldf: crop: value 7", TEXT(err));
+    memset(path, 'd', sizeof path - 1);
+    memcpy(path + sizeof path - 8, "/a.mldf", 8);
+    (void)mldfi_fail_file_errno(&err, ENOENT, path, "cannot be opened");
+    CHECK_STATUS(MLDF_E_NOT_FOUND, err.status, NULL);
+    CHECK_EQ_U64(MLDF_PLACE_MAX, strlen(err.path));
+    CHECK(strncmp(err.path, "...d", 4) == 0);
+    CHECK_CONTAINS("d/a.mldf: cannot be opened: ", TEXT(err));
+    CHECK_EQ_STR("", mldf_error_text(NULL, text, sizeof text));
+    /* The longest of all parts fits. */
+    memset(text, 'm', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    (void)mldfi_fail_file(&err, MLDF_E_RANGE, path, "%s", text);
+    mldfi_error_prefix(&err, "%s", text);
+    memset(path, 'f', sizeof path - 1);
+    mldfi_error_place(&err, UINT64_MAX - 1, path);
+    CHECK_EQ_U64(2 * MLDF_PLACE_MAX + MLDF_MESSAGE_MAX + MLDF_NAME_MAX + strlen("sample 18446744073709551614, field ") +
+                     6,
+                 strlen(TEXT(err)));
 }
 
 static void messages_are_one_line_of_whole_characters(void) {
@@ -139,7 +178,7 @@ static void messages_are_one_line_of_whole_characters(void) {
     memset(text, 'y', sizeof text - 1);
     text[sizeof text - 1] = 0;
     mldfi_error_prefix(&err, "%s", text);
-    CHECK_EQ_U64(MLDF_MESSAGE_MAX, strlen(err.message));
+    CHECK_EQ_U64(MLDF_PLACE_MAX, strlen(err.context));
     CHECK_STATUS(MLDF_E_IO, mldfi_fail_errno(&err, EIO, "%s", text), NULL);
     CHECK_EQ_U64(MLDF_MESSAGE_MAX, strlen(err.message));
 }
@@ -153,6 +192,7 @@ int main(int argc, char **argv) {
     RUN(errno_chooses_the_status);
     RUN(place_is_added_once);
     RUN(prefix_stands_before_the_message);
+    RUN(the_text_names_each_part_once);
     RUN(messages_are_one_line_of_whole_characters);
     return check_end();
 }
