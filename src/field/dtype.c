@@ -12,8 +12,8 @@ static const char *const names[] = {
 };
 enum { DTYPE_COUNT = sizeof names / sizeof names[0] };
 const uint8_t mldfi_dtype_sizes[DTYPE_COUNT] = {
-    [MLDF_BOOL] = 1, [MLDF_I8] = 1,  [MLDF_U8] = 1,  [MLDF_I16] = 2,  [MLDF_U16] = 2,
-    [MLDF_I32] = 4,  [MLDF_U32] = 4, [MLDF_I64] = 8, [MLDF_U64] = 8,  [MLDF_F16] = 2,
+    [MLDF_BOOL] = 1, [MLDF_I8] = 1,  [MLDF_U8] = 1,  [MLDF_I16] = 2, [MLDF_U16] = 2,
+    [MLDF_I32] = 4,  [MLDF_U32] = 4, [MLDF_I64] = 8, [MLDF_U64] = 8, [MLDF_F16] = 2,
     [MLDF_BF16] = 2, [MLDF_F32] = 4, [MLDF_F64] = 8, [MLDF_C64] = 8, [MLDF_C128] = 16,
 };
 

@@ -211,12 +211,16 @@ static void backwards(const uint8_t *in, size_t pixels, size_t n, uint8_t *out) 
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
         _mm_storeu_si128((__m128i *)(void *)(out + i * n), _mm_shuffle_epi8(v, mask));
     }
-    if (i < pixels && pixels >= at_once + over) { /* the first ones, which overlap: 16 bytes at their beginning, as many stored as are whole pixels */
+    if (i < pixels &&
+        pixels >=
+            at_once +
+                over) { /* the first ones, which overlap: 16 bytes at their beginning, as many stored as are whole pixels */
         const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)firsts[n - 2]);
         __m128i v = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)in), first);
         uint8_t *end = out + (pixels - at_once) * n;
         _mm_storel_epi64((__m128i *)(void *)end, v);
-        _mm_storel_epi64((__m128i *)(void *)(end + at_once * n - 8), n == 3 ? _mm_srli_si128(v, 7) : _mm_srli_si128(v, 8));
+        _mm_storel_epi64((__m128i *)(void *)(end + at_once * n - 8),
+                         n == 3 ? _mm_srli_si128(v, 7) : _mm_srli_si128(v, 8));
         return;
     }
     for (; i < pixels; i++)
