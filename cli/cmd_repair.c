@@ -126,8 +126,13 @@ static int run(struct invocation *v) {
         json_result(&result, status < 0 ? &err : NULL, seconds_since(started));
     if (status < 0)
         return report_error(v, path, &err);
-    if (!v->json)
-        out_line("%s: %s", out ? out : path, result.action);
+    if (!v->json && out) {
+        char saved[32];
+        format_count(saved, result.samples_saved);
+        out_line("%s: %s sample%s saved: %s", out, saved, result.samples_saved == 1 ? "" : "s", result.action);
+    } else if (!v->json) {
+        out_line("%s: %s", path, result.action);
+    }
     return result.lost.any || result.unchecked || result.problems ? EXIT_DATA : EXIT_FINE;
 }
 

@@ -78,7 +78,7 @@ typedef enum mldf_status {
 /* A short lower-case name, e.g. "checksum" for MLDF_E_CHECKSUM, "ok" for MLDF_OK. Never NULL. */
 MLDF_API const char *mldf_status_name(mldf_status status);
 
-enum { MLDF_NAME_MAX = 63, MLDF_PLACE_MAX = 255, MLDF_MESSAGE_MAX = 511, MLDF_TEXT_MAX = 1279 };
+enum { MLDF_NAME_MAX = 63, MLDF_PLACE_MAX = 255, MLDF_MESSAGE_MAX = 511, MLDF_ADVICE_MAX = 255, MLDF_TEXT_MAX = 1535 };
 
 /* Where and why something failed. Lives with the caller; nothing to free. The message names values alone; file, sample and field are
  * members of their own. mldf_error_text makes one line of all. */
@@ -93,10 +93,11 @@ typedef struct mldf_error {
          1]; /* the file, "table.csv:17:3", or "line 2, column 5" of a text; or "". Of a longer path the end, after "..." */
     char context[MLDF_PLACE_MAX + 1];   /* which part of the work: "step 2, random_crop(300)", or "" */
     char message[MLDF_MESSAGE_MAX + 1]; /* one sentence that names the values; no newline */
+    char advice[MLDF_ADVICE_MAX + 1];   /* what helps, or "" */
     uint64_t reserved[4];
 } mldf_error;
 
-/* "FILE: sample 17, field image: CONTEXT: MESSAGE", without what is not known, into `room` bytes (MLDF_TEXT_MAX + 1 hold any error),
+/* "FILE: sample 17, field image: CONTEXT: MESSAGE; ADVICE", without what is not known, into `room` bytes (MLDF_TEXT_MAX + 1 hold any error),
  * cut at a whole character when there are fewer, always ended by a 0. Returns out. A field is named with its sample; where there is no
  * sample, the message names it. */
 MLDF_API const char *mldf_error_text(const mldf_error *err, char *out, size_t room);

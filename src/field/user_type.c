@@ -29,7 +29,7 @@ struct user_state {
 static void error_clear(mldf_error *own) {
     own->sys_errno = 0;
     own->offset = own->sample = MLDF_NONE;
-    own->field[0] = own->path[0] = own->context[0] = own->message[0] = 0;
+    own->field[0] = own->path[0] = own->context[0] = own->message[0] = own->advice[0] = 0;
 }
 
 /* Hands the user's error on, with a message in any case. What is neither fine nor an error counts as fine. */

@@ -263,7 +263,6 @@ mldf_status mldfi_tar_group_next(struct tar_group *g, struct tar_sample *out, ml
     if (status == MLDF_E_TRUNCATED) {
         mldfi_error_prefix(err, "the last whole sample is %.*s", SHOWN,
                            g->last.size ? (const char *)g->last.data : "(none)");
-        mldfi_error_path(err, shard_name(g));
     }
     if (status != MLDF_OK)
         return status;

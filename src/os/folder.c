@@ -34,7 +34,7 @@ static mldf_status check_empty(struct os_folder *folder, bool overwrite, mldf_er
     if (stat(folder->target, &info) != 0)
         return errno == ENOENT ? MLDF_OK : mldfi_fail_file_errno(err, errno, folder->target, "cannot be examined");
     if (!S_ISDIR(info.st_mode))
-        return mldfi_fail_file(err, MLDF_E_EXISTS, folder->target, "exists and is not a folder");
+        return mldfi_fail_file(err, MLDF_E_EXISTS, folder->target, "already exists and is not a folder");
     folder->exists = true;
     DIR *dir = opendir(folder->target);
     if (!dir)
@@ -45,7 +45,8 @@ static mldf_status check_empty(struct os_folder *folder, bool overwrite, mldf_er
     closedir(dir);
     return empty || overwrite
                ? MLDF_OK
-               : mldfi_fail_file(err, MLDF_E_EXISTS, folder->target, "is not empty; it is only filled on request");
+               : mldfi_fail_file(err, MLDF_E_EXISTS, folder->target,
+                                 "already exists and is not empty; use -f to write into it (Python: overwrite=True)");
 }
 
 /* Beside the target, or in it: then both are on one file system, and nobody else sees a new name. */

@@ -224,7 +224,7 @@ mldf_status mldfi_file_rename(struct os_file *file, const char *target, bool ove
     if (reason != 0) {
         free(path);
         if (reason == EEXIST)
-            return mldfi_fail_file(err, MLDF_E_EXISTS, target, "exists, and overwriting was not asked for");
+            return mldfi_fail_exists(err, target);
         return mldfi_fail_file_errno(err, reason, target, "cannot be put in place");
     }
     mldfi_file_unlock(file);

@@ -121,36 +121,41 @@ static mldf_status explain_front(struct opening *opening, const struct header *f
                                  "the header says that the directory is at byte %" PRIu64 ", which cannot be",
                                  directory);
     if (!mldfi_range_inside(directory, FORMAT_DIRECTORY_HEAD_BYTES, size))
-        return mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, size,
-                                 "the file ends at byte %" PRIu64 ", inside its directory; `mldf repair -o OUT` saves "
-                                 "the samples that are whole",
-                                 size);
+        return mldfi_error_advise(err,
+                                  mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, size,
+                                                    "the file ends at byte %" PRIu64 ", inside its directory", size),
+                                  "`mldf repair -o OUT` saves the samples that are whole");
     mldf_status status = mldfi_reader_copy(reader, directory, bytes, FORMAT_DIRECTORY_HEAD_BYTES, err);
     if (status < 0)
         return status;
     if (memcmp(bytes, mldfi_directory_magic, FORMAT_DIRECTORY_MAGIC_BYTES) != 0)
-        return mldfi_reader_fail(
-            reader, err, MLDF_E_CORRUPT, directory,
-            "no directory at byte %" PRIu64 ", where the header says it is; `mldf repair` may help", directory);
+        return mldfi_error_advise(err,
+                                  mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, directory,
+                                                    "no directory at byte %" PRIu64 ", where the header says it is",
+                                                    directory),
+                                  "`mldf repair` may help");
     uint32_t count = mldfi_load_u32(bytes + 8);
     if (count > FORMAT_MAX_SECTIONS)
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, directory + 8, "a directory of %" PRIu32 " sections",
                                  count);
     at = directory + FORMAT_DIRECTORY_HEAD_BYTES + (uint64_t)count * FORMAT_DIRECTORY_ENTRY_BYTES;
     if (!mldfi_range_inside(at, FORMAT_FOOTER_BYTES, size))
-        return mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, size,
-                                 "the file ends at byte %" PRIu64
-                                 ", before its footer does; `mldf repair` puts the footer back "
-                                 "if the directory is whole",
-                                 size);
+        return mldfi_error_advise(err,
+                                  mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, size,
+                                                    "the file ends at byte %" PRIu64 ", before its footer does", size),
+                                  "`mldf repair` puts the footer back if the directory is whole");
     if ((status = mldfi_reader_copy(reader, at, bytes, sizeof bytes, err)) < 0)
         return status;
     if (memcmp(bytes + 80, mldfi_magic, FORMAT_MAGIC_BYTES) != 0 || !all_zero(bytes + 89, 7))
-        return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 80,
-                                 "no footer at byte %" PRIu64 ", behind the directory; `mldf repair` puts it back", at);
+        return mldfi_error_advise(err,
+                                  mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 80,
+                                                    "no footer at byte %" PRIu64 ", behind the directory", at),
+                                  "`mldf repair` puts it back");
     if (!mldfi_footer_decode(bytes, &footer))
-        return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, at + 76,
-                                 "the footer at byte %" PRIu64 " is damaged; `mldf repair` puts it back", at);
+        return mldfi_error_advise(
+            err,
+            mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, at + 76, "the footer at byte %" PRIu64 " is damaged", at),
+            "`mldf repair` puts it back");
     if (footer.file_size != at + FORMAT_FOOTER_BYTES)
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 64,
                                  "the footer at byte %" PRIu64 " says that the file has %" PRIu64 " bytes", at,
@@ -158,9 +163,11 @@ static mldf_status explain_front(struct opening *opening, const struct header *f
     size_t i = 0;
     while (i < FORMAT_HEADER_BYTES - 1 && footer.header[i] == opening->front[i])
         i++;
-    return mldfi_reader_fail(
-        reader, err, MLDF_E_CORRUPT, FORMAT_HEADER_OFFSET + i,
-        "the header differs from its copy in the footer at byte %" PRIu64 "; `mldf repair` puts it back", at);
+    return mldfi_error_advise(err,
+                              mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, FORMAT_HEADER_OFFSET + i,
+                                                "the header differs from its copy in the footer at byte %" PRIu64 "",
+                                                at),
+                              "`mldf repair` puts it back");
 }
 
 mldf_status mldfi_open_choose(struct opening *opening) {
@@ -199,11 +206,21 @@ mldf_status mldfi_open_choose(struct opening *opening) {
         reader->draft = true;
         return MLDF_OK;
     }
+    if (!seen.all_inside && front.num_samples && front.metadata_ptr >= size)
+        return mldfi_error_advise(opening->err,
+                                  mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, size,
+                                                    "the file has %" PRIu64
+                                                    " bytes: it was cut before its rows, which began at byte %" PRIu64
+                                                    ", and without rows no sample can be found",
+                                                    size, front.metadata_ptr),
+                                  "`mldf repair -o OUT` looks for an older state, if samples were appended");
     if (!seen.all_inside)
-        return mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, size,
-                                 "the file has %" PRIu64 " bytes, but its header points to byte %" PRIu64
-                                 ": it was cut; `mldf repair -o OUT` saves the samples that are whole",
-                                 size, seen.largest);
+        return mldfi_error_advise(opening->err,
+                                  mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, size,
+                                                    "the file has %" PRIu64
+                                                    " bytes, but its header points to byte %" PRIu64 ": it was cut",
+                                                    size, seen.largest),
+                                  "`mldf repair -o OUT` saves the samples that are whole");
     return explain_front(opening, &front);
 }
 

@@ -124,11 +124,10 @@ mldf_status mldfi_open_directory(struct opening *opening) {
         return status;
     bool damaged = mldfi_crc32c(0, entries, bytes) != crc;
     if (damaged && !opening->lenient)
-        return mldfi_reader_fail(reader, opening->err, MLDF_E_CHECKSUM, at + 12,
-                                 "the directory at byte %" PRIu64
-                                 " is damaged; `mldf repair -o OUT` saves the samples that "
-                                 "are whole",
-                                 at);
+        return mldfi_error_advise(opening->err,
+                                  mldfi_reader_fail(reader, opening->err, MLDF_E_CHECKSUM, at + 12,
+                                                    "the directory at byte %" PRIu64 " is damaged", at),
+                                  "`mldf repair -o OUT` saves the samples that are whole");
     reader->sections = mldfi_alloc_zero(count ? count : 1, sizeof *reader->sections, opening->err);
     if (!reader->sections)
         return MLDF_E_MEMORY;

@@ -210,8 +210,11 @@ mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_erro
     if (status >= 0 && !rescue->reader) {
         if (err)
             *err = why;
-        if (mldfi_is_damage(first))
+        if (mldfi_is_damage(first)) {
+            if (err)
+                err->advice[0] = 0; /* the command that it names has just failed */
             mldfi_error_prefix(err, "nothing can be saved");
+        }
         status = first;
     }
     return status;

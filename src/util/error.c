@@ -36,7 +36,7 @@ static void reset(mldf_error *err, mldf_status status, int sys_errno, uint64_t o
     err->sys_errno = sys_errno;
     err->offset = offset;
     err->sample = MLDF_NONE;
-    err->field[0] = err->path[0] = err->context[0] = 0;
+    err->field[0] = err->path[0] = err->context[0] = err->advice[0] = 0;
     memset(err->reserved, 0, sizeof err->reserved);
 }
 
@@ -147,6 +147,10 @@ mldf_status mldfi_fail_file_errno(mldf_error *err, int sys_errno, const char *pa
     return status;
 }
 
+mldf_status mldfi_fail_exists(mldf_error *err, const char *path) {
+    return mldfi_fail_file(err, MLDF_E_EXISTS, path, "already exists; use -f to overwrite it (Python: overwrite=True)");
+}
+
 mldf_status mldfi_fail_memory(mldf_error *err, size_t bytes) {
     return mldfi_fail(err, MLDF_E_MEMORY, "no memory for %zu bytes", bytes);
 }
@@ -201,6 +205,17 @@ void mldfi_error_line(mldf_error *err, const char *file, uint64_t line, uint64_t
     mldfi_error_outer(err, place);
 }
 
+mldf_status mldfi_error_advise(mldf_error *err, mldf_status status, const char *format, ...) {
+    va_list args;
+    if (!err)
+        return status;
+    va_start(args, format);
+    int wanted = vsnprintf(err->advice, sizeof err->advice, format, args);
+    va_end(args);
+    clean_message(err->advice, sizeof err->advice, wanted < 0 ? 0 : (size_t)wanted);
+    return status;
+}
+
 void mldfi_error_prefix(mldf_error *err, const char *format, ...) {
     char old[sizeof err->context];
     va_list args;
@@ -239,7 +254,7 @@ const char *mldf_error_text(const mldf_error *err, char *out, size_t room) {
             add(out, room, used, "sample %" PRIu64 "%s%s: ", err->sample, err->field[0] ? ", field " : "", err->field);
     if (err->context[0])
         used = add(out, room, used, "%s: ", err->context);
-    used = add(out, room, used, "%s", err->message);
+    used = add(out, room, used, "%s%s%s", err->message, err->advice[0] ? "; " : "", err->advice);
     clean_message(out, room, used);
     return out;
 }

@@ -14,6 +14,8 @@ __attribute__((format(printf, 4, 5))) mldf_status mldfi_fail_at(mldf_error *err,
 /* From errno: chooses NOT_FOUND, PERMISSION, EXISTS, NO_SPACE, BUSY or IO, and appends strerror to the message. */
 __attribute__((format(printf, 3, 4))) mldf_status mldfi_fail_errno(mldf_error *err, int sys_errno, const char *format,
                                                                    ...);
+/* MLDF_E_EXISTS in the one wording that every writer has: "PATH: already exists; use -f to overwrite it". */
+mldf_status mldfi_fail_exists(mldf_error *err, const char *path);
 mldf_status mldfi_fail_memory(mldf_error *err, size_t bytes);
 
 /* The same about a file: its name goes into err->path, the message does not repeat it. */
@@ -30,6 +32,9 @@ void mldfi_error_path(mldf_error *err, const char *path);
  * mldfi_error_line writes the place: column 0 is none. */
 void mldfi_error_outer(mldf_error *err, const char *place);
 void mldfi_error_line(mldf_error *err, const char *file, uint64_t line, uint64_t column);
+/* What helps, instead of what was advised before; hands the status on. */
+__attribute__((format(printf, 3, 4))) mldf_status mldfi_error_advise(mldf_error *err, mldf_status status,
+                                                                     const char *format, ...);
 /* Puts this in front of the context: the outer part of the work comes first. */
 __attribute__((format(printf, 2, 3))) void mldfi_error_prefix(mldf_error *err, const char *format, ...);
 

@@ -193,14 +193,12 @@ mldf_status mldfi_resume_note(mldf_writer *writer, mldf_status st, mldf_error *e
     if (st != MLDF_E_NO_SPACE || !writer->resuming)
         return st;
     writer->no_space = true;
-    if (err) {
-        size_t used = strlen(err->message);
-        snprintf(err->message + used, sizeof err->message - used,
-                 writer->saved ? "; %s keeps what was saved: free some space and run the same again to go on"
-                               : "; %s is kept, but nothing was saved yet: free some space and run the same again",
-                 writer->file.path);
-    }
-    return st;
+    return writer->saved
+               ? mldfi_error_advise(err, st, "%s keeps what was saved: free some space and run the same again to go on",
+                                    writer->file.path)
+               : mldfi_error_advise(err, st,
+                                    "%s is kept, but nothing was saved yet: free some space and run the same again",
+                                    writer->file.path);
 }
 
 const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes) {
@@ -264,7 +262,7 @@ static mldf_status check_ours(mldf_writer *writer, mldf_error *err) {
     if (data_bytes == 0 || table_bytes == 0)
         mldfi_file_remove(data_bytes == 0 ? data->path : tables->path);
     return mldfi_fail_file(err, MLDF_E_EXISTS, table_bytes ? tables->path : data->path,
-                           "exists and is not of an interrupted run; remove it to start anew");
+                           "already exists and was not left by an interrupted run; remove it to start again");
 }
 
 /* The keys of the run that was interrupted, and with them its dictionary. */
@@ -291,7 +289,7 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     if (fingerprint != writer->fingerprint)
         return mldfi_fail_file(
             err, MLDF_E_ARGUMENT, writer->file.path,
-            "was begun with another schema, other options or another version; remove it to start anew");
+            "was begun with another schema, other options or another version; remove it to start again");
     struct walk walk = {true, state, 8, MLDF_OK, err};
     mldf_buffer dictionary = MLDF_BUFFER_INIT;
     walk_state(&walk, writer, &dictionary, crypt);
@@ -309,7 +307,7 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
         st = mldfi_file_size(&writer->file, &data_bytes, err);
     if (st >= 0 && data_end > writer->data_ptr && data_bytes <= writer->data_ptr)
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, writer->file.path,
-                               "lacks the data that %s tells of; remove both to start anew",
+                               "lacks the data that %s tells of; remove both to start again",
                                writer->tables.spill.file.path);
     return st < 0 ? st : mldfi_file_truncate(&writer->file, data_end, err);
 }
