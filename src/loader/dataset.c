@@ -67,6 +67,7 @@ void mldfi_dataset_free(struct dataset *dataset) {
     free(dataset->readers);
     free(dataset->first);
     free(dataset->fields);
+    free(dataset->elements);
     mldf_schema_free(dataset->made);
     memset(dataset, 0, sizeof *dataset);
 }
@@ -156,6 +157,12 @@ mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, u
         struct edge edge = {0};
         const struct schema_field *field = &dataset->schema->fields[dataset->cut];
         dataset->cut_in_source = field->type->edge(field, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED;
+    }
+    if (status >= 0 && view->map->along) {
+        dataset->elements = mldfi_alloc_zero(dataset->schema->field_count + 1, sizeof *dataset->elements, err);
+        for (size_t f = 0; f < dataset->schema->field_count && dataset->elements; f++)
+            dataset->elements[f] = mldfi_view_mode(view, dataset->schema->fields[f].name) == ITEM_ELEMENT;
+        status = dataset->elements ? MLDF_OK : MLDF_E_MEMORY;
     }
     return status;
 }

@@ -73,6 +73,7 @@ struct dataset {
     const mldf_view *view; /* NULL: rows */
     size_t cut;            /* the field that it cuts, of the schema; SIZE_MAX: none */
     bool cut_in_source;    /* a recording: the pipeline cuts what it decodes */
+    bool *elements;        /* of the schema's fields: the item is an entry of the row's value; NULL: of none */
     uint64_t seed;         /* of random windows, with this stream: */
     uint32_t stream;
 };
@@ -117,8 +118,9 @@ enum array_kind {
     ARRAY_RAGGED,
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,
-    ARRAY_OFFSET, /* of a ragged output */
-    ARRAY_FILLED, /* NAME_valid of an output whose nulls are filled */
+    ARRAY_OFFSET,  /* of a ragged output */
+    ARRAY_SAMPLES, /* of the wave that an output was made from */
+    ARRAY_FILLED,  /* NAME_valid of an output whose nulls are filled */
     ARRAY_INDEX,
     ARRAY_ROW,
     ARRAY_VALID

@@ -73,12 +73,29 @@ static mldf_status nothing(mldf_status status, mldf_value *out) {
     return status;
 }
 
+/* The entry of the row's value that the item is. */
+static bool is_element(const struct worker *worker, size_t field) {
+    return worker->loader->dataset.elements && worker->loader->dataset.elements[field];
+}
+
+static mldf_status feed_element(struct worker *worker, uint64_t position, size_t field, mldf_buffer *scratch,
+                                mldf_value *out, mldf_error *err) {
+    const mldf_reader *reader;
+    uint64_t sample;
+    mldf_status status = feed_place(worker, position, &field, &reader, &sample, err);
+    if (status < 0 || field == SIZE_MAX)
+        return nothing(status, out);
+    return mldfi_item_element(reader, field, &seat_at(worker, position)->item, &worker->items.aside, scratch, out, err);
+}
+
 static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                             mldf_error *err) {
     const mldf_reader *reader;
     uint64_t sample;
     if (is_cut(user, field))
         return feed_cut(user, position, false, scratch, out, err);
+    if (is_element(user, field))
+        return feed_element(user, position, field, scratch, out, err);
     mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
     if (status < 0 || field == SIZE_MAX)
         return nothing(status, out);
@@ -91,6 +108,8 @@ static mldf_status feed_record(void *user, uint64_t position, size_t field, mldf
     uint64_t sample;
     if (is_cut(user, field))
         return feed_cut(user, position, true, scratch, out, err);
+    if (is_element(user, field))
+        return feed_element(user, position, field, scratch, out, err);
     mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
     if (status < 0 || field == SIZE_MAX)
         return nothing(status, out);
