@@ -50,8 +50,8 @@ static mldf_status add_line(struct folder_notes *notes, const char *list, uint64
     const char *blank = memchr(text, ' ', bytes), *slash = strrchr(list, '/');
     size_t id = blank ? (size_t)(blank - text) : bytes, folder = slash ? (size_t)(slash - list) + 1 : 0;
     if (memchr(text, '/', id) || memchr(text, 0, bytes))
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": the name of a recording is expected, then its text", list,
-                          line);
+        return mldfi_fail(err, MLDF_E_SYNTAX,
+                          "%s, line %" PRIu64 ": the name of a recording is expected, then its text", list, line);
     size_t valid = mldfi_utf8_valid_prefix(text, bytes);
     if (valid < bytes)
         return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ", byte %zu is not UTF-8", list, line, valid + 1);
@@ -129,8 +129,7 @@ static bool beside(struct folder_notes *notes, const char *path, const char *end
 }
 
 static bool has_text(struct folder_notes *notes, const char *path, mldf_status *status, mldf_error *err) {
-    return beside(notes, path, ".txt", status, err) ||
-           (*status >= 0 && beside(notes, path, ".lab", status, err));
+    return beside(notes, path, ".txt", status, err) || (*status >= 0 && beside(notes, path, ".lab", status, err));
 }
 
 static mldf_status look_beside(struct folder_notes *notes, const struct folder_list *list, mldf_error *err) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "field/audio_type.h"
+#include "tool/corpus.h"
 #include "tool/folder_notes.h"
 #include "tool/folder_pack.h"
 #include "tool/pack.h"
@@ -28,6 +29,8 @@ struct folder_run {
     bool without_keys;             /* as the file that is appended to has none */
     struct folder_notes notes;     /* of recordings that a new file is made of */
     mldf_status notes_status;      /* of gathering them during the walk */
+    struct corpus_audio audio;     /* with another rate, or one channel */
+    mldf_buffer made;
 };
 
 /* ---- The list -------------------------------------------------------------------------------------------------------------- */
@@ -94,6 +97,23 @@ static void on_warning(void *user, const char *message) {
     mldfi_feed_warn(run->feed, run->place, message);
 }
 
+/* run->file as another rate, or one channel. */
+static mldf_status change_audio(struct folder_run *run, mldf_error *err) {
+    const mldf_pack_options *options = run->feed->options;
+    if (!options->audio_rate && !options->audio_mono)
+        return MLDF_OK;
+    mldf_status status = mldfi_corpus_audio_open(&run->audio, run->file.data, run->file.size, err);
+    if (status == MLDF_OK)
+        status = mldfi_corpus_audio_wav(&run->audio, 0, run->audio.info.samples, options->audio_rate,
+                                        options->audio_mono, &run->made, err);
+    if (status == MLDF_OK) {
+        mldf_buffer kept = run->file;
+        run->file = run->made;
+        run->made = kept;
+    }
+    return status;
+}
+
 static mldf_status read_entry(struct folder_run *run, const struct folder_entry *entry, mldf_error *err) {
     const char *key = entry->path + entry->key;
     size_t key_bytes = strlen(key);
@@ -106,7 +126,7 @@ static mldf_status read_entry(struct folder_run *run, const struct folder_entry 
     mldf_status status = mldfi_read_file(entry->path, run->type->files->most_bytes, &run->file, err);
     if (status == MLDF_OK)
         status = run->type->files->look(key, run->file.data, run->file.size, on_warning, run, err);
-    return status;
+    return status < 0 ? status : change_audio(run, err);
 }
 
 static mldf_status pack_entry(struct folder_run *run, const struct folder_entry *entry, mldf_error *err) {
@@ -155,6 +175,8 @@ static mldf_status pack_entries(struct folder_run *run, mldf_error *err) {
 static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
     mldf_status status = mldfi_check_file_options(options, run->type->files, err);
+    if (status == MLDF_OK && (options->audio_rate || options->audio_mono) && run->type->files != &mldfi_audio_files)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "another rate, or one channel, is for recordings");
     if (status < 0)
         mldfi_error_prefix(err, "%s", run->feed->sources[run->first]);
     if (status == MLDF_OK)
@@ -211,6 +233,8 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
     feed->schema = NULL;
     mldfi_folder_free(&run.list);
     mldfi_notes_free(&run.notes);
+    mldfi_corpus_audio_free(&run.audio);
+    mldf_buffer_free(&run.made);
     mldf_buffer_free(&run.file);
     return status;
 }
@@ -304,6 +328,8 @@ mldf_status mldfi_append_folders(struct feed *feed, size_t first, size_t count, 
         mldfi_error_prefix(err, "%s", feed->sources[first]);
     mldfi_folder_free(&run.list);
     mldfi_notes_free(&run.notes);
+    mldfi_corpus_audio_free(&run.audio);
+    mldf_buffer_free(&run.made);
     mldf_buffer_free(&run.file);
     free(run.labels);
     return status;
