@@ -140,14 +140,14 @@ def pack(
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
-    """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines) or tar archives into a new file.
+    """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines) or tar archives into a file.
 
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
     image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
-    cut         of speech corpora whose utterances are parts of recordings: a sample for each utterance, cut out; otherwise
-                a sample is a recording with segments
+    cut         of speech corpora whose utterances are parts of recordings: a sample for each utterance, cut out;
+                otherwise a sample is a recording with segments
     rate, mono  recordings are resampled, and mixed to one channel; they are stored as PCM
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
     check       decode every image while packing
