@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .audio import Audio
+from .audio import Audio, CompressedAudio
 from .errors import SchemaError
 from .fields import Bytes, Field, Float, Image, Int, Json, NDArray, Struct, Text
 from .foreign import is_gone, is_na, is_pil, is_tensor
