@@ -13,7 +13,7 @@
  * "Sample" is here one instant of a recording: `channels` numbers. As float a number is i / 2^(bits - 1) for integers (of 8 bits:
  * (u - 128) / 128), rounded once; A-law and mu-law are the 16-bit integers of G.711; floats are themselves, not clipped.
  *
- * Writing: the bytes of a WAV file, or an array (t) or (t, c) of int16, int32, float32, float64 or uint8; for arrays the field
+ * Writing: the bytes of a WAV or FLAC file, or an array (t) or (t, c) of int16, int32, float32, float64 or uint8; for arrays the field
  * has the argument "rate" (docs/guides/audio.md).
  */
 #ifndef MLDF_AUDIO_H
@@ -27,8 +27,8 @@ extern "C" {
 
 /* How numbers are stored: the `codec` of an audio record. */
 typedef enum mldf_audio_codec {
-    MLDF_AUDIO_PCM = 0,    /* integers of 8 (unsigned), 16, 24 (3 bytes) or 32 bits */
-    MLDF_AUDIO_FLAC = 1,   /* 1 to 6: packets of a compressed stream, in audio_compressed fields */
+    MLDF_AUDIO_PCM = 0,  /* integers of 8 (unsigned), 16, 24 (3 bytes) or 32 bits */
+    MLDF_AUDIO_FLAC = 1, /* 1 to 6: packets of a compressed stream, in audio_compressed fields */
     MLDF_AUDIO_AAC = 2,
     MLDF_AUDIO_MP3 = 3,
     MLDF_AUDIO_OPUS = 4,

@@ -61,7 +61,8 @@ static mldf_status decode_audio(struct cell *cell, mldf_error *err) {
     if (status < 0)
         return status;
     if (info.samples > SIZE_MAX / sizeof(float) / (info.channels ? info.channels : 1)) {
-        PyOS_snprintf(err->message, sizeof err->message, "%llu samples do not fit into memory", (unsigned long long)info.samples);
+        PyOS_snprintf(err->message, sizeof err->message, "%llu samples do not fit into memory",
+                      (unsigned long long)info.samples);
         return err->status = MLDF_E_LIMIT;
     }
     uint64_t count = info.samples * info.channels;

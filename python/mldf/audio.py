@@ -38,8 +38,8 @@ class Audio(Field):
     channels  of every recording
     mask      which loudspeaker each channel is for, as WAV files count them
 
-    A Writer takes the path or bytes of a WAV file (PCM of 8 to 32 bits, float, A-law, mu-law), of a compressed file, which
-    it decodes, and arrays (t) or (t, channels) of int16, int32, float32, float64 or uint8; torch tensors are
+    A Writer takes the path or bytes of a WAV file (PCM of 8 to 32 bits, float, A-law, mu-law) or of a compressed file,
+    which it decodes, and arrays (t) or (t, channels) of int16, int32, float32, float64 or uint8; torch tensors are
     (channels, t). Reading gives an array (t, channels) of the stored dtype, and float32 where NumPy has none: 24 bits,
     A-law, mu-law. docs/guides/audio.md has more.
     """

@@ -23,7 +23,7 @@ struct flac {
     uint32_t channels, bits;
     mldf_buffer block; /* [channels][samples] */
     uint32_t samples;
-    uint64_t total;     /* of all blocks, where `counting` */
+    uint64_t total; /* of all blocks, where `counting` */
     bool counting, lost, changed, no_memory;
 };
 
@@ -45,8 +45,8 @@ static FLAC__StreamDecoderWriteStatus on_write(const FLAC__StreamDecoder *decode
     struct flac *f = user;
     uint32_t n = frame->header.blocksize;
     (void)decoder;
-    f->changed = frame->header.channels != f->channels || frame->header.bits_per_sample != f->bits ||
-                 n > AUDIO_PACKET_SAMPLES;
+    f->changed =
+        frame->header.channels != f->channels || frame->header.bits_per_sample != f->bits || n > AUDIO_PACKET_SAMPLES;
     if (f->changed)
         return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
     f->total += n;
@@ -155,7 +155,8 @@ static mldf_status check(const struct audio_setup *setup, const uint8_t *data, u
     if (!fine)
         status = mldfi_fail(err, MLDF_E_CORRUPT, "FLAC: the frame after sample %" PRIu64 " is damaged", f->total);
     else if (f->total != samples)
-        status = mldfi_fail(err, MLDF_E_CORRUPT, "FLAC: %" PRIu64 " samples, and frames of %" PRIu64, samples, f->total);
+        status =
+            mldfi_fail(err, MLDF_E_CORRUPT, "FLAC: %" PRIu64 " samples, and frames of %" PRIu64, samples, f->total);
     else if (!FLAC__stream_decoder_finish(f->decoder) && memcmp(setup->extra + FLAC_STREAMINFO - 16, none, 16) != 0)
         status = mldfi_fail(err, MLDF_E_CORRUPT, "FLAC: the MD5 of the decoded samples is not the one in STREAMINFO");
     close_decoder(f);

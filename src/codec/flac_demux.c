@@ -64,7 +64,8 @@ static bool read_header(const uint8_t *p, size_t room, const struct audio_parts 
     if (room < FRAME_LEAST || p[0] != 0xff || (p[1] & 0xfe) != 0xf8)
         return false;
     unsigned size = p[2] >> 4, rate = p[2] & 15, channels = p[3] >> 4;
-    if (size == 0 || rate == 15 || channels > 10 || (p[3] & 1) || (channels < 8 ? channels + 1 : 2) != parts->info.channels)
+    if (size == 0 || rate == 15 || channels > 10 || (p[3] & 1) ||
+        (channels < 8 ? channels + 1 : 2) != parts->info.channels)
         return false;
     out->variable = p[1] & 1;
     size_t at = 4, digits = read_number(p + 4, room - 4, &out->number);
@@ -94,8 +95,8 @@ static mldf_status read_metadata(const uint8_t *data, size_t bytes, size_t *at, 
         const uint8_t *block = data + *at + BLOCK_HEAD;
         last = data[*at] & 0x80;
         if (first != (kind == 0) || (first && length != FLAC_STREAMINFO) || kind == 127)
-            return mldfi_fail_at(err, MLDF_E_CORRUPT, *at, "FLAC: metadata block %u of %" PRIu32 " bytes, where %s", kind,
-                                 length, first ? "STREAMINFO must be" : "it has no place");
+            return mldfi_fail_at(err, MLDF_E_CORRUPT, *at, "FLAC: metadata block %u of %" PRIu32 " bytes, where %s",
+                                 kind, length, first ? "STREAMINFO must be" : "it has no place");
         if (first) {
             out->info.rate = be24(block + 10) >> 4;
             out->info.channels = (block[12] >> 1 & 7u) + 1;
@@ -171,7 +172,8 @@ static mldf_status demux(const uint8_t *data, size_t bytes, struct audio_parts *
         size_t end = find_end(data, bytes, at, &frame, out, table, &next, &more);
         if (end == 0 || end - at > UINT32_MAX)
             return mldfi_fail_at(err, MLDF_E_CORRUPT, at,
-                                 "FLAC: the frame with sample %" PRIu64 " is damaged or cut short: its CRC is wrong", total);
+                                 "FLAC: the frame with sample %" PRIu64 " is damaged or cut short: its CRC is wrong",
+                                 total);
         status = mldfi_audio_parts_add(out, (struct audio_packet){at, (uint32_t)(end - at), frame.samples, 0}, err);
         total += frame.samples;
         at = end;

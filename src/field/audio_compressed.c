@@ -16,7 +16,8 @@
 
 /* ---- Arguments -------------------------------------------------------------------------------------------------------------------------- */
 
-static const char *const argument_names[] = {"bitrate", "channels", "decode", "encode", "keep_file", "mask", "rate", NULL};
+static const char *const argument_names[] = {"bitrate",   "channels", "decode", "encode",
+                                             "keep_file", "mask",     "rate",   NULL};
 
 static mldf_status get_flag(const struct json *json, const char *name, bool fallback, bool *out, mldf_error *err) {
     uint32_t at = mldfi_json_find(json, 0, name);

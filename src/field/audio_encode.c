@@ -58,8 +58,7 @@ static mldf_status from_wav(const mldf_value *value, mldf_buffer *scratch, struc
     return MLDF_OK;
 }
 
-static mldf_status from_array(const struct audio_state *s, const mldf_value *value, struct made *out,
-                              mldf_error *err) {
+static mldf_status from_array(const struct audio_state *s, const mldf_value *value, struct made *out, mldf_error *err) {
     mldf_audio_info *info = &out->info;
     uint64_t wanted, channels = value->ndim == 2 ? value->dims[1] : 1;
     bool real = value->dtype == MLDF_F32 || value->dtype == MLDF_F64;
@@ -163,7 +162,8 @@ static mldf_status unpack_file(struct audio_worker *w, const struct audio_state 
     struct audio_bytes in = {mldfi_audio_from_memory, &memory, out->bytes};
     float *planar = (float *)(void *)w->pcm.data;
     if (status == MLDF_OK)
-        status = mldfi_audio_window(w, &out->info, &in, 0, out->info.samples, false, planar, (size_t)out->info.samples, err);
+        status =
+            mldfi_audio_window(w, &out->info, &in, 0, out->info.samples, false, planar, (size_t)out->info.samples, err);
     if (status < 0)
         return status;
     uint8_t *to = scratch->data;

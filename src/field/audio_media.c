@@ -54,8 +54,9 @@ const struct media mldfi_media_audio = {
 mldf_status mldfi_audio_check_bytes(const mldf_audio_info *info, uint64_t bytes, mldf_error *err) {
     uint64_t wanted, sample = (uint64_t)info->channels * mldfi_pcm_bytes(info->codec, info->bits);
     if (mldfi_audio_is_packets(info->codec) && info->samples / AUDIO_PACKET_SAMPLES > bytes)
-        return mldfi_fail(err, MLDF_E_CORRUPT, "the value has %" PRIu64 " bytes, and its record describes %" PRIu64 " samples",
-                          bytes, info->samples);
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "the value has %" PRIu64 " bytes, and its record describes %" PRIu64 " samples", bytes,
+                          info->samples);
     if (!mldfi_audio_is_packets(info->codec) &&
         (!sample || !mldfi_mul_u64(info->samples, sample, &wanted) || wanted != bytes))
         return mldfi_fail(err, MLDF_E_CORRUPT,

@@ -33,10 +33,12 @@ static mldf_status read_header(const uint8_t *h, uint64_t total, struct packets_
     out->tail_bytes = mldfi_load_u32(h + 44);
     out->file_bytes = mldfi_load_u64(h + 48);
     if (version != PACKETS_VERSION)
-        return mldfi_fail(err, MLDF_E_FEATURE, "byte 0 of the value: version %" PRIu32 " of the packet table; %d is known",
-                          version, PACKETS_VERSION);
+        return mldfi_fail(err, MLDF_E_FEATURE,
+                          "byte 0 of the value: version %" PRIu32 " of the packet table; %d is known", version,
+                          PACKETS_VERSION);
     if (out->flags & ~(uint32_t)PACKETS_FLAGS)
-        return mldfi_fail(err, MLDF_E_FEATURE, "byte 4 of the value: flags 0x%" PRIx32 " of the packet table", out->flags);
+        return mldfi_fail(err, MLDF_E_FEATURE, "byte 4 of the value: flags 0x%" PRIx32 " of the packet table",
+                          out->flags);
     if ((out->duration == 0) != ((out->flags & PACKETS_VARY) != 0) || out->duration > AUDIO_PACKET_SAMPLES)
         return wrong(16, "packets of so many samples each:", out->duration, err);
     if (*stream_bytes < PACKETS_STREAM || *stream_bytes % 8 || *stream_bytes > PACKETS_STREAM + AUDIO_EXTRA_MAX)

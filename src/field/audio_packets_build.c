@@ -26,7 +26,8 @@ static uint32_t same_duration(const struct audio_parts *parts) {
 
 static struct layout plan(const struct audio_parts *parts, unsigned flags, size_t file_bytes, bool keep) {
     struct layout l = {.flags = flags, .duration = same_duration(parts)};
-    bool back = false, whole = parts->whole && parts->head_bytes <= PACKETS_KEPT_MAX && parts->tail_bytes <= PACKETS_KEPT_MAX;
+    bool back = false,
+         whole = parts->whole && parts->head_bytes <= PACKETS_KEPT_MAX && parts->tail_bytes <= PACKETS_KEPT_MAX;
     uint64_t n = parts->count;
     for (size_t i = 0; i < parts->count; i++) {
         l.packet_bytes += parts->packets[i].bytes;

@@ -29,8 +29,9 @@ struct audio_state {
     uint32_t rate, channels, mask; /* channels: the mask's number of bits where only that is given */
     bool compressed;               /* AUDIO_COMPRESSED; the rest is its own: */
     audio_store store;
-    uint32_t bitrate;           /* of Opus, in bits a second; 0: the encoder's choice */
-    bool undecoded, keep_file; /* not decoded when packing; files go along that cannot be made again from their packets */
+    uint32_t bitrate; /* of Opus, in bits a second; 0: the encoder's choice */
+    bool undecoded,
+        keep_file; /* not decoded when packing; files go along that cannot be made again from their packets */
 };
 /* rate, channels and mask out of JSON. */
 mldf_status mldfi_audio_arguments(const struct json *json, struct audio_state *s, mldf_error *err);

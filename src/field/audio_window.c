@@ -170,7 +170,8 @@ static mldf_status decode_group(const struct run *r, uint64_t first, const uint6
             put(r, &block, samples[i]);
         if (status < 0)
             mldfi_error_prefix(err, "packet %" PRIu64 " (sample %" PRIu64 ", byte %" PRIu64 " of the value)", first + i,
-                               samples[i] > r->head->skip ? samples[i] - r->head->skip : 0, base + offsets[i] - offsets[0]);
+                               samples[i] > r->head->skip ? samples[i] - r->head->skip : 0,
+                               base + offsets[i] - offsets[0]);
     }
     return status;
 }
