@@ -6,6 +6,10 @@
 ...     w.append({"audio": np.zeros(16000, np.int16), "text": "a second of silence"})
 >>> mldf.open(path)[0].audio.shape
 (16000, 1)
+>>> with mldf.Writer(path, {"audio": mldf.CompressedAudio(rate=16000, encode="flac")}, overwrite=True) as w:
+...     w.append({"audio": np.zeros(16000, np.int16)})
+>>> int(mldf.open(path).rows["audio"]["size"][0]) < 1000
+True
 
 nullable  a sample may lack the recording
 compress  zstd: True, or a level from 1 to 22
