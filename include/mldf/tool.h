@@ -132,6 +132,9 @@ typedef struct mldf_pack_options {
     mldf_skip_fn left_out; /* a file of a folder that is no sample by its name or kind */
     void *left_out_user;
     bool number_keys; /* append: samples of files without keys get "NAME/NUMBER" where the file's have keys */
+    /* JSON object for every audio field that pack makes up itself, or NULL: the arguments of audio_compressed, with "encode":"pcm" for a field of
+     * audio_waveform. */
+    const char *audio_arguments;
 
     /* Recordings. cut: of corpora whose utterances are parts of recordings, a row is an utterance, cut out; otherwise a row is a recording with
      * `segments`. audio_rate, audio_mono: resampled to this rate (0: as they are) and mixed to one channel, stored as PCM. */
@@ -142,7 +145,7 @@ typedef struct mldf_pack_options {
 #define MLDF_PACK_OPTIONS_INIT \
     { \
         sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
-            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, false, 0, false \
+            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, false, 0, false \
     }
 
 typedef struct mldf_pack_result {
@@ -151,8 +154,8 @@ typedef struct mldf_pack_result {
 /* Into one new file; "-" as out streams to standard output. The sources are all of one kind:
  *   - CSV, TSV and JSON-lines files, "-" for standard input: a sample for each row;
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
- *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of WAV
- *     files likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
+ *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of
+ *     recordings (WAV, FLAC, ...) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
  *     Transcripts beside them become fields: LibriSpeech's *.trans.txt (`text`, `speaker`, `chapter`), or a .txt, .lab (`text`) or
  *     .json (`note`) of the same name;
  *   - speech corpora: Kaldi's folders (wav.scp), lhotse's cuts (JSON lines) and Shar folders, Common Voice's tables, NeMo's manifests, tables whose one
