@@ -158,6 +158,9 @@ struct op_type {
     const char *help; /* one line */
     unsigned flags;
     const struct op_param *params; /* ends with name NULL; may be NULL */
+    /* A parameter (a choice whose first word is the default) that is written only where it has another value: it came after texts of the operation
+     * were kept in states. */
+    const char *quiet;
     uint32_t draw_bytes;           /* <= OP_DRAW_BYTES */
     media_family decodes;          /* the step that stands first in every chain of this family, written or not */
     /* Type of the output, and op->state from op->args. A message says what is wrong and what was expected. `in` is op->in. */
