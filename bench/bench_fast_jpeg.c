@@ -153,8 +153,9 @@ static void judge(bool box) {
         fused_differ += memcmp(result[0], result[1], sizeof(float) * values) != 0;
     }
     if (box)
-        printf("exact: %zu results differ between modes; fused: %zu; fused against exact: %.1f dB on average, least %.1f, at most %.0f levels\n",
-               differ, fused_differ, sum / (double)count, least, worst);
+        printf(
+            "exact: %zu results differ between modes; fused: %zu; fused against exact: %.1f dB on average, least %.1f, at most %.0f levels\n",
+            differ, fused_differ, sum / (double)count, least, worst);
 }
 
 static void measure(const char *name, bool box) {

@@ -148,8 +148,9 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
     return MLDF_OK;
 }
 
-mldf_status mldfi_image_plan_bytes(const void *data, size_t bytes, const mldf_image_options *given, mldf_image_info *info,
-                              struct image_job *job, mldf_image_shape *shape, mldf_error *err) {
+mldf_status mldfi_image_plan_bytes(const void *data, size_t bytes, const mldf_image_options *given,
+                                   mldf_image_info *info, struct image_job *job, mldf_image_shape *shape,
+                                   mldf_error *err) {
     mldf_image_options options;
     uint32_t channels, bits;
     memset(job, 0, sizeof *job);

@@ -78,8 +78,9 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
                              const mldf_image_options *options, struct image_job *job, mldf_image_shape *shape,
                              mldf_error *err);
 /* From the bytes of a file: what it is, and the same. */
-mldf_status mldfi_image_plan_bytes(const void *data, size_t bytes, const mldf_image_options *given, mldf_image_info *info,
-                                   struct image_job *job, mldf_image_shape *shape, mldf_error *err);
+mldf_status mldfi_image_plan_bytes(const void *data, size_t bytes, const mldf_image_options *given,
+                                   mldf_image_info *info, struct image_job *job, mldf_image_shape *shape,
+                                   mldf_error *err);
 /* Gives the planned sink its memory. */
 mldf_status mldfi_sink_begin(struct image_job *job, void *pixels, mldf_error *err);
 /* Room for the codec, within max_bytes; kept by the decoder. */
@@ -150,9 +151,9 @@ mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err);
 /* The coefficients of a job's file, whole. `want` looks at the frame first: MLDF_END if it does not want them. `use` may be left by a longjmp: it keeps
  * nothing that it would have to free. */
 struct jpeg_frame {
-    unsigned components; /* at most 4 */
-    bool ycbcr;          /* by libjpeg's rule */
-    uint8_t h[4], v[4];  /* sampling factors */
+    unsigned components;          /* at most 4 */
+    bool ycbcr;                   /* by libjpeg's rule */
+    uint8_t h[4], v[4];           /* sampling factors */
     const uint16_t *quantiser[4]; /* 64 each, by natural place; for `use` alone */
     void *reader, *arrays;
 };

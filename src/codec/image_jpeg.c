@@ -247,8 +247,8 @@ mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err) {
 const int16_t (*mldfi_jpeg_blocks(const struct jpeg_frame *frame, unsigned component, uint32_t row))[64] {
     struct jpeg_reader *reader = frame->reader;
     jvirt_barray_ptr *arrays = frame->arrays;
-    JBLOCKARRAY rows = reader->cinfo.mem->access_virt_barray((j_common_ptr)&reader->cinfo, arrays[component], row, 1,
-                                                             FALSE);
+    JBLOCKARRAY rows =
+        reader->cinfo.mem->access_virt_barray((j_common_ptr)&reader->cinfo, arrays[component], row, 1, FALSE);
     return (const int16_t(*)[64])rows[0];
 }
 

@@ -393,8 +393,7 @@ mldf_status mldfi_fast_samples_of(struct fast_run *r, const struct jpeg_frame *f
         }
     }
     for (unsigned class = 0; class < r->layout.grid.classes; class ++)
-        mldfi_jpeg_quantisers(quantiser[class], quantiser[2 * class], mldfi_fast_zigzag, mldfi_fast_scan,
-                              &r->q[class]);
+        mldfi_jpeg_quantisers(quantiser[class], quantiser[2 * class], mldfi_fast_zigzag, mldfi_fast_scan, &r->q[class]);
     mldf_status status = begin(r, err);
     return status < 0 ? status : read_strips(r, err);
 }

@@ -58,7 +58,7 @@ struct jpeg_planes {
 
 static enum fast_sampling sampling_of(const struct jpeg_frame *f) {
     bool coarse = f->components == 3 && f->h[1] == 1 && f->v[1] == 1 && f->h[2] == 1 && f->v[2] == 1;
-    return !f->ycbcr || !coarse          ? FAST_SAMPLINGS
+    return !f->ycbcr || !coarse           ? FAST_SAMPLINGS
            : f->h[0] == 1 && f->v[0] == 1 ? FAST_444
            : f->h[0] == 2 && f->v[0] == 1 ? FAST_422
            : f->h[0] == 2 && f->v[0] == 2 ? FAST_420

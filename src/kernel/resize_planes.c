@@ -28,9 +28,9 @@ struct run {
     struct finish_row channel[4];
     struct part part[3];
     uint32_t channels;
-    size_t stride;         /* of rows of words and bytes */
-    uint8_t *color[3];     /* a row of red, green, blue */
-    uint8_t *pixels;       /* the same, interleaved */
+    size_t stride;     /* of rows of words and bytes */
+    uint8_t *color[3]; /* a row of red, green, blue */
+    uint8_t *pixels;   /* the same, interleaved */
     void *dst;
 };
 

@@ -137,7 +137,7 @@ void mldfi_across_words_sse4(const struct tap_table *table, const int16_t *row, 
 }
 
 void mldfi_color_words_sse4(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r,
-                             uint8_t *g, uint8_t *b) {
+                            uint8_t *g, uint8_t *b) {
     color_words(y, cb, cr, count, r, g, b);
 }
 #endif

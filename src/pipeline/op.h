@@ -169,8 +169,8 @@ struct op_type {
     /* A parameter (a choice whose first word is the default) that is written only where it has another value: it came after texts of the operation
      * were kept in states. */
     const char *quiet;
-    uint32_t draw_bytes;           /* <= OP_DRAW_BYTES */
-    media_family decodes;          /* the step that stands first in every chain of this family, written or not */
+    uint32_t draw_bytes;  /* <= OP_DRAW_BYTES */
+    media_family decodes; /* the step that stands first in every chain of this family, written or not */
     /* Type of the output, and op->state from op->args. A message says what is wrong and what was expected. `in` is op->in. */
     mldf_status (*infer)(struct op *op, const struct edge *in, struct edge *out, mldf_error *err);
     void (*free_state)(void *state); /* NULL: free() */

@@ -211,8 +211,8 @@ static void pixels_equal_libjpeg(void) {
 }
 
 /* The planes of a region, resized: what a pipeline with chroma=fused makes of it. False: there are none. */
-static bool fuse(mldf_image_decoder *decoder, struct resize_work *work, const struct kernels *k, const mldf_value *value,
-                 const mldf_image_options *o, uint32_t side, bool whole, uint8_t *out) {
+static bool fuse(mldf_image_decoder *decoder, struct resize_work *work, const struct kernels *k,
+                 const mldf_value *value, const mldf_image_options *o, uint32_t side, bool whole, uint8_t *out) {
     struct finish none = {.dtype = MLDF_U8};
     struct planes planes;
     mldf_image_options all = *o;
@@ -250,9 +250,16 @@ static void planes_are_the_same(void) {
         fill_record(&jpeg, &packed, records[0]);
         memcpy(records[1], records[0], IMAGE_RECORD);
         records[1][IMAGE_MODE] = MLDF_IMAGE_MODE_JPEG;
-        const mldf_value values[2] = {
-            {.kind = MLDF_KIND_BYTES, .data = packed.data, .bytes = packed.size, .record = records[0], .record_bytes = IMAGE_RECORD},
-            {.kind = MLDF_KIND_BYTES, .data = jpeg.data, .bytes = jpeg.size, .record = records[1], .record_bytes = IMAGE_RECORD}};
+        const mldf_value values[2] = {{.kind = MLDF_KIND_BYTES,
+                                       .data = packed.data,
+                                       .bytes = packed.size,
+                                       .record = records[0],
+                                       .record_bytes = IMAGE_RECORD},
+                                      {.kind = MLDF_KIND_BYTES,
+                                       .data = jpeg.data,
+                                       .bytes = jpeg.size,
+                                       .record = records[1],
+                                       .record_bytes = IMAGE_RECORD}};
         mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
         o.channels = 3;
         o.scale = 1 << check_rand(&seed) % 4;
@@ -272,9 +279,9 @@ static void planes_are_the_same(void) {
                 memset(got, 0x5a, sizeof got);
                 CHECK_EQ_INT(has, fuse(decoder, work, kernels, &values[n % 2], &o, SIDE, n / 2, got));
                 if (has && memcmp(want, got, sizeof want) != 0)
-                    check_fail(__FILE__, __LINE__, "%s %u x %u at 1/%d, %u x %u at (%u, %u), %s: mode %d%s differs", k->name,
-                               width, height, o.scale, o.width, o.height, o.x, o.y, kernels->name, n % 2 ? 1 : 7,
-                               n / 2 ? ", whole," : "");
+                    check_fail(__FILE__, __LINE__, "%s %u x %u at 1/%d, %u x %u at (%u, %u), %s: mode %d%s differs",
+                               k->name, width, height, o.scale, o.width, o.height, o.x, o.y, kernels->name,
+                               n % 2 ? 1 : 7, n / 2 ? ", whole," : "");
             }
     }
     mldfi_resize_work_free(work);

@@ -102,9 +102,9 @@ static bool same_once(struct resize_work *work, const struct image *p, uint32_t 
         CHECK_OK(mldfi_resize_planes(k, &p->planes, channels, &spec, &f, work, got, &err), &err);
         good = memcmp(want, got, bytes) == 0;
         if (!good)
-            check_fail(__FILE__, __LINE__, "%s differs from portable: %u x %u at (%u, %u) of %u x %u to %u x %u", k->name,
-                       p->planes.width, p->planes.height, p->planes.x, p->planes.y, p->width, p->height, spec.width,
-                       spec.height);
+            check_fail(__FILE__, __LINE__, "%s differs from portable: %u x %u at (%u, %u) of %u x %u to %u x %u",
+                       k->name, p->planes.width, p->planes.height, p->planes.x, p->planes.y, p->width, p->height,
+                       spec.width, spec.height);
     }
     free(want);
     free(got);
@@ -120,8 +120,8 @@ static void every_set_gives_the_same(void) {
     bool good = true;
     for (int round = 0; good && round < 2500; round++) {
         bool large = round % 8 == 0;
-        struct image p = make_image(1 + below(large ? 400 : 40), 1 + below(large ? 100 : 40), (enum axis_spread)below(3),
-                                    (enum axis_spread)below(3), false);
+        struct image p = make_image(1 + below(large ? 400 : 40), 1 + below(large ? 100 : 40),
+                                    (enum axis_spread)below(3), (enum axis_spread)below(3), false);
         good = same_once(work, &p, large ? 260 : 40, (const uint8_t(*)[256])(void *)table);
         free_image(&p);
     }
@@ -138,10 +138,10 @@ static double sample_at(const struct image *p, int c, uint32_t x, uint32_t y) {
     double part[2];
     for (int a = 0; a < 2; a++) {
         near[a] = spread[a] ? at[a] / 2 : at[a];
-        far[a] = spread[a] != SPREAD_FANCY               ? near[a]
-                 : at[a] % 2                             ? (near[a] + 1 < p->sides[c][a] ? near[a] + 1 : near[a])
-                 : near[a] > 0                           ? near[a] - 1
-                                                         : 0;
+        far[a] = spread[a] != SPREAD_FANCY ? near[a]
+                 : at[a] % 2               ? (near[a] + 1 < p->sides[c][a] ? near[a] + 1 : near[a])
+                 : near[a] > 0             ? near[a] - 1
+                                           : 0;
         part[a] = 0.75;
     }
     const uint8_t *s = p->samples[c];
@@ -171,8 +171,8 @@ static void near_the_definition(void) {
     int worst = 0;
     REQUIRE_OK(mldfi_resize_work_new(&work, &err), &err);
     for (int round = 0; round < 400; round++) {
-        struct image p = make_image(1 + below(30), 1 + below(30), (enum axis_spread)below(3), (enum axis_spread)below(3),
-                                    round % 2);
+        struct image p =
+            make_image(1 + below(30), 1 + below(30), (enum axis_spread)below(3), (enum axis_spread)below(3), round % 2);
         const struct planes *in = &p.planes;
         struct resize_spec spec = random_spec(in, 12);
         struct finish f = {.dtype = MLDF_U8};
@@ -216,9 +216,11 @@ static void others_are_refused(void) {
     mldf_error err;
     REQUIRE_OK(mldfi_resize_work_new(&work, &err), &err);
     spec.filter = RESIZE_BICUBIC;
-    CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_resize_planes(mldfi_kernels_best(), &p.planes, 3, &spec, &f, work, out, &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_resize_planes(mldfi_kernels_best(), &p.planes, 3, &spec, &f, work, out, &err),
+                 &err);
     spec.filter = RESIZE_BILINEAR;
-    CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_resize_planes(mldfi_kernels_best(), &p.planes, 1, &spec, &f, work, out, &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldfi_resize_planes(mldfi_kernels_best(), &p.planes, 1, &spec, &f, work, out, &err),
+                 &err);
     mldfi_resize_work_free(work);
     free_image(&p);
 }
