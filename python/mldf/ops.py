@@ -110,9 +110,28 @@ class Affine(Operation):
     """
 
     name: ClassVar[str] = "affine"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("degrees", "floats", ...), ("translate", "floats", 0), ("scale", "floats", (1, 1)), ("shear", "floats", 0), ("filter", "choice", "nearest"), ("center", "floats", "middle"), ("fill", "floats", 0), ("mask_fill", "float", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("degrees", "floats", ...),
+        ("translate", "floats", 0),
+        ("scale", "floats", (1, 1)),
+        ("shear", "floats", 0),
+        ("filter", "choice", "nearest"),
+        ("center", "floats", "middle"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
 
-    def __init__(self, degrees: Floats, translate: Floats = 0, scale: Floats = (1, 1), shear: Floats = 0, filter: str = "nearest", center: Floats = "middle", fill: Floats = 0, mask_fill: float = 0) -> None:
+    def __init__(
+        self,
+        degrees: Floats,
+        translate: Floats = 0,
+        scale: Floats = (1, 1),
+        shear: Floats = 0,
+        filter: str = "nearest",
+        center: Floats = "middle",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
         super().__init__(degrees, translate, scale, shear, filter, center, fill, mask_fill)
 
 
@@ -178,7 +197,11 @@ class CenterCrop(Operation):
     """
 
     name: ClassVar[str] = "center_crop"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("size", "ints", ...), ("fill", "floats", 0), ("mask_fill", "float", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
 
     def __init__(self, size: Ints, fill: Floats = 0, mask_fill: float = 0) -> None:
         super().__init__(size, fill, mask_fill)
@@ -195,7 +218,12 @@ class CenterResizedCrop(Operation):
     """
 
     name: ClassVar[str] = "center_resized_crop"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("size", "ints", ...), ("ratio", "float", 0.875), ("filter", "choice", "bilinear"), ("antialias", "bool", True))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("ratio", "float", 0.875),
+        ("filter", "choice", "bilinear"),
+        ("antialias", "bool", True),
+    )
 
     def __init__(self, size: Ints, ratio: float = 0.875, filter: str = "bilinear", antialias: bool = True) -> None:
         super().__init__(size, ratio, filter, antialias)
@@ -238,9 +266,17 @@ class ColorJitter(Operation):
     """
 
     name: ClassVar[str] = "color_jitter"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("brightness", "floats", 0), ("contrast", "floats", 0), ("saturation", "floats", 0), ("hue", "floats", 0), ("p", "float", 1))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("brightness", "floats", 0),
+        ("contrast", "floats", 0),
+        ("saturation", "floats", 0),
+        ("hue", "floats", 0),
+        ("p", "float", 1),
+    )
 
-    def __init__(self, brightness: Floats = 0, contrast: Floats = 0, saturation: Floats = 0, hue: Floats = 0, p: float = 1) -> None:
+    def __init__(
+        self, brightness: Floats = 0, contrast: Floats = 0, saturation: Floats = 0, hue: Floats = 0, p: float = 1
+    ) -> None:
         super().__init__(brightness, contrast, saturation, hue, p)
 
 
@@ -280,7 +316,11 @@ class CutMix(Operation):
     """
 
     name: ClassVar[str] = "cutmix"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1), ("labels", "choice", "vector"), ("shared", "bool", False))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("alpha", "float", 1),
+        ("labels", "choice", "vector"),
+        ("shared", "bool", False),
+    )
 
     def __init__(self, alpha: float = 1, labels: str = "vector", shared: bool = False) -> None:
         super().__init__(alpha, labels, shared)
@@ -310,7 +350,12 @@ class Db(Operation):
     """
 
     name: ClassVar[str] = "db"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("top", "float", 0), ("of", "choice", "power"), ("ref", "choice", "one"), ("floor", "float", 1e-10))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("top", "float", 0),
+        ("of", "choice", "power"),
+        ("ref", "choice", "one"),
+        ("floor", "float", 1e-10),
+    )
 
     def __init__(self, top: float = 0, of: str = "power", ref: str = "one", floor: float = 1e-10) -> None:
         super().__init__(top, of, ref, floor)
@@ -328,9 +373,22 @@ class Decode(Operation):
     """
 
     name: ClassVar[str] = "decode"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("exact", "bool", False), ("channels", "int", None), ("orient", "bool", None), ("bits", "int", 0), ("chroma", "choice", "exact"))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("exact", "bool", False),
+        ("channels", "int", None),
+        ("orient", "bool", None),
+        ("bits", "int", 0),
+        ("chroma", "choice", "exact"),
+    )
 
-    def __init__(self, exact: bool = False, channels: int | None = None, orient: bool | None = None, bits: int = 0, chroma: str = "exact") -> None:
+    def __init__(
+        self,
+        exact: bool = False,
+        channels: int | None = None,
+        orient: bool | None = None,
+        bits: int = 0,
+        chroma: str = "exact",
+    ) -> None:
         super().__init__(exact, channels, orient, bits, chroma)
 
 
@@ -409,9 +467,16 @@ class Erasing(Operation):
     """
 
     name: ClassVar[str] = "erasing"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.5), ("scale", "floats", (0.02, 0.33)), ("ratio", "floats", (0.3, 3.3)), ("value", "floats", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("p", "float", 0.5),
+        ("scale", "floats", (0.02, 0.33)),
+        ("ratio", "floats", (0.3, 3.3)),
+        ("value", "floats", 0),
+    )
 
-    def __init__(self, p: float = 0.5, scale: Floats = (0.02, 0.33), ratio: Floats = (0.3, 3.3), value: Floats = 0) -> None:
+    def __init__(
+        self, p: float = 0.5, scale: Floats = (0.02, 0.33), ratio: Floats = (0.3, 3.3), value: Floats = 0
+    ) -> None:
         super().__init__(p, scale, ratio, value)
 
 
@@ -447,9 +512,30 @@ class Fbank(Operation):
     """
 
     name: ClassVar[str] = "fbank"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("preset", "choice", "kaldi"), ("bins", "int", 80), ("low", "float", 20), ("high", "float", 0), ("frame", "float", 25), ("shift", "float", 10), ("preemphasis", "float", 0.97), ("snip", "choice", "preset"), ("rate", "int", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("preset", "choice", "kaldi"),
+        ("bins", "int", 80),
+        ("low", "float", 20),
+        ("high", "float", 0),
+        ("frame", "float", 25),
+        ("shift", "float", 10),
+        ("preemphasis", "float", 0.97),
+        ("snip", "choice", "preset"),
+        ("rate", "int", 0),
+    )
 
-    def __init__(self, preset: str = "kaldi", bins: int = 80, low: float = 20, high: float = 0, frame: float = 25, shift: float = 10, preemphasis: float = 0.97, snip: str = "preset", rate: int = 0) -> None:
+    def __init__(
+        self,
+        preset: str = "kaldi",
+        bins: int = 80,
+        low: float = 20,
+        high: float = 0,
+        frame: float = 25,
+        shift: float = 10,
+        preemphasis: float = 0.97,
+        snip: str = "preset",
+        rate: int = 0,
+    ) -> None:
         super().__init__(preset, bins, low, high, frame, shift, preemphasis, snip, rate)
 
 
@@ -525,7 +611,11 @@ class GaussianBlur(Operation):
     """
 
     name: ClassVar[str] = "gaussian_blur"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("kernel_size", "ints", ...), ("sigma", "floats", (0.1, 2.0)), ("p", "float", 1))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("kernel_size", "ints", ...),
+        ("sigma", "floats", (0.1, 2.0)),
+        ("p", "float", 1),
+    )
 
     def __init__(self, kernel_size: Ints, sigma: Floats = (0.1, 2.0), p: float = 1) -> None:
         super().__init__(kernel_size, sigma, p)
@@ -665,9 +755,32 @@ class Mel(Operation):
     """
 
     name: ClassVar[str] = "mel"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("preset", "choice", "torchaudio"), ("bins", "int", 0), ("n_fft", "int", 0), ("win", "int", 0), ("hop", "int", 0), ("low", "float", 0), ("high", "float", 0), ("power", "int", 2), ("pad", "choice", "preset"), ("rate", "int", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("preset", "choice", "torchaudio"),
+        ("bins", "int", 0),
+        ("n_fft", "int", 0),
+        ("win", "int", 0),
+        ("hop", "int", 0),
+        ("low", "float", 0),
+        ("high", "float", 0),
+        ("power", "int", 2),
+        ("pad", "choice", "preset"),
+        ("rate", "int", 0),
+    )
 
-    def __init__(self, preset: str = "torchaudio", bins: int = 0, n_fft: int = 0, win: int = 0, hop: int = 0, low: float = 0, high: float = 0, power: int = 2, pad: str = "preset", rate: int = 0) -> None:
+    def __init__(
+        self,
+        preset: str = "torchaudio",
+        bins: int = 0,
+        n_fft: int = 0,
+        win: int = 0,
+        hop: int = 0,
+        low: float = 0,
+        high: float = 0,
+        power: int = 2,
+        pad: str = "preset",
+        rate: int = 0,
+    ) -> None:
         super().__init__(preset, bins, n_fft, win, hop, low, high, power, pad, rate)
 
 
@@ -681,7 +794,11 @@ class MixUp(Operation):
     """
 
     name: ClassVar[str] = "mixup"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("alpha", "float", 1), ("labels", "choice", "vector"), ("shared", "bool", False))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("alpha", "float", 1),
+        ("labels", "choice", "vector"),
+        ("shared", "bool", False),
+    )
 
     def __init__(self, alpha: float = 1, labels: str = "vector", shared: bool = False) -> None:
         super().__init__(alpha, labels, shared)
@@ -721,7 +838,11 @@ class Normalize(Operation):
     """
 
     name: ClassVar[str] = "normalize"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("mean", "floats", ...), ("std", "floats", "preset"), ("unit", "int", 1))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("mean", "floats", ...),
+        ("std", "floats", "preset"),
+        ("unit", "int", 1),
+    )
 
     def __init__(self, mean: Floats, std: Floats = "preset", unit: int = 1) -> None:
         super().__init__(mean, std, unit)
@@ -767,7 +888,12 @@ class Pad(Operation):
     """
 
     name: ClassVar[str] = "pad"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("length", "ints", 0), ("value", "float", 0), ("mask", "bool", False), ("multiple", "int", 1))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("length", "ints", 0),
+        ("value", "float", 0),
+        ("mask", "bool", False),
+        ("multiple", "int", 1),
+    )
 
     def __init__(self, length: Ints = 0, value: float = 0, mask: bool = False, multiple: int = 1) -> None:
         super().__init__(length, value, mask, multiple)
@@ -784,9 +910,22 @@ class Perspective(Operation):
     """
 
     name: ClassVar[str] = "perspective"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("distortion_scale", "float", 0.5), ("p", "float", 0.5), ("filter", "choice", "bilinear"), ("fill", "floats", 0), ("mask_fill", "float", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("distortion_scale", "float", 0.5),
+        ("p", "float", 0.5),
+        ("filter", "choice", "bilinear"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
 
-    def __init__(self, distortion_scale: float = 0.5, p: float = 0.5, filter: str = "bilinear", fill: Floats = 0, mask_fill: float = 0) -> None:
+    def __init__(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        filter: str = "bilinear",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
         super().__init__(distortion_scale, p, filter, fill, mask_fill)
 
 
@@ -803,9 +942,19 @@ class Poison(Operation):
     """
 
     name: ClassVar[str] = "poison"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("indices", "ints", ...), ("size", "ints", ...), ("color", "floats", ...), ("x", "int", 0), ("y", "int", 0), ("alpha", "float", 1), ("clamp", "floats", ()))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("indices", "ints", ...),
+        ("size", "ints", ...),
+        ("color", "floats", ...),
+        ("x", "int", 0),
+        ("y", "int", 0),
+        ("alpha", "float", 1),
+        ("clamp", "floats", ()),
+    )
 
-    def __init__(self, indices: Ints, size: Ints, color: Floats, x: int = 0, y: int = 0, alpha: float = 1, clamp: Floats = ()) -> None:
+    def __init__(
+        self, indices: Ints, size: Ints, color: Floats, x: int = 0, y: int = 0, alpha: float = 1, clamp: Floats = ()
+    ) -> None:
         super().__init__(indices, size, color, x, y, alpha, clamp)
 
 
@@ -856,9 +1005,17 @@ class RandAugment(Operation):
     """
 
     name: ClassVar[str] = "randaugment"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("num_ops", "int", 2), ("magnitude", "int", 9), ("bins", "int", 31), ("interpolation", "choice", "nearest"), ("fill", "floats", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("num_ops", "int", 2),
+        ("magnitude", "int", 9),
+        ("bins", "int", 31),
+        ("interpolation", "choice", "nearest"),
+        ("fill", "floats", 0),
+    )
 
-    def __init__(self, num_ops: int = 2, magnitude: int = 9, bins: int = 31, interpolation: str = "nearest", fill: Floats = 0) -> None:
+    def __init__(
+        self, num_ops: int = 2, magnitude: int = 9, bins: int = 31, interpolation: str = "nearest", fill: Floats = 0
+    ) -> None:
         super().__init__(num_ops, magnitude, bins, interpolation, fill)
 
 
@@ -873,9 +1030,17 @@ class RandomCrop(Operation):
     """
 
     name: ClassVar[str] = "random_crop"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("size", "ints", ...), ("padding", "ints", 0), ("pad_if_needed", "bool", False), ("fill", "floats", 0), ("mask_fill", "float", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("padding", "ints", 0),
+        ("pad_if_needed", "bool", False),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
 
-    def __init__(self, size: Ints, padding: Ints = 0, pad_if_needed: bool = False, fill: Floats = 0, mask_fill: float = 0) -> None:
+    def __init__(
+        self, size: Ints, padding: Ints = 0, pad_if_needed: bool = False, fill: Floats = 0, mask_fill: float = 0
+    ) -> None:
         super().__init__(size, padding, pad_if_needed, fill, mask_fill)
 
 
@@ -917,9 +1082,22 @@ class RandomResizedCrop(Operation):
     """
 
     name: ClassVar[str] = "random_resized_crop"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("size", "ints", ...), ("scale", "floats", (0.08, 1.0)), ("ratio", "floats", (0.75, 1.3333333333333333)), ("filter", "choice", "bilinear"), ("antialias", "bool", True))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("scale", "floats", (0.08, 1.0)),
+        ("ratio", "floats", (0.75, 1.3333333333333333)),
+        ("filter", "choice", "bilinear"),
+        ("antialias", "bool", True),
+    )
 
-    def __init__(self, size: Ints, scale: Floats = (0.08, 1.0), ratio: Floats = (0.75, 1.3333333333333333), filter: str = "bilinear", antialias: bool = True) -> None:
+    def __init__(
+        self,
+        size: Ints,
+        scale: Floats = (0.08, 1.0),
+        ratio: Floats = (0.75, 1.3333333333333333),
+        filter: str = "bilinear",
+        antialias: bool = True,
+    ) -> None:
         super().__init__(size, scale, ratio, filter, antialias)
 
 
@@ -932,7 +1110,11 @@ class RandomTranslate(Operation):
     """
 
     name: ClassVar[str] = "random_translate"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("padding", "int", ...), ("fill", "floats", 0), ("mask_fill", "float", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("padding", "int", ...),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
 
     def __init__(self, padding: int, fill: Floats = 0, mask_fill: float = 0) -> None:
         super().__init__(padding, fill, mask_fill)
@@ -948,7 +1130,12 @@ class ReplaceLabel(Operation):
     """
 
     name: ClassVar[str] = "replace_label"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("from", "ints", ()), ("to", "int", None), ("indices", "ints", ()), ("label", "int", None))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("from", "ints", ()),
+        ("to", "int", None),
+        ("indices", "ints", ()),
+        ("label", "int", None),
+    )
 
     def __init__(self, from_: Ints = (), to: int | None = None, indices: Ints = (), label: int | None = None) -> None:
         super().__init__(from_, to, indices, label)
@@ -992,7 +1179,12 @@ class Resize(Operation):
     """
 
     name: ClassVar[str] = "resize"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("size", "ints", ...), ("filter", "choice", "bilinear"), ("antialias", "bool", True), ("max_size", "int", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("size", "ints", ...),
+        ("filter", "choice", "bilinear"),
+        ("antialias", "bool", True),
+        ("max_size", "int", 0),
+    )
 
     def __init__(self, size: Ints, filter: str = "bilinear", antialias: bool = True, max_size: int = 0) -> None:
         super().__init__(size, filter, antialias, max_size)
@@ -1010,9 +1202,24 @@ class Rotate(Operation):
     """
 
     name: ClassVar[str] = "rotate"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("degrees", "floats", ...), ("filter", "choice", "nearest"), ("expand", "bool", False), ("center", "floats", "middle"), ("fill", "floats", 0), ("mask_fill", "float", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("degrees", "floats", ...),
+        ("filter", "choice", "nearest"),
+        ("expand", "bool", False),
+        ("center", "floats", "middle"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
 
-    def __init__(self, degrees: Floats, filter: str = "nearest", expand: bool = False, center: Floats = "middle", fill: Floats = 0, mask_fill: float = 0) -> None:
+    def __init__(
+        self,
+        degrees: Floats,
+        filter: str = "nearest",
+        expand: bool = False,
+        center: Floats = "middle",
+        fill: Floats = 0,
+        mask_fill: float = 0,
+    ) -> None:
         super().__init__(degrees, filter, expand, center, fill, mask_fill)
 
 
@@ -1027,7 +1234,12 @@ class STFT(Operation):
     """
 
     name: ClassVar[str] = "stft"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("n_fft", "int", 400), ("win", "int", 0), ("hop", "int", 0), ("pad", "choice", "reflect"))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("n_fft", "int", 400),
+        ("win", "int", 0),
+        ("hop", "int", 0),
+        ("pad", "choice", "reflect"),
+    )
 
     def __init__(self, n_fft: int = 400, win: int = 0, hop: int = 0, pad: str = "reflect") -> None:
         super().__init__(n_fft, win, hop, pad)
@@ -1100,9 +1312,24 @@ class SpecAugment(Operation):
     """
 
     name: ClassVar[str] = "spec_augment"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("time_masks", "int", 2), ("time", "int", 100), ("freq_masks", "int", 2), ("freq", "int", 27), ("p", "float", 1), ("value", "choice", "mean"))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("time_masks", "int", 2),
+        ("time", "int", 100),
+        ("freq_masks", "int", 2),
+        ("freq", "int", 27),
+        ("p", "float", 1),
+        ("value", "choice", "mean"),
+    )
 
-    def __init__(self, time_masks: int = 2, time: int = 100, freq_masks: int = 2, freq: int = 27, p: float = 1, value: str = "mean") -> None:
+    def __init__(
+        self,
+        time_masks: int = 2,
+        time: int = 100,
+        freq_masks: int = 2,
+        freq: int = 27,
+        p: float = 1,
+        value: str = "mean",
+    ) -> None:
         super().__init__(time_masks, time, freq_masks, freq, p, value)
 
 
@@ -1118,7 +1345,13 @@ class Spectrogram(Operation):
     """
 
     name: ClassVar[str] = "spectrogram"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("n_fft", "int", 400), ("win", "int", 0), ("hop", "int", 0), ("pad", "choice", "reflect"), ("power", "int", 2))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("n_fft", "int", 400),
+        ("win", "int", 0),
+        ("hop", "int", 0),
+        ("pad", "choice", "reflect"),
+        ("power", "int", 2),
+    )
 
     def __init__(self, n_fft: int = 400, win: int = 0, hop: int = 0, pad: str = "reflect", power: int = 2) -> None:
         super().__init__(n_fft, win, hop, pad, power)
@@ -1178,7 +1411,11 @@ class TrivialAugment(Operation):
     """
 
     name: ClassVar[str] = "trivialaugment"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("bins", "int", 31), ("interpolation", "choice", "nearest"), ("fill", "floats", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("bins", "int", 31),
+        ("interpolation", "choice", "nearest"),
+        ("fill", "floats", 0),
+    )
 
     def __init__(self, bins: int = 31, interpolation: str = "nearest", fill: Floats = 0) -> None:
         super().__init__(bins, interpolation, fill)
@@ -1223,7 +1460,15 @@ class Window(Operation):
     """
 
     name: ClassVar[str] = "window"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("seconds", "float", 0), ("at", "choice", "fixed"), ("short", "choice", "keep"), ("samples", "int", 0), ("start", "float", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("seconds", "float", 0),
+        ("at", "choice", "fixed"),
+        ("short", "choice", "keep"),
+        ("samples", "int", 0),
+        ("start", "float", 0),
+    )
 
-    def __init__(self, seconds: float = 0, at: str = "fixed", short: str = "keep", samples: int = 0, start: float = 0) -> None:
+    def __init__(
+        self, seconds: float = 0, at: str = "fixed", short: str = "keep", samples: int = 0, start: float = 0
+    ) -> None:
         super().__init__(seconds, at, short, samples, start)

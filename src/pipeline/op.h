@@ -166,8 +166,8 @@ struct op_type {
     const char *help; /* one line */
     unsigned flags;
     const struct op_param *params; /* ends with name NULL; may be NULL */
-    /* A parameter (a choice whose first word is the default) that is written only where it has another value: it came after texts of the operation
-     * were kept in states. */
+    /* A parameter (a choice whose first word is the default) that the canonical text has only where it has another value: texts from before the
+     * parameter stay the same. explain names it too. */
     const char *quiet;
     uint32_t draw_bytes;  /* <= OP_DRAW_BYTES */
     media_family decodes; /* the step that stands first in every chain of this family, written or not */
