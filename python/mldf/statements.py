@@ -37,6 +37,12 @@ class Compiled:
     decoded: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Outputs that are decoded in Python: their field, and the step fill for its nulls or ""."""
 
+    def strings(self) -> set[str]:
+        """Outputs that are lists of str: their last step is strings."""
+        lines = canonical("\n".join(self.statements)).splitlines()
+        found = [line for line in lines if re.search(r"[:|] strings$", line)]
+        return {name for line in found for name in output_names(_left_side(line))}
+
     def decode(self, left: str, output: str, source: str, fill: str = "") -> None:
         """One more of them: `source`, a user-defined field, as its bytes end to end."""
         known = fill.replace("valid=false", "valid=true")
@@ -61,7 +67,8 @@ def _checked(output: Key, i: int, text: str) -> str:
     try:
         found = canonical(f"x: {text}\n")
     except Error as error:
-        raise type(error)(f"{where}: {error.inside}{_familiar(text)}") from None
+        hint = _familiar(text)
+        raise type(error)(f"{where}: {error.message if hint else error.inside}{hint}") from None
     if len(found.splitlines()) != 1 or found.startswith("x\n"):
         raise ArgumentError(f"{where}: steps joined by | are needed, not statements; those make up a text of their own")
     return text
@@ -132,7 +139,11 @@ def _left_sides(text: str) -> list[str]:
     >>> _left_sides("small = image: resize(8) | hflip; x: drop; y")
     ['small = image', 'x', 'y']
     """
-    return [re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0] for line in canonical(text).splitlines()]
+    return [_left_side(line) for line in canonical(text).splitlines()]
+
+
+def _left_side(line: str) -> str:
+    return re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0]
 
 
 def left_names(left: str) -> set[str]:

@@ -154,15 +154,14 @@ static mldf_status fail_unknown(const struct lexer *lexer, const struct token *n
     size_t bytes = name->string_bytes < MLDF_NAME_MAX ? name->string_bytes : MLDF_NAME_MAX;
     memcpy(wanted, name->string, bytes);
     wanted[bytes] = 0;
+    mldf_status status = mldfi_pipeline_fail(lexer->text, lexer->bytes, name->at, err, MLDF_E_ARGUMENT,
+                                             "there is no operation %s", wanted);
     const char *here = peer_name(wanted, room);
     if (here)
-        return mldfi_pipeline_fail(lexer->text, lexer->bytes, name->at, err, MLDF_E_ARGUMENT,
-                                   "there is no operation %s; here it is %s", wanted, here);
+        return mldfi_error_advise(err, status, "here it is %s", here);
     for (size_t i = 0; mldfi_op_at(i); i++)
         mldfi_suggest(&suggestion, mldfi_op_at(i)->name);
-    return mldfi_pipeline_fail(lexer->text, lexer->bytes, name->at, err, MLDF_E_ARGUMENT,
-                               "there is no operation %s%s%s%s", wanted, suggestion.best ? "; did you mean " : "",
-                               suggestion.best ? suggestion.best : "", suggestion.best ? "?" : "");
+    return suggestion.best ? mldfi_error_advise(err, status, "did you mean %s?", suggestion.best) : status;
 }
 
 mldf_status mldfi_parse_step(struct lexer *lexer, const mldf_context *context, struct step *out, mldf_error *err) {

@@ -41,7 +41,7 @@ mldf add-field: a.mldf: has a field 'x' already
 END
 expect 1 mldf add-field a.mldf new=cap.jsonl <<'END'
 --- stderr
-mldf add-field: cap.jsonl has 3 rows, and the file has 4 samples
+mldf add-field: cap.jsonl: has 3 rows, and the file has 4 samples
 END
 printf 'n\n1\n2\nx\n4\n' >bad.csv
 expect_error 0 '' mldf add-field a.mldf n=bad.csv

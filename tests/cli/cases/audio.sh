@@ -22,7 +22,7 @@ check grep -qx '  audio  audio_waveform {"rate":8000}  293 B stored  8000 .. 800
 printf 'audio,n\nffmpeg_s16.wav,1\n' >other.csv
 expect 1 mldf pack other.csv --schema "$schema" -o x.mldf -q <<'END'
 --- stderr
-mldf pack: other.csv:2: a recording of 44100 samples a second, and the field's rate is 8000
+mldf pack: other.csv:2: sample 0, field audio: a recording of 44100 samples a second, and the field's rate is 8000
 END
 head -c 60 sox_mulaw.wav >short.wav
 printf 'audio,n\nshort.wav,1\n' >short.csv

@@ -52,7 +52,7 @@ END
 mldf select rows.mldf -o rest.mldf -q --samples 0:70,71:210,211:299
 for to in mldf tar tar.gz beton; do
     for j in 0 1 2 7; do
-        expect_error 1 'bad.mldf: row 70, field t: ' mldf convert bad.mldf -o x.$to --to $to -j $j
+        expect_error 1 'bad.mldf: sample 70, field t: ' mldf convert bad.mldf -o x.$to --to $to -j $j
         check test ! -e x.$to
         mldf convert bad.mldf -o skip$j.$to --to $to -j $j --on-error=skip --json -q >said || complain "--on-error=skip: $to -j $j"
         json '[s["source"] for s in d["skipped"]] == ["bad.mldf: sample 70", "bad.mldf: sample 210", "bad.mldf: sample 299"] and
@@ -64,7 +64,7 @@ END
 done
 # Of two sources, the right one is named, and counted from its own beginning.
 for j in 0 2; do
-    expect_error 1 'bad.mldf: row 70, field t: ' mldf convert rows.mldf bad.mldf -o x.mldf -j $j
+    expect_error 1 'bad.mldf: sample 70, field t: ' mldf convert rows.mldf bad.mldf -o x.mldf -j $j
     mldf convert rows.mldf bad.mldf -o two$j.mldf -j $j --on-error=skip --json -q |
         json '[s["source"] for s in d["skipped"]] == ["bad.mldf: sample 70", "bad.mldf: sample 210", "bad.mldf: sample 299"] and d["written"] == 597'
 done

@@ -45,7 +45,7 @@ mldf merge: m.mldf sample 2 and 2.mldf sample 0 have the same key 'c'
 END
 expect 1 mldf merge 1.mldf plain.mldf -o n.mldf <<'END'
 --- stderr
-mldf merge: plain.mldf has no sample keys, and 1.mldf has them
+mldf merge: plain.mldf: has no sample keys, and 1.mldf has them
 END
 expect 3 mldf merge 1.mldf nosuch.mldf -o n.mldf <<'END'
 --- stderr

@@ -24,7 +24,7 @@ END
 python3 -c 'd=bytearray(open("a.mldf","rb").read()); i=d.index(b"two"); d[i]^=1; open("hit.mldf","wb").write(d)'
 mldf verify hit.mldf a.mldf none.mldf >out 2>err
 check test $? -eq 1
-check grep -q '^hit.mldf: checksum: row 1, field t: ' out
+check grep -q '^hit.mldf: checksum: sample 1, field t: ' out
 check grep -qx 'hit.mldf: 1 problem: 2 of 3 samples are good' out
 check grep -qx 'a.mldf: ok: 3 samples' out
 check grep -qx 'mldf verify: none.mldf: cannot be opened: No such file or directory' err
@@ -49,12 +49,12 @@ head -c $(($(stat -c %s "$draft") - 100)) "$draft" >cut10.mldf
 mldf verify cut10.mldf >out
 check test $? -eq 1
 check test "$(wc -l <out)" -eq 2
-check grep -q '^cut10.mldf: truncated: the allocation table ends with the file, after 19 entries, and 7 values from row 3 on are missing in it' out
+check grep -q '^cut10.mldf: truncated: sample 3: the allocation table ends with the file, after 19 entries, and 7 values from row 3 on are missing in it' out
 
 # repair does not recommend what has just failed, counts what it saved, and says what -o would do.
 mldf repair hit.mldf -o saved.mldf >out
 check test $? -eq 1
-check grep -q '^hit.mldf: lost: row 1, field t: ' out
+check grep -q '^hit.mldf: lost: sample 1, field t: ' out
 check grep -qx 'saved.mldf: 2 samples saved: copied the samples that are whole; lost: 1 sample' out
 rows=$(mldf info --json a.mldf | python3 -c 'import json, sys; print(json.load(sys.stdin)["header"]["metadata_ptr"])')
 head -c $((rows + 60)) a.mldf >cut.mldf

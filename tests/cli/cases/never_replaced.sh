@@ -6,37 +6,37 @@ cp rows.mldf before.mldf
 cp rows.tar before.tar
 head -c 32 /dev/zero >key
 ln -s rows.mldf link.mldf
-expect_error 2 'rows.mldf is the same file as rows.mldf' mldf stats rows.mldf --svg rows.mldf -f
+expect_error 2 'rows.mldf: is the same file as rows.mldf' mldf stats rows.mldf --svg rows.mldf -f
 expect_error 2 'same file as link.mldf' mldf stats link.mldf --svg rows.mldf -f
 expect_error 2 'same file as --key key' mldf stats rows.mldf --key key --svg key -f
 expect_error 2 'same file as rows.tar' mldf convert rows.tar -o rows.tar -f
 expect_error 2 'same file as rows.mldf' mldf convert rows.tar rows.mldf -o link.mldf -f
 expect_error 2 'same file as --key key' mldf convert rows.mldf --key key -o key --to mldf -f
 ln -s "$MLDF" tar_to_tbl
-expect_error 2 './rows.tar is the same file as rows.tar, which is read and not replaced' ./tar_to_tbl rows.tar ./rows.tar -f
+expect_error 2 './rows.tar: is the same file as rows.tar, which is read and not replaced' ./tar_to_tbl rows.tar ./rows.tar -f
 # Braces stand for files, too.
 cp rows.csv rows1.csv
 cp rows.mldf rows1.mldf
-expect_error 2 'rows1.csv is the same file as rows1.csv, which is read and not replaced' mldf pack 'rows{,1}.csv' -o rows1.csv -f
-expect_error 2 'rows1.mldf is the same file as rows1.mldf, which is read and not replaced' mldf convert 'rows{1..1}.mldf' -o rows1.mldf -f
+expect_error 2 'rows1.csv: is the same file as rows1.csv, which is read and not replaced' mldf pack 'rows{,1}.csv' -o rows1.csv -f
+expect_error 2 'rows1.mldf: is the same file as rows1.mldf, which is read and not replaced' mldf convert 'rows{1..1}.mldf' -o rows1.mldf -f
 check cmp rows1.csv rows.csv
 check cmp rows1.mldf rows.mldf
 # Nor do merge, select and repair replace what they read, by whatever name.
-expect_error 2 'link.mldf is the same file as rows.mldf, which is read and not replaced' mldf merge rows1.mldf rows.mldf -o link.mldf -f
-expect_error 2 'link.mldf is the same file as rows.mldf, which is read and not replaced' mldf select rows.mldf --samples 0 -o link.mldf -f
-expect_error 2 'link.mldf is the same file as rows.mldf, which is read and not replaced' mldf repair rows.mldf -o link.mldf -f
+expect_error 2 'link.mldf: is the same file as rows.mldf, which is read and not replaced' mldf merge rows1.mldf rows.mldf -o link.mldf -f
+expect_error 2 'link.mldf: is the same file as rows.mldf, which is read and not replaced' mldf select rows.mldf --samples 0 -o link.mldf -f
+expect_error 2 'link.mldf: is the same file as rows.mldf, which is read and not replaced' mldf repair rows.mldf -o link.mldf -f
 # An image of a folder, and a file that a table names, are read too; what the folder holds beside its images is not.
 images=$source_dir/tests/data/images
 mkdir -p set/img && cp "$images"/{rgb.jpg,rgb.png} set/img/
 ln -s img/rgb.png set/other.png
-expect_error 2 'set/img/rgb.jpg is the same file as set/img/rgb.jpg, which is read and not replaced' mldf pack -f set/img -o set/img/rgb.jpg
-expect_error 2 'set/other.png is the same file as set/img/rgb.png, which is' mldf pack -f set/img -o set/other.png --on-error=skip
+expect_error 2 'set/img/rgb.jpg: is the same file as set/img/rgb.jpg, which is read and not replaced' mldf pack -f set/img -o set/img/rgb.jpg
+expect_error 2 'set/other.png: is the same file as set/img/rgb.png, which is' mldf pack -f set/img -o set/other.png --on-error=skip
 printf 'image\nimg/rgb.jpg\nimg/rgb.png\n' >set/list.csv
 printf '{"image":"img/rgb.png"}\n' >set/list.jsonl
-expect_error 2 "set/list.csv:3:1: column 'image' (image): set/img/rgb.png is the same file as set/img/rgb.png, which is" \
+expect_error 2 "set/list.csv:3:1: column 'image' (image): set/img/rgb.png: is the same file as set/img/rgb.png, which is" \
     mldf pack -f set/list.csv --files image -o set/img/rgb.png
-expect_error 2 'set/img/rgb.png is the same file as set/img/rgb.png' mldf pack -f set/list.csv --files image -o set/img/rgb.png --on-error=skip
-expect_error 2 'set/other.png is the same file as set/img/rgb.png' mldf pack -f set/list.jsonl --files image -o set/other.png
+expect_error 2 'set/img/rgb.png: is the same file as set/img/rgb.png' mldf pack -f set/list.csv --files image -o set/img/rgb.png --on-error=skip
+expect_error 2 'set/other.png: is the same file as set/img/rgb.png' mldf pack -f set/list.jsonl --files image -o set/other.png
 check cmp set/img/rgb.jpg "$images/rgb.jpg"
 check cmp set/img/rgb.png "$images/rgb.png"
 expect_error 0 '' mldf pack set/img -o set/img/all.mldf -q
@@ -47,7 +47,7 @@ mkdir filled
 for name in manifest.jsonl y.txt; do
     cp rows.mldf filled/$name
     ln -sf filled/$name filled.link
-    expect_error 2 "filled/$name is the same file as filled.link, which is read and not replaced" mldf extract filled.link -o filled/ -f
+    expect_error 2 "filled/$name: is the same file as filled.link, which is read and not replaced" mldf extract filled.link -o filled/ -f
     check cmp rows.mldf filled/$name
     check test "$(ls -A filled)" = $name
     rm filled/$name

@@ -58,7 +58,7 @@ check test ! -e k2.mldf
 printf 'k,v\na,1\nb,2\na,3\nc,4\nb,5\n' >twice.csv
 expect 1 mldf pack twice.csv -o twice.mldf --key-column k <<'END'
 --- stderr
-mldf pack: twice.csv:4: samples 0 and 2 have the same key "a"
+mldf pack: twice.csv:4: sample 2: samples 0 and 2 have the same key "a"
 END
 expect_error 0 'skipped twice.csv:6: the key "b" is that of sample 1 too' mldf pack twice.csv -o twice.mldf --key-column k --on-error=skip
 check test "$(mldf cat --json --fields v twice.mldf | grep -o '"v":[0-9]*' | xargs)" = 'v:1 v:2 v:4'

@@ -63,7 +63,7 @@ check test -z "$(ls -A | grep -F -e .tmp -e x0)"
 mldf split c.mldf -o s{}.mldf --count 400 -q
 cp s1.mldf before.mldf
 ln s1.mldf s2.mldf 2>/dev/null
-expect_error 2 's1.mldf is the same file as s1.mldf, which is read and not replaced' mldf split s1.mldf -o s{}.mldf --count 3 -f
+expect_error 2 's1.mldf: is the same file as s1.mldf, which is read and not replaced' mldf split s1.mldf -o s{}.mldf --count 3 -f
 check cmp -s s1.mldf before.mldf
 
 # A sample that is too large alone gets a file of its own, and a word is said; a limit that no file can keep is refused.

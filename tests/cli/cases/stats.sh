@@ -61,7 +61,7 @@ c  text  4 values, 0 nulls
 END
 expect_error 0 '' mldf stats s.mldf --svg out.svg
 check python3 -c 'import xml.dom.minidom as m; d = m.parse("out.svg"); assert len(d.getElementsByTagName("rect")) > 50'
-expect_error 3 'out.svg exists' mldf stats s.mldf --svg out.svg
+expect_error 3 'out.svg: already exists' mldf stats s.mldf --svg out.svg
 expect_error 0 '' mldf stats s.mldf -f --svg out.svg
 expect_error 3 'nosuch' mldf stats s.mldf --svg nosuch/x.svg
 # A pipe or a device is never replaced: /dev/null as root would be everybody's loss.

@@ -26,7 +26,7 @@ check test "$(tar -tf odd2.tar | tr '\n' ' ')" = './fine.txt c/d.txt '
 # Samples are numbered as they stand in the archive; the member is named by its byte.
 latin='the key caf\xe9 of the member at byte 1024 is not UTF-8'
 expect 1 mldf verify latin.tar <<'END'
-latin.tar: key: the key caf\xe9 of the member at byte 1024 is not UTF-8; name the file anew and make the archive again
+latin.tar: key: sample 1: the key caf\xe9 of the member at byte 1024 is not UTF-8; name the file anew and make the archive again
 latin.tar: 1 problem: 2 of 3 samples are good
 END
 mldf verify latin.tar --deep --json | json 'd["ok"] is False and d["good_samples"] == 2 and [(p["status"], p["sample"]) for p in d["problems"]] == [("key", 1)]'
@@ -34,7 +34,7 @@ expect 1 mldf cat latin.tar <<'END'
 sample 0, key "a"
   txt: "1"
 --- stderr
-mldf cat: latin.tar: the key caf\xe9 of the member at byte 1024 is not UTF-8; name the file anew and make the archive again
+mldf cat: latin.tar: sample 1: the key caf\xe9 of the member at byte 1024 is not UTF-8; name the file anew and make the archive again
 END
 for command in 'convert -o l.mldf' 'convert -o l.tar' 'pack -o l.mldf' 'extract -o l'; do
     # shellcheck disable=SC2086

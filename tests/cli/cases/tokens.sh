@@ -20,12 +20,12 @@ check grep -qx '  tokens  text_tokenized {"dtype":"<u2","eos":299,"vocabulary":3
 printf '{"tokens":[1,300],"mask":[0,1]}\n' >bad.jsonl
 expect 1 mldf pack bad.jsonl --schema "$schema" -o x.mldf -q <<'END'
 --- stderr
-mldf pack: bad.jsonl:1: token 1 is 300, outside the vocabulary: 0 to 299
+mldf pack: bad.jsonl:1: sample 0, field tokens: token 1 is 300, outside the vocabulary: 0 to 299
 END
 printf '{"tokens":[1,2],"mask":[0]}\n' >bad.jsonl
 expect 1 mldf pack bad.jsonl --schema "$schema" -o x.mldf -q <<'END'
 --- stderr
-mldf pack: bad.jsonl:1: 1 entries for the 2 tokens of "tokens"
+mldf pack: bad.jsonl:1: sample 0, field mask: 1 entries for the 2 tokens of "tokens"
 END
 check test ! -e x.mldf
 
