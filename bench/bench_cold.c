@@ -60,14 +60,14 @@ static void run(const char *path, uint64_t file_bytes, mldf_order_kind kind, mld
     double start = bench_now();
     if (mldf_reader_open(path, &ro, &reader, &err) < 0 ||
         mldf_loader_new((const mldf_reader *const *)&reader, 1, &o, &loader, &err) < 0)
-        fail(err.message);
+        fail(MLDF_ERROR_TEXT(&err));
     mldf_status status;
     while ((status = mldf_loader_next(loader, -1, &batch, &err)) == MLDF_OK) {
         samples += mldf_batch_sample_count(batch);
         mldf_batch_release(batch);
     }
     if (status < 0)
-        fail(err.message);
+        fail(MLDF_ERROR_TEXT(&err));
     double seconds = bench_now() - start, bytes = (double)(disk_bytes() - before);
     printf("%-13s %-5s %-6s %8.2f s %10.1f MB %8.3f x the file %10.0f samples/s\n", mldf_order_kind_name(kind),
            backend == MLDF_BACKEND_MAP ? "map" : "read", hints ? "hints" : "none", seconds, bytes / 1e6,

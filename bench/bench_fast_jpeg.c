@@ -74,7 +74,7 @@ static mldf_value value_of(const struct photo *p, int fast) {
 }
 
 static void fail(const char *what, const mldf_error *err) {
-    fprintf(stderr, "%s: %s\n", what, err->message);
+    fprintf(stderr, "%s: %s\n", what, MLDF_ERROR_TEXT(err));
     exit(1);
 }
 

@@ -23,7 +23,7 @@ static double now(void) {
 }
 
 static void fail(const char *what, const mldf_error *err) {
-    fprintf(stderr, "bench_formats: %s: %s\n", what, err->message);
+    fprintf(stderr, "bench_formats: %s: %s\n", what, MLDF_ERROR_TEXT(err));
     exit(1);
 }
 

@@ -20,7 +20,7 @@
 enum { THREADS_MAX = 64 };
 
 static void fail(const mldf_error *err) {
-    fprintf(stderr, "bench_loader: %s\n", err->message);
+    fprintf(stderr, "bench_loader: %s\n", MLDF_ERROR_TEXT(err));
     exit(1);
 }
 

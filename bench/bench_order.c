@@ -43,7 +43,7 @@ static mldf_order *range(uint64_t n, mldf_order_kind kind) {
     o.kind = kind;
     o.seed = 7;
     if (mldf_order_new(n, &o, &order, &err) < 0) {
-        fprintf(stderr, "bench_order: %s\n", err.message);
+        fprintf(stderr, "bench_order: %s\n", MLDF_ERROR_TEXT(&err));
         exit(1);
     }
     return order;

@@ -120,7 +120,7 @@ void bench_die(const char *format, ...) {
 
 void bench_check(mldf_status status, const mldf_error *err, const char *what) {
     if (status < 0)
-        bench_die("%s: %s (%s)", what, err->message, mldf_status_name(status));
+        bench_die("%s: %s (%s)", what, MLDF_ERROR_TEXT(err), mldf_status_name(status));
 }
 
 void bench_note(const char *format, ...) {

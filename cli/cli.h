@@ -256,12 +256,8 @@ int choose_secret(const struct invocation *invocation, const char *const *source
 /* err, NULL before it has begun, came of a command that changes or mends MLDF files alone. If path is a whole file of another format, says so, with advice, and
  * returns the code to end with; else EXIT_FINE. */
 int report_foreign(const struct invocation *invocation, const char *path, const mldf_error *err, const char *advice);
-/* The text of an error, and without its file where the line has named it; it lives as long as the block that asks for it. */
-struct error_words {
-    char text[MLDF_TEXT_MAX + 1];
-};
-#define ERROR_WORDS(err) mldf_error_text((err), (struct error_words){{0}}.text, MLDF_TEXT_MAX + 1)
-#define ERROR_INSIDE(err) error_inside((err), (struct error_words){{0}}.text, MLDF_TEXT_MAX + 1)
+/* The text of an error without its file, where the line has named it. It lives until the block ends. */
+#define ERROR_INSIDE(err) error_inside((err), (char[MLDF_TEXT_MAX + 1]){0}, MLDF_TEXT_MAX + 1)
 const char *error_inside(const mldf_error *err, char *out, size_t room);
 /* One side of A:B as Python has it: negative counts from the end, beyond the ends is cut. */
 bool parse_side(const char *text, size_t bytes, uint64_t count, uint64_t otherwise, uint64_t *out);

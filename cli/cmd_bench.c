@@ -104,7 +104,7 @@ static int check_pipeline(const struct bench *b) {
     mldf_pipeline_free(parsed);
     if (status == MLDF_E_MEMORY)
         return report_error(b->v, NULL, &err);
-    return status < 0 ? usage_error(b->v, "%s", ERROR_WORDS(&err)) : EXIT_FINE;
+    return status < 0 ? usage_error(b->v, "%s", MLDF_ERROR_TEXT(&err)) : EXIT_FINE;
 }
 
 /* Some editors begin a text with it. */
@@ -147,7 +147,7 @@ static bool take_options(struct bench *b, mldf_backend *backend) {
     mldf_error err;
     const char *order = option_value(v, "order");
     if (order && mldf_order_kind_parse(order, &o->order, &err) < 0) {
-        usage_error(v, "--order: %s", ERROR_WORDS(&err));
+        usage_error(v, "--order: %s", MLDF_ERROR_TEXT(&err));
         return false;
     }
     const char *seed = option_value(v, "seed");
@@ -259,7 +259,7 @@ static int run_bench(struct bench *b) {
     mldf_status status =
         mldf_loader_new((const mldf_reader *const *)b->readers, b->v->file_count, &b->options, &b->loader, &err);
     if (status == MLDF_E_ARGUMENT || status == MLDF_E_SYNTAX || status == MLDF_E_NO_FIELD || status == MLDF_E_TYPE)
-        return usage_error(b->v, "%s", ERROR_WORDS(&err));
+        return usage_error(b->v, "%s", MLDF_ERROR_TEXT(&err));
     if (status < 0)
         return report_error(b->v, NULL, &err);
     for (uint64_t epoch = 0; epoch < b->epochs && code == EXIT_FINE; epoch++)

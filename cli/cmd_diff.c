@@ -64,7 +64,7 @@ static void json_result(const struct listing *listing, bool equal, const mldf_er
     json_bool(listing->truncated);
     if (failed) {
         json_key("error");
-        json_string(ERROR_WORDS(failed));
+        json_string(MLDF_ERROR_TEXT(failed));
     }
     json_end('}');
     json_line_end();

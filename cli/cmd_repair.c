@@ -32,7 +32,7 @@ static void on_lost(void *user, const mldf_error *why) {
     json_key("sample");
     json_u64_or_null(why->sample);
     json_key("message");
-    json_string(ERROR_WORDS(why));
+    json_string(MLDF_ERROR_TEXT(why));
     json_end('}');
 }
 

@@ -29,7 +29,7 @@ static void json_problem(const mldf_error *problem) {
     else
         json_null();
     json_key("message");
-    json_string(ERROR_WORDS(problem));
+    json_string(MLDF_ERROR_TEXT(problem));
     json_end('}');
 }
 
@@ -63,7 +63,7 @@ static void json_result(const mldf_verify_result *result, const mldf_error *fail
     json_bool(!failed && result->authenticated);
     if (failed) {
         json_key("error");
-        json_string(ERROR_WORDS(failed));
+        json_string(MLDF_ERROR_TEXT(failed));
     }
     json_end('}');
 }

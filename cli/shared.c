@@ -158,6 +158,6 @@ int open_view(const struct invocation *v, const mldf_reader *const *readers, siz
     mldf_error err;
     mldf_status status = mldf_view_new(readers, count, text, out, &err);
     if (status == MLDF_E_ARGUMENT || status == MLDF_E_SYNTAX || status == MLDF_E_NO_FIELD || status == MLDF_E_TYPE)
-        return usage_error(v, "--view: %s", ERROR_WORDS(&err));
+        return usage_error(v, "--view: %s", MLDF_ERROR_TEXT(&err));
     return status < 0 ? report_error(v, NULL, &err) : EXIT_FINE;
 }

@@ -14,7 +14,7 @@
 enum { SAMPLES = 6, LENGTH = 4 };
 
 static void stop(const char *what, const mldf_error *err) {
-    fprintf(stderr, "%s: %s\n", what, err->message);
+    fprintf(stderr, "%s: %s\n", what, MLDF_ERROR_TEXT(err));
     exit(1);
 }
 

@@ -19,7 +19,7 @@
 enum { SAMPLES = 6, CHANNELS = 2, RECORD_STEPS = 16 };
 
 static void stop(const char *what, const mldf_error *err) {
-    fprintf(stderr, "%s: %s\n", what, err->message);
+    fprintf(stderr, "%s: %s\n", what, MLDF_ERROR_TEXT(err));
     exit(1);
 }
 

@@ -157,10 +157,7 @@ CHECK_UNUSED static bool check_status_(mldf_status want, mldf_status got, const 
 #define CHECK_EQ_F64(want, got) ((void)check_eq_f64_((want), (got), __FILE__, __LINE__, #got))
 #define CHECK_EQ_STR(want, got) ((void)check_eq_str_((want), (got), __FILE__, __LINE__, #got))
 /* The whole text of an error, as a user sees it: CHECK_CONTAINS("x.mldf: sample 3", TEXT(err)). Until the calling block ends. */
-struct check_text_ {
-    char text[MLDF_TEXT_MAX + 1];
-};
-#define TEXT(err) mldf_error_text(&(err), (struct check_text_){{0}}.text, MLDF_TEXT_MAX + 1)
+#define TEXT(err) MLDF_ERROR_TEXT(&(err))
 
 #define CHECK_CONTAINS(part, whole) ((void)check_contains_((part), (whole), __FILE__, __LINE__, #whole))
 /* CHECK_MEM_EQ(want, got, bytes); the second form also compares the lengths. */

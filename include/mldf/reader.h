@@ -10,7 +10,7 @@
  *
  *     mldf_reader *r;
  *     mldf_error err;
- *     if (mldf_reader_open("train.mldf", NULL, &r, &err) < 0) { puts(err.message); return 1; }
+ *     if (mldf_reader_open("train.mldf", NULL, &r, &err) < 0) { puts(MLDF_ERROR_TEXT(&err)); return 1; }
  *     mldf_buffer scratch = MLDF_BUFFER_INIT;
  *     mldf_value v;
  *     if (mldf_reader_get(r, 17, 0, &scratch, &v, &err) < 0) ...

@@ -73,7 +73,7 @@ class Error(Exception):
     @property
     def message(self) -> str:
         """The sentence alone, without file, sample and field."""
-        return self.__dict__.get("_message", str(self))
+        return str(self.__dict__.get("_message", self))
 
     @message.setter
     def message(self, text: str) -> None:
@@ -82,7 +82,7 @@ class Error(Exception):
     @property
     def inside(self) -> str:
         """The text without the file or place that it begins with."""
-        return self.__dict__.get("_inside", str(self))
+        return str(self.__dict__.get("_inside", self))
 
     @inside.setter
     def inside(self, text: str) -> None:

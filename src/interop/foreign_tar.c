@@ -273,7 +273,7 @@ static bool use_kept(mldf_reader *reader, struct tar_state *tar) {
         mldfi_tar_index_free(&tar->index);
     }
     if (status < 0)
-        mldfi_warn(reader->context, "%s%s is not used: %s", reader->path, TAR_SIDECAR_SUFFIX, ERROR_TEXT(&why));
+        mldfi_warn(reader->context, "%s%s is not used: %s", reader->path, TAR_SIDECAR_SUFFIX, MLDF_ERROR_TEXT(&why));
     return status >= 0;
 }
 

@@ -283,7 +283,7 @@ mldf_status mldfi_direct_begin(mldf_loader *loader, mldf_error *err) {
         }
         mldf_status status = make_direct(&loader->dataset, i, &why);
         if (status == MLDF_E_UNSUPPORTED)
-            mldfi_warn(loader->options.context, "%s; read through it instead", ERROR_TEXT(&why));
+            mldfi_warn(loader->options.context, "%s; read through it instead", MLDF_ERROR_TEXT(&why));
         else if (status < 0)
             return err ? (*err = why, status) : status;
     }

@@ -203,7 +203,7 @@ void mldfi_convert_skipped(void *convert, uint64_t appended, const mldf_error *w
     const mldf_reader *reader = c->sources.list[source].reader;
     if (c->sources.keys && reader && mldf_reader_key(reader, sample, &scratch, &key, &key_bytes, NULL) < 0)
         key = NULL;
-    tell_skip(c, source, sample, key, key_bytes, ERROR_TEXT(&named));
+    tell_skip(c, source, sample, key, key_bytes, MLDF_ERROR_TEXT(&named));
     mldf_buffer_free(&scratch);
 }
 
@@ -222,7 +222,7 @@ static mldf_status refuse(struct convert *c, size_t source, const struct convert
         return settled;
     }
     if (c->options.skip_bad_samples && !ends) {
-        tell_skip(c, source, sample, s->key, s->key_bytes, ERROR_TEXT(why));
+        tell_skip(c, source, sample, s->key, s->key_bytes, MLDF_ERROR_TEXT(why));
         return MLDF_OK;
     }
     if (!ends)

@@ -203,7 +203,7 @@ void mldfi_feed_place(const struct feed *feed, mldf_error *err) {
 static void on_skipped(void *user, uint64_t submitted, const mldf_error *why) {
     struct feed *feed = user;
     char place[512];
-    mldf_skip skip = {place, ERROR_TEXT(why)};
+    mldf_skip skip = {place, MLDF_ERROR_TEXT(why)};
     place_of(feed, submitted, place);
     feed->skipped++;
     if (feed->options->skip)
@@ -239,7 +239,7 @@ static bool is_row_error(mldf_status status) {
 static void skip_row(struct feed *feed, const struct rows *rows, const mldf_error *why) {
     char place[512];
     snprintf(place, sizeof place, "%.480s:%" PRIu64, rows->input.name, rows->line);
-    mldf_skip skip = {place, ERROR_TEXT(why)};
+    mldf_skip skip = {place, MLDF_ERROR_TEXT(why)};
     feed->skipped++;
     if (feed->options->skip)
         feed->options->skip(feed->options->skip_user, &skip);

@@ -68,7 +68,7 @@ mldf_status mldfi_feed_submit(struct feed *feed, const char *place, const char *
 }
 
 mldf_status mldfi_feed_refuse(struct feed *feed, const char *place, const mldf_error *why, mldf_error *err) {
-    mldf_skip skip = {place, ERROR_TEXT(why)};
+    mldf_skip skip = {place, MLDF_ERROR_TEXT(why)};
     bool ends = why->status == MLDF_E_MEMORY || why->status == MLDF_E_CANCELLED;
     if (feed->options->skip_bad_rows && !ends) {
         feed->skipped++;

@@ -38,10 +38,4 @@ __attribute__((format(printf, 3, 4))) mldf_status mldfi_error_advise(mldf_error 
 /* Puts this in front of the context: the outer part of the work comes first. */
 __attribute__((format(printf, 2, 3))) void mldfi_error_prefix(mldf_error *err, const char *format, ...);
 
-/* The whole text as a value that lives as long as the block that asks for it: mldfi_warn(context, "%s", ERROR_TEXT(&why)). */
-struct error_text {
-    char text[MLDF_TEXT_MAX + 1];
-};
-#define ERROR_TEXT(err) mldf_error_text((err), (struct error_text){{0}}.text, MLDF_TEXT_MAX + 1)
-
 #endif

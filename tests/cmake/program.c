@@ -5,7 +5,7 @@
 #include <mldf/mldf.h>
 
 static int fail(const char *what, const mldf_error *err) {
-    fprintf(stderr, "%s: %s\n", what, err->message);
+    fprintf(stderr, "%s: %s\n", what, MLDF_ERROR_TEXT(err));
     return 1;
 }
 

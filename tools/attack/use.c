@@ -136,7 +136,7 @@ bool file_is(const char *path, const uint8_t *data, size_t bytes, char how[80]) 
 
 void check_error(struct run *run, const char *what, mldf_status status, const mldf_error *err) {
     if (status < 0 && (err->status != status || err->message[0] == 0))
-        run->use->finding("exit", "%s: status %d, error says %d '%s'", what, status, err->status, err->message);
+        run->use->finding("exit", "%s: status %d, error says %d '%s'", what, status, err->status, MLDF_ERROR_TEXT(err));
 }
 
 static void keep_problem(void *user, const mldf_error *problem) {
@@ -220,7 +220,7 @@ void check_output(struct run *run, const char *what, const char *path, mldf_stat
     bool there = lstat(path, &st) == 0;
     check_error(run, what, status, err);
     if (status < 0 && there)
-        run->use->finding("leftover", "%s failed (%s) and left its output", what, err->message);
+        run->use->finding("leftover", "%s failed (%s) and left its output", what, MLDF_ERROR_TEXT(err));
     if (status >= 0 && !there)
         run->use->finding("output", "%s said it had written, and there is no file", what);
     if (status >= 0 && there) {
@@ -254,7 +254,7 @@ void check_unchanged(struct run *run, const char *what, mldf_status status, cons
     if (needs_mending(run))
         run->use->finding("note", "%s mended the header or cut the end, then failed", what);
     else
-        run->use->finding("changed", "%s failed and the file is %s (%s)", what, how, err->message);
+        run->use->finding("changed", "%s failed and the file is %s (%s)", what, how, MLDF_ERROR_TEXT(err));
 }
 
 void check_in_place(struct run *run, const char *what, mldf_status status, const mldf_error *err, long before,

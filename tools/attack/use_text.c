@@ -79,7 +79,7 @@ void use_text(struct run *run, const char *kind) {
         if (status == MLDF_OK) {
             if (mldf_schema_write(schema, &out, &err) < 0 ||
                 mldf_schema_parse(NULL, (const char *)out.data, out.size, &second, &err) < 0)
-                run->use->finding("exit", "schema: what was written does not parse: %s", err.message);
+                run->use->finding("exit", "schema: what was written does not parse: %s", MLDF_ERROR_TEXT(&err));
             else
                 mldf_schema_free(second);
             mldf_schema_free(schema);
@@ -90,7 +90,7 @@ void use_text(struct run *run, const char *kind) {
         if (status == MLDF_OK) {
             if (mldf_pipeline_write(pipeline, &out, &err) < 0 ||
                 mldf_pipeline_parse(NULL, (const char *)out.data, out.size, &second, &err) < 0)
-                run->use->finding("exit", "pipeline: the canonical form does not parse: %s", err.message);
+                run->use->finding("exit", "pipeline: the canonical form does not parse: %s", MLDF_ERROR_TEXT(&err));
             else {
                 if (mldf_pipeline_write(second, &again, &err) < 0 || again.size != out.size ||
                     (out.size && memcmp(again.data, out.data, out.size) != 0))

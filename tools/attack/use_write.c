@@ -293,7 +293,7 @@ static void look_and_extract(struct run *run) {
     status = mldf_extract(r, out, &eo, &result, &err);
     check_error(run, "extract", status, &err);
     if (status < 0 && lstat(out, &st) == 0)
-        run->use->finding("leftover", "extract failed (%s) and left its folder", err.message);
+        run->use->finding("leftover", "extract failed (%s) and left its folder", MLDF_ERROR_TEXT(&err));
     remove_tree(out);
     mldf_reader_close(r);
 }

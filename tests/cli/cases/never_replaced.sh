@@ -6,7 +6,7 @@ cp rows.mldf before.mldf
 cp rows.tar before.tar
 head -c 32 /dev/zero >key
 ln -s rows.mldf link.mldf
-expect_error 2 'rows.mldf: is the same file as rows.mldf' mldf stats rows.mldf --svg rows.mldf -f
+expect_error 2 'rows.mldf is the same file as rows.mldf' mldf stats rows.mldf --svg rows.mldf -f
 expect_error 2 'same file as link.mldf' mldf stats link.mldf --svg rows.mldf -f
 expect_error 2 'same file as --key key' mldf stats rows.mldf --key key --svg key -f
 expect_error 2 'same file as rows.tar' mldf convert rows.tar -o rows.tar -f
@@ -47,7 +47,7 @@ mkdir filled
 for name in manifest.jsonl y.txt; do
     cp rows.mldf filled/$name
     ln -sf filled/$name filled.link
-    expect_error 2 "filled/$name: is the same file as filled.link, which is read and not replaced" mldf extract filled.link -o filled/ -f
+    expect_error 2 "is the same file as filled.link, which is read and not replaced" mldf extract filled.link -o filled/ -f
     check cmp rows.mldf filled/$name
     check test "$(ls -A filled)" = $name
     rm filled/$name

@@ -25,7 +25,7 @@ END
 printf '{"tokens":[1,2],"mask":[0]}\n' >bad.jsonl
 expect 1 mldf pack bad.jsonl --schema "$schema" -o x.mldf -q <<'END'
 --- stderr
-mldf pack: bad.jsonl:1: sample 0, field mask: 1 entries for the 2 tokens of "tokens"
+mldf pack: bad.jsonl:1: sample 0, field mask: 1 entries for the 2 of "tokens"
 END
 check test ! -e x.mldf
 
@@ -45,6 +45,6 @@ t.mldf: ok: 3 samples
 END
 expect 1 mldf select t.mldf -o x.mldf --fields mask <<'END'
 --- stderr
-mldf select: t.mldf: field "mask" goes along the tokens of "tokens", which is not there
+mldf select: t.mldf: field "mask" goes along "tokens", which is not there
 END
 check test ! -e x.mldf
