@@ -149,7 +149,7 @@ typedef struct mldf_pack_result {
  *   - CSV, TSV and JSON-lines files, "-" for standard input: a sample for each row;
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
  *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of
- *     recordings (WAV, FLAC, ...) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
+ *     recordings (WAV, FLAC, MP3, Opus, Vorbis) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
  *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
  * A file of another kind among the sources is MLDF_E_ARGUMENT. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,

@@ -84,6 +84,10 @@ size_t mldfi_mp3_frame_bytes(const uint8_t *packet, size_t bytes);
 /* Appends a whole file to out: channels interleaved as `info` says (PCM of 8 to 32 bits). */
 mldf_status mldfi_flac_encode(const mldf_audio_info *info, const void *pcm, mldf_buffer *out, mldf_error *err);
 
+/* Packets of Opus, with what belongs to them; pcm: channels interleaved. bitrate 0: the encoder's choice. */
+mldf_status mldfi_opus_encode(const mldf_audio_info *info, const float *pcm, uint32_t bitrate, struct audio_parts *out,
+                              mldf_error *err);
+
 enum { FLAC_STREAMINFO = 34 };
 
 #endif

@@ -127,7 +127,7 @@ static mldf_status write_ogg(const mldf_audio_info *info, const struct packets_h
             (status = mldfi_packets_samples(head, in, i, 1, samples, err)) < 0)
             break;
         uint64_t granule = samples[1] > start ? samples[1] - start : 0, end = head->decoded - head->trim - start;
-        bool page = samples[1] - opened >= info->rate;
+        bool page = samples[1] - opened >= info->rate || i + 2 == head->count; /* readers cut the last page */
         opened = page ? samples[1] : opened;
         status = mldfi_ogg_put(&w, data + offsets[0], (size_t)(offsets[1] - offsets[0]), granule < end ? granule : end,
                                page, last, err);
