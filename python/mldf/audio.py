@@ -60,7 +60,7 @@ class Audio(Field):
 
 @dataclass(frozen=True)
 class CompressedAudio(Field):
-    """A recording, stored as the packets of its codec (FLAC, MP3, Opus, Vorbis), or as PCM: any window can be read alone.
+    """A recording, stored as packets (FLAC, MP3, Opus, Vorbis) or PCM: any window can be read alone.
 
     rate, channels, mask    as of :class:`Audio`
     encode     "keep" (None): files stay what they are; "flac": PCM becomes FLAC; "opus": all becomes Opus
