@@ -1,4 +1,4 @@
-"""MP3, Opus and Vorbis: files of the real encoders; lengths and numbers against other decoders, windows against slices."""
+"""MP3, Opus and Vorbis: files of the real encoders, against other decoders; windows against slices."""
 
 import codec_files as files
 import mldf
