@@ -96,7 +96,7 @@ static mldf_status look_at(struct walk *walk, const struct level *level, const c
         leave_out(walk, "neither a file nor a folder");
         return MLDF_OK;
     }
-    if (is_side_file(name)) {
+    if (!walk->hooks->every_file && is_side_file(name)) {
         leave_out(walk, "not a sample by its name");
         return MLDF_OK;
     }
@@ -177,8 +177,14 @@ mldf_status mldfi_folder_add(struct folder_list *list, const char *root, bool wi
     if (status == MLDF_OK)
         status = mldf_buffer_append(&walk.path, "", 1, err);
     walk.below = bytes + (root[bytes - 1] != '/');
+    if (S_ISREG(st.st_mode)) {
+        const char *slash = strrchr(root, '/');
+        walk.below = slash ? (size_t)(slash - root) + 1 : 0;
+    }
     walk.key = with_root ? 0 : walk.below;
-    if (status == MLDF_OK)
+    if (status == MLDF_OK && S_ISREG(st.st_mode))
+        status = add_file(&walk, &st, err);
+    else if (status == MLDF_OK)
         status = walk_folder(&walk, NULL, &st, err);
     mldf_buffer_free(&walk.path);
     if (status == MLDF_OK && list->count > first)
