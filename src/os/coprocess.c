@@ -205,6 +205,13 @@ static void kill_group(struct os_coprocess *p) {
     p->pid = 0;
 }
 
+static mldf_status fail_late(struct os_coprocess *p, mldf_error *err) {
+    mldf_status status = mldfi_coprocess_fail(p, err, "no answer within the time limit");
+    if (err)
+        err->sys_errno = ETIMEDOUT;
+    return status;
+}
+
 /* ---- The loop ----------------------------------------------------------------------------------------------------------------- */
 
 /* write without SIGPIPE, which would end a program that has no handler for it. */
@@ -266,7 +273,7 @@ static mldf_status pump(struct os_coprocess *p, double deadline, bool (*cancelle
                 return mldfi_fail_errno(err, errno, "reading from the program");
         }
         if (mldfi_time() > deadline)
-            return mldfi_coprocess_fail(p, err, "no answer within the time limit");
+            return fail_late(p, err);
     }
 }
 
@@ -327,7 +334,7 @@ mldf_status mldfi_coprocess_finish(struct os_coprocess *p, double deadline, mldf
     mldf_status status = more ? MLDF_OK : pump(p, deadline, NULL, NULL, err);
     if (status == MLDF_OK)
         status = mldfi_coprocess_fail(p, err, "it answered more than it was asked");
-    else if (status < 0 && err && err->status == MLDF_E_IO && mldfi_time() > deadline)
+    else if (status == MLDF_E_IO)
         status = mldfi_coprocess_fail(p, err, "it did not end after its input was closed");
     else if (status == MLDF_END && !wait_for(p, deadline, &how))
         status = mldfi_coprocess_fail(p, err, "it did not end after its input was closed");

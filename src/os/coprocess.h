@@ -19,8 +19,8 @@ void mldfi_coprocess_send(struct os_coprocess *process, const void *data, size_t
 /* True: all that was to be sent is written. */
 bool mldfi_coprocess_sent(const struct os_coprocess *process);
 /* Exactly `bytes` from its standard output. deadline: of mldfi_time. cancelled may be NULL;
- * it is asked about 20 times a second. MLDF_E_IO: it ended, or time is up (the message says
- * which, and has the end of stderr); MLDF_E_CANCELLED. */
+ * it is asked about 20 times a second. MLDF_E_IO: it ended, or time is up (sys_errno is
+ * ETIMEDOUT); the message has the end of stderr; MLDF_E_CANCELLED. */
 mldf_status mldfi_coprocess_read(struct os_coprocess *process, void *dst, size_t bytes, double deadline,
                                  bool (*cancelled)(void *), void *user, mldf_error *err);
 /* Up to and without the next line end, at most `most` bytes; MLDF_E_IO also for a longer line. */

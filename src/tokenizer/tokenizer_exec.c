@@ -1,6 +1,7 @@
 /* The tokenizer "exec:COMMAND": a program beside ours, or several of them, each with one request at a time. Its one idea: a thread takes a
  * program that is free, asks it, and gives it back; more programs are started when all are busy, up to options.processes. A program
  * that failed is gone, and its error ends what was asked. tokenizer_protocol.h has the bytes, os/coprocess.h the pipes. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,7 +179,7 @@ static mldf_status explain(struct program *program, const struct asked *asked, u
     mldf_error why = *err;
     if (status != MLDF_E_IO)
         return status;
-    if (asked->failed && mldfi_time() > asked->deadline)
+    if (asked->failed && why.sys_errno == ETIMEDOUT)
         return mldfi_coprocess_fail(program->process, err, "no answer within %u s (--tokenizer-timeout)", limit);
     return asked->failed ? status : mldfi_coprocess_fail(program->process, err, "%s", why.message);
 }

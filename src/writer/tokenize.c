@@ -219,6 +219,12 @@ static mldf_status encode(struct worker *worker, struct job *job, struct batch *
         payload_of(writer, job, batch->samples[at])->kind = MLDF_KIND_NULL;
         if ((status = mldfi_job_add_bad(job, batch->samples[at], &why, err)) < 0)
             return status;
+        if (!writer->options.skip_bad_samples) { /* it ends the file: the others need no ids */
+            for (size_t i = 0; i < batch->count; i++)
+                payload_of(writer, job, batch->samples[i])->kind = MLDF_KIND_NULL;
+            batch->count = 0;
+            return MLDF_OK;
+        }
         size_t rest = batch->count - at - 1;
         memmove(batch->texts + at, batch->texts + at + 1, rest * sizeof *batch->texts);
         memmove(batch->bytes + at, batch->bytes + at + 1, rest * sizeof *batch->bytes);
