@@ -11,16 +11,16 @@ int open_tokenizer(const struct invocation *v, mldf_tokenizer **out) {
     mldf_error err;
     *out = NULL;
     if (!what)
-        return limit || processes ? usage_error(v, "%s needs --tokenizer",
-                                                limit ? "--tokenizer-timeout" : "--tokenizer-processes")
-                                  : EXIT_FINE;
+        return limit || processes
+                   ? usage_error(v, "%s needs --tokenizer", limit ? "--tokenizer-timeout" : "--tokenizer-processes")
+                   : EXIT_FINE;
     if ((limit && !parse_count(v, "--tokenizer-timeout", limit, &seconds)) ||
         (processes && !parse_count(v, "--tokenizer-processes", processes, &programs)))
         return EXIT_USAGE;
     if ((limit && (seconds < 1 || seconds > 1000000)) || (processes && (programs < 1 || programs > 256)))
-        return usage_error(v, "%s", limit && (seconds < 1 || seconds > 1000000)
-                                        ? "--tokenizer-timeout: 1 to 1000000 seconds"
-                                        : "--tokenizer-processes: 1 to 256 programs");
+        return usage_error(v, "%s",
+                           limit && (seconds < 1 || seconds > 1000000) ? "--tokenizer-timeout: 1 to 1000000 seconds"
+                                                                       : "--tokenizer-processes: 1 to 256 programs");
     options.timeout_seconds = (unsigned)seconds;
     options.processes = (unsigned)programs;
     return mldf_tokenizer_open(what, &options, out, &err) < 0 ? report_error(v, NULL, &err) : EXIT_FINE;

@@ -41,11 +41,12 @@ MLDF_API mldf_status mldf_tokenizer_open(const char *what, const mldf_tokenizer_
 /* What a tokenizer says of itself. */
 typedef struct mldf_tokenizer_info {
     const char *name;
-    const char *sha256;     /* of its file, 64 hexadecimal digits in lower case; NULL: not known */
-    uint64_t vocabulary;    /* every id is below */
-    int64_t bos, eos, pad;  /* ids; -1: none */
-    const char *specials;   /* "text": strings such as <|endoftext|> inside documents are text; "parse": they become their ids */
-    bool decodes;           /* mldf_tokenizer_decode works */
+    const char *sha256;    /* of its file, 64 hexadecimal digits in lower case; NULL: not known */
+    uint64_t vocabulary;   /* every id is below */
+    int64_t bos, eos, pad; /* ids; -1: none */
+    const char
+        *specials; /* "text": strings such as <|endoftext|> inside documents are text; "parse": they become their ids */
+    bool decodes;  /* mldf_tokenizer_decode works */
 } mldf_tokenizer_info;
 /* Borrowed from the tokenizer. */
 MLDF_API const mldf_tokenizer_info *mldf_tokenizer_describe(const mldf_tokenizer *tokenizer);

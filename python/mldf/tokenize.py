@@ -1,13 +1,13 @@
 """``python3 -m mldf.tokenize FILE``: a tokenizer as the program that ``mldf pack --tokenizer exec:…`` talks to.
 
-FILE is a ``tokenizer.json`` of Hugging Face tokenizers, a ``.model`` of SentencePiece (PyPI), or the name of a tiktoken encoding or
-model ("gpt2", "cl100k_base"). Where gigatoken is installed it encodes in place of Hugging Face tokenizers: the ids are the
-same. Post-processors are off: no special token is added. Strings of special tokens inside documents are text, unless
-``--specials parse``.
+FILE is a ``tokenizer.json`` of Hugging Face tokenizers, a ``.model`` of SentencePiece (PyPI), or the name of a tiktoken
+encoding or model ("gpt2", "cl100k_base"). Where gigatoken is installed it encodes in place of Hugging Face tokenizers:
+the ids are the same. Post-processors are off: no special token is added. Strings of special tokens inside documents are
+text, unless ``--specials parse``.
 
-``--bos``, ``--eos``, ``--pad`` name tokens or ids; without them well-known names are looked for, in the vocabulary and in a
-``tokenizer_config.json`` beside the file. docs/tokenizers.md has the protocol; a program of your own that speaks it works
-as well.
+``--bos``, ``--eos``, ``--pad`` name tokens or ids; without them well-known names are looked for, in the vocabulary and
+in a ``tokenizer_config.json`` beside the file. docs/tokenizers.md has the protocol; a program of your own that speaks
+it works as well.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _tiktoken(name: str, parse: bool) -> Model:
 
     def encode(texts: list[str]) -> list[list[int]]:
         if parse:
-            return encoding.encode_batch(texts, allowed_special="all")
-        return encoding.encode_ordinary_batch(texts)
+            return list(encoding.encode_batch(texts, allowed_special="all"))
+        return list(encoding.encode_ordinary_batch(texts))
 
     find = encoding._special_tokens.get
     model = Model(encoding.name, None, encoding.n_vocab, encode, encoding.decode, find)
@@ -120,8 +120,8 @@ def encode_special(tokenizer: Any, parse: bool) -> None:
 
 
 def _gigatoken(path: str, tokenizer: Any, slow: Callable[[list[str]], list[list[int]]]) -> Any:
-    """gigatoken's encoder for the same file, or None. It turns special strings into their ids, so documents that contain
-    one go through the other."""
+    """gigatoken's encoder for the same file, or None. It turns special strings into their ids, so documents that
+    contain one go through the other."""
     try:
         import gigatoken
     except ImportError:
@@ -212,13 +212,13 @@ def _read(stream: BinaryIO, count: int) -> bytes:
     return b"".join(parts)
 
 
-def _encode(model: Model, lengths: Sequence[int], data: bytes) -> tuple[array[int], Any]:
+def _encode(model: Model, lengths: Sequence[int], data: bytes) -> tuple[array[int], array[int]]:
     texts, at = [], 0
     for length in lengths:
         texts.append(data[at : at + length].decode("utf-8"))
         at += length
     ids = model.encode(texts)
-    flat = array("I")
+    flat: array[int] = array("I")
     for one in ids:
         flat.extend(one)
     return array("I", [len(one) for one in ids]), flat

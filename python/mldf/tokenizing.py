@@ -1,8 +1,8 @@
 """Documents that a Writer tokenizes: ``mldf.Tokens(tokenizer=…)``.
 
 A Writer with such a field takes str for it. Samples wait until they have about 1 MB of text, go through the tokenizer
-together, and are then appended; the library checks and narrows the ids on its threads meanwhile. tokenize.py is the program
-that does the same for the command.
+together, and are then appended; the library checks and narrows the ids on its threads meanwhile. tokenize.py is the
+program that does the same for the command.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _encoder(given: Any, parse: bool) -> Encoder:
         return hugging_face
     if hasattr(backend, "encode_ordinary_batch"):
         if parse:
-            return lambda texts: backend.encode_batch(texts, allowed_special="all")  # type: ignore[no-any-return]
+            return lambda texts: backend.encode_batch(texts, allowed_special="all")
         return backend.encode_ordinary_batch  # type: ignore[no-any-return]
     if hasattr(backend, "piece_to_id") and hasattr(backend, "encode"):
         if parse:
@@ -145,7 +145,7 @@ class _Field:
         for sample, result in zip(chosen, results):
             if isinstance(result, Mapping):
                 if "tokens" not in result:
-                    raise WrongTypeError(f"field {self.name!r}: the tokenizer gave a dict without \"tokens\"")
+                    raise WrongTypeError(f'field {self.name!r}: the tokenizer gave a dict without "tokens"')
                 sample |= {k: v for k, v in result.items() if k != "tokens"}
                 sample[self.name] = result["tokens"]
             elif self.before or self.after:

@@ -64,10 +64,11 @@ class Tokens(Field):
     specials          "text" or "parse": how strings of special tokens inside documents were treated
 
     tokenizer may be a Tokenizer of Hugging Face tokenizers, a fast one of transformers, an Encoding of tiktoken, a
-    SentencePieceProcessor, or any callable from a list of str to a list of ids (or of {"tokens": ids, "loss_mask": mask},
-    whose other members are values of the fields of their names). It is called with about 1 MB of text at a time.
-    Post-processors are off; vocabulary comes from the tokenizer where it says so; bos and eos may be the text of a token, and
-    are put before and after every document (eos_inside=False: eos is only stored), except of those that come as a dict.
+    SentencePieceProcessor, or any callable from a list of str to a list of ids (or of {"tokens": ids, "loss_mask":
+    mask}, whose other members are values of the fields of their names). It is called with about 1 MB of text at a time.
+    Post-processors are off; vocabulary comes from the tokenizer where it says so; bos and eos may be the text of a
+    token, and are put before and after every document (eos_inside=False: eos is only stored), except of those that come
+    as a dict.
 
     A Writer takes lists, arrays and tensors of any integer dtype. docs/guides/text.md has more.
     """

@@ -149,9 +149,7 @@ class Writer:
             passphrase=passphrase,
         )
         options |= {"skip_bad_samples": skip, "check_values": flag("check", check), "resume": flag("resume", resume)}
-        waiting = tokenizing(fields)
-        self._open(path, schema_json(fields), options, progress)
-        self._waiting = waiting
+        self._open(path, schema_json(fields), options, progress, tokenizing(fields))
 
     @classmethod
     def existing(
@@ -181,7 +179,14 @@ class Writer:
         self._open(path, None, options, progress)
         return self
 
-    def _open(self, path: Path, schema: str | None, options: dict[str, Any], progress: ProgressArgument) -> None:
+    def _open(
+        self,
+        path: Path,
+        schema: str | None,
+        options: dict[str, Any],
+        progress: ProgressArgument,
+        waiting: Tokenizing | None = None,
+    ) -> None:
         name = encode(path)
         self.path = os.fsdecode(name)
         self.result: WriteResult | None = None
@@ -205,7 +210,7 @@ class Writer:
         self._skip = bool(options["skip_bad_samples"])
         self._resumes = bool(options.get("resume"))
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
-        self._waiting: Tokenizing | None = None
+        self._waiting = waiting
         self._process = os.getpid()
         self._ended = False
         _live.add(self)

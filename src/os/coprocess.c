@@ -246,7 +246,8 @@ static void write_some(struct os_coprocess *p) {
 }
 
 /* Moves bytes until there is something in the room: MLDF_OK, or MLDF_END when its standard output has ended. */
-static mldf_status pump(struct os_coprocess *p, double deadline, bool (*cancelled)(void *), void *user, mldf_error *err) {
+static mldf_status pump(struct os_coprocess *p, double deadline, bool (*cancelled)(void *), void *user,
+                        mldf_error *err) {
     p->room_begin = p->room_end = 0;
     for (;;) {
         if (cancelled && cancelled(user))
@@ -361,7 +362,8 @@ void mldfi_coprocess_free(struct os_coprocess *p) {
 
 mldf_status mldfi_program_beside(const char *name, mldf_buffer *out, mldf_error *err) {
     char path[4096];
-    ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1); /* Linux; elsewhere it fails, and the name alone is used */
+    ssize_t bytes =
+        readlink("/proc/self/exe", path, sizeof path - 1); /* Linux; elsewhere it fails, and the name alone is used */
     path[bytes > 0 ? bytes : 0] = 0;
     const char *slash = strrchr(path, '/');
     size_t folder = slash ? (size_t)(slash - path) + 1 : 0;

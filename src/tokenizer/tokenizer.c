@@ -95,14 +95,15 @@ static mldf_status check_texts(struct tokenizer_texts *texts, mldf_error *err) {
     for (size_t i = 0; i < texts->count; i++) {
         size_t valid = texts->bytes[i] ? mldfi_utf8_valid_prefix(texts->texts[i], texts->bytes[i]) : 0;
         if (valid != texts->bytes[i])
-            return fail_document(
-                i, mldfi_fail(err, MLDF_E_SYNTAX, "byte %zu of the text is not UTF-8 (0x%02x)", valid,
-                              (unsigned)(unsigned char)texts->texts[i][valid]),
-                err);
+            return fail_document(i,
+                                 mldfi_fail(err, MLDF_E_SYNTAX, "byte %zu of the text is not UTF-8 (0x%02x)", valid,
+                                            (unsigned)(unsigned char)texts->texts[i][valid]),
+                                 err);
         if (texts->bytes[i] > UINT32_MAX)
-            return fail_document(
-                i, mldfi_fail(err, MLDF_E_RANGE, "a text of %zu bytes; a tokenizer takes less than 4 GiB", texts->bytes[i]),
-                err);
+            return fail_document(i,
+                                 mldfi_fail(err, MLDF_E_RANGE, "a text of %zu bytes; a tokenizer takes less than 4 GiB",
+                                            texts->bytes[i]),
+                                 err);
         texts->total += texts->bytes[i];
     }
     return MLDF_OK;
@@ -142,8 +143,8 @@ mldf_status mldfi_tokenizer_encode(mldf_tokenizer *t, const struct tokenizer_tex
     return status;
 }
 
-mldf_status mldf_tokenizer_encode(mldf_tokenizer *tokenizer, const char *const *texts, const size_t *bytes, size_t count,
-                                  uint32_t *counts, mldf_buffer *ids, mldf_error *err) {
+mldf_status mldf_tokenizer_encode(mldf_tokenizer *tokenizer, const char *const *texts, const size_t *bytes,
+                                  size_t count, uint32_t *counts, mldf_buffer *ids, mldf_error *err) {
     struct tokenizer_texts given = {texts, bytes, count, 0};
     return mldfi_tokenizer_encode(tokenizer, &given, counts, ids, NULL, err);
 }

@@ -80,7 +80,8 @@ static mldf_status take_words(struct exec_state *s, const char *const words[2], 
 
 /* ---- Programs --------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status start(mldf_tokenizer *t, struct program *program, const struct tokenizer_cancel *cancel, mldf_error *err) {
+static mldf_status start(mldf_tokenizer *t, struct program *program, const struct tokenizer_cancel *cancel,
+                         mldf_error *err) {
     struct exec_state *s = t->state;
     mldf_buffer line = MLDF_BUFFER_INIT;
     mldf_status status = mldfi_coprocess_start(&program->process, s->words, err);
@@ -106,10 +107,9 @@ static mldf_status start_another(mldf_tokenizer *t, struct program *program, con
     other->state = t->state;
     other->info = (mldf_tokenizer_info){other->name, NULL, 0, -1, -1, -1, "text", false};
     mldf_status status = start(other, program, cancel, err);
-    if (status == MLDF_OK &&
-        (strcmp(t->name, other->name) != 0 || strcmp(t->sha256, other->sha256) != 0 ||
-         t->info.vocabulary != other->info.vocabulary || t->info.bos != other->info.bos ||
-         t->info.eos != other->info.eos || strcmp(t->info.specials, other->info.specials) != 0)) {
+    if (status == MLDF_OK && (strcmp(t->name, other->name) != 0 || strcmp(t->sha256, other->sha256) != 0 ||
+                              t->info.vocabulary != other->info.vocabulary || t->info.bos != other->info.bos ||
+                              t->info.eos != other->info.eos || strcmp(t->info.specials, other->info.specials) != 0)) {
         status = mldfi_fail(err, MLDF_E_IO, "started again, the program says that it is another tokenizer (%.100s)",
                             other->name);
         mldfi_coprocess_free(program->process);
@@ -120,7 +120,8 @@ static mldf_status start_another(mldf_tokenizer *t, struct program *program, con
 }
 
 /* A program for this thread alone, started if need be. */
-static mldf_status take(mldf_tokenizer *t, const struct tokenizer_cancel *cancel, struct program **out, mldf_error *err) {
+static mldf_status take(mldf_tokenizer *t, const struct tokenizer_cancel *cancel, struct program **out,
+                        mldf_error *err) {
     struct exec_state *s = t->state;
     struct program *found = NULL;
     mldf_status status = MLDF_OK;
@@ -167,8 +168,9 @@ struct asked {
 
 static mldf_status read_answer(void *user, void *dst, size_t bytes, mldf_error *err) {
     struct asked *asked = user;
-    mldf_status status = mldfi_coprocess_read(asked->process, dst, bytes, asked->deadline, asked->cancel ? asked->cancel->asked : NULL,
-                                              asked->cancel ? asked->cancel->user : NULL, err);
+    mldf_status status =
+        mldfi_coprocess_read(asked->process, dst, bytes, asked->deadline, asked->cancel ? asked->cancel->asked : NULL,
+                             asked->cancel ? asked->cancel->user : NULL, err);
     asked->failed = status < 0;
     return status;
 }

@@ -77,7 +77,8 @@ mldf_status mldfi_protocol_hello(mldf_tokenizer *t, const char *line, size_t byt
     else if (status == MLDF_E_MEMORY)
         status = mldfi_fail_memory(err, bytes);
     else
-        status = mldfi_fail(err, MLDF_E_IO, "its first line is not the hello of a tokenizer: not JSON: %.200s", why.message);
+        status =
+            mldfi_fail(err, MLDF_E_IO, "its first line is not the hello of a tokenizer: not JSON: %.200s", why.message);
     mldfi_json_free(&json);
     return status;
 }
@@ -95,8 +96,7 @@ mldf_status mldfi_protocol_encode(const struct tokenizer_texts *texts, mldf_buff
     if (texts->count > UINT32_MAX || texts->total > SIZE_MAX / 4)
         return mldfi_fail(err, MLDF_E_LIMIT, "a request of %zu documents", texts->count);
     out->size = 0;
-    mldf_status status =
-        mldfi_buffer_extend(out, PROTOCOL_HEAD + 4 * texts->count + (size_t)texts->total, &at, err);
+    mldf_status status = mldfi_buffer_extend(out, PROTOCOL_HEAD + 4 * texts->count + (size_t)texts->total, &at, err);
     if (status < 0)
         return status;
     store_head(at, (uint32_t)texts->count, PROTOCOL_ENCODE, texts->total);
@@ -129,8 +129,8 @@ mldf_status mldfi_protocol_decode(const uint32_t *ids, size_t count, mldf_buffer
 
 /* ---- Answers ---------------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status read_refusal(const struct protocol_source *source, uint32_t index, uint64_t bytes, uint64_t documents,
-                                mldf_error *err) {
+static mldf_status read_refusal(const struct protocol_source *source, uint32_t index, uint64_t bytes,
+                                uint64_t documents, mldf_error *err) {
     char message[401];
     uint8_t rest[256];
     if (index >= documents || bytes > PROTOCOL_MESSAGE_MAX)
@@ -171,8 +171,8 @@ static mldf_status read_head(const struct protocol_source *source, uint32_t kind
     if (n != documents)
         return mldfi_fail(err, MLDF_E_IO, "an answer for %" PRIu32 " documents to a request of %" PRIu64, n, documents);
     if (*total > most || *total > SIZE_MAX / 8)
-        return mldfi_fail(err, MLDF_E_IO, "an answer of %" PRIu64 " units; %" PRIu64 " are the most it can have", *total,
-                          most);
+        return mldfi_fail(err, MLDF_E_IO, "an answer of %" PRIu64 " units; %" PRIu64 " are the most it can have",
+                          *total, most);
     return MLDF_OK;
 }
 

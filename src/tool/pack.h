@@ -53,8 +53,8 @@ struct feed {
     /* Where the latest rows came from, so that an error from a worker thread can name its line. */
     uint64_t *ring_line;
     uint32_t *ring_source;
-    char **ring_place;  /* instead of the two above: sources that are not text; owned */
-    uint64_t list_hash; /* of a folder's files, part of the fingerprint */
+    char **ring_place;      /* instead of the two above: sources that are not text; owned */
+    uint64_t list_hash;     /* of a folder's files, part of the fingerprint */
     struct text_names text; /* what becomes tokens: pack_text.c */
 };
 

@@ -24,8 +24,8 @@ static mldf_status add_tokens(const struct text_names *names, const mldf_field *
     mldf_buffer arguments = MLDF_BUFFER_INIT;
     size_t added = mldf_schema_field_count(out);
     if (text->type_id != MLDF_TEXT && text->type_id != MLDF_BYTES)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "field \"%s\" is of type %s, and only text can be tokenized", text->name,
-                          text->type_name);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "field \"%s\" is of type %s, and only text can be tokenized",
+                          text->name, text->type_name);
     mldf_status status = mldf_tokenize_arguments(options, &arguments, err);
     if (status == MLDF_OK)
         status = mldf_schema_add(out, names->name, MLDF_TEXT_TOKENIZED, (const char *)arguments.data,

@@ -62,15 +62,18 @@ static mldf_status check_field(const mldf_field *field, const mldf_tokenizer_inf
     struct json json = {0};
     uint64_t vocabulary = info->vocabulary;
     if (field->type_id != MLDF_TEXT_TOKENIZED)
-        return mldfi_fail(err, MLDF_E_SCHEMA, "field \"%s\" is of type %s; text becomes tokens in a text_tokenized field",
-                          field->name, field->type_name);
+        return mldfi_fail(err, MLDF_E_SCHEMA,
+                          "field \"%s\" is of type %s; text becomes tokens in a text_tokenized field", field->name,
+                          field->type_name);
     mldf_status status = mldfi_json_parse(&json, field->arguments, strlen(field->arguments), err);
     if (status < 0)
         return status;
     uint32_t hash = mldfi_json_find(&json, 0, "tokenizer_sha256"), size = mldfi_json_find(&json, 0, "vocabulary");
     if (hash != UINT32_MAX && info->sha256 && !mldfi_json_is_text(&json, hash, info->sha256))
-        status = mldfi_fail(err, MLDF_E_SCHEMA, "field \"%s\" was made with another tokenizer: its SHA-256 is %.16s…, not "
-                            "%.16s…", field->name, json.nodes[hash].text, info->sha256);
+        status = mldfi_fail(err, MLDF_E_SCHEMA,
+                            "field \"%s\" was made with another tokenizer: its SHA-256 is %.16s…, not "
+                            "%.16s…",
+                            field->name, json.nodes[hash].text, info->sha256);
     else if (size != UINT32_MAX && mldfi_json_u64(&json, size, &vocabulary) && vocabulary != info->vocabulary)
         status = mldfi_fail(err, MLDF_E_SCHEMA,
                             "field \"%s\" has a vocabulary of %" PRIu64 " ids, and the tokenizer %s one of %" PRIu64,
@@ -121,7 +124,12 @@ static void batch_free(struct batch *batch) {
 static size_t broken_bytes(const uint8_t *p, size_t bytes) {
     if (p[0] < 0xC2 || p[0] > 0xF4)
         return 1;
-    uint8_t low = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80, high = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
+    uint8_t low = p[0] == 0xE0   ? 0xA0
+                  : p[0] == 0xF0 ? 0x90
+                                 : 0x80,
+            high = p[0] == 0xED   ? 0x9F
+                   : p[0] == 0xF4 ? 0x8F
+                                  : 0xBF;
     size_t length = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4, n = 1;
     if (bytes > 1 && p[1] >= low && p[1] <= high)
         for (n = 2; n < length && n < bytes && (p[n] & 0xC0) == 0x80;)
@@ -160,7 +168,8 @@ static mldf_status collect(const mldf_writer *writer, struct job *job, struct ba
     batch->samples = mldfi_alloc_zero(job->samples + 1, sizeof *batch->samples, err);
     batch->counts = mldfi_alloc_zero(job->samples + 1, sizeof *batch->counts, err);
     size_t *offsets = mldfi_alloc_zero(job->samples + 1, sizeof *offsets, err);
-    mldf_status status = batch->texts && batch->bytes && batch->samples && batch->counts && offsets ? MLDF_OK : MLDF_E_MEMORY;
+    mldf_status status =
+        batch->texts && batch->bytes && batch->samples && batch->counts && offsets ? MLDF_OK : MLDF_E_MEMORY;
     for (size_t s = 0; status == MLDF_OK && s < job->samples; s++) {
         const struct job_payload *payload = payload_of(writer, job, s);
         if (!is_text(payload))
@@ -203,8 +212,8 @@ static mldf_status encode(struct worker *worker, struct job *job, struct batch *
     for (;;) {
         mldf_error why;
         struct tokenizer_texts texts = {batch->texts, batch->bytes, batch->count, 0};
-        mldf_status status = mldfi_tokenizer_encode(writer->tokenize.tokenizer, &texts, batch->counts, &batch->ids,
-                                                    &cancel, &why);
+        mldf_status status =
+            mldfi_tokenizer_encode(writer->tokenize.tokenizer, &texts, batch->counts, &batch->ids, &cancel, &why);
         if (status >= 0)
             return status;
         bool document = why.sample < batch->count;

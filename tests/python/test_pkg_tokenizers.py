@@ -20,7 +20,17 @@ def documents():
     for path in sorted(pathlib.Path("/usr/share/common-licenses").iterdir()):
         texts.append(path.read_text(encoding="utf-8")[:20000])
     assert len(texts) > 5
-    hard = ["", " ", "\n\n\n", f"a {EOS} inside", "<s></s><unk>", "ünïcödé 中文 🙂\u200d🙂", "x" * 3000, "a\0b", "\r\n\t"]
+    hard = [
+        "",
+        " ",
+        "\n\n\n",
+        f"a {EOS} inside",
+        "<s></s><unk>",
+        "ünïcödé 中文 🙂\u200d🙂",
+        "x" * 3000,
+        "a\0b",
+        "\r\n\t",
+    ]
     return texts + hard
 
 
@@ -184,7 +194,12 @@ def test_ids_may_still_be_given_and_the_order_stays(tmp_path):
         w.append({"t": [3]})
         w.append({"t": None})
         assert len(w) == 4
-    assert [None if s.t is None else s.t.tolist() for s in mldf.open(tmp_path / "a.mldf")] == [[1, 2], [97, 98], [3], None]
+    assert [None if s.t is None else s.t.tolist() for s in mldf.open(tmp_path / "a.mldf")] == [
+        [1, 2],
+        [97, 98],
+        [3],
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -213,3 +228,13 @@ def test_what_a_tokenizer_must_say(tmp_path):
     with pytest.raises(mldf.errors.SchemaError, match="has no tokenizer"):
         mldf.TokenStream(9, tokenizer=lambda texts: []).arguments()
     assert mldf.Tokens(9, tokenizer="gpt2").arguments() == {"vocabulary": 9, "tokenizer": "gpt2"}
+
+
+def test_pack_from_python(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"ab\xff")
+    with pytest.raises(mldf.errors.Error, match="byte 2 of the text is not UTF-8"):
+        mldf.pack(tmp_path / "a.txt", tmp_path / "a.mldf", text="tokens", tokenizer="bytes")
+    mldf.pack(tmp_path / "a.txt", tmp_path / "a.mldf", text="tokens", tokenizer="bytes", utf8="replace")
+    assert mldf.open(tmp_path / "a.mldf")[0].tokens.tolist() == [97, 98, 0xEF, 0xBF, 0xBD]
+    with pytest.raises(mldf.errors.ArgumentError, match="given together"):
+        mldf.pack(tmp_path / "a.txt", tmp_path / "b.mldf", tokenizer="bytes")
