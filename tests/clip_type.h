@@ -16,14 +16,15 @@
 
 enum { CLIP_TYPE = 0x8777, CLIP_RECORD = 24, CLIP_FAST_RATE = 100, CLIP_SLOW_RATE = 25 };
 
-static mldf_status clip_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
+static mldf_status clip_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
+                             mldf_error *err) {
     (void)user, (void)arguments, (void)state, (void)err;
     *layout = (mldf_record_layout){CLIP_RECORD, 8, MLDF_FIELD_SIZE64, false};
     return MLDF_OK;
 }
 
-static mldf_status clip_encode(void *user, const void *state, const mldf_value *value, uint8_t *record, mldf_buffer *scratch,
-                          const void **payload, uint64_t *payload_bytes, mldf_error *err) {
+static mldf_status clip_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
+                               mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
     (void)user, (void)state, (void)scratch;
     if (value->kind != MLDF_KIND_BYTES || value->as.u > value->bytes / 2)
         return mldfi_fail(err, MLDF_E_TYPE, "not a clip");
@@ -35,7 +36,7 @@ static mldf_status clip_encode(void *user, const void *state, const mldf_value *
 }
 
 static mldf_status clip_decode(void *user, const void *state, const uint8_t *record, const void *payload,
-                          uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+                               uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     (void)user, (void)state, (void)record, (void)scratch, (void)err;
     *out = (mldf_value){.kind = MLDF_KIND_BYTES, .data = payload, .bytes = payload_bytes};
     return MLDF_OK;
@@ -51,7 +52,7 @@ static mldf_status clip_part(const struct schema_field *field, size_t index, str
 }
 
 static mldf_status clip_part_edge(const struct schema_field *field, const struct field_part *which,
-                             const struct value_bounds *bounds, struct edge *out, mldf_error *err) {
+                                  const struct value_bounds *bounds, struct edge *out, mldf_error *err) {
     uint32_t rate = which->index ? CLIP_SLOW_RATE : CLIP_FAST_RATE;
     (void)field, (void)bounds, (void)err;
     out->kind = VALUE_ENCODED;
@@ -66,8 +67,8 @@ static mldf_status clip_part_edge(const struct schema_field *field, const struct
     return MLDF_OK;
 }
 
-static mldf_status clip_locate(const struct schema_field *field, const struct field_part *which, const mldf_value *value,
-                          struct part_place *out, mldf_error *err) {
+static mldf_status clip_locate(const struct schema_field *field, const struct field_part *which,
+                               const mldf_value *value, struct part_place *out, mldf_error *err) {
     const uint8_t *record = value->record;
     uint64_t fast = mldfi_load_u32(record + 16), slow = mldfi_load_u32(record + 20);
     uint64_t samples = which->index ? slow : fast;

@@ -429,7 +429,8 @@ mldf_status mldfi_reader_unpack(const mldf_reader *reader, uint64_t sample, size
         return MLDF_OK;
     if (!scratch)
         return place(reader, sample, f, err, mldfi_fail(err, MLDF_E_ARGUMENT, "this field needs a scratch buffer"));
-    mldf_status status = f->type->unpack(out->record, out->data, out->bytes, record, &made, err);
+    uint64_t most = mldfi_decoded_limit(reader->max_decoded, out->bytes);
+    mldf_status status = f->type->unpack(out->record, out->data, out->bytes, most, record, &made, err);
     if (status >= 0)
         status = mldfi_scratch_place(scratch, made.size + out->record_bytes, 0, &place_of_it, err);
     if (status >= 0) {

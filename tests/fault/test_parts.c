@@ -7,7 +7,15 @@
 #include "clip_type.h"
 #include "loader_files.h"
 
-enum { SAMPLES = 6, FAST = 20000, SLOW = FAST / 4, NUMBERS = FAST + SLOW, WINDOW = 40, FIXED_FROM = 9000, FIXED = 3000 };
+enum {
+    SAMPLES = 6,
+    FAST = 20000,
+    SLOW = FAST / 4,
+    NUMBERS = FAST + SLOW,
+    WINDOW = 40,
+    FIXED_FROM = 9000,
+    FIXED = 3000
+};
 
 /* Where payloads are in the file, and how often each of their bytes was read. */
 static struct {

@@ -8,15 +8,7 @@
 #include "clip_type.h"
 #include "pipeline/plan.h"
 
-enum {
-    FAST = 1000,
-    SLOW = 250,
-    FIRST_SLOW = 2000,
-    RECORD = CLIP_RECORD,
-    CLIP = 0,
-    POSE,
-    LABEL
-};
+enum { FAST = 1000, SLOW = 250, FIRST_SLOW = 2000, RECORD = CLIP_RECORD, CLIP = 0, POSE, LABEL };
 enum { PAYLOAD = 2 * (FAST + SLOW) };
 
 /* ---- A feed that counts ----------------------------------------------------------------------------------------------------------------------- */
