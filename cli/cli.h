@@ -76,6 +76,8 @@ __attribute__((format(printf, 2, 3))) int usage_error(const struct invocation *i
 /* "mldf COMMAND: FILE: message" and the exit code for the status. file may be NULL. */
 int report_error(const struct invocation *invocation, const char *file, const mldf_error *err);
 int exit_code_of(mldf_status status);
+/* The library's message without "FILE: " in front, where the line names the file already. */
+const char *without_name(const char *message, const char *file);
 /* A message for free(): control characters have become question marks. NULL: no memory. */
 __attribute__((format(printf, 1, 0))) char *format_one_line(const char *format, va_list args);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);
@@ -225,6 +227,9 @@ bool same_file(const char *a, const char *b);
 int check_out_is_no_option(const struct invocation *invocation, const char *out);
 /* --encode and its like as the arguments of an image field; empty when none is given (image_options.c). */
 int image_arguments(const struct invocation *invocation, mldf_buffer *out);
+/* The same for recordings (audio_options.c). --encode has the words of both: this one is a recording's. */
+int audio_arguments(const struct invocation *invocation, mldf_buffer *out);
+bool is_audio_encoding(const char *word);
 /* pack, append, repack: {written, skipped[], warnings[], bytes, seconds}, or a line of text. */
 struct pack_report {
     const struct invocation *invocation;
