@@ -177,8 +177,15 @@ static bool is_of_the_row(mldf_status status) {
     return status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT || status == MLDF_E_UNSUPPORTED;
 }
 
-/* What the record says of itself against its payload's size. *most: the steps that there can be; what is compressed or encrypted may be any bytes, and
- * a step takes one at least. */
+/* The steps that a payload which is compressed or encrypted can have: a step takes a byte at least, unless the value is packets, of which each byte is
+ * 2^16 samples at most (a FLAC frame has 65,535). */
+static uint64_t most_steps(const mldf_reader *reader, const struct schema_field *f, uint64_t stored) {
+    uint64_t bytes = mldfi_reader_most_bytes(reader, f, stored);
+    unsigned shift = f->info.type_id == MLDF_AUDIO_COMPRESSED ? 16 : 0;
+    return bytes > COUNT_MAX >> shift ? COUNT_MAX : bytes << shift;
+}
+
+/* What the record says of itself against its payload's size. *most: the steps that there can be. */
 static mldf_status check_record(const mldf_reader *reader, const struct schema_field *f, uint64_t row,
                                 const uint8_t *record, mldf_buffer *scratch, uint64_t *most, mldf_error *err) {
     uint64_t ptr = 0, bytes = 0;
@@ -186,7 +193,7 @@ static mldf_status check_record(const mldf_reader *reader, const struct schema_f
     mldfi_record_payload(f, record, &ptr, &bytes);
     mldf_status status = mldfi_reader_check_payload(reader, row, f, 0, ptr, bytes, err);
     bool hidden = bytes && ((f->info.flags & MLDF_FIELD_COMPRESSED) || reader->encrypted);
-    *most = hidden ? mldfi_reader_most_bytes(reader, f, bytes) : COUNT_MAX;
+    *most = hidden ? most_steps(reader, f, bytes) : COUNT_MAX;
     if (status < 0 || hidden)
         return status;
     return mldfi_field_decode(f, record, 0, NULL, bytes, 0, scratch, &value, err);
