@@ -103,6 +103,10 @@ def describe(
         draws = whole("samples_per_epoch", draws, 1)
     if len(chosen) > 1:
         raise ArgumentError(f"{' and '.join(chosen)}: one of them at a time")
+    if view is not None and view.packed and (weights is not None or balance is not None):
+        raise ArgumentError(
+            f"{chosen[0]}: a packed sequence has pieces of many documents; ratios= mixes files, subset= leaves documents out"
+        )
     if weights is not None:
         return _weighted(dataset, weights, draws, view)
     if balance is not None:
@@ -111,5 +115,5 @@ def describe(
         return _mixed(dataset, ratios, draws, view)
     if draws is not None:
         raise ArgumentError("samples_per_epoch goes with weights, balance or ratios")
-    numbers = _numbers(dataset)
+    numbers = None if view is not None and view.packed else _numbers(dataset)  # whose plan is of the subset
     return None if numbers is None else ("subset", _listed(_items(view, numbers), shuffled))

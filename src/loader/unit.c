@@ -30,17 +30,31 @@ static uint64_t feed_index(void *user, uint64_t position) {
 /* The item's own value of the field that a view cuts. */
 static bool is_cut(const struct worker *worker, size_t field) {
     const struct dataset *dataset = &worker->loader->dataset;
-    return field == dataset->cut && !dataset->cut_in_source;
+    return dataset->made_by_view || (field == dataset->cut && !dataset->cut_in_source);
 }
 
-static mldf_status feed_cut(struct worker *worker, uint64_t position, bool record, mldf_buffer *scratch,
+static mldf_status feed_cut(struct worker *worker, uint64_t position, size_t field, bool record, mldf_buffer *scratch,
                             mldf_value *out, mldf_error *err) {
     const struct dataset *dataset = &worker->loader->dataset;
     const struct seat *seat = seat_at(worker, position);
     if (!seat)
         return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
                           (unsigned long long)position);
+    if (dataset->made_by_view)
+        return mldfi_item_computed(dataset->view, dataset->readers, &seat->item, field, record, &worker->items, scratch,
+                                   out, err);
     return mldfi_item_value(dataset->view, dataset->readers, &seat->item, record, &worker->items, scratch, out, err);
+}
+
+/* A value that the view makes, straight into the batch. */
+static mldf_status feed_into(void *user, uint64_t position, size_t field, void *dst, mldf_error *err) {
+    struct worker *worker = user;
+    const struct dataset *dataset = &worker->loader->dataset;
+    const struct seat *seat = seat_at(worker, position);
+    if (!seat)
+        return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
+                          (unsigned long long)position);
+    return mldfi_item_compute(dataset->view, dataset->readers, &seat->item, field, &worker->items, dst, err);
 }
 
 /* A recording is cut by its decoder. */
@@ -78,7 +92,7 @@ static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_bu
     const mldf_reader *reader;
     uint64_t sample;
     if (is_cut(user, field))
-        return feed_cut(user, position, false, scratch, out, err);
+        return feed_cut(user, position, field, false, scratch, out, err);
     mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
     if (status < 0 || field == SIZE_MAX)
         return nothing(status, out);
@@ -90,7 +104,7 @@ static mldf_status feed_record(void *user, uint64_t position, size_t field, mldf
     const mldf_reader *reader;
     uint64_t sample;
     if (is_cut(user, field))
-        return feed_cut(user, position, true, scratch, out, err);
+        return feed_cut(user, position, field, true, scratch, out, err);
     mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
     if (status < 0 || field == SIZE_MAX)
         return nothing(status, out);
@@ -140,6 +154,8 @@ mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, 
     worker->feed.user = worker;
     if (!loader->dataset.cut_in_source)
         worker->feed.piece = NULL;
+    if (loader->dataset.made_by_view)
+        worker->feed.into = feed_into;
     worker->targets[0] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
     worker->targets[1] = mldfi_alloc_zero(outputs, sizeof(struct plan_target), err);
     worker->lengths = mldfi_alloc_zero(outputs, sizeof *worker->lengths, err);
