@@ -54,9 +54,12 @@ static bool make_view(struct module_state *state, struct view *self, PyObject *r
         Py_END_ALLOW_THREADS
         if (status < 0)
             raise_error(state, &err);
+        for (size_t i = 0; i < self->handle_count && status >= 0; i++)
+            if (self->handles[i]->context && !context_warn(self->handles[i]->context))
+                status = MLDF_E_STATE; /* a warning that is an error */
     }
     free(list);
-    return self->view != NULL;
+    return self->view != NULL && status >= 0;
 }
 
 /* new_view(readers, text, rows): rows are None, or a buffer of uint64 */

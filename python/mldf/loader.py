@@ -276,7 +276,9 @@ class Loader:
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
             dataset,
-            field_names(dataset, fields if self._view is None or not self._view.packed else fields or self._view.defaults),
+            field_names(
+                dataset, fields if self._view is None or not self._view.packed else fields or self._view.defaults
+            ),
             fields is not None or (self._view is not None and self._view.packed),
             (index, valid, key, row),
             convert,

@@ -187,7 +187,9 @@ class Outputs:
         named = found.named | set(found.plain)
         archives = all(info["format"] == "tar" for info in self._files.infos)  # together they have the fields of all
         for name, field in schema.items():
-            if name not in self._files.schemas[0] and not archives and not self._packed:  # whose fields are what a pipeline may name
+            if (
+                name not in self._files.schemas[0] and not archives and not self._packed
+            ):  # whose fields are what a pipeline may name
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable

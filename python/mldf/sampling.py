@@ -81,6 +81,10 @@ def _mixed(dataset: Dataset, ratios: Any, draws: int | None, view: ItemView | No
         raise ArgumentError(f"ratios: {given} of them for {len(infos)} files; one for each, two at least")
     if any(isinstance(r, float) for r in ratios):
         raise WrongTypeError(f"ratios={list(ratios)}: whole numbers are needed, [7, 3] for shares of 0.7 and 0.3")
+    if view is not None and view.packed and "per_file=true" not in view.text:
+        raise ArgumentError(
+            f"ratios: the view {view.text} has sequences of several files; per_file=true packs each alone"
+        )
     shares = [whole("ratios", r, 1, 2**32) for r in ratios]
     counts = [i["num_samples"] for i in infos] if view is None else view._counts
     return ("mixture", list(zip(counts, shares)), draws or 0)

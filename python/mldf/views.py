@@ -81,7 +81,9 @@ class ItemView(Sequence[Sample]):
         if is_packed(text) and dataset._index is not None:  # a plan of these documents alone
             rows = np.unique(dataset._numbers(None))
             if len(rows) != len(dataset):
-                raise ArgumentError("a packed view of a subset that has rows several times: each document is there once")
+                raise ArgumentError(
+                    "a packed view of a subset that has rows several times: each document is there once"
+                )
         self._core = _mldf.new_view(tuple(dataset._view.files.readers), text, rows)
         described = self._core.describe()
         self.text: str = described[0]
@@ -123,7 +125,10 @@ class ItemView(Sequence[Sample]):
         return [Piece(*piece) for piece in self._core.locate(self._number(i), 0)]
 
     def find(self, row: int) -> list[int]:
-        """The items that have a piece of a row, by its number in the dataset."""
+        """The items that have a piece of a row.
+
+        row  its number in the dataset
+        """
         numbers = self.dataset._numbers(None)
         if not hasattr(row, "__index__") or not -len(numbers) <= row < len(numbers):
             raise NoSampleError(f"no row {row!r}: the dataset has {len(numbers)}")

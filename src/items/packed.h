@@ -156,7 +156,7 @@ struct packed_item {
     int64_t following; /* ends=next: the token of the order behind the item; LABEL_NONE: none */
     mldf_buffer arena; /* tokens of pieces that are not in a mapping */
     mldf_buffer aside;
-    int64_t *tokens;   /* of an objective: length of them, and as many labels */
+    int64_t *tokens; /* of an objective: length of them, and as many labels */
 };
 void mldfi_packed_item_free(struct packed_item *item);
 /* The item at a place, gathered once and kept. */

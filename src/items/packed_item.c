@@ -22,8 +22,9 @@ void mldfi_packed_item_free(struct packed_item *item) {
 
 static mldf_status bad_plan(const mldf_view *view, const mldf_reader *reader, uint64_t item, const char *what,
                             mldf_error *err) {
-    mldfi_fail(err, MLDF_E_CORRUPT, "item %" PRIu64 " of the pack plan of field %s %s; mldf plan-tokens makes a new one",
-               item, view->field, what);
+    mldfi_fail(err, MLDF_E_CORRUPT,
+               "item %" PRIu64 " of the pack plan of field %s %s; mldf plan-tokens makes a new one", item, view->field,
+               what);
     mldfi_error_place(err, MLDF_NONE, view->field);
     return mldfi_reader_name_error(reader, err, MLDF_E_CORRUPT);
 }
@@ -46,8 +47,8 @@ static mldf_status take_ids(const mldf_reader *reader, size_t field, const mldf_
     if (from && mldfi_item_is_mapped(reader, from) && (uintptr_t)from % width == 0)
         return MLDF_OK;
     if (!from) {
-        mldf_status status = mldf_reader_get_range(reader, piece->row, field, piece->row_from * width, bytes,
-                                                   &item->aside, &part, err);
+        mldf_status status =
+            mldf_reader_get_range(reader, piece->row, field, piece->row_from * width, bytes, &item->aside, &part, err);
         if (status < 0)
             return status;
         from = part.data;
@@ -65,8 +66,8 @@ static mldf_status take_ids(const mldf_reader *reader, size_t field, const mldf_
 
 /* One piece: its document's row, whether it fits there, which ends it has, its tokens. *moved: they are in the arena. */
 static mldf_status take_piece(const mldf_view *view, const mldf_reader *const *readers, const struct packed_step *step,
-                              bool concat, struct item_cache *cache, struct packed_item *item,
-                              struct packed_piece *out, bool *moved, mldf_error *err) {
+                              bool concat, struct item_cache *cache, struct packed_item *item, struct packed_piece *out,
+                              bool *moved, mldf_error *err) {
     const struct packed *p = view->packed;
     uint64_t begin, known;
     mldf_value value;

@@ -121,9 +121,9 @@ static mldf_status take_id(mldf_view *view, int param, int64_t own, uint64_t voc
     }
     mldf_status status = check_whole(view, param, 0, 2147483647.0, err);
     if (status >= 0 && vocabulary && arg->number >= (double)vocabulary)
-        status = mldfi_fail(err, MLDF_E_RANGE,
-                            "view packed: %s is %g, outside the vocabulary of field %s: 0 to %" PRIu64,
-                            params[param].name, arg->number, view->field, vocabulary - 1);
+        status =
+            mldfi_fail(err, MLDF_E_RANGE, "view packed: %s is %g, outside the vocabulary of field %s: 0 to %" PRIu64,
+                       params[param].name, arg->number, view->field, vocabulary - 1);
     *out = (int64_t)arg->number;
     return status;
 }
@@ -265,7 +265,8 @@ static mldf_status find_columns(mldf_view *view, mldf_error *err) {
         for (size_t r = 0; r < view->reader_count && everywhere; r++) {
             const mldf_schema *its = mldf_reader_schema(view->readers[r]);
             column->fields[r] = mldfi_schema_lookup(its, field->name);
-            everywhere = column->fields[r] != SIZE_MAX && its->fields[column->fields[r]].info.dtype == field->info.dtype;
+            everywhere =
+                column->fields[r] != SIZE_MAX && its->fields[column->fields[r]].info.dtype == field->info.dtype;
         }
         p->column_count++; /* so that it is freed */
         if (!everywhere) {
@@ -277,10 +278,10 @@ static mldf_status find_columns(mldf_view *view, mldf_error *err) {
 }
 
 static const char *descr_of(mldf_dtype dtype) {
-    static const char *const names[] = {[MLDF_BOOL] = "|b1", [MLDF_I8] = "|i1",  [MLDF_U8] = "|u1",
-                                        [MLDF_I16] = "<i2",  [MLDF_U16] = "<u2", [MLDF_I32] = "<i4",
-                                        [MLDF_U32] = "<u4",  [MLDF_I64] = "<i8", [MLDF_U64] = "<u8",
-                                        [MLDF_F16] = "<f2",  [MLDF_F32] = "<f4", [MLDF_F64] = "<f8"};
+    static const char *const names[] = {
+        [MLDF_BOOL] = "|b1", [MLDF_I8] = "|i1",  [MLDF_U8] = "|u1",  [MLDF_I16] = "<i2",
+        [MLDF_U16] = "<u2",  [MLDF_I32] = "<i4", [MLDF_U32] = "<u4", [MLDF_I64] = "<i8",
+        [MLDF_U64] = "<u8",  [MLDF_F16] = "<f2", [MLDF_F32] = "<f4", [MLDF_F64] = "<f8"};
     return (size_t)dtype < sizeof names / sizeof *names && names[dtype] ? names[dtype] : "bfloat16";
 }
 

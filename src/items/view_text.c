@@ -15,7 +15,7 @@
 enum { TEXT_MAX = 1024 };
 
 static const struct item_map *const maps[] = {&mldfi_view_rows, &mldfi_view_windows, &mldfi_view_expand,
-                                             &mldfi_view_packed, NULL};
+                                              &mldfi_view_packed, NULL};
 
 /* A word, a number or a quoted name. */
 struct word {
@@ -123,7 +123,8 @@ static mldf_status take_value(const mldf_view *view, size_t index, const struct 
     if (!value->quoted && mldfi_parse_double(value->text, value->bytes, &arg->number))
         return MLDF_OK;
     return mldfi_fail_at(err, MLDF_E_ARGUMENT, value->at, "view %s: %s is a number%s, not %.*s", view->map->name,
-                         param->name, param->kind == ITEM_ID ? " or own" : "", (int)(value->bytes < 64 ? value->bytes : 64), value->text);
+                         param->name, param->kind == ITEM_ID ? " or own" : "",
+                         (int)(value->bytes < 64 ? value->bytes : 64), value->text);
 }
 
 /* The parameters of a choice in brackets behind it: WORD(VALUE, NAME=VALUE) are "WORD.NAME" of the list. */

@@ -216,9 +216,10 @@ static mldf_status check_runs(const mldf_loader *loader, mldf_error *err) {
     for (size_t i = 0; i < loader->outputs; i++) {
         const struct plan_output *output = mldfi_plan_output(loader->plan, i);
         if (output->run.each && samples > (uint64_t)(INT32_MAX - 1) / output->run.each)
-            return mldfi_fail(err, MLDF_E_LIMIT,
-                              "output %s: a batch of %llu samples of %llu tokens each has 2^31 or more: smaller batches",
-                              output->name, (unsigned long long)samples, (unsigned long long)output->run.each);
+            return mldfi_fail(
+                err, MLDF_E_LIMIT,
+                "output %s: a batch of %llu samples of %llu tokens each has 2^31 or more: smaller batches",
+                output->name, (unsigned long long)samples, (unsigned long long)output->run.each);
     }
     return MLDF_OK;
 }
