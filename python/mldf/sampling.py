@@ -109,7 +109,8 @@ def describe(
         raise ArgumentError(f"{' and '.join(chosen)}: one of them at a time")
     if view is not None and view.packed and (weights is not None or balance is not None):
         raise ArgumentError(
-            f"{chosen[0]}: a packed sequence has pieces of many documents; ratios= mixes files, subset= leaves documents out"
+            f"{chosen[0]}: a packed sequence has pieces of many documents; ratios= mixes files, "
+            "subset= leaves documents out"
         )
     if weights is not None:
         return _weighted(dataset, weights, draws, view)

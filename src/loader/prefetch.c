@@ -44,7 +44,7 @@ static bool range_of(const mldf_reader *reader, uint64_t sample, size_t field, s
 /* The reader's field that a field of the plan is read from. */
 static size_t field_of(const struct dataset *dataset, size_t reader, size_t field) {
     return dataset->made_by_view ? dataset->view->fields[reader]
-                                 : dataset->fields[reader * dataset->field_count + field];
+                                 : dataset->fields[reader * dataset->field_count + field].field;
 }
 
 /* Where values are, not anywhere in the file: padding is never read, so it need not be in memory. */
@@ -148,7 +148,7 @@ static bool reads_parts(const mldf_loader *loader, uint32_t index, size_t field)
     if (!mldfi_plan_has_ranges(loader->plan, field))
         return false;
     for (size_t k = 0; k < fields; k++) {
-        size_t its = dataset->fields[index * dataset->field_count + used[k]];
+        size_t its = dataset->fields[index * dataset->field_count + used[k]].field;
         if (!mldfi_plan_prepares(loader->plan, used[k]) || its == SIZE_MAX)
             continue;
         const struct schema_field *f = &reader->schema->fields[its];
@@ -166,7 +166,7 @@ static void gather_parts(struct worker *worker, struct job *job, const struct se
     for (size_t i = 0; i < worker->ranges.count; i++) {
         const struct plan_range *part = &worker->ranges.items[i];
         struct range range = {.reader = seat->reader};
-        size_t its = dataset->fields[seat->reader * dataset->field_count + part->field];
+        size_t its = dataset->fields[seat->reader * dataset->field_count + part->field].field;
         if (!reads_parts(worker->loader, seat->reader, part->field) ||
             !range_of(dataset->readers[seat->reader], seat->sample, its, &range) ||
             !mldfi_range_inside(part->offset, part->bytes, range.bytes))
@@ -228,7 +228,7 @@ static void gather(struct worker *worker, struct job *job) {
         }
         for (size_t k = 0; k < fields; k++) {
             struct range range = {.reader = seat->reader};
-            size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]];
+            size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]].field;
             if (reads_parts(loader, seat->reader, used[k])) {
                 parts = true;
                 continue;

@@ -1,5 +1,6 @@
-"""Packed sequences: every output against a construction token by token, for all algorithms and policies; that each token is there once; and the life
-of plans and states: stored or made, several files, subsets, mixtures, ranks, resuming."""
+"""Packed sequences: every output against a construction token by token, for all algorithms and policies; that each
+token is there once; and the life of plans and states: stored or made, several files, subsets, mixtures, ranks.
+"""
 
 import json
 import os
@@ -244,10 +245,10 @@ def test_a_million_documents(tmp_path):
     """Lengths of the log-normal set: what there is comes once, and almost nothing is padding."""
     rng = np.random.default_rng(1)
     lengths = np.minimum(rng.lognormal(3.5, 1.2, 1_000_000).astype(np.int64), 3000)
-    words = rng.integers(0, 250, lengths.max()).astype(np.uint8)
     path = tmp_path / "a.mldf"
-    with mldf.Writer(path, {"tokens": mldf.Tokens(256, pad=255)}) as w:
-        w.extend({"tokens": words[:n]} for n in lengths)
+    with mldf.Writer(path, {"tokens": mldf.TokenStream(256, pad=255)}) as w:
+        ends = np.cumsum(lengths)
+        w.append({"tokens": {"tokens": rng.integers(0, 250, ends[-1], np.uint8), "ends": ends}})
     seen = np.zeros(len(lengths), np.int64)
     with mldf.Loader(
         path, 256, shuffle=True, view="packed(tokens, 2048)", fields=["documents", "cu_seqlens", "tokens"]
@@ -280,7 +281,7 @@ def test_flat_and_ragged_runs(tmp_path, rule, batch):
             batches = list(loader)
         for k, b in enumerate(batches):
             rows = want[k * batch : k * batch + batch]
-            cu, places, base = [0], [], 0
+            cu, places = [0], []
             for i, w in enumerate(rows):
                 for n, start in zip(w["lengths"], w["starts"]):
                     cu.append(cu[-1] + n)
@@ -425,7 +426,7 @@ def test_other_names_and_types(tmp_path):
     assert list(view.schema)[:5] == ["text", "text_labels", "text_positions", "text_cu_seqlens", "text_max_seqlen"]
     with mldf.Loader(view, 4) as loader:
         assert loader.outputs == ("text", "text_labels", "text_positions", "text_cu_seqlens", "text_max_seqlen")
-        got = [b for b in loader]
+        got = list(loader)
     want = outputs(texts, 32, {})
     assert np.concatenate([b.text for b in got]).tolist() == [w["tokens"] for w in want]
     assert np.concatenate([b.text_labels for b in got]).tolist() == [w["labels"] for w in want]
@@ -492,7 +493,7 @@ def test_mistakes_are_named(tmp_path, text, error, words):
 
 
 def test_fill_in_the_middle(tmp_path):
-    texts = texts_of([n for n in documents(9, 200)])
+    texts = texts_of(documents(9, 200))
     path = corpus(tmp_path / "a.mldf", texts)
     text = (
         "packed(tokens, 32, bos=1, eos=2, objective=fim(rate=0.7, spm=0.4, prefix=59000, middle=59001, suffix=59002))"
@@ -533,7 +534,7 @@ def test_fill_in_the_middle(tmp_path):
 
 
 def test_masked_tokens(tmp_path):
-    texts = texts_of([n for n in documents(9, 400)])
+    texts = texts_of(documents(9, 400))
     path = corpus(tmp_path / "a.mldf", texts)
     plain = outputs(texts, 32, {"bos": True})
     with mldf.Loader(
@@ -587,7 +588,7 @@ def test_a_stored_plan_is_the_one_that_would_be_made(tmp_path, rule, recwarn):
 
 
 def test_the_stored_plan_is_used(tmp_path):
-    """A plan that is not the one that would be made shows that it is looked at; a piece that its row does not have is an error of that item alone."""
+    """Of a plan that is not the one that would be made, a piece that its row does not have is an error of that item."""
     texts = texts_of([20] * 12)
     path = corpus(tmp_path / "a.mldf", texts)
     mldf.plan_tokens(path, 32)
