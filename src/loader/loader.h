@@ -162,7 +162,7 @@ struct batch_pool {
     struct array_plan *arrays;
     size_t array_count;
     bool has_runs; /* an output goes through a batch as one run */
-    bool extras; /* some are not outputs of the plan: mldfi_batch_extras writes them */
+    bool extras;   /* some are not outputs of the plan: mldfi_batch_extras writes them */
     pthread_mutex_t lock;
     mldf_batch *idle; /* guarded by lock from here on */
     size_t idle_count, idle_most;
