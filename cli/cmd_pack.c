@@ -36,6 +36,10 @@ static const struct option_spec options[] = {
     {0, "no-decode", NULL, "do not decode compressed recordings while packing: samples are counted from headers"},
     {0, "keep-file", NULL, "keep the whole file where a recording's packets do not give it back: Ogg, MP4"},
     {0, "check", NULL, "decode every image while packing: one that is damaged is an error"},
+    {0, "rate", "HZ", "recordings: resample to so many samples a second; stored as PCM"},
+    {0, "mono", NULL, "recordings: mix the channels to one; stored as PCM"},
+    {0, "cut", NULL,
+     "corpora: a sample for each utterance, cut out of its recording; without it a sample is a recording with segments"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields: for many small values"},
     {0, "encrypt", "KEYFILE", "encrypt with this key; --passphrase-file encrypts under a passphrase"},
@@ -117,6 +121,13 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
     packing->resume = option_given(v, "resume");
     packing->key_column = option_value(v, "key-column");
     packing->writer.check_values = option_given(v, "check");
+    packing->cut = option_given(v, "cut");
+    packing->audio_mono = option_given(v, "mono");
+    const char *rate = option_value(v, "rate");
+    uint64_t hertz = 0;
+    if (rate && (!parse_count(v, "--rate", rate, &hertz) || hertz == 0 || hertz > UINT32_MAX / 2))
+        return usage_error(v, "--rate: a number of samples a second, not %s", rate);
+    packing->audio_rate = (uint32_t)hertz;
     return EXIT_FINE;
 }
 

@@ -197,6 +197,8 @@ void mldf_view_free(mldf_view *view) {
         view->map->free(view);
     mldf_schema_free(view->schema);
     mldfi_row_table_free(&view->table);
+    for (size_t i = 0; i < ITEM_PARAMS; i++)
+        free(view->args[i].name);
     free(view->readers);
     free(view->first_row);
     free(view->first_item);
@@ -244,6 +246,10 @@ bool mldf_view_field_is_default(const mldf_view *view, size_t field) {
 
 const char *mldf_view_field(const mldf_view *view) {
     return view->field ? view->field : "";
+}
+
+const char *mldf_view_along(const mldf_view *view) {
+    return view->map->along ? view->map->along(view) : "";
 }
 
 void mldf_view_digest(const mldf_view *view, uint8_t digest[16]) {
@@ -383,5 +389,10 @@ mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, s
         return status;
     }
     status = mldf_schema_find(mldf_reader_schema(reader), name, &field, err);
+    if (status >= 0 && mldfi_view_mode(view, name) == ITEM_ELEMENT) {
+        status = mldfi_item_element(reader, field, &place, &cache.aside, scratch, out, err);
+        mldfi_item_cache_free(&cache);
+        return status;
+    }
     return status < 0 ? status : mldf_reader_get(reader, place.row, field, scratch, out, err);
 }

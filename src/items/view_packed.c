@@ -163,7 +163,7 @@ static mldf_status need(const mldf_view *view, int param, mldf_error *err) {
 
 static void by_default(mldf_view *view, int param, double number) {
     if (!view->args[param].given)
-        view->args[param] = (struct item_arg){true, number};
+        view->args[param] = (struct item_arg){.given = true, .number = number};
 }
 
 static mldf_status take_objective(mldf_view *view, mldf_error *err) {
