@@ -199,6 +199,17 @@ MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *o
  * a different version of a codec library is a warning. */
 MLDF_API mldf_status mldf_loader_restore(mldf_loader *loader, const char *json, size_t json_bytes, mldf_error *err);
 
+/* ---- Fields that are computed ------------------------------------------------------------------------------------------------- */
+
+struct mldf_add_field_options; /* mldf/tool.h */
+struct mldf_pack_result;
+/* Adds the field `name` to a file, in place: the field `from` of every sample through `steps` ("decode_audio(rate=16000, mono=true) | mel(whisper) |
+ * cast(f16)"). A spectrogram becomes an AUDIO_SPECTROGRAM whose arguments keep the steps, so that it can be computed again; other arrays an
+ * NDARRAY. Of the options column, key_column, schema and format are not used. The file is what it was until this has finished. */
+MLDF_API mldf_status mldf_derive_field(const char *path, const char *name, const char *from, const char *steps,
+                                       const struct mldf_add_field_options *options, struct mldf_pack_result *result,
+                                       mldf_error *err);
+
 /* ---- What happened ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct mldf_step_time {

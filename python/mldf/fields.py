@@ -29,6 +29,7 @@ import operator
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Union
 
 import numpy as np
@@ -38,7 +39,9 @@ from .errors import SchemaError, WrongTypeError
 from .limits import flag
 
 __all__ = [
+    "AudioSpectrogram",
     "Bytes",
+    "CodecTokens",
     "CustomField",
     "Field",
     "Fields",
@@ -216,6 +219,59 @@ class Struct(Field):
             return {"descr": _descr(np.dtype(self.dtype))}
         except (TypeError, ValueError) as error:
             raise SchemaError(f"Struct({self.dtype!r}): {error}") from None
+
+
+@dataclass(frozen=True)
+class AudioSpectrogram(Field):
+    """Features of a recording: numbers for each frame and band, an array (frames, bins) or (bins, frames).
+
+    dtype     "float16" or "float32"
+    bins      bands of every value; None: they differ
+    layout    "tf": (frames, bins), "ft": (bins, frames)
+    rate      samples a second of the recordings that they were made from
+    hop       samples from one frame to the next
+    pipeline  the steps that made them, as text, so that they can be made again
+    """
+
+    type_name: ClassVar[str] = "audio_spectrogram"
+    dtype: Any = "float32"
+    bins: int | None = None
+    layout: str = "tf"
+    rate: int | None = None
+    hop: int | None = None
+    pipeline: str | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"dtype": dtype_text(self.dtype), "layout": self.layout}
+        given = {name: getattr(self, name) for name in ("bins", "rate", "hop", "pipeline")}
+        return out | {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class CodecTokens(Field):
+    """The ids that a neural codec made of a recording, an array (codebooks, frames).
+
+    vocabulary  how many ids there are: up to 256 are stored as uint8, up to 65536 as uint16, more as int32
+    codebooks   of every value; None: they differ
+    rate        frames a second: a number, or (n, d) for n / d
+
+    >>> CodecTokens(1024, 8, rate=12.5).arguments()
+    {'vocabulary': 1024, 'codebooks': 8, 'rate': [25, 2]}
+    """
+
+    type_name: ClassVar[str] = "audio_codec_tokens"
+    vocabulary: int
+    codebooks: int | None = None
+    rate: float | tuple[int, int] | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"vocabulary": self.vocabulary}
+        if self.codebooks is not None:
+            out["codebooks"] = self.codebooks
+        if self.rate is not None:
+            pair = self.rate if isinstance(self.rate, tuple) else Fraction(self.rate).limit_denominator(10**6)
+            out["rate"] = list(pair) if isinstance(pair, tuple) else [pair.numerator, pair.denominator]
+        return out
 
 
 @dataclass(frozen=True)
