@@ -231,6 +231,9 @@ class AudioSpectrogram(Field):
     rate      samples a second of the recordings that they were made from
     hop       samples from one frame to the next
     pipeline  the steps that made them, as text, so that they can be made again
+
+    >>> AudioSpectrogram("float16", 80).arguments()
+    {'dtype': '<f2', 'layout': 'tf', 'bins': 80}
     """
 
     type_name: ClassVar[str] = "audio_spectrogram"

@@ -61,6 +61,7 @@ OF_COMMAND = {
 }
 DATASETS = ("diff", "stats", "select", "split", "extract", "bench")  # what these take besides paths
 NOT_HERE = {
+    ("add-field", "--pipeline"): "the command and mldf_derive_field alone compute a field",
     "--json": "what is given back has structure already",
     "-q": "progress=None is the default",
     "-v": "the result lists what was left out",
