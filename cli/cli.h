@@ -37,7 +37,7 @@ struct command {
 extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
     command_pack, command_append, command_merge, command_split, command_select, command_extract, command_stats,
     command_add_field, command_plan_tokens, command_repack, command_repair, command_clean, command_convert,
-    command_bench, command_tar_to_tbl;
+    command_bench, command_keygen, command_tar_to_tbl;
 extern const struct command *const commands[]; /* NULL at the end */
 
 struct option_use {
