@@ -132,11 +132,20 @@ typedef struct mldf_pack_options {
     mldf_skip_fn left_out; /* a file of a folder that is no sample by its name or kind */
     void *left_out_user;
     bool number_keys; /* append: samples of files without keys get "NAME/NUMBER" where the file's have keys */
+    /* JSON object for every audio field that pack makes up itself, or NULL: the arguments of audio_compressed, with "encode":"pcm" for a field of
+     * audio_waveform. */
+    const char *audio_arguments;
+
+    /* Recordings. cut: of corpora whose utterances are parts of recordings, a row is an utterance, cut out; otherwise a row is a recording with
+     * `segments`. audio_rate, audio_mono: resampled to this rate (0: as they are) and mixed to one channel, stored as PCM. */
+    bool cut;
+    uint32_t audio_rate;
+    bool audio_mono;
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
     { \
         sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
-            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false \
+            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, false, 0, false \
     }
 
 typedef struct mldf_pack_result {
@@ -145,8 +154,14 @@ typedef struct mldf_pack_result {
 /* Into one new file; "-" as out streams to standard output. The sources are all of one kind:
  *   - CSV, TSV and JSON-lines files, "-" for standard input: a sample for each row;
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
- *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of WAV
- *     files likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
+ *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of
+ *     recordings (WAV, FLAC, ...) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
+ *     Transcripts beside them become fields: LibriSpeech's *.trans.txt (`text`, `speaker`, `chapter`), or a .txt, .lab (`text`) or
+ *     .json (`note`) of the same name;
+ *   - speech corpora: Kaldi's folders (wav.scp), lhotse's cuts (JSON lines) and Shar folders, Common Voice's tables, NeMo's manifests, tables whose one
+ *     file column comes with start or offset and duration or end. Fields `audio` and what the manifest says of utterances. Where utterances are
+ *     parts, rows are recordings with `segments` (mldf/view.h) and JSON lists along it; `cut` changes that. Commands in manifests are
+ *     MLDF_E_UNSUPPORTED;
  *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
  * A file of another kind among the sources is MLDF_E_ARGUMENT. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,

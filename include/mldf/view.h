@@ -27,8 +27,8 @@ extern "C" {
 
 typedef struct mldf_view mldf_view;
 
-/* text: "rows", "windows(FIELD, LENGTH, stride=, random=, across=, unit=)" or "expand(FIELD, every=, length=, last=, unit=)". MLDF_E_SYNTAX and
- * MLDF_E_ARGUMENT name the byte of the text (err->offset) or the parameter. */
+/* text: "rows", "windows(FIELD, LENGTH, stride=, random=, across=, unit=)", "expand(FIELD, every=, length=, last=, unit=)" or
+ * "segments(FIELD, by=)". MLDF_E_SYNTAX and MLDF_E_ARGUMENT name the byte of the text (err->offset) or the parameter. */
 MLDF_API mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count, const char *text,
                                    mldf_view **out, mldf_error *err);
 MLDF_API void mldf_view_free(mldf_view *view);
@@ -42,6 +42,9 @@ MLDF_API uint64_t mldf_view_length(const mldf_view *view);
 MLDF_API const char *mldf_view_text(const mldf_view *view);
 /* The field that is cut; "" for rows. */
 MLDF_API const char *mldf_view_field(const mldf_view *view);
+/* The field whose entries are the items ("segments" of that view): of it, and of the fields that go along it, an item has its own entry. "" where
+ * there is none. */
+MLDF_API const char *mldf_view_along(const mldf_view *view);
 /* 128 bits over the canonical text, the number of items and the rows' lengths: a loader's state knows its view by it. */
 MLDF_API void mldf_view_digest(const mldf_view *view, uint8_t digest[16]);
 /* Rows of which no item is made: too short, or empty; and rows whose value is null or whose record cannot be read: each of these is one
@@ -63,7 +66,7 @@ MLDF_API mldf_status mldf_view_locate(const mldf_view *view, uint64_t item, uint
 MLDF_API mldf_status mldf_view_items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count,
                                      mldf_error *err);
 /* A field of an item: the cut one as its stored elements (a recording's as [t, channels], or as bytes where its samples are no numbers
- * of a dtype), another one as its row has it. field: of the first reader's schema. Data lives in the mapping or in scratch. */
+ * of a dtype), another one as its row has it, or the item's entry of it (mldf_view_along). field: of the first reader's schema. Data lives in the mapping or in scratch. */
 MLDF_API mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, size_t field,
                                    mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 

@@ -163,6 +163,7 @@ static bool fill_pack(struct operation *op) {
     mldf_pack_options *o = &op->how.pack;
     *o = (mldf_pack_options)MLDF_PACK_OPTIONS_INIT;
     int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO;
+    uint64_t rate = 0;
     bool fine = operation_writer(op, &o->writer) && option_int(op->options, "format", &format) &&
                 option_int(op->options, "layout", &layout) &&
                 option_schema(op->options, "schema", op->state, context_get(op->context), &op->schema) &&
@@ -171,10 +172,13 @@ static bool fill_pack(struct operation *op) {
                 option_bool(op->options, "skip_bad_rows", &o->skip_bad_rows) &&
                 option_bool(op->options, "resume", &o->resume) &&
                 option_text(op->options, "image_arguments", &o->image_arguments) &&
+                option_text(op->options, "audio_arguments", &o->audio_arguments) &&
                 operation_texts(op, 1, "file_columns", &o->file_columns, &o->file_column_count) &&
                 option_text(op->options, "file_root", &o->file_root) &&
                 option_bool(op->options, "allow_outside", &o->allow_outside) &&
-                option_bool(op->options, "number_keys", &o->number_keys);
+                option_bool(op->options, "number_keys", &o->number_keys) && option_bool(op->options, "cut", &o->cut) &&
+                option_u64(op->options, "audio_rate", &rate) && option_bool(op->options, "audio_mono", &o->audio_mono);
+    o->audio_rate = (uint32_t)rate;
     o->format = (mldf_source_format)format;
     o->layout = (mldf_layout)layout;
     o->schema = op->schema;

@@ -123,7 +123,7 @@ static PyObject *view_items(PyObject *object, PyObject *rows) {
     return out;
 }
 
-/* describe(): (text, field, digest, count, length, counts of the readers, rows, rows without items, rows unmeasured) */
+/* describe(): (text, field, digest, count, length, counts of the readers, rows, rows without items, rows unmeasured, along) */
 static PyObject *view_describe(PyObject *object, PyObject *ignored) {
     struct view *self = (struct view *)object;
     uint64_t rows, without, unmeasured;
@@ -136,10 +136,10 @@ static PyObject *view_describe(PyObject *object, PyObject *ignored) {
         return NULL;
     mldf_view_digest(self->view, digest);
     mldf_view_rows(self->view, &rows, &without, &unmeasured);
-    return Py_BuildValue("(ssy#KKNKKK)", mldf_view_text(self->view), mldf_view_field(self->view), (char *)digest,
+    return Py_BuildValue("(ssy#KKNKKKs)", mldf_view_text(self->view), mldf_view_field(self->view), (char *)digest,
                          (Py_ssize_t)sizeof digest, (unsigned long long)mldf_view_count(self->view),
                          (unsigned long long)mldf_view_length(self->view), counts, (unsigned long long)rows,
-                         (unsigned long long)without, (unsigned long long)unmeasured);
+                         (unsigned long long)without, (unsigned long long)unmeasured, mldf_view_along(self->view));
 }
 
 static PyMethodDef methods[] = {

@@ -29,6 +29,7 @@ from .arguments import (
     POLICIES,
     batch_sizes,
     bucket_length,
+    budgets,
     cache,
     callables,
     field_names,
@@ -131,9 +132,12 @@ class Loader:
     index, valid, key more outputs: the sample's number among all of the files (with a view the item's), False for
                       repeats, the sample's key
     row               one more: the number of the row, which with a view is not the item's
+    samples           one more, x_samples, beside x_length of outputs that are made from recordings: the samples of the
+                      wave, where x_length counts frames
     bucket            an output: samples of like length go into the same batch
     bucket_window     so many samples are looked at for that
-    budget            with bucket: batches of at most so many elements instead of batch_size samples
+    budget            with bucket: batches of at most so many elements after padding instead of batch_size samples; as
+                      ``"300s"`` so many seconds of recordings
     block, window     order="quasi-random": samples of a block, blocks of a window; 0: 2 MiB and 128 MiB of them
     batches_ahead     how many batches are worked on or wait; 0: 3, or more of small ones
     prefetch          tell the system which samples come next
@@ -186,9 +190,10 @@ class Loader:
         valid: bool = False,
         key: bool = False,
         row: bool = False,
+        samples: bool = False,
         bucket: str | None = None,
         bucket_window: int = 4096,
-        budget: int = 0,
+        budget: int | str = 0,
         block: int = 0,
         window: int = 0,
         batches_ahead: int = 0,
@@ -238,12 +243,14 @@ class Loader:
             "bad": choice("on_error", on_error, POLICIES),
             "bucket_window": bucket_length(bucket, bucket_window, budget),
             "bucket_output": text("bucket", bucket),
-            "budget": whole("budget", budget),
+            "budget": budgets(budget)[0],
+            "budget_seconds": budgets(budget)[1],
             "prefetch": flag("prefetch", prefetch),
             "forget_behind": flag("forget_behind", forget_behind),
             "direct": direct,
             "want_index": index or (key and self._view is None),
             "want_valid": valid,
+            "want_samples": flag("samples", samples),
             "want_row": row or (key and self._view is not None),
             "view": None if self._view is None else self._view._core,
             "exact": flag("exact", exact),
@@ -308,7 +315,7 @@ class Loader:
         the length of every sample.
         """
         core = self._alive()
-        if not self._options["budget"]:
+        if not (self._options["budget"] or self._options["budget_seconds"]):
             return core.batch_count()
         epoch = self.epoch
         if self._waiting is not None and epoch == self._next_epoch:  # it is not begun

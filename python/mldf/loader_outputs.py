@@ -4,6 +4,7 @@ left to do with them in Python. loader.py asks once for each set of pipelines.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from .views import ItemView
 
 __all__ = ["Made", "Outputs", "converter"]
 
-_COMPANIONS = ("_length", "_mask", "_offset", "_valid")
+_COMPANIONS = ("_length", "_mask", "_offset", "_samples", "_valid")
 Output = tuple[str, str, tuple[int | None, ...]]
 """Name, element type, shape of a sample."""
 
@@ -83,6 +84,12 @@ def _called(name: str, function: Callable[[Any], Any], value: Any) -> Any:
     return out
 
 
+def _strings(data: Any, offsets: Any) -> list[str]:
+    """Text of a batch, whose bytes lie end to end. The library has seen that it is UTF-8."""
+    whole, ends = np.asarray(data).tobytes(), np.asarray(offsets).tolist()
+    return [whole[a:b].decode() for a, b in itertools.pairwise(ends)]
+
+
 class Outputs:
     """What a loader was asked for, whatever its pipelines are."""
 
@@ -101,6 +108,7 @@ class Outputs:
         self._alone = alone  # fields are outputs: no others; else those of the dataset
         self._convert, self._transforms = convert, transforms
         self._cut = view.field if view is not None and view._length else ""  # all of its items are equally long
+        self._entries = view._entries if view is not None else set()
         self._number = "index" if view is None else "row"  # by which samples are known in the files
 
     def make(self, pipelines: Pipelines | None, options: dict[str, Any], order: tuple[Any, ...] | None) -> Made:
@@ -133,12 +141,14 @@ class Outputs:
         decoder = self._decoder(core, found, names, options["bad"])
         if decoder is not None:
             hidden |= {n for d in decoder.outputs for n in d.hidden}
+        strings = tuple(n for n in names if n in found.strings())
+        hidden |= {f"{n}_offset" for n in strings}
         if not index:
             hidden.add("index")
         if not row and self._number == "row":
             hidden.add("row")
         given = tuple([n for n in names if n not in hidden] + ["key"] * key)
-        finish = self._finisher(core, names, given, found.calls, decoder)
+        finish = self._finisher(core, names, given, found.calls, decoder, strings)
         return Made(core, finish, given, [outputs[i] for i in picked], left_out, decoder)
 
     def _decoder(self, core: _mldf.Loader, found: Compiled, names: tuple[str, ...], policy: int) -> Decoder | None:
@@ -149,7 +159,7 @@ class Outputs:
                 outputs.append(Decoded(name, source, custom, bool(fill), "valid=true" in fill))
         own = (found.named | set(self._files.schema)) - found.dropped
         offsets = [n for n in names if n.endswith("_offset") and n not in own]
-        ragged = {n.removesuffix("_offset") for n in offsets} - set(found.decoded)
+        ragged = {n.removesuffix("_offset") for n in offsets} - set(found.decoded) - found.strings()
         return Decoder(core, self._files, outputs, frozenset(ragged), policy, self._number) if outputs else None
 
     def _compile(self, pipelines: Pipelines | None) -> Compiled:
@@ -197,7 +207,8 @@ class Outputs:
     def _is_fixed(self, name: str) -> bool:
         """Is it an output without a pipeline: of one shape, by itself or as the view cuts it?"""
         field = self._files.schema[name]
-        cut = name == self._cut and field.shape is not None and None not in field.shape[1:]
+        cut = name == self._cut or name in self._entries
+        cut = cut and field.shape is not None and None not in field.shape[1:]
         return field.is_fixed or cut
 
     def _check_hidden(self, found: Compiled) -> None:
@@ -323,14 +334,20 @@ class Outputs:
         given: tuple[str, ...],
         calls: dict[str, list[Callable[[Any], Any]]],
         decoder: Decoder | None,
+        strings: tuple[str, ...],
     ) -> Convert | None:
         """What is left to do in Python; None: nothing."""
         key = self._wants[2]
-        if self._convert is None and not calls and not key and not self._transforms and decoder is None:
+        if self._convert is None and not calls and not key and not self._transforms and not decoder and not strings:
             return None
         convert, transforms, make = self._convert, self._transforms, batch_type(given)
         steps = [(n, calls[n]) for n in names if n in calls]
-        plain = not key and not steps and decoder is None
+        plain = not key and not steps and decoder is None and not strings
+
+        def converted(raw: Batch, name: str) -> Any:
+            if name in strings:
+                return _strings(raw[name], raw[f"{name}_offset"])
+            return raw[name] if convert is None else convert(raw[name])
 
         def decoded(raw: Batch) -> tuple[dict[str, Any], Rows | None]:
             assert decoder is not None
@@ -339,8 +356,10 @@ class Outputs:
                 out = {name: mapped(convert, value) for name, value in out.items()}
             for name in given:
                 if name not in out and name != "key":
-                    out[name] = raw[name] if convert is None else convert(raw[name])
-                    if rows is not None:
+                    out[name] = converted(raw, name)
+                    if rows is not None and name in strings:
+                        out[name] = [out[name][row] for row in rows.tolist()]
+                    elif rows is not None:
                         out[name] = decoder.take(name, out[name], raw, rows)
             return out, rows
 
@@ -352,7 +371,7 @@ class Outputs:
                 if decoder is not None:
                     by_name, rows = decoded(raw)
                 else:
-                    by_name = dict(zip(names, raw if convert is None else tuple(convert(v) for v in raw)))
+                    by_name = {name: converted(raw, name) for name in given if name != "key"}
                 for name, functions in steps:
                     for function in functions:
                         by_name[name] = _called(name, function, by_name[name])

@@ -72,6 +72,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _mldf
+from .audio import CompressedAudio
 from .dataset import Dataset
 from .errors import ArgumentError, WrongTypeError, warnings_since
 from .fields import Image, registered_types, schema_json
@@ -128,6 +129,10 @@ def pack(
     root: Path | None = None,
     allow_outside: bool = False,
     image: Mapping[str, Any] | Image | None = None,
+    audio: Mapping[str, Any] | CompressedAudio | None = None,
+    cut: bool = False,
+    rate: int | None = None,
+    mono: bool = False,
     on_error: str = "raise",
     check: bool = False,
     compress: Any = None,
@@ -137,12 +142,17 @@ def pack(
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
-    """Packs folders of images, tables (CSV, TSV, JSON lines) or tar archives into a new file.
+    """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines) or tar archives into a file.
 
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
     image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
+    audio       how recordings are stored: ``{"encode": "flac"}``, ``{"encode": "pcm"}``, ``{"keep_file": True}``, or an
+                :class:`mldf.CompressedAudio`
+    cut         of speech corpora whose utterances are parts of recordings: a sample for each utterance, cut out;
+                otherwise a sample is a recording with segments
+    rate, mono  recordings are resampled, and mixed to one channel; they are stored as PCM
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
     check       decode every image while packing
     compress    ``["text"]`` or ``{"text": 9}``
@@ -158,7 +168,12 @@ def pack(
         "check_values": flag("check", check),
         "resume": flag("resume", resume),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
-        **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
+        "cut": flag("cut", cut),
+        "audio_rate": whole_or_none("rate", rate, 1, 2**31 - 1),
+        "audio_mono": flag("mono", mono),
+        **pack_options(
+            format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, audio
+        ),
     }
     with Reporting("pack", progress) as hook:
         return _result(began, _mldf.pack(source_files(sources), encode(out), options, registered_types(), hook))

@@ -67,7 +67,8 @@ class ItemView(Sequence[Sample]):
     them.
 
     ``view[i]`` is a sample whose cut field is the item's piece: a window of a file's mapping where it is stored in one
-    piece. Other fields are those of the row that the item begins in. A random window is shown as its row's first.
+    piece. Other fields are those of the row that the item begins in; of ``segments``, and of fields along it, the item
+    has its own entry. A random window is shown as its row's first.
     """
 
     def __init__(self, dataset: Dataset, text: str) -> None:
@@ -88,6 +89,10 @@ class ItemView(Sequence[Sample]):
         """Rows, of all files, that are too short or empty."""
         self.rows_unmeasured: int = described[8]
         """Rows, of all files, that are null or cannot be read: each is an item, which is null or a bad sample."""
+        self._along: str = described[9]
+        schema = dataset._view.files.schema
+        own = {n for n in schema if self._along in (n, schema[n].arguments.get("along"))}
+        self._entries = own if self._along else set()
         self._numbers: Numbers | None = None
         if dataset._index is not None:
             self._numbers = spread(*items_of(self._core, dataset._numbers(None)))
@@ -119,11 +124,19 @@ class ItemView(Sequence[Sample]):
         row = starts[pieces[0].file] + pieces[0].row
         if name is not None:
             value = whole[row, name]
-            return self._cut(whole, pieces, value) if name == self.field else value
+            return self._cut(whole, pieces, value) if name == self.field else self._entry(index, row, name, value)
         sample = whole[row]
-        if self.field not in sample.names:
-            return sample
-        return sample._replace(**{self.field: self._cut(whole, pieces, sample[self.field])})
+        changed = {n: self._entry(index, row, n, sample[n]) for n in sample.names if n in self._entries}
+        if self.field in sample.names:
+            changed[self.field] = self._cut(whole, pieces, sample[self.field])
+        return sample._replace(**changed) if changed else sample
+
+    def _entry(self, index: Any, row: int, name: str, value: Any) -> Any:
+        """Of a field that has one for each item of the row."""
+        if name not in self._entries or value is None:
+            return value
+        first, _ = items_of(self._core, np.array([row], np.uint64))
+        return value[self._number(index) - int(first[0])]
 
     def _cut(self, whole: Dataset, pieces: list[Piece], value: Any) -> Any:
         if value is None:

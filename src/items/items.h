@@ -2,8 +2,9 @@
  *
  *   view.c        new, free, what a view tells            view_text.c   "windows(x, 1025)" → map, field, parameters; canonical text
  *   view_rows.c   rows             view_windows.c windows             view_expand.c expand           one file for each map
+ *   view_segments.c segments
  *   row_table.c   row → items in front of it, made once; item → row in constant time
- *   item_value.c  the value of an item's field
+ *   item_value.c  the value of an item's field: pieces        item_element.c  the k-th entry of a row's value
  *
  * The words: a *position* is a place in an epoch, an *item* is what the order gives there, a *piece* is (reader, row, from, length). The order maps
  * positions to items, the view maps items to pieces; draws, buckets and substitutes stay keyed by the position. */
@@ -18,7 +19,8 @@
 typedef enum item_mode {
     ITEM_ANCHOR, /* the value of the row that the item begins in */
     ITEM_CUT,    /* its pieces end to end along the first dimension (time) */
-    ITEM_STACK   /* one entry for each piece, along a new dimension; of maps to come */
+    ITEM_ELEMENT, /* the entry of the row's value that the item is: of an array along its first dimension, of a JSON array an element */
+    ITEM_STACK /* one entry for each piece, along a new dimension; of maps to come */
 } item_mode;
 
 /* Where an item is: its first piece, and how long it is. */
@@ -27,6 +29,7 @@ struct item_place {
     uint64_t row; /* of the reader: the anchor */
     uint32_t reader;
     bool odd;            /* the row is null, or could not be measured: the item is what reading it gives */
+    uint64_t within;     /* ELEMENT: which entry */
     bool several;        /* more pieces follow: item_map.piece gives them */
     uint64_t from, have; /* the first piece, in steps of the cut field */
     uint64_t steps;      /* of the item: what no piece has is zeros at its end */
@@ -34,7 +37,7 @@ struct item_place {
 
 /* ---- Parameters (view_text.c) ---------------------------------------------------------------------------------------------- */
 
-typedef enum item_kind { ITEM_NUMBER, ITEM_FLAG, ITEM_CHOICE } item_kind;
+typedef enum item_kind { ITEM_NUMBER, ITEM_FLAG, ITEM_CHOICE, ITEM_NAME } item_kind;
 struct item_param {
     const char *name; /* NULL: the end */
     item_kind kind;
@@ -44,6 +47,7 @@ struct item_param {
 struct item_arg {
     bool given;
     double number; /* FLAG: 0 or 1; CHOICE: the word's index */
+    char *name;    /* NAME: of a field; malloc'ed */
 };
 enum { ITEM_PARAMS = 6 };
 
@@ -78,8 +82,9 @@ struct mldf_view {
     size_t *fields;       /* the cut field in each reader's schema */
     struct item_arg args[ITEM_PARAMS];
     struct row_table table;
-    bool random;  /* locate wants a draw */
-    bool seconds; /* lengths of the text are seconds */
+    struct segment_table *segments; /* of the map segments (view_segments.c) */
+    bool random;                    /* locate wants a draw */
+    bool seconds;                   /* lengths of the text are seconds */
     uint64_t empty_rows, odd_rows;
     uint8_t digest[16];
 };
@@ -103,8 +108,11 @@ struct item_map {
     item_mode (*mode)(const mldf_view *view, const char *field);
     /* The type of the cut field's value in an item. */
     void (*edge)(const mldf_view *view, struct edge *edge);
+    /* The field whose entries are the items, so that others go along it; NULL: there is none. */
+    const char *(*along)(const mldf_view *view);
+    void (*free)(mldf_view *view); /* what open made; NULL: nothing */
 };
-extern const struct item_map mldfi_view_rows, mldfi_view_windows, mldfi_view_expand;
+extern const struct item_map mldfi_view_rows, mldfi_view_windows, mldfi_view_expand, mldfi_view_segments;
 
 /* Into view->map, field and args. */
 mldf_status mldfi_view_parse(mldf_view *view, const char *text, mldf_error *err);
@@ -174,5 +182,12 @@ void mldfi_item_prefetch(const mldf_reader *const *readers, const struct item_pl
 mldf_status mldfi_item_value(const mldf_view *view, const mldf_reader *const *readers, const struct item_place *place,
                              bool record, struct item_cache *cache, mldf_buffer *scratch, mldf_value *out,
                              mldf_error *err);
+
+/* item_element.c: the entry of a row's value that the item is, of a reader's field. A JSON string becomes its text, other elements their JSON. aside:
+ * for the whole value. */
+mldf_status mldfi_item_element(const mldf_reader *reader, size_t field, const struct item_place *place,
+                               mldf_buffer *aside, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* The type of such an entry. */
+void mldfi_item_element_edge(struct edge *edge);
 
 #endif

@@ -165,6 +165,10 @@ void mldf_view_free(mldf_view *view) {
     if (!view)
         return;
     mldfi_row_table_free(&view->table);
+    if (view->map && view->map->free)
+        view->map->free(view);
+    for (size_t i = 0; i < ITEM_PARAMS; i++)
+        free(view->args[i].name);
     free(view->readers);
     free(view->first_row);
     free(view->first_item);
@@ -200,6 +204,10 @@ const char *mldf_view_text(const mldf_view *view) {
 
 const char *mldf_view_field(const mldf_view *view) {
     return view->field ? view->field : "";
+}
+
+const char *mldf_view_along(const mldf_view *view) {
+    return view->map->along ? view->map->along(view) : "";
 }
 
 void mldf_view_digest(const mldf_view *view, uint8_t digest[16]) {
@@ -307,5 +315,10 @@ mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, s
         return status;
     }
     status = mldf_schema_find(mldf_reader_schema(reader), name, &field, err);
+    if (status >= 0 && mldfi_view_mode(view, name) == ITEM_ELEMENT) {
+        status = mldfi_item_element(reader, field, &place, &cache.aside, scratch, out, err);
+        mldfi_item_cache_free(&cache);
+        return status;
+    }
     return status < 0 ? status : mldf_reader_get(reader, place.row, field, scratch, out, err);
 }

@@ -13,7 +13,8 @@
 
 enum { TEXT_MAX = 1024 };
 
-static const struct item_map *const maps[] = {&mldfi_view_rows, &mldfi_view_windows, &mldfi_view_expand, NULL};
+static const struct item_map *const maps[] = {&mldfi_view_rows, &mldfi_view_windows, &mldfi_view_expand,
+                                              &mldfi_view_segments, NULL};
 
 /* A word, a number or a quoted name. */
 struct word {
@@ -105,6 +106,20 @@ static mldf_status take_choice(const mldf_view *view, const struct item_param *p
                          param->name, list, (int)(value->bytes < 64 ? value->bytes : 64), value->text);
 }
 
+/* A field's name; quotes inside quotes are written twice. */
+static mldf_status copy_name(const struct word *word, char **out, mldf_error *err) {
+    if (!(*out = mldfi_copy_text(word->text, word->bytes, err)))
+        return MLDF_E_MEMORY;
+    size_t to = 0;
+    for (size_t from = 0; word->quoted && from < word->bytes; from++, to++) {
+        from += word->text[from] == '"';
+        (*out)[to] = word->text[from];
+    }
+    if (word->quoted)
+        (*out)[to] = 0;
+    return MLDF_OK;
+}
+
 static mldf_status take_value(const mldf_view *view, size_t index, const struct word *value, struct item_arg *arg,
                               mldf_error *err) {
     const struct item_param *param = &view->map->params[index];
@@ -112,6 +127,8 @@ static mldf_status take_value(const mldf_view *view, size_t index, const struct 
         return mldfi_fail_at(err, MLDF_E_ARGUMENT, value->at, "view %s: %s is given twice", view->map->name,
                              param->name);
     arg->given = true;
+    if (param->kind == ITEM_NAME)
+        return copy_name(value, &arg->name, err);
     if (param->kind != ITEM_NUMBER)
         return take_choice(view, param, value, arg, err);
     if (!value->quoted && mldfi_parse_double(value->text, value->bytes, &arg->number))
@@ -152,17 +169,7 @@ static mldf_status take_field(mldf_view *view, struct scan *s) {
     mldf_status status = take_word(s, &word);
     if (status < 0)
         return status;
-    if (!(view->field = mldfi_copy_text(word.text, word.bytes, s->err)))
-        return MLDF_E_MEMORY;
-    if (!word.quoted)
-        return MLDF_OK;
-    size_t to = 0;
-    for (size_t from = 0; from < word.bytes; from++, to++) {
-        from += word.text[from] == '"'; /* written twice */
-        view->field[to] = word.text[from];
-    }
-    view->field[to] = 0;
-    return MLDF_OK;
+    return copy_name(&word, &view->field, s->err);
 }
 
 static mldf_status take_map(mldf_view *view, struct scan *s) {
@@ -175,7 +182,7 @@ static mldf_status take_map(mldf_view *view, struct scan *s) {
             view->map = maps[i];
     if (view->map)
         return MLDF_OK;
-    return mldfi_fail_at(s->err, MLDF_E_ARGUMENT, word.at, "no view %.*s; there are rows, windows and expand",
+    return mldfi_fail_at(s->err, MLDF_E_ARGUMENT, word.at, "no view %.*s; there are rows, windows, expand and segments",
                          (int)(word.bytes < 64 ? word.bytes : 64), word.text);
 }
 
@@ -220,8 +227,12 @@ static mldf_status write_field(const char *name, mldf_buffer *out, mldf_error *e
     return status < 0 ? status : mldf_buffer_append(out, "\"", plain ? 0 : 1, err);
 }
 
-static mldf_status write_value(const struct item_param *param, double number, mldf_buffer *out, mldf_error *err) {
+static mldf_status write_value(const struct item_param *param, const struct item_arg *arg, mldf_buffer *out,
+                               mldf_error *err) {
+    double number = arg->number;
     char text[32];
+    if (param->kind == ITEM_NAME)
+        return write_field(arg->name, out, err);
     if (param->kind == ITEM_FLAG)
         return mldfi_buffer_append_text(out, number != 0 ? "true" : "false", err);
     if (param->kind == ITEM_CHOICE)
@@ -243,7 +254,7 @@ mldf_status mldfi_view_write(mldf_view *view, mldf_error *err) {
         for (size_t i = 0; status >= 0 && view->map->params[i].name; i++) {
             status = mldfi_buffer_printf(&out, err, ", %s=", view->map->params[i].name);
             if (status >= 0)
-                status = write_value(&view->map->params[i], view->args[i].number, &out, err);
+                status = write_value(&view->map->params[i], &view->args[i], &out, err);
         }
         if (status >= 0)
             status = mldf_buffer_append(&out, ")", 1, err);

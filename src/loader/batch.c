@@ -65,7 +65,8 @@ static void add_companion(struct naming *naming, enum array_kind kind, const str
     array->of = output;
 }
 
-static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, mldf_error *err) {
+static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, bool samples,
+                              mldf_error *err) {
     static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_RAGGED};
     const struct edge *edge = &output->edge;
     struct array_plan *array = add_array(naming, kinds[output->collate], output->name, "", edge->dtype);
@@ -76,6 +77,8 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
     } else if (output->collate == COLLATE_RAGGED) {
         add_companion(naming, ARRAY_OFFSET, output, index, "_offset", MLDF_I64);
     }
+    if (samples && output->waves && output->collate != COLLATE_FIXED)
+        add_companion(naming, ARRAY_SAMPLES, output, index, "_samples", MLDF_I64);
     if (output->valid)
         add_companion(naming, ARRAY_FILLED, output, index, "_valid", MLDF_BOOL);
     if (!array)
@@ -92,7 +95,7 @@ static mldf_status add_all(struct naming *naming, const struct plan *plan, const
     mldf_status status = MLDF_OK;
     naming->bytes = naming->count = 0;
     for (size_t i = 0; i < mldfi_plan_output_count(plan) && status >= 0; i++)
-        status = add_output(naming, mldfi_plan_output(plan, i), i, err);
+        status = add_output(naming, mldfi_plan_output(plan, i), i, want->want_samples, err);
     if (want->want_index)
         add_array(naming, ARRAY_INDEX, "index", "", MLDF_U64);
     if (want->want_row)
@@ -360,6 +363,8 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_l
             set_length(plan, at, &lengths[plan->output]);
         else if (plan->kind == ARRAY_MASK)
             set_mask(plan, &batch->arrays[i], (bool *)at, &lengths[plan->output]);
+        else if (plan->kind == ARRAY_SAMPLES)
+            mldfi_store_u64(at, lengths[plan->output].n[PLAN_SAMPLES]);
         else if (plan->kind == ARRAY_FILLED)
             *(bool *)at = !mldfi_worker_filled(worker, side, plan->output);
         else if (plan->kind == ARRAY_INDEX)

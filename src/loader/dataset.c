@@ -67,6 +67,7 @@ void mldfi_dataset_free(struct dataset *dataset) {
     free(dataset->readers);
     free(dataset->first);
     free(dataset->fields);
+    free(dataset->elements);
     mldf_schema_free(dataset->made);
     memset(dataset, 0, sizeof *dataset);
 }
@@ -91,6 +92,8 @@ static bool same_type(const struct schema_field *one, const struct schema_field 
 static enum field_way way_of(const struct dataset *dataset, size_t reader, size_t field, size_t found) {
     if (field == dataset->cut)
         return dataset->cut_in_source ? WAY_PIECE : WAY_CUT;
+    if (dataset->elements && dataset->elements[field])
+        return WAY_ELEMENT;
     return mldfi_reader_is_direct(dataset->readers[reader], found) ? WAY_DIRECT : WAY_READ;
 }
 
@@ -167,6 +170,12 @@ mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, u
         struct edge edge = {0};
         const struct schema_field *field = &dataset->schema->fields[dataset->cut];
         dataset->cut_in_source = field->type->edge(field, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED;
+    }
+    if (status >= 0 && view->map->along) {
+        dataset->elements = mldfi_alloc_zero(dataset->schema->field_count + 1, sizeof *dataset->elements, err);
+        for (size_t f = 0; f < dataset->schema->field_count && dataset->elements; f++)
+            dataset->elements[f] = mldfi_view_mode(view, dataset->schema->fields[f].name) == ITEM_ELEMENT;
+        status = dataset->elements ? MLDF_OK : MLDF_E_MEMORY;
     }
     return status;
 }

@@ -61,11 +61,12 @@ struct direct_reader {
 
 /* How a field's value is had from a reader: found out once, when the loader is made. */
 enum field_way {
-    WAY_READ,   /* from the reader, which sees to it */
-    WAY_DIRECT, /* a pointer into the mapping */
-    WAY_CUT,    /* a view's piece of an array */
-    WAY_PIECE,  /* a view's piece of a recording: read as all others, and cut by the decoder */
-    WAY_NONE    /* the file has none of it: null */
+    WAY_READ,    /* from the reader, which sees to it */
+    WAY_DIRECT,  /* a pointer into the mapping */
+    WAY_CUT,     /* a view's piece of an array */
+    WAY_ELEMENT, /* an item's entry of a row's value */
+    WAY_PIECE,   /* a view's piece of a recording: read as all others, and cut by the decoder */
+    WAY_NONE     /* the file has none of it: null */
 };
 struct bound_field {
     size_t field; /* of the reader; SIZE_MAX: WAY_NONE */
@@ -87,6 +88,7 @@ struct dataset {
     const mldf_view *view; /* NULL: rows */
     size_t cut;            /* the field that it cuts, of the schema; SIZE_MAX: none */
     bool cut_in_source;    /* a recording: the pipeline cuts what it decodes */
+    bool *elements;        /* of the schema's fields: the item is an entry of the row's value; NULL: of none */
     uint64_t seed;         /* of random windows, with this stream: */
     uint32_t stream;
 };
@@ -135,8 +137,9 @@ enum array_kind {
     ARRAY_RAGGED,
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,
-    ARRAY_OFFSET, /* of a ragged output */
-    ARRAY_FILLED, /* NAME_valid of an output whose nulls are filled */
+    ARRAY_OFFSET,  /* of a ragged output */
+    ARRAY_SAMPLES, /* of the wave that an output was made from */
+    ARRAY_FILLED,  /* NAME_valid of an output whose nulls are filled */
     ARRAY_INDEX,
     ARRAY_ROW,
     ARRAY_VALID

@@ -69,6 +69,13 @@ static mldf_status null_value(mldf_value *out) {
     return MLDF_OK;
 }
 
+/* The entry of the row's value that the item is. */
+static mldf_status feed_element(struct worker *worker, const struct feed_place *place, mldf_buffer *scratch,
+                                mldf_value *out, mldf_error *err) {
+    return mldfi_item_element(place->reader, place->bound->field, &place->seat->item, &worker->items.aside, scratch,
+                              out, err);
+}
+
 static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                             mldf_error *err) {
     struct feed_place place;
@@ -79,6 +86,8 @@ static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_bu
         return mldfi_reader_get_direct(place.reader, place.seat->sample, place.bound->of, scratch, out, err);
     case WAY_CUT:
         return feed_cut(user, place.seat, false, scratch, out, err);
+    case WAY_ELEMENT:
+        return feed_element(user, &place, scratch, out, err);
     case WAY_NONE:
         return null_value(out);
     default:
@@ -96,6 +105,8 @@ static mldf_status feed_record(void *user, uint64_t position, size_t field, mldf
         return mldfi_reader_get_direct(place.reader, place.seat->sample, place.bound->of, scratch, out, err);
     case WAY_CUT:
         return feed_cut(user, place.seat, true, scratch, out, err);
+    case WAY_ELEMENT:
+        return feed_element(user, &place, scratch, out, err);
     case WAY_NONE:
         return null_value(out);
     default:

@@ -46,10 +46,10 @@ typedef enum plan_collate {
 } plan_collate;
 
 /* The lengths of a sample: its dimensions that may differ, in the order t, h, w. A list has one, an image two, a clip three; the rest is 0. */
-enum { PLAN_LENGTHS = 3 };
+enum { PLAN_LENGTHS = 3, PLAN_SAMPLES = PLAN_LENGTHS };
 #define PLAN_SIDE_MAX ((uint64_t)1 << 30)
 struct plan_length {
-    uint64_t n[PLAN_LENGTHS];
+    uint64_t n[PLAN_LENGTHS + 1]; /* [PLAN_SAMPLES] is not a length: samples of the wave that the value was made from */
 };
 
 struct plan_output {
@@ -62,6 +62,8 @@ struct plan_output {
     uint64_t multiple;                  /* PAD: of this, and not less than 1 */
     double fill;                        /* PAD: value of the padding */
     bool mask;                          /* PAD: one more output NAME_mask (bool) */
+    bool text;                          /* RAGGED: bytes that must be UTF-8 */
+    bool waves;                         /* made from a recording: n[PLAN_SAMPLES] is known */
     bool valid;                         /* one more output NAME_valid (bool): mldfi_worker_filled tells */
 };
 

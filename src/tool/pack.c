@@ -9,6 +9,7 @@
 
 #include "field/field.h"
 #include "os/file.h"
+#include "tool/corpus.h"
 #include "tool/pack_source.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -109,15 +110,21 @@ static mldf_status pack_rows(struct feed *feed, const char *out, mldf_schema **s
 
 /* Options that mean nothing for a kind of source are refused rather than ignored. */
 static mldf_status check_options(const struct source_list *list, const mldf_pack_options *options, const char *out,
-                                 mldf_error *err) {
+                                 corpus_kind corpus, mldf_error *err) {
     bool rows = list->kind == SOURCE_ROWS, folders = list->kind == SOURCE_FOLDERS;
     const char *name = list->paths[0];
+    if (options->cut && !corpus)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: only the utterances of a corpus can be cut out of recordings",
+                          name);
+    if ((options->audio_rate || options->audio_mono) && !folders && !corpus)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "%s: another rate, or one channel, is for folders of recordings and corpora", name);
     if (folders && options->schema)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "%s: the fields of a folder follow from its files and class folders: no schema", name);
     if (!rows && options->key_column)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys", name);
-    if (!rows && (options->file_column_count || options->file_root || options->allow_outside))
+    if (!rows && !corpus && (options->file_column_count || options->file_root || options->allow_outside))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: columns that name files are for tables", name);
     if (!folders && options->layout != MLDF_LAYOUT_AUTO)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a layout is for folders", name);
@@ -132,7 +139,7 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
 }
 
 static mldf_status pack_sources(const struct source_list *list, const char *out, const mldf_pack_options *options,
-                                mldf_pack_result *result, mldf_error *err) {
+                                corpus_kind corpus, mldf_pack_result *result, mldf_error *err) {
     mldf_schema *schema = NULL;
     struct feed feed;
     mldf_status status = mldfi_feed_begin(&feed, list->paths, list->count, options, err);
@@ -140,7 +147,9 @@ static mldf_status pack_sources(const struct source_list *list, const char *out,
         status = mldfi_feed_guard(&feed, out, err);
     if (status == MLDF_OK) {
         feed.watch.now.bytes_total = total_bytes(list->paths, list->count);
-        if (list->kind == SOURCE_FOLDERS)
+        if (corpus)
+            status = mldfi_pack_corpus(&feed, corpus, out, result, err);
+        else if (list->kind == SOURCE_FOLDERS)
             status = mldfi_pack_folders(&feed, out, result, err);
         else if (list->kind == SOURCE_ARCHIVES)
             status = mldfi_pack_tars(&feed, out, result, err);
@@ -150,6 +159,19 @@ static mldf_status pack_sources(const struct source_list *list, const char *out,
     mldfi_feed_free(&feed);
     mldf_schema_free(schema);
     return status;
+}
+
+/* All sources are one kind of corpus, or none is one. */
+static mldf_status find_corpus(const struct source_list *list, const mldf_pack_options *options, corpus_kind *out,
+                               mldf_error *err) {
+    for (size_t i = 0; i < list->count; i++) {
+        corpus_kind kind = mldfi_corpus_recognise(list->paths[i], options);
+        if (i && kind != *out)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s and %s are not corpora of one kind", list->paths[0],
+                              list->paths[i]);
+        *out = kind;
+    }
+    return MLDF_OK;
 }
 
 mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out, const mldf_pack_options *given,
@@ -167,12 +189,15 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
     mldf_status status = mldfi_sources_begin(&list, sources, source_count, options->format, err);
     if (status == MLDF_OK)
         status = mldfi_sources_are_not_target(list.paths, list.count, out, err);
+    corpus_kind corpus = CORPUS_NONE;
     if (status == MLDF_OK)
-        status = check_options(&list, options, out, err);
+        status = find_corpus(&list, options, &corpus, err);
+    if (status == MLDF_OK)
+        status = check_options(&list, options, out, corpus, err);
     if (status == MLDF_OK)
         status = check_target(out, options->writer.overwrite, err);
     if (status == MLDF_OK)
-        status = pack_sources(&list, out, options, result, err);
+        status = pack_sources(&list, out, options, corpus, result, err);
     mldfi_sources_free(&list);
     return status;
 }

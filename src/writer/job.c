@@ -276,7 +276,7 @@ static mldf_status check_along(struct worker *worker, const struct job *job, siz
         const struct schema_field *along = &schema->fields[mldfi_schema_lookup(schema, name)];
         const struct job_payload *payload = &job->payloads[s * schema->payload_count + along->payload_index];
         if (payload->kind != MLDF_KIND_NULL)
-            tokens = mldfi_tokens_count(along, job->rows.data + s * schema->row_bytes + along->info.row_offset);
+            tokens = mldfi_along_count(along, job->rows.data + s * schema->row_bytes + along->info.row_offset);
     }
     if (st >= 0)
         st = mldfi_along_check(field, record, data, bytes, tokens, err);
