@@ -1,7 +1,11 @@
 """What people read: results and errors that say what is there, names of classes, hints, warnings in results."""
 
+import subprocess
+import sys
+
 import mldf
 import numpy as np
+import pkg
 import pytest
 
 
@@ -85,3 +89,8 @@ def test_overwriting_is_refused_in_words_of_python(tmp_path):
     other.write_bytes(path.read_bytes())
     with pytest.raises(mldf.errors.ExistsError, match=r"already exists; use -f .* \(Python: overwrite=True\)"):
         mldf.repack(path, other)
+
+
+def test_the_figure_of_the_readme_is_what_the_table_of_benchmarks_says():
+    done = subprocess.run([sys.executable, pkg.ROOT / "bench" / "figure.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
