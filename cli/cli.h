@@ -118,6 +118,8 @@ int load_schema(const struct invocation *invocation, const char *text, mldf_sche
 bool parse_on_error(const struct invocation *invocation, bool *skip);
 /* --format */
 bool parse_format(const struct invocation *invocation, mldf_source_format *out);
+/* --delimiter */
+bool parse_delimiter(const struct invocation *invocation, char *out);
 /* --layout */
 bool parse_layout(const struct invocation *invocation, mldf_layout *out);
 /* Every value of a repeatable option; the array is the caller's to free. */

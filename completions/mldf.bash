@@ -11,11 +11,11 @@ _mldf_options() { # command
     diff) echo "$common --max" ;;
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
     pack)
-        echo "$common $writing --schema --format --layout --key-column --files --root --allow-outside --on-error= --resume" \
+        echo "$common $writing --schema --format --layout --delimiter --key-column --files --root --allow-outside --on-error= --resume" \
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --fast-limit --baseline" \
             "--icc --orientation --check"
         ;;
-    append) echo "$common -j --workers --format --layout --key-column --number-keys --on-error=" ;;
+    append) echo "$common -j --workers --format --layout --delimiter --key-column --number-keys --on-error=" ;;
     stats) echo "$common --svg -f" ;;
     merge) echo "$common $writing --decrypt" ;;
     split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;

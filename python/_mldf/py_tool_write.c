@@ -162,9 +162,9 @@ static void on_part(void *user, const mldf_part *part) {
 static bool fill_pack(struct operation *op) {
     mldf_pack_options *o = &op->how.pack;
     *o = (mldf_pack_options)MLDF_PACK_OPTIONS_INIT;
-    int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO;
+    int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO, delimiter = 0;
     bool fine = operation_writer(op, &o->writer) && option_int(op->options, "format", &format) &&
-                option_int(op->options, "layout", &layout) &&
+                option_int(op->options, "layout", &layout) && option_int(op->options, "delimiter", &delimiter) &&
                 option_schema(op->options, "schema", op->state, context_get(op->context), &op->schema) &&
                 option_text(op->options, "key_column", &o->key_column) &&
                 operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count) &&
@@ -177,6 +177,7 @@ static bool fill_pack(struct operation *op) {
                 option_bool(op->options, "number_keys", &o->number_keys);
     o->format = (mldf_source_format)format;
     o->layout = (mldf_layout)layout;
+    o->delimiter = (char)delimiter;
     o->schema = op->schema;
     o->skip = on_skip;
     o->warn = on_warn;

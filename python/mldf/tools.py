@@ -41,6 +41,7 @@ path          the file that is changed
 out           the new file
 format        of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes
 layout        of a folder: "flat" or "classes"; None: by what is there
+delimiter     of CSV: one character; None: by the first two lines
 key_column    the column of a table that has the samples' keys
 files         columns of a table that hold names of files
 root          where those names begin; None: at the table
@@ -127,6 +128,7 @@ def pack(
     files: Sequence[str] | str | None = None,
     root: Path | None = None,
     allow_outside: bool = False,
+    delimiter: str | None = None,
     image: Mapping[str, Any] | Image | None = None,
     on_error: str = "raise",
     check: bool = False,
@@ -137,11 +139,12 @@ def pack(
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
-    """Packs folders of images, tables (CSV, TSV, JSON lines) or tar archives into a new file.
+    """Packs folders of images, tables (CSV, TSV, JSON lines, JSON arrays of objects) or tar archives into a new file.
 
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
+    delimiter   of CSV: one character; None: tab, comma, semicolon or vertical bar, by the first two lines
     image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
     check       decode every image while packing
@@ -158,7 +161,7 @@ def pack(
         "check_values": flag("check", check),
         "resume": flag("resume", resume),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
-        **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside),
+        **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter),
     }
     with Reporting("pack", progress) as hook:
         return _result(began, _mldf.pack(source_files(sources), encode(out), options, registered_types(), hook))
@@ -174,6 +177,7 @@ def append(
     files: Sequence[str] | str | None = None,
     root: Path | None = None,
     allow_outside: bool = False,
+    delimiter: str | None = None,
     number_keys: bool = False,
     on_error: str = "raise",
     threads: int | None = None,
@@ -194,7 +198,7 @@ def append(
     began = time.monotonic()
     options = {
         **output_options({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
-        **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
+        **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside, delimiter),
         **decoded_limit(max_decoded_bytes),
         "number_keys": flag("number_keys", number_keys),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
