@@ -9,6 +9,7 @@
 
 #include "field/field.h"
 #include "os/file.h"
+#include "tool/derive.h"
 #include "tool/pack_source.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -62,9 +63,10 @@ static uint64_t total_bytes(const char *const *sources, size_t count) {
 /* A name that is taken is better said before thousands of rows are looked at. */
 static mldf_status check_target(const char *out, bool overwrite, mldf_error *err) {
     bool exists;
-    if (overwrite || strcmp(out, "-") == 0)
-        return MLDF_OK;
-    mldf_status status = mldfi_file_exists(out, &exists, err);
+    mldf_status status = mldfi_check_mldf_name(out, err);
+    if (status < 0 || overwrite || strcmp(out, "-") == 0)
+        return status;
+    status = mldfi_file_exists(out, &exists, err);
     if (status == MLDF_OK && exists)
         status = mldfi_fail(err, MLDF_E_EXISTS, "%s: exists already", out);
     return status;
