@@ -185,7 +185,7 @@ static mldf_status check_record(const mldf_reader *reader, const struct schema_f
     if ((f->info.flags & MLDF_FIELD_COMPRESSED) || reader->encrypted)
         return MLDF_OK;
     mldfi_record_payload(f, record, &ptr, &bytes);
-    mldf_status status = mldfi_reader_check_payload(reader, row, f, 0, ptr, bytes, err);
+    mldf_status status = mldfi_reader_check_payload(reader, row, f, 0, ptr, &bytes, err);
     return status < 0 ? status : mldfi_field_decode(f, record, 0, NULL, bytes, 0, scratch, &value, err);
 }
 

@@ -267,7 +267,7 @@ static mldf_status check_payload(struct verify_worker *w, struct value_check *c,
     bool found = true;
     mldfi_record_payload(c->field, c->record, &c->ptr, &c->bytes);
     mldf_status status =
-        mldfi_reader_check_payload(reader, c->sample, c->field, c->record_at, c->ptr, c->bytes, problem);
+        mldfi_reader_check_payload(reader, c->sample, c->field, c->record_at, c->ptr, &c->bytes, problem);
     if (status < 0)
         return status;
     w->payloads += c->bytes != 0;
