@@ -176,7 +176,7 @@ typedef struct mldf_convert_options {
     size_t compress_count;
     bool drop_fields;         /* leave out, with a warning, fields that the format has no place for */
     bool lz4;                 /* TBL version 2: compress the samples that get smaller */
-    uint64_t dataset_version; /* TBL version 1; MLDF_NONE: as the source's card says, else 0 */
+    uint64_t dataset_version; /* TBL; MLDF_NONE: as the source's card says, else 0 */
     uint64_t created;         /* the same: seconds since 1970 */
     mldf_skip_fn skip;        /* with drop_fields: a sample without an image has no place in a TBL file */
     void *skip_user;

@@ -50,7 +50,7 @@ fields        these fields alone, in this order
 compress      with zstd: ``["text"]``, or with the level ``{"text": 9}``
 decompress    nothing is compressed
 lz4           of tbl2: compress the samples that get smaller
-dataset_version, created    of tbl1: the dataset's version, and seconds since 1970; None: as in the source, else 0
+dataset_version, created    of TBL files: the dataset's version, and seconds since 1970; None: as in the source, else 0
 threads       None: the CPUs that this process may use
 overwrite     replace what exists
 on_error      "raise", or "skip": leave out what does not fit, and list it in the result
