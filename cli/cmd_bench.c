@@ -9,8 +9,8 @@
 
 static const struct option_spec options[] = {
     {'p', "pipeline", "TEXT",
-     "what is done with each sample: text, or @FILE; by default every field is decoded, and the pipeline is shown "
-     "(with --hash: fields of fixed shape as they are)"},
+     "what is done with each sample: text, or @FILE; by default every field is decoded, and the pipeline is shown; "
+     "where hashes are listed, fields of fixed shape as they are"},
     {0, "view", "TEXT", "what a sample is: rows (the default), windows(FIELD, LENGTH ...), expand(FIELD, every= ...)"},
     {0, "batch-size", "N", "samples of a batch; 64"},
     {0, "order", "KIND", "sequential (the default), random or quasi-random"},
