@@ -76,6 +76,8 @@ __attribute__((format(printf, 2, 3))) int usage_error(const struct invocation *i
 /* "mldf COMMAND: FILE: message" and the exit code for the status. file may be NULL. */
 int report_error(const struct invocation *invocation, const char *file, const mldf_error *err);
 int exit_code_of(mldf_status status);
+/* The library's message without "FILE: " in front, where the line names the file already. */
+const char *without_name(const char *message, const char *file);
 /* A message for free(): control characters have become question marks. NULL: no memory. */
 __attribute__((format(printf, 1, 0))) char *format_one_line(const char *format, va_list args);
 __attribute__((format(printf, 2, 3))) void note(const struct invocation *invocation, const char *format, ...);

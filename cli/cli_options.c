@@ -119,6 +119,13 @@ static const struct {
     {"lines", "n", "-n"},
     {"continue", "resume", "--resume"},
     {"metadata", "card", "--card"},
+    {"resize", "max-resolution",
+     "--max-resolution N (the longer side; other sizes are made when loading: -p 'image: resize([H, W])')"},
+    {"size", "max-resolution", "--max-resolution N (the longer side)"},
+    {"max-size", "max-resolution", "--max-resolution N"},
+    {"image-size", "max-resolution", "--max-resolution N (the longer side)"},
+    {"transform", "pipeline", "-p"},
+    {"transforms", "pipeline", "-p"},
 };
 
 static const char *synonym(const struct invocation *v, const char *word) {

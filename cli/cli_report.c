@@ -19,6 +19,13 @@ int exit_code_of(mldf_status status) {
     return EXIT_DATA;
 }
 
+const char *without_name(const char *message, const char *file) {
+    size_t bytes = strlen(file);
+    return strncmp(message, file, bytes) == 0 && message[bytes] == ':' && message[bytes + 1] == ' '
+               ? message + bytes + 2
+               : message;
+}
+
 static const char *command_name(const struct invocation *v) {
     return v && v->command ? v->command->name : "";
 }

@@ -67,7 +67,7 @@ const struct command command_append = {
     "Fields, page size, compression, card and key are those of the file; names become keys if the file has keys. TBL version\n"
     "1 and .beton have none: --number-keys makes them of the source's name and the sample's number. Until the command has\n"
     "finished, the file is what it was; a failure or an interrupt leaves the old samples. Each append writes the\n"
-    "tables anew; repack reclaims the space of the old ones.\n"
+    "tables again; repack reclaims the space of the old ones.\n"
     "\n"
     "With --json, one object: written (samples added), skipped and warnings (source, message), bytes (of the file),\n"
     "seconds.",

@@ -169,7 +169,7 @@ static int open_files(struct bench *b, mldf_backend backend) {
         return no_memory(b->v);
     for (size_t i = 0; i < b->v->file_count; i++) {
         if (strcmp(b->v->files[i], "-") == 0)
-            return usage_error(b->v, "samples are read at random: standard input cannot be, give a file");
+            return usage_error(b->v, "cannot read from standard input: random access is needed; give a file name");
         if (mldf_reader_open(b->v->files[i], &how, &b->readers[i], &err) < 0)
             return report_error(b->v, b->v->files[i], &err);
         b->samples += mldf_reader_sample_count(b->readers[i]);

@@ -10,8 +10,10 @@ static const struct option_spec options[] = {
     {0, NULL, NULL, NULL},
 };
 
+/* MLDF_NONE: not known. */
 struct sizes {
-    uint64_t data_bytes, padding_bytes; /* MLDF_NONE: not known */
+    uint64_t data_bytes, padding_bytes;
+    uint64_t pages; /* of the data region */
 };
 
 /* Stored payload bytes, from the statistics; a file without them has its rows walked. */
@@ -66,12 +68,32 @@ static uint64_t data_end(const mldf_reader *reader, const mldf_file_info *info) 
     return end;
 }
 
+static void raise_to(uint64_t *end, uint64_t ptr, uint64_t bytes, uint64_t limit) {
+    if (ptr < limit && ptr + bytes > *end)
+        *end = ptr + bytes < limit ? ptr + bytes : limit;
+}
+
+/* The empty bytes in front of the first page: data begin at a multiple of the page size. */
+static uint64_t front_gap(const mldf_reader *reader, const mldf_file_info *info) {
+    enum { PREFIX = 73 };
+    uint64_t end = PREFIX, data = info->data_ptr;
+    raise_to(&end, info->descriptor_ptr, info->descriptor_bytes, data);
+    raise_to(&end, info->metadata_ptr, info->metadata_bytes, data);
+    raise_to(&end, info->allocation_ptr, info->allocation_bytes, data);
+    for (size_t i = 0; i < mldf_reader_section_count(reader); i++) {
+        mldf_section section;
+        if (mldf_reader_section(reader, i, &section, NULL) == MLDF_OK)
+            raise_to(&end, section.ptr, section.bytes, data);
+    }
+    return data - end;
+}
+
 static bool is_foreign(const mldf_reader *reader) {
     return strcmp(mldf_reader_format(reader), "mldf") != 0;
 }
 
 static struct sizes measure(const mldf_reader *reader, const mldf_file_info *info) {
-    struct sizes sizes = {MLDF_NONE, MLDF_NONE};
+    struct sizes sizes = {MLDF_NONE, MLDF_NONE, MLDF_NONE};
     if (is_foreign(reader)) {
         if (mldf_reader_payload_bytes(reader, &sizes.data_bytes, NULL) != MLDF_OK)
             sizes.data_bytes = MLDF_NONE;
@@ -82,8 +104,21 @@ static struct sizes measure(const mldf_reader *reader, const mldf_file_info *inf
         sizes.data_bytes = sum_rows(reader);
     uint64_t region = info->data_ptr < info->file_bytes ? data_end(reader, info) - info->data_ptr : 0;
     if (sizes.data_bytes != MLDF_NONE && region >= sizes.data_bytes)
-        sizes.padding_bytes = region - sizes.data_bytes;
+        sizes.padding_bytes =
+            region - sizes.data_bytes + (info->data_ptr < info->file_bytes ? front_gap(reader, info) : 0);
+    if (info->page_size)
+        sizes.pages = (region + info->page_size - 1) / info->page_size;
     return sizes;
+}
+
+/* Which part of the data region, and of the gap in front of it, are payloads. */
+static bool has_fill(const struct sizes *sizes) {
+    return sizes->data_bytes != MLDF_NONE && sizes->padding_bytes != MLDF_NONE &&
+           sizes->data_bytes + sizes->padding_bytes > 0;
+}
+
+static double fill_of(const struct sizes *sizes) {
+    return (double)sizes->data_bytes / (double)(sizes->data_bytes + sizes->padding_bytes);
 }
 
 /* "plain", "encrypted", or NULL: the file has none. */
@@ -253,6 +288,23 @@ static void json_view(const mldf_view *view) {
     json_end('}');
 }
 
+static void json_header(const mldf_file_info *info) {
+    const struct {
+        const char *name;
+        uint64_t ptr;
+    } pointers[] = {{"descriptor_ptr", info->descriptor_ptr},
+                    {"metadata_ptr", info->metadata_ptr},
+                    {"data_ptr", info->data_ptr},
+                    {"allocation_ptr", info->allocation_ptr},
+                    {"directory_ptr", info->directory_ptr}};
+    json_begin('{');
+    for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) {
+        json_key(pointers[i].name);
+        json_u64(pointers[i].ptr);
+    }
+    json_end('}');
+}
+
 static void json_info(const mldf_reader *reader, const mldf_view *view, const mldf_file_info *info,
                       const mldf_buffer *card) {
     struct sizes sizes = measure(reader, info);
@@ -275,6 +327,18 @@ static void json_info(const mldf_reader *reader, const mldf_view *view, const ml
     json_u64_or_null(sizes.padding_bytes);
     json_key("page_size");
     json_u64_or_null(is_foreign(reader) && info->page_size == 0 ? MLDF_NONE : info->page_size);
+    json_key("pages");
+    json_u64_or_null(sizes.pages);
+    json_key("fill_ratio");
+    if (has_fill(&sizes))
+        json_double(fill_of(&sizes));
+    else
+        json_null();
+    json_key("header");
+    if (is_foreign(reader))
+        json_null();
+    else
+        json_header(info);
     json_key("flags");
     json_begin('[');
     for (size_t i = 0; i < flag_count; i++)
@@ -422,6 +486,9 @@ static void text_info(const mldf_reader *reader, const mldf_view *view, const ml
         text_size("padding", sizes.padding_bytes);
     if (info->page_size)
         text_size("page size", info->page_size);
+    if (has_fill(&sizes))
+        out_printf("%-10s %.1f %% of %" PRIu64 " page%s and what is in front of them\n", "fill", 100 * fill_of(&sizes),
+                   sizes.pages, sizes.pages == 1 ? "" : "s");
     if (!is_foreign(reader)) {
         out_printf("%-10s", "flags");
         for (size_t i = 0; i < flag_count; i++)
@@ -464,7 +531,7 @@ static int run(struct invocation *v) {
     reading.without_key = !v->secret.key && !v->secret.passphrase;
     reading.tar_index = option_given(v, "keep-index") ? MLDF_TAR_INDEX_KEEP : MLDF_TAR_INDEX_USE;
     if (strcmp(path, "-") == 0)
-        return usage_error(v, "files are read at random: standard input cannot be, give a file");
+        return usage_error(v, "cannot read from standard input: random access is needed; give a file name");
     if (mldf_reader_open(path, &reading, &reader, &err) < 0)
         return report_error(v, path, &err);
     mldf_reader_info(reader, &info);
@@ -490,7 +557,8 @@ const struct command command_info = {
     "FILE may be MLDF, TBL, .beton or tar. Shows the version, the number of samples, sizes, flags, fields with their types and statistics, sections and the\n"
     "card. With --view the samples are the items of the view, and how many rows give none is shown. No payload is read, and nothing is written, unless --keep-index asks for it. An encrypted file is shown without its key too, unauthenticated, and the output says so.\n"
     "\n"
-    "With --json, one object: format, version, num_samples, file_bytes, data_bytes, padding_bytes, page_size, flags,\n"
+    "With --json, one object: format, version, num_samples, file_bytes, data_bytes, padding_bytes (the gap in front of the first page too), page_size,\n"
+    "pages, fill_ratio (data_bytes by data and padding), header (the five pointers; null for other formats), flags,\n"
     "fields, sections, card, dictionary (null, plain or encrypted), has_keys, generation, authenticated, ignored_bytes, header_recovered; with --view\n"
     "view (text, rows, rows_without_items, rows_unmeasured).",
     options,

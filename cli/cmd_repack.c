@@ -58,8 +58,8 @@ static int run(struct invocation *v) {
 const struct command command_repack = {
     "repack",
     "FILE [-o OUT]",
-    "write a file anew, without unused space",
-    "Writes the samples anew, in order, without the space that appending left unused. Keys, card, nulls, compression, page\n"
+    "write a file again, without unused space",
+    "Writes the samples again, in order, without the space that appending left unused. Keys, card, nulls, compression, page\n"
     "size and encryption stay as they are unless an option changes them; checksums are added where they were missing.\n"
     "Private sections, and others that this version does not know, are left out, with a warning for each.\n"
     "\n"

@@ -23,7 +23,8 @@ static void on_lost(void *user, const mldf_error *why) {
     struct listing *listing = user;
     progress_clear();
     if (!listing->invocation->json) {
-        out_line("%s: %s: %s", listing->path, listing->in_place ? "left" : "lost", why->message);
+        out_line("%s: %s: %s", listing->path, listing->in_place ? "left" : "lost",
+                 without_name(why->message, listing->path));
         return;
     }
     json_begin('{');
@@ -126,8 +127,13 @@ static int run(struct invocation *v) {
         json_result(&result, status < 0 ? &err : NULL, seconds_since(started));
     if (status < 0)
         return report_error(v, out && strstr(err.message, out) ? NULL : path, &err);
-    if (!v->json)
-        out_line("%s: %s", out ? out : path, result.action);
+    if (!v->json && out) {
+        char saved[32];
+        format_count(saved, result.samples_saved);
+        out_line("%s: %s sample%s saved: %s", out, saved, result.samples_saved == 1 ? "" : "s", result.action);
+    } else if (!v->json) {
+        out_line("%s: %s", path, result.action);
+    }
     return result.lost.any || result.unchecked || result.problems ? EXIT_DATA : EXIT_FINE;
 }
 

@@ -270,7 +270,7 @@ static int check_svg(const struct invocation *v, const char *path) {
     }
     if (!path || lstat(path, &st) != 0)
         return EXIT_FINE;
-    return complain(v, EXIT_ENVIRONMENT, "%s exists; it is only replaced on request", path);
+    return complain(v, EXIT_ENVIRONMENT, "%s: already exists; use -f to overwrite it", path);
 }
 
 static int run(struct invocation *v) {

@@ -39,7 +39,8 @@ static void on_problem(void *user, const mldf_error *problem) {
     if (listing->invocation->json)
         json_problem(problem);
     else
-        out_line("%s: %s: %s", listing->path, mldf_status_name(problem->status), problem->message);
+        out_line("%s: %s: %s", listing->path, mldf_status_name(problem->status),
+                 without_name(problem->message, listing->path));
 }
 
 /* ok is null when the check could not be done. */
@@ -66,7 +67,6 @@ static void json_result(const mldf_verify_result *result, const mldf_error *fail
         json_string(failed->message);
     }
     json_end('}');
-    json_line_end();
 }
 
 static void text_result(const struct invocation *v, const char *path, const mldf_verify_result *result) {
@@ -80,28 +80,27 @@ static void text_result(const struct invocation *v, const char *path, const mldf
     if (result->encrypted && !result->authenticated)
         note(v, "%s: is encrypted and no key was given: checksums were checked, nothing is authenticated", path);
     if (!result->checksummed && result->num_samples != MLDF_NONE && result->problems == 0)
-        note(v, "%s: has no checksums: only its structure was checked", path);
+        note(v,
+             option_given(v, "deep")
+                 ? "%s: has no checksums: every value was decoded, but a changed value is not noticed"
+                 : "%s: has no checksums: only its structure was checked",
+             path);
 }
 
-static int run(struct invocation *v) {
-    mldf_verify_options verify = MLDF_VERIFY_OPTIONS_INIT;
+/* One file: its result is printed. */
+static int verify_one(const struct invocation *v, const char *path, const mldf_verify_options *given) {
+    mldf_verify_options verify = *given;
     mldf_verify_result result;
     mldf_error err;
-    const char *path = v->files[0];
     struct listing listing = {v, path};
     memset(&result, 0, sizeof result);
-    if (strcmp(path, "-") == 0)
-        return usage_error(v, "files are read at random: standard input cannot be, give a file");
-    if (!parse_threads(v, &verify.threads))
-        return EXIT_USAGE;
-    verify.context = v->context;
-    verify.deep = option_given(v, "deep");
-    verify.secret = v->secret;
-    verify.problem = on_problem;
     verify.problem_user = &listing;
-    verify.progress = progress_hook;
     if (v->json) {
         json_begin('{');
+        if (v->file_count > 1) {
+            json_key("file");
+            json_string(path);
+        }
         json_key("problems");
         json_begin('[');
     }
@@ -117,19 +116,48 @@ static int run(struct invocation *v) {
     return result.problems ? EXIT_DATA : EXIT_FINE;
 }
 
+/* A bad file makes it 1, whatever else goes wrong; a file that could not be checked its own code. */
+static int worse(int a, int b) {
+    return a == EXIT_DATA || b == EXIT_FINE ? a : b == EXIT_DATA || a == EXIT_FINE ? b : a;
+}
+
+static int run(struct invocation *v) {
+    mldf_verify_options verify = MLDF_VERIFY_OPTIONS_INIT;
+    bool many = v->file_count > 1;
+    int code = EXIT_FINE;
+    if (check_no_stdin(v, 0, v->file_count) != EXIT_FINE || !parse_threads(v, &verify.threads))
+        return EXIT_USAGE;
+    verify.context = v->context;
+    verify.deep = option_given(v, "deep");
+    verify.secret = v->secret;
+    verify.problem = on_problem;
+    verify.progress = progress_hook;
+    if (v->json && many)
+        json_begin('[');
+    for (size_t i = 0; i < v->file_count && !interrupted(); i++)
+        code = worse(code, verify_one(v, v->files[i], &verify));
+    if (v->json && many)
+        json_end(']');
+    if (v->json)
+        json_line_end();
+    return interrupted() ? EXIT_INTERRUPTED : code;
+}
+
 const struct command command_verify = {
     "verify",
-    "FILE",
+    "FILE...",
     "check structure and checksums",
-    "Checks the structure of the file and every checksum. Each problem is listed with its byte, and with the sample and\n"
+    "Checks the structure of each file and every checksum. Each problem is listed with its byte, and with the sample and\n"
     "field that it hits. An encrypted file is checked without its key too; nothing is authenticated or decoded then, and the\n"
     "output says so. A file without checksums gets its structure checked, and the output says that as well.\n"
     "\n"
     "With --json, one object: ok, num_samples, good_samples, problems (status, offset, sample, field, message), warnings,\n"
-    "checksummed, encrypted, authenticated. ok is null when the check could not be done.",
+    "checksummed, encrypted, authenticated. ok is null when the check could not be done. With several files, a list of such\n"
+    "objects, each with file. Exit status 1 when any file is bad.",
     options,
-    "  mldf verify train.mldf && rsync train.mldf host:/data/\n",
+    "  mldf verify train.mldf && rsync train.mldf host:/data/\n"
+    "  mldf verify --deep shard-*.mldf\n",
     1,
-    1,
+    -1,
     run,
 };

@@ -43,9 +43,14 @@ static int unknown_command(const char *name) {
         count++;
     }
     if (name[0] == '-') {
-        fprintf(stderr,
-                "mldf: %s: options stand behind the command: mldf COMMAND %s ...; mldf --help lists the commands\n",
-                name, name);
+        static const char *const flags[] = {"--version", "--help"};
+        const char *flag = nearest(name, flags, 2);
+        if (flag)
+            fprintf(stderr, "mldf: no option is named %s: did you mean %s?\n", name, flag);
+        else
+            fprintf(stderr,
+                    "mldf: %s: options follow the command: mldf COMMAND %s ...; mldf --help lists the commands\n", name,
+                    name);
         return EXIT_USAGE;
     }
     const char *near = nearest(name, names, count);

@@ -11,7 +11,7 @@
 int check_no_stdin(const struct invocation *v, size_t begin, size_t end) {
     for (size_t i = begin; i < end && i < v->file_count; i++)
         if (strcmp(v->files[i], "-") == 0)
-            return usage_error(v, "files are read at random: standard input cannot be, give a file");
+            return usage_error(v, "cannot read from standard input: random access is needed; give a file name");
     return EXIT_FINE;
 }
 
@@ -23,7 +23,7 @@ static int open_with(const struct invocation *v, const char *path, bool verify, 
     options.sequential = in_order;
     options.secret = v->secret;
     if (strcmp(path, "-") == 0)
-        return usage_error(v, "samples are read at random: standard input cannot be, give a file");
+        return usage_error(v, "cannot read from standard input: random access is needed; give a file name");
     if (mldf_reader_open(path, &options, out, &err) < 0)
         return report_error(v, path, &err);
     return EXIT_FINE;

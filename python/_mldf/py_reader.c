@@ -236,14 +236,16 @@ static PyObject *reader_info(PyObject *object, PyObject *ignored) {
     PyObject *sections = sections_object(handle->reader), *out = NULL;
     if (sections)
         out = Py_BuildValue(
-            "{s:s,s:i,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:I,s:O,s:O,s:O,s:O,s:N}", "format",
+            "{s:s,s:i,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:I,s:O,s:O,s:O,s:O,s:N}", "format",
             mldf_reader_format(handle->reader), "version_major", i.version_major, "version_minor", i.version_minor,
             "flags", i.flags, "num_samples", (unsigned long long)i.num_samples, "page_size",
             (unsigned long long)i.page_size, "file_bytes", (unsigned long long)i.file_bytes, "ignored_bytes",
             (unsigned long long)i.ignored_bytes, "data_ptr", (unsigned long long)i.data_ptr, "metadata_ptr",
             (unsigned long long)i.metadata_ptr, "allocation_ptr", (unsigned long long)i.allocation_ptr,
             "descriptor_ptr", (unsigned long long)i.descriptor_ptr, "directory_ptr",
-            (unsigned long long)i.directory_ptr, "generation", i.generation, "row_bytes",
+            (unsigned long long)i.directory_ptr, "descriptor_bytes", (unsigned long long)i.descriptor_bytes,
+            "metadata_bytes", (unsigned long long)i.metadata_bytes, "allocation_bytes",
+            (unsigned long long)i.allocation_bytes, "generation", i.generation, "row_bytes",
             mldf_schema_row_bytes(mldf_reader_schema(handle->reader)), "authenticated",
             i.authenticated ? Py_True : Py_False, "header_recovered", i.header_recovered ? Py_True : Py_False,
             "is_mapped", mldf_reader_is_mapped(handle->reader) ? Py_True : Py_False, "has_keys",

@@ -17,7 +17,15 @@ R = TypeVar("R")
 
 MODULE = {
     "DataLoader": "mldf.Loader",
+    "Array": "mldf.NDArray",
+    "Category": 'mldf.Int, with the names in the card\'s "classes"',
+    "Dataloader": "mldf.Loader",
     "ImageFolder": "mldf.pack(folder, path), then mldf.open(path)",
+    "Inline": "mldf.Struct",
+    "JSON": "mldf.Json",
+    "Label": "mldf.Int",
+    "Record": "mldf.Struct",
+    "String": "mldf.Text",
     "load": "mldf.open",
     "load_dataset": "mldf.open",
     "random_split": "ds.split(0.9, 0.1)",

@@ -73,6 +73,8 @@ def secret_of(source: Any, key: Key, passphrase: Passphrase) -> tuple[Key, Passp
     return key, passphrase
 
 
+_PREFIX_BYTES = 73  # the magic and the header
+_OTHER_LAYOUT = dict.fromkeys(("padding_bytes", "page_size", "pages", "fill_ratio", "header"))
 _FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
 _DICTIONARIES = {"dictionary": "plain", "encrypted_dictionary": "encrypted"}
 
@@ -117,8 +119,7 @@ def info(
         "num_samples": about["num_samples"],
         "file_bytes": about["file_bytes"],
         "data_bytes": data_bytes,
-        "padding_bytes": None if foreign or data_bytes is None else _padding(about, data_bytes),
-        "page_size": about["page_size"] or None,
+        **(_OTHER_LAYOUT | {"page_size": about["page_size"] or None} if foreign else _layout(about, data_bytes)),
         "flags": [] if foreign else [name for bit, name in enumerate(_FLAGS) if about["flags"] >> bit & 1],
         "fields": fields,
         "sections": about["sections"],
@@ -203,17 +204,26 @@ def _data_bytes(reader: _mldf.Reader, about: dict[str, Any], fields: list[dict[s
     return sum(int(rows[name]["size"].sum(dtype=np.uint64)) for name in with_payload)
 
 
-def _padding(about: dict[str, Any], data_bytes: int) -> int | None:
-    """The data region ends where the next thing begins; what is no payload in it is padding."""
-    places = [about[k] for k in ("metadata_ptr", "allocation_ptr", "descriptor_ptr", "directory_ptr")]
-    places += [section["ptr"] for section in about["sections"]] + [about["file_bytes"]]
-    end = (
-        min(p for p in places if p >= about["data_ptr"])
-        if about["data_ptr"] < about["file_bytes"]
-        else about["data_ptr"]
-    )
-    region = int(end - about["data_ptr"])
-    return region - data_bytes if region >= data_bytes else None
+def _layout(about: dict[str, Any], data_bytes: int | None) -> dict[str, Any]:
+    """Padding of the data region, with the gap in front of its first page; its pages; the header's pointers."""
+    begin, page = about["data_ptr"], about["page_size"]
+    tables = [(about[f"{k}_ptr"], about[f"{k}_bytes"]) for k in ("metadata", "allocation", "descriptor")]
+    others = tables + [(s["ptr"], s["bytes"]) for s in about["sections"]]
+    after = [ptr for ptr, _ in others] + [about["directory_ptr"], about["file_bytes"]]
+    inside = begin < about["file_bytes"]
+    region = min(p for p in after if p >= begin) - begin if inside else 0
+    front = max([_PREFIX_BYTES, *(ptr + size for ptr, size in others if ptr < begin)])
+    gap = begin - min(begin, front) if inside else 0
+    padding = region - data_bytes + gap if data_bytes is not None and region >= data_bytes else None
+    whole = None if data_bytes is None or padding is None else data_bytes + padding
+    names = ("descriptor_ptr", "metadata_ptr", "data_ptr", "allocation_ptr", "directory_ptr")
+    return {
+        "padding_bytes": padding,
+        "page_size": page or None,
+        "pages": -(-region // page) if page else None,
+        "fill_ratio": data_bytes / whole if data_bytes is not None and whole else None,
+        "header": {name: about[name] for name in names},
+    }
 
 
 def verify(

@@ -1,5 +1,6 @@
 /* What are these bytes? The names of formats, those we decode and those we only recognise; dimensions come from the codec's own
  * probe. Never from the file's name. */
+#include <stdio.h>
 #include <string.h>
 
 #include "codec/image.h"
@@ -68,8 +69,14 @@ static mldf_status not_ours(const uint8_t *data, size_t bytes, mldf_error *err) 
         if (bytes >= s->at + s->bytes && memcmp(data + s->at, s->magic, s->bytes) == 0)
             return mldfi_fail_at(err, MLDF_E_TYPE, 0, "%s is not an image that can be read; %s", s->name, known);
     }
-    return mldfi_fail_at(err, MLDF_E_TYPE, 0, "not an image: its %zu bytes begin with %02x %02x %02x %02x; %s", bytes,
-                         data[0], bytes > 1 ? data[1] : 0, bytes > 2 ? data[2] : 0, bytes > 3 ? data[3] : 0, known);
+    char first[16] = "";
+    for (size_t i = 0; i < bytes && i < 4; i++)
+        (void)snprintf(first + 3 * i, sizeof first - 3 * i, " %02x", data[i]);
+    return mldfi_fail_at(err, MLDF_E_TYPE, 0, "not an image: its %zu byte%s%s; %s", bytes,
+                         bytes > 4    ? "s begin with"
+                         : bytes == 1 ? " is"
+                                      : "s are",
+                         first, known);
 }
 
 mldf_status mldf_image_probe(const void *data, size_t bytes, mldf_image_info *out, mldf_error *err) {

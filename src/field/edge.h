@@ -24,6 +24,12 @@ typedef enum value_role {
 
 enum { DIM_VARIES = -1 };
 
+/* mldf_dtype_bytes of an element type that is one. */
+extern const uint8_t mldfi_dtype_sizes[];
+static inline size_t mldfi_dtype_size(mldf_dtype dtype) {
+    return mldfi_dtype_sizes[dtype];
+}
+
 /* Axes: a letter for each dimension. t: frames or samples in time; h: rows; w: columns; c: channels. An image is "hwc" or "chw", a clip
  * "thwc" or "tchw", a recording "t" or "ct", a spectrogram (f: bands) "ft" or "tf", maybe with c in front. ("n" is reserved for items that each have an extent and a draw of their own.) */
 static inline uint32_t mldfi_axis(const char *axes, char letter) {

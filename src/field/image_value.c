@@ -81,6 +81,11 @@ static mldf_status decode_raw(struct image_job *job, const mldf_value *value, ml
         job->bytes = (size_t)value->bytes;
         return mldfi_fast_image_decode(job, err);
     }
+    if (!yuv && job->sink.direct && !job->sink.discard && job->width == info->width) { /* rows as they stand there */
+        size_t line = job->width * pixel;
+        memcpy(job->sink.pixels, data + job->y * line, job->height * line);
+        return MLDF_OK;
+    }
     mldf_status status = mldfi_image_work(job, (uint64_t)job->width * 8, &row, err);
     for (uint32_t y = 0; status == MLDF_OK && y < job->height; y++) {
         const uint8_t *from = row;

@@ -61,13 +61,26 @@ static mldf_status check_keep(mldf_reader **reader, mldf_error *err) {
     return status;
 }
 
-/* Not one of them: what it is, if that can be said. */
+/* Not one of them: what it is, if that can be said, and what takes it. */
 static void name_stranger(const mldf_reader *reader, mldf_error *why) {
-    size_t bytes = reader->map.bytes < 512 ? (size_t)reader->map.bytes : 512;
-    const char *kind = why->status == MLDF_E_MAGIC ? mldfi_known_kind(reader->map.data, bytes) : NULL;
-    size_t used = strlen(why->message);
-    if (kind)
-        (void)snprintf(why->message + used, sizeof why->message - used, "; it is %s", kind);
+    size_t bytes = reader->map.bytes < 512 ? (size_t)reader->map.bytes : 512, used = strlen(why->message);
+    const uint8_t *data = reader->map.data;
+    if (why->status != MLDF_E_MAGIC || !data)
+        return;
+    const char *kind = mldfi_known_kind(data, bytes), *conversion = mldfi_known_conversion(data, bytes);
+    char *end = why->message + used;
+    size_t room = sizeof why->message - used;
+    if (conversion)
+        (void)snprintf(end, room,
+                       "; it was one, and was converted as text on its way (%s): copy it again, in binary mode",
+                       conversion);
+    else if (kind)
+        (void)snprintf(end, room, "; it is %s%s", kind,
+                       strstr(kind, " image") ? "; `mldf pack` makes a dataset of a folder of images" : "");
+    else if (mldfi_looks_like_text(data, bytes))
+        (void)snprintf(end, room, "; it is text; `mldf pack` makes a dataset of CSV and JSON lines");
+    else if (bytes >= 4)
+        (void)snprintf(end, room, "; they are %02x %02x %02x %02x", data[0], data[1], data[2], data[3]);
 }
 
 mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err) {

@@ -211,8 +211,7 @@ static mldf_status create(struct os_file *file, const char *target, bool overwri
     bool there = false;
     mldf_status status = overwrite ? MLDF_OK : mldfi_file_exists(target, &there, err);
     if (status >= 0 && there)
-        status = mldfi_fail(err, MLDF_E_EXISTS, "%s already exists; use -f to overwrite it (Python: overwrite=True)",
-                            target);
+        status = mldfi_fail_exists(err, target);
     return status < 0 ? status : mldfi_file_create_beside(file, target, err);
 }
 

@@ -89,7 +89,7 @@ static mldf_status check_target(const char *name, mldf_error *err) {
     if (status >= 0 && bytes >= MAGIC)
         status = mldfi_file_read(&file, 0, first, sizeof first, err);
     if (status >= 0 && (bytes < MAGIC || !mldfi_tar_sidecar_is(first, sizeof first)))
-        status = mldfi_fail(err, MLDF_E_EXISTS, "%s is there and is no index: it is not replaced", name);
+        status = mldfi_fail(err, MLDF_E_EXISTS, "%s: already exists and is not an index: it is not replaced", name);
     mldfi_file_close(&file);
     return status;
 }

@@ -199,6 +199,10 @@ static void backwards(const uint8_t *in, size_t pixels, size_t n, uint8_t *out) 
     static const uint8_t orders[3][16] = {{14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1},
                                           {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0},
                                           {12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3}};
+    /* The same for a load at its beginning: a pixel of 3 bytes has its byte more behind it, not in front. */
+    static const uint8_t firsts[3][16] = {{14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1},
+                                          {12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2, 15},
+                                          {12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3}};
     static const uint8_t held[3] = {8, 5, 4};
     size_t at_once = held[n - 2], over = n == 3, i = 0;
     const __m128i mask = _mm_loadu_si128((const __m128i *)(const void *)orders[n - 2]);
@@ -206,6 +210,18 @@ static void backwards(const uint8_t *in, size_t pixels, size_t n, uint8_t *out) 
         const uint8_t *p = in + (pixels - i - at_once) * n - over;
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
         _mm_storeu_si128((__m128i *)(void *)(out + i * n), _mm_shuffle_epi8(v, mask));
+    }
+    if (i < pixels &&
+        pixels >=
+            at_once +
+                over) { /* the first ones, which overlap: 16 bytes at their beginning, as many stored as are whole pixels */
+        const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)firsts[n - 2]);
+        __m128i v = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)in), first);
+        uint8_t *end = out + (pixels - at_once) * n;
+        _mm_storel_epi64((__m128i *)(void *)end, v);
+        _mm_storel_epi64((__m128i *)(void *)(end + at_once * n - 8),
+                         n == 3 ? _mm_srli_si128(v, 7) : _mm_srli_si128(v, 8));
+        return;
     }
     for (; i < pixels; i++)
         for (size_t c = 0; c < n; c++)
@@ -217,13 +233,13 @@ static void turn_round(const struct finish_row *f, const uint8_t *in, size_t pix
                        void (*run)(const struct finish_row *, const uint8_t *, size_t, void *)) {
     enum { STRIP = 512 };
     uint8_t strip[STRIP * 4];
-    struct finish_row plain = *f;
-    size_t n = f->channels, element = f->dtype == MLDF_F32 ? 4 : f->dtype == MLDF_U8 ? 1 : 2;
-    plain.mirror = false;
+    size_t n = f->channels, element = f->dtype == MLDF_F32 ? 4 : 2;
     if (f->dtype == MLDF_U8) {
         backwards(in, pixels, n, dst);
         return;
     }
+    struct finish_row plain = *f;
+    plain.mirror = false;
     for (size_t from = 0; from < pixels; from += STRIP) {
         size_t part = pixels - from < STRIP ? pixels - from : STRIP;
         const uint8_t *p = in + (pixels - from) * n;

@@ -139,6 +139,8 @@ mldf_status mldfi_batch_pool_new(const struct plan *plan, const mldf_loader_opti
     pool->array_count = naming.count;
     if (status >= 0)
         status = add_all(&naming, plan, want, err);
+    for (size_t i = 0; status >= 0 && i < pool->array_count; i++)
+        pool->extras = pool->extras || (pool->arrays[i].kind > ARRAY_RAGGED && pool->arrays[i].kind != ARRAY_OFFSET);
     if (status >= 0)
         status = check_names(pool, err);
     if (status < 0) {
@@ -306,7 +308,9 @@ void mldfi_batch_targets(const mldf_batch *batch, size_t row, const struct plan_
         const struct array_plan *plan = &pool->arrays[i];
         const mldf_array *array = &batch->arrays[i];
         struct plan_target *target = &targets[plan->output];
-        if (plan->kind == ARRAY_FIXED || plan->kind == ARRAY_PAD) {
+        if (plan->kind == ARRAY_FIXED) {
+            target->data = (uint8_t *)array->data + row * batch->rows[i];
+        } else if (plan->kind == ARRAY_PAD) {
             target->data = (uint8_t *)array->data + row * batch->rows[i];
             target->room = target_room(plan, array);
         } else if (plan->kind == ARRAY_RAGGED) {

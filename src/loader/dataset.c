@@ -88,9 +88,17 @@ static bool same_type(const struct schema_field *one, const struct schema_field 
     return !parts || strcmp(a->arguments, b->arguments) == 0;
 }
 
+static enum field_way way_of(const struct dataset *dataset, size_t reader, size_t field, size_t found) {
+    if (field == dataset->cut)
+        return dataset->cut_in_source ? WAY_PIECE : WAY_CUT;
+    return mldfi_reader_is_direct(dataset->readers[reader], found) ? WAY_DIRECT : WAY_READ;
+}
+
 static mldf_status bind_field(struct dataset *dataset, size_t reader, size_t field, mldf_error *err) {
     const mldf_field *want = mldf_schema_field(dataset->schema, field);
-    size_t *found = &dataset->fields[reader * dataset->field_count + field];
+    struct bound_field *bound = &dataset->fields[reader * dataset->field_count + field];
+    size_t *found = &bound->field;
+    bound->way = WAY_NONE;
     if (dataset->archives &&
         mldfi_schema_lookup(mldf_reader_schema(dataset->readers[reader]), want->name) == SIZE_MAX) {
         *found = SIZE_MAX;
@@ -100,8 +108,11 @@ static mldf_status bind_field(struct dataset *dataset, size_t reader, size_t fie
     if (status >= 0) {
         const struct schema_field *its = &mldf_reader_schema(dataset->readers[reader])->fields[*found];
         const mldf_field *have = &its->info;
-        if (same_type(&dataset->schema->fields[field], its))
+        if (same_type(&dataset->schema->fields[field], its)) {
+            bound->of = its;
+            bound->way = way_of(dataset, reader, field, *found);
             return MLDF_OK;
+        }
         status = mldfi_fail(err, MLDF_E_TYPE, "field %s is %s %s here and %s %s in the first file", want->name,
                             have->type_name, have->arguments, want->type_name, want->arguments);
         mldfi_error_place(err, MLDF_NONE, want->name);
@@ -203,8 +214,8 @@ static mldf_status seat_item(const struct dataset *dataset, uint64_t epoch, uint
     return MLDF_OK;
 }
 
-mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t epoch, uint64_t position,
-                               const mldf_place *place, struct seat *out, mldf_error *err) {
+static inline mldf_status seat_one(const struct dataset *dataset, uint64_t epoch, uint64_t position,
+                                   const mldf_place *place, struct seat *out, mldf_error *err) {
     size_t reader = 0;
     uint64_t sample = place->sample;
     if (dataset->view)
@@ -229,4 +240,17 @@ mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t epoch, ui
     out->sample = sample;
     out->reader = (uint32_t)reader;
     return MLDF_OK;
+}
+
+mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t epoch, uint64_t position,
+                               const mldf_place *place, struct seat *out, mldf_error *err) {
+    return seat_one(dataset, epoch, position, place, out, err);
+}
+
+mldf_status mldfi_dataset_seats(const struct dataset *dataset, uint64_t epoch, uint64_t first, const mldf_place *places,
+                                size_t count, struct slot *slots, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i < count && status >= 0; i++)
+        status = seat_one(dataset, epoch, first + i, &places[i], &slots[i].seat, err);
+    return status;
 }

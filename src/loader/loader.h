@@ -59,6 +59,20 @@ struct direct_reader {
     struct os_direct descriptor;
 };
 
+/* How a field's value is had from a reader: found out once, when the loader is made. */
+enum field_way {
+    WAY_READ,   /* from the reader, which sees to it */
+    WAY_DIRECT, /* a pointer into the mapping */
+    WAY_CUT,    /* a view's piece of an array */
+    WAY_PIECE,  /* a view's piece of a recording: read as all others, and cut by the decoder */
+    WAY_NONE    /* the file has none of it: null */
+};
+struct bound_field {
+    size_t field; /* of the reader; SIZE_MAX: WAY_NONE */
+    const struct schema_field *of;
+    enum field_way way;
+};
+
 struct dataset {
     const mldf_reader **readers;
     struct direct_reader *direct;
@@ -66,8 +80,8 @@ struct dataset {
     uint64_t *first; /* number of the reader's first sample when all are counted through; one more than readers */
     const mldf_schema *schema; /* the plan's: the first reader's, or made */
     mldf_schema *made;
-    bool archives;  /* all of them are tar: a field that one lacks is null there */
-    size_t *fields; /* reader's field for the plan's field: [reader * field_count + field]; SIZE_MAX: it has none */
+    bool archives;              /* all of them are tar: a field that one lacks is null there */
+    struct bound_field *fields; /* the reader's field for the plan's field: [reader * field_count + field] */
     size_t field_count;
     bool by_part;          /* the order is a mixture whose part is the reader */
     const mldf_view *view; /* NULL: rows */
@@ -85,6 +99,10 @@ mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size
 mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order, bool own, mldf_error *err);
 mldf_status mldfi_dataset_seat(const struct dataset *dataset, uint64_t epoch, uint64_t position,
                                const mldf_place *place, struct seat *out, mldf_error *err);
+struct slot;
+/* The same for a run of positions of which `places` are the order's, into slots. */
+mldf_status mldfi_dataset_seats(const struct dataset *dataset, uint64_t epoch, uint64_t first, const mldf_place *places,
+                                size_t count, struct slot *slots, mldf_error *err);
 /* The view must be of the dataset's readers. */
 mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, uint64_t seed, mldf_error *err);
 /* What an epoch visits: items, or rows without a view. */
@@ -142,6 +160,7 @@ struct batch_pool {
     char *names;
     struct array_plan *arrays;
     size_t array_count;
+    bool extras; /* some are not outputs of the plan: mldfi_batch_extras writes them */
     pthread_mutex_t lock;
     mldf_batch *idle; /* guarded by lock from here on */
     size_t idle_count, idle_most;

@@ -54,8 +54,8 @@ static bool look(const mldf_loader *loader, struct prefetch *p) {
         if (!reader->mapped)
             return false;
         if (reader->file.fd >= 0 && samples &&
-            range_of(reader, roll(p) % samples, dataset->fields[index * dataset->field_count + used[roll(p) % fields]],
-                     &range) &&
+            range_of(reader, roll(p) % samples,
+                     dataset->fields[index * dataset->field_count + used[roll(p) % fields]].field, &range) &&
             !mldfi_map_is_resident(&reader->map, range.offset))
             return false;
     }
@@ -143,7 +143,7 @@ static bool reads_parts(const mldf_loader *loader, uint32_t index, size_t field)
     if (!mldfi_plan_has_ranges(loader->plan, field))
         return false;
     for (size_t k = 0; k < fields; k++) {
-        size_t its = dataset->fields[index * dataset->field_count + used[k]];
+        size_t its = dataset->fields[index * dataset->field_count + used[k]].field;
         if (!mldfi_plan_prepares(loader->plan, used[k]) || its == SIZE_MAX)
             continue;
         const struct schema_field *f = &reader->schema->fields[its];
@@ -161,7 +161,7 @@ static void gather_parts(struct worker *worker, struct job *job, const struct se
     for (size_t i = 0; i < worker->ranges.count; i++) {
         const struct plan_range *part = &worker->ranges.items[i];
         struct range range = {.reader = seat->reader};
-        size_t its = dataset->fields[seat->reader * dataset->field_count + part->field];
+        size_t its = dataset->fields[seat->reader * dataset->field_count + part->field].field;
         if (!reads_parts(worker->loader, seat->reader, part->field) ||
             !range_of(dataset->readers[seat->reader], seat->sample, its, &range) ||
             !mldfi_range_inside(part->offset, part->bytes, range.bytes))
@@ -195,7 +195,7 @@ static void gather(struct worker *worker, struct job *job) {
         bool parts = false;
         for (size_t k = 0; k < fields; k++) {
             struct range range = {.reader = seat->reader};
-            size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]];
+            size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]].field;
             if (reads_parts(loader, seat->reader, used[k])) {
                 parts = true;
                 continue;

@@ -61,9 +61,8 @@ static mldf_status fill_run(mldf_loader *loader, struct job *job, size_t at, uin
     for (size_t done = 0; done < count && status >= 0;) {
         size_t now = count - done < 256 ? count - done : 256;
         mldfi_order_many(loader->order, job->epoch, first + done, now, places);
-        for (size_t i = 0; i < now && status >= 0; i++)
-            status = mldfi_dataset_seat(&loader->dataset, job->epoch, first + done + i, &places[i],
-                                        &job->slots[at + done + i].seat, err);
+        status =
+            mldfi_dataset_seats(&loader->dataset, job->epoch, first + done, places, now, &job->slots[at + done], err);
         done += now;
     }
     return status;

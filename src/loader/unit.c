@@ -14,7 +14,7 @@
 /* ---- The feed: values of the positions that the worker is at ---------------------------------------------------------------------- */
 
 /* NULL: the worker is not there. */
-static const struct seat *seat_at(const struct worker *worker, uint64_t position) {
+static inline const struct seat *seat_at(const struct worker *worker, uint64_t position) {
     for (size_t i = 0; i < worker->seat_count; i++)
         if (worker->seats[i]->position == position)
             return worker->seats[i];
@@ -27,95 +27,102 @@ static uint64_t feed_index(void *user, uint64_t position) {
     return seat ? mldfi_dataset_row(&worker->loader->dataset, seat) : MLDF_NONE; /* feed_get says why */
 }
 
-/* The item's own value of the field that a view cuts. */
-static bool is_cut(const struct worker *worker, size_t field) {
-    const struct dataset *dataset = &worker->loader->dataset;
-    return field == dataset->cut && !dataset->cut_in_source;
+__attribute__((cold)) static mldf_status no_seat(uint64_t position, mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
+                      (unsigned long long)position);
 }
 
-static mldf_status feed_cut(struct worker *worker, uint64_t position, bool record, mldf_buffer *scratch,
-                            mldf_value *out, mldf_error *err) {
+/* What a call of the feed means. */
+struct feed_place {
+    const struct seat *seat;
+    const mldf_reader *reader;
+    const struct bound_field *bound;
+};
+static inline bool feed_place(const struct worker *worker, uint64_t position, size_t field, struct feed_place *out) {
     const struct dataset *dataset = &worker->loader->dataset;
     const struct seat *seat = seat_at(worker, position);
     if (!seat)
-        return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
-                          (unsigned long long)position);
+        return false;
+    *out = (struct feed_place){seat, dataset->readers[seat->reader],
+                               &dataset->fields[seat->reader * dataset->field_count + field]};
+    return true;
+}
+
+static mldf_status feed_cut(struct worker *worker, const struct seat *seat, bool record, mldf_buffer *scratch,
+                            mldf_value *out, mldf_error *err) {
+    const struct dataset *dataset = &worker->loader->dataset;
     return mldfi_item_value(dataset->view, dataset->readers, &seat->item, record, &worker->items, scratch, out, err);
 }
 
 /* A recording is cut by its decoder. */
 static bool feed_piece(void *user, uint64_t position, size_t field, struct plan_piece *out) {
-    const struct worker *worker = user;
-    const struct dataset *dataset = &worker->loader->dataset;
-    const struct seat *seat = seat_at(worker, position);
-    if (!seat || field != dataset->cut || !dataset->cut_in_source)
+    struct feed_place place;
+    if (!feed_place(user, position, field, &place) || place.bound->way != WAY_PIECE)
         return false;
-    *out = (struct plan_piece){seat->item.from, seat->item.have, seat->item.odd ? MLDF_NONE : seat->item.steps};
+    const struct item_place *item = &place.seat->item;
+    *out = (struct plan_piece){item->from, item->have, item->odd ? MLDF_NONE : item->steps};
     return true;
 }
 
-/* The reader, sample and field that a call of the feed means. *field SIZE_MAX: the file has none of it, which is a null. */
-static inline mldf_status feed_place(const struct worker *worker, uint64_t position, size_t *field,
-                                     const mldf_reader **reader, uint64_t *sample, mldf_error *err) {
-    const struct dataset *dataset = &worker->loader->dataset;
-    const struct seat *seat = seat_at(worker, position);
-    if (!seat)
-        return mldfi_fail(err, MLDF_E_STATE, "the plan asks for position %llu, which is not worked on",
-                          (unsigned long long)position);
-    *field = dataset->fields[seat->reader * dataset->field_count + *field];
-    *reader = dataset->readers[seat->reader];
-    *sample = seat->sample;
-    return MLDF_OK;
-}
-
-static mldf_status nothing(mldf_status status, mldf_value *out) {
+static mldf_status null_value(mldf_value *out) {
     *out = (mldf_value){.kind = MLDF_KIND_NULL};
-    return status;
+    return MLDF_OK;
 }
 
 static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                             mldf_error *err) {
-    const mldf_reader *reader;
-    uint64_t sample;
-    if (is_cut(user, field))
-        return feed_cut(user, position, false, scratch, out, err);
-    mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
-    if (status < 0 || field == SIZE_MAX)
-        return nothing(status, out);
-    return mldfi_reader_get_packed(reader, sample, field, scratch, out, err);
+    struct feed_place place;
+    if (!feed_place(user, position, field, &place))
+        return no_seat(position, err);
+    switch (place.bound->way) {
+    case WAY_DIRECT:
+        return mldfi_reader_get_direct(place.reader, place.seat->sample, place.bound->of, scratch, out, err);
+    case WAY_CUT:
+        return feed_cut(user, place.seat, false, scratch, out, err);
+    case WAY_NONE:
+        return null_value(out);
+    default:
+        return mldfi_reader_get_packed(place.reader, place.seat->sample, place.bound->field, scratch, out, err);
+    }
 }
 
 static mldf_status feed_record(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                                mldf_error *err) {
-    const mldf_reader *reader;
-    uint64_t sample;
-    if (is_cut(user, field))
-        return feed_cut(user, position, true, scratch, out, err);
-    mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
-    if (status < 0 || field == SIZE_MAX)
-        return nothing(status, out);
-    return mldfi_reader_record(reader, sample, field, scratch, out, err);
+    struct feed_place place;
+    if (!feed_place(user, position, field, &place))
+        return no_seat(position, err);
+    switch (place.bound->way) {
+    case WAY_DIRECT: /* a mapping has the payload at hand */
+        return mldfi_reader_get_direct(place.reader, place.seat->sample, place.bound->of, scratch, out, err);
+    case WAY_CUT:
+        return feed_cut(user, place.seat, true, scratch, out, err);
+    case WAY_NONE:
+        return null_value(out);
+    default:
+        return mldfi_reader_record(place.reader, place.seat->sample, place.bound->field, scratch, out, err);
+    }
 }
 
 static mldf_status feed_range(void *user, uint64_t position, size_t field, uint64_t offset, uint64_t bytes,
                               mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
-    const mldf_reader *reader;
-    uint64_t sample;
-    mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
-    if (status < 0 || field == SIZE_MAX)
-        return nothing(status, out);
-    return mldf_reader_get_range(reader, sample, field, offset, bytes, scratch, out, err);
+    struct feed_place place;
+    if (!feed_place(user, position, field, &place))
+        return no_seat(position, err);
+    if (place.bound->way == WAY_NONE)
+        return null_value(out);
+    return mldf_reader_get_range(place.reader, place.seat->sample, place.bound->field, offset, bytes, scratch, out,
+                                 err);
 }
 
 static mldf_status feed_stored(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                                const struct schema_field **of, mldf_error *err) {
-    const mldf_reader *reader;
-    uint64_t sample;
-    mldf_status status = feed_place(user, position, &field, &reader, &sample, err);
-    if (status < 0 || field == SIZE_MAX)
-        return nothing(status, out);
-    *of = &reader->schema->fields[field];
-    return mldf_reader_get_stored(reader, sample, field, scratch, out, err);
+    struct feed_place place;
+    if (!feed_place(user, position, field, &place))
+        return no_seat(position, err);
+    if (place.bound->way == WAY_NONE)
+        return null_value(out);
+    *of = place.bound->of;
+    return mldf_reader_get_stored(place.reader, place.seat->sample, place.bound->field, scratch, out, err);
 }
 
 static const struct plan_feed feed = {.get = feed_get,
@@ -349,7 +356,8 @@ static bool run_one(struct worker *worker, struct job *job, size_t index) {
                                     worker->targets[0], &err);
         }
         if (status >= 0) {
-            complete(worker, job, index, 0);
+            if (loader->pool->extras)
+                complete(worker, job, index, 0);
             return true;
         }
         enum verdict verdict = deal(worker, job, index, slot, true, &err);
@@ -509,16 +517,15 @@ static bool run_couple(struct worker *worker, struct job *job, struct couple *co
 
 void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to) {
     const struct dataset *dataset = &worker->loader->dataset;
-    bool good = true;
-    for (size_t i = from; i < to && good && !is_halted(worker); i++) {
+    bool good = true, cut = dataset->cut != SIZE_MAX && !dataset->cut_in_source;
+    for (size_t i = from; !worker->loader->pairs && i < to && good && !is_halted(worker); i++) {
+        if (cut && i + 1 < to)
+            mldfi_item_prefetch(dataset->readers, &job->slots[i + 1].seat.item, &worker->items);
+        good = run_one(worker, job, i);
+    }
+    for (size_t i = from; worker->loader->pairs && i < to && good && !is_halted(worker); i++) {
         uint64_t position = job->slots[i].seat.position;
         struct couple couple = {.even = position & ~(uint64_t)1, .index = {SIZE_MAX, SIZE_MAX}};
-        if (!worker->loader->pairs) {
-            if (dataset->cut != SIZE_MAX && !dataset->cut_in_source && i + 1 < to)
-                mldfi_item_prefetch(dataset->readers, &job->slots[i + 1].seat.item, &worker->items);
-            good = run_one(worker, job, i);
-            continue;
-        }
         couple.index[position & 1] = i;
         if (!(position & 1) && i + 1 < to && job->slots[i + 1].seat.position == position + 1)
             couple.index[1] = ++i;

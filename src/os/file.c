@@ -35,6 +35,19 @@ static mldf_status refuse_irregular(const struct os_file *file, mldf_error *err)
     return status;
 }
 
+/* s3://bucket/x, https://host/x: somebody means an address. */
+static bool is_address(const char *path) {
+    size_t scheme = strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    return scheme > 0 && strncmp(path + scheme, "://", 3) == 0;
+}
+
+static mldf_status fail_open(const char *path, int reason, mldf_error *err) {
+    if (reason == ENOENT && is_address(path))
+        return mldfi_fail(err, MLDF_E_NOT_FOUND, "%s cannot be opened: only local files are read; copy it here first",
+                          path);
+    return mldfi_fail_errno(err, reason, "%s cannot be opened", path);
+}
+
 mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode mode, mldf_error *err) {
     int flags = (mode == OS_OPEN_READ ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     mldf_status status;
@@ -46,12 +59,12 @@ mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode
         file->fd = open(path, flags);
     while (file->fd < 0 && errno == EINTR);
     if (file->fd < 0)
-        status = mldfi_fail_errno(err, errno, "%s cannot be opened", path);
+        status = fail_open(path, errno, err);
     else
         status = refuse_irregular(file, err);
     /* O_NONBLOCK was for a pipe that nobody writes; some file systems take it seriously on regular files too. */
     if (status == MLDF_OK && fcntl(file->fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
-        status = mldfi_fail_errno(err, errno, "%s cannot be opened", path);
+        status = fail_open(path, errno, err);
     if (status != MLDF_OK)
         mldfi_file_close(file);
     return status;

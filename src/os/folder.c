@@ -34,7 +34,7 @@ static mldf_status check_empty(struct os_folder *folder, bool overwrite, mldf_er
     if (stat(folder->target, &info) != 0)
         return errno == ENOENT ? MLDF_OK : mldfi_fail_errno(err, errno, "%s cannot be examined", folder->target);
     if (!S_ISDIR(info.st_mode))
-        return mldfi_fail(err, MLDF_E_EXISTS, "%s exists and is not a folder", folder->target);
+        return mldfi_fail(err, MLDF_E_EXISTS, "%s: already exists and is not a folder", folder->target);
     folder->exists = true;
     DIR *dir = opendir(folder->target);
     if (!dir)
@@ -45,7 +45,9 @@ static mldf_status check_empty(struct os_folder *folder, bool overwrite, mldf_er
     closedir(dir);
     return empty || overwrite
                ? MLDF_OK
-               : mldfi_fail(err, MLDF_E_EXISTS, "%s is not empty; it is only filled on request", folder->target);
+               : mldfi_fail(err, MLDF_E_EXISTS,
+                            "%s: already exists and is not empty; use -f to write into it (Python: overwrite=True)",
+                            folder->target);
 }
 
 /* Beside the target, or in it: then both are on one file system, and nobody else sees a new name. */

@@ -224,7 +224,7 @@ mldf_status mldfi_file_rename(struct os_file *file, const char *target, bool ove
     if (reason != 0) {
         free(path);
         if (reason == EEXIST)
-            return mldfi_fail(err, MLDF_E_EXISTS, "%s exists, and overwriting was not asked for", target);
+            return mldfi_fail_exists(err, target);
         return mldfi_fail_errno(err, reason, "%s cannot be put in place", target);
     }
     mldfi_file_unlock(file);

@@ -18,7 +18,7 @@ mldf_status mldfi_target_check(const char *path, bool overwrite, mldf_error *err
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? MLDF_OK : mldfi_fail_errno(err, errno, "%s", path);
     if (!overwrite)
-        return mldfi_fail(err, MLDF_E_EXISTS, "%s exists; it is only replaced on request", path);
+        return mldfi_fail_exists(err, path);
     if (S_ISLNK(info.st_mode) && stat(path, &info) != 0)
         return errno == ENOENT ? MLDF_OK : mldfi_fail_errno(err, errno, "%s", path);
     if (!S_ISREG(info.st_mode))

@@ -1,6 +1,5 @@
 /* Parameters of decoding steps from outside the pipeline's text: "decode(channels=3) | decode_audio(mono=true)", an option of the loader. They
  * stand in for the defaults of a step; what its text gives is kept. */
-#include <string.h>
 
 #include "pipeline/pipeline.h"
 #include "pipeline/plan.h"

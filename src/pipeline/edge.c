@@ -58,8 +58,8 @@ void mldfi_dtype_element(mldf_dtype dtype, double value, uint64_t element[2]) {
 
 /* ---- Sizes -------------------------------------------------------------------------------------------------------------------------- */
 
-/* UINT64_MAX when it does not fit: larger than any memory. */
-uint64_t mldfi_tensor_count(const struct tensor *t) {
+/* What does not fit: UINT64_MAX, larger than any memory, unless one of the dims is 0. */
+uint64_t mldfi_tensor_count_large(const struct tensor *t) {
     uint64_t count = 1;
     bool fits = true;
     for (uint32_t i = 0; i < t->ndim && i < MLDF_MAX_DIMS; i++) {

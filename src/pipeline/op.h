@@ -42,9 +42,17 @@ static inline void mldfi_tensor_set_image(struct tensor *t, uint64_t height, uin
     t->dims[mldfi_axis(t->axes, 'w')] = width;
     t->dims[mldfi_axis(t->axes, 'c')] = channels;
 }
-uint64_t mldfi_tensor_count(const struct tensor *t); /* elements */
+uint64_t mldfi_tensor_count_large(const struct tensor *t);
+/* Elements. */
+static inline uint64_t mldfi_tensor_count(const struct tensor *t) {
+    uint64_t count = 1;
+    bool large = false;
+    for (uint32_t i = 0; i < t->ndim && i < MLDF_MAX_DIMS; i++)
+        large |= __builtin_mul_overflow(count, t->dims[i], &count);
+    return large ? mldfi_tensor_count_large(t) : count;
+}
 static inline size_t mldfi_tensor_bytes(const struct tensor *t) {
-    return (size_t)mldfi_tensor_count(t) * mldf_dtype_bytes(t->dtype);
+    return (size_t)mldfi_tensor_count(t) * mldfi_dtype_size(t->dtype);
 }
 /* A IMAGE tensor's sides, whatever its layout. */
 static inline uint64_t mldfi_tensor_height(const struct tensor *t) {

@@ -53,35 +53,36 @@ mldf_status mldfi_axis_shape(const struct op *op, const void *draw, const struct
     return MLDF_OK;
 }
 
-static void repeat(uint8_t *to, const uint8_t *value, size_t size, size_t count) {
-    size_t same = 1;
-    while (same < size && value[same] == value[0])
-        same++;
-    if (same == size && count)
-        memset(to, value[0], size * count);
-    for (size_t i = 0; same < size && i < count; i++)
-        memcpy(to + i * size, value, size);
-}
-
-/* One plane of elements of `size` bytes: the window of the padded image. */
+/* One plane of elements of `size` bytes: the window of the padded image. Rows and columns that the image has are copied; between the end of one
+ * row's and the beginning of the next one's lies one run of `fill`. */
 static void crop_plane(const struct axis_draw *d, const uint8_t *in, uint8_t *out, size_t size, const uint8_t *fill) {
-    /* Columns of the window that the image has. */
-    uint64_t first = d->x > d->pad_left ? d->x : d->pad_left, edge = (uint64_t)d->pad_left + d->from.width;
+    uint64_t edge = (uint64_t)d->pad_left + d->from.width, bottom = (uint64_t)d->pad_top + d->from.height;
+    uint64_t first = d->x > d->pad_left ? d->x : d->pad_left, top = d->y > d->pad_top ? d->y : d->pad_top;
     uint64_t end = (uint64_t)d->x + d->width < edge ? (uint64_t)d->x + d->width : edge;
-    if (first >= end)
-        first = end = d->x;
-    size_t before = (size_t)(first - d->x), shown = (size_t)(end - first), row = (size_t)d->from.width * size;
-    for (uint32_t j = 0; j < d->height; j++, out += d->width * size) {
-        uint64_t y = (uint64_t)d->y + j;
-        bool inside = shown && y >= d->pad_top && y - d->pad_top < d->from.height;
-        if (!inside) {
-            repeat(out, fill, size, d->width);
-            continue;
-        }
-        repeat(out, fill, size, before);
-        memcpy(out + before * size, in + (size_t)(y - d->pad_top) * row + (size_t)(first - d->pad_left) * size,
-               shown * size);
-        repeat(out + (before + shown) * size, fill, size, d->width - before - shown);
+    uint64_t last = (uint64_t)d->y + d->height < bottom ? (uint64_t)d->y + d->height : bottom;
+    bool flat = mldfi_fill_is_flat(fill, size);
+    if (first >= end || top >= last) {
+        mldfi_fill_run(out, fill, size, flat, (size_t)d->width * d->height);
+        return;
+    }
+    size_t row = (size_t)d->from.width * size, shown = (size_t)(end - first) * size, gap = d->width - (end - first);
+    size_t before = (size_t)(top - d->y) * d->width + (size_t)(first - d->x);
+    size_t after = (size_t)d->width * d->height - before - (size_t)(last - top - 1) * d->width - (size_t)(end - first);
+    const uint8_t *from = in + (size_t)(top - d->pad_top) * row + (size_t)(first - d->pad_left) * size;
+    mldfi_fill_run(out, fill, size, flat, before);
+    out += before * size;
+    if (gap == 0 && shown == row) { /* rows as they stand in the image */
+        memcpy(out, from, (size_t)(last - top) * row);
+        mldfi_fill_run(out + (size_t)(last - top) * row, fill, size, flat, after);
+        return;
+    }
+    for (uint64_t y = top; y < last; y++, from += row) {
+        memcpy(out, from, shown);
+        out += shown;
+        size_t empty = y + 1 < last ? gap : after;
+        if (empty)
+            mldfi_fill_run(out, fill, size, flat, empty);
+        out += empty * size;
     }
 }
 

@@ -41,28 +41,52 @@ mldf_status mldfi_fill_take_moved(const struct op *op, uint32_t param, uint32_t 
     return check(op, mask_param, fill[0], err);
 }
 
+/* Whole numbers that a byte holds, which fills of images nearly always are. */
+static bool to_bytes(const double fill[FILL_CHANNELS], uint8_t out[FILL_CHANNELS]) {
+    for (uint32_t c = 0; c < FILL_CHANNELS; c++) {
+        if (!(fill[c] >= 0 && fill[c] <= 255) || fill[c] != (double)(uint8_t)fill[c])
+            return false;
+        out[c] = (uint8_t)fill[c];
+    }
+    return true;
+}
+
 struct fill_pixel mldfi_fill_pixel(mldf_dtype dtype, const double fill[FILL_CHANNELS]) {
     struct fill_pixel p = {{0}, mldf_dtype_bytes(dtype)};
-    mldfi_convert_elements(MLDF_F64, fill, dtype, p.aligned, FILL_CHANNELS);
+    if (dtype != MLDF_U8 || !to_bytes(fill, (uint8_t *)p.aligned))
+        mldfi_convert_elements(MLDF_F64, fill, dtype, p.aligned, FILL_CHANNELS);
     return p;
+}
+
+bool mldfi_fill_is_flat(const uint8_t *value, size_t size) {
+    size_t same = 1;
+    while (same < size && value[same] == value[0])
+        same++;
+    return same >= size;
+}
+
+void mldfi_fill_run(uint8_t *to, const uint8_t *value, size_t size, bool flat, size_t count) {
+    size_t bytes = count * size;
+    if (bytes == 0)
+        return;
+    if (flat) {
+        memset(to, value[0], bytes);
+        return;
+    }
+    memcpy(to, value, size);
+    for (size_t done = size; done < bytes; done *= 2) /* what is there is copied behind itself */
+        memcpy(to + done, to, done < bytes - done ? done : bytes - done);
 }
 
 /* `rows` rows of `count` times the same `size` bytes, `stride` apart: the first by repetition, the others as copies of it. */
 static void paint(uint8_t *to, const uint8_t *value, size_t size, size_t count, size_t rows, size_t stride) {
-    size_t bytes = count * size, same = 1;
-    while (same < size && value[same] == value[0])
-        same++;
-    if (bytes == 0)
+    size_t bytes = count * size;
+    bool flat = mldfi_fill_is_flat(value, size);
+    if (bytes == 0 || rows == 0)
         return;
-    if (same == size) {
-        for (size_t j = 0; j < rows; j++)
-            memset(to + j * stride, value[0], bytes);
-        return;
-    }
-    for (size_t i = 0; rows && i < count; i++)
-        memcpy(to + i * size, value, size);
+    mldfi_fill_run(to, value, size, flat, count);
     for (size_t j = 1; j < rows; j++)
-        memcpy(to + j * stride, to, bytes);
+        flat ? memset(to + j * stride, value[0], bytes) : memcpy(to + j * stride, to, bytes);
 }
 
 void mldfi_fill_paint(const struct tensor *image, const struct fill_pixel *pixel, uint64_t x, uint64_t y,

@@ -26,6 +26,10 @@ struct fill_pixel {
 };
 struct fill_pixel mldfi_fill_pixel(mldf_dtype dtype, const double fill[FILL_CHANNELS]);
 
+/* `count` times the `size` bytes of value. flat: they are all the same byte, which is asked for once. */
+bool mldfi_fill_is_flat(const uint8_t *value, size_t size);
+void mldfi_fill_run(uint8_t *to, const uint8_t *value, size_t size, bool flat, size_t count);
+
 /* Paints a rectangle that lies inside the image. The image has at most four channels. */
 void mldfi_fill_paint(const struct tensor *image, const struct fill_pixel *pixel, uint64_t x, uint64_t y,
                       uint64_t width, uint64_t height);

@@ -327,6 +327,16 @@ static mldf_status bind_user(const struct mldf_pipeline *pipeline, const struct 
     return status;
 }
 
+/* resize(224, 224): a number after a number that may be a pair, where no number fits. */
+static bool is_second_side(const struct step *step, size_t argument, size_t place) {
+    const struct op_param *p = &step->type->params[place];
+    if (argument != 1 || place != 1 || step->arguments[1].name || step->arguments[0].value.kind != LITERAL_NUMBER ||
+        step->arguments[1].value.kind != LITERAL_NUMBER || p[-1].kind != PARAM_INTS || p[-1].max_count != 2)
+        return false;
+    return p->kind == PARAM_CHOICE || (p->kind == PARAM_FLOATS && p->min_count > 1) ||
+           (p->kind == PARAM_FLOAT && p->most > 0 && step->arguments[1].value.number > p->most);
+}
+
 static mldf_status bind_all(const struct mldf_pipeline *pipeline, const struct step *step, struct op *op,
                             mldf_error *err) {
     size_t count = param_count(step->type), at = 0;
@@ -339,6 +349,11 @@ static mldf_status bind_all(const struct mldf_pipeline *pipeline, const struct s
         if (op->args[at].given)
             return REFUSE(&b, step->arguments[i].offset, MLDF_E_ARGUMENT, "given twice");
         op->args[at].given = true;
+        if (is_second_side(step, i, at))
+            return REFUSE(&b, step->arguments[i].value.offset, MLDF_E_ARGUMENT,
+                          "height and width are one argument: %s([%.*s, %.*s])", step->type->name,
+                          (int)step->arguments[i - 1].value.bytes, step->arguments[i - 1].value.text,
+                          (int)step->arguments[i].value.bytes, step->arguments[i].value.text);
         status = bind_value(&b, &step->arguments[i].value, &op->args[at], err);
         if (status < 0)
             return status;

@@ -329,9 +329,12 @@ mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain
 
 void mldfi_begin_side(const struct plan *plan, const struct plan_feed *feed, struct side *side, uint64_t position) {
     side->position = position;
-    side->sample = feed->index ? feed->index(feed->user, position) : position;
-    memset(side->drawn, 0, plan->graph.shared_count * sizeof *side->drawn);
-    mldfi_held_begin(plan, side);
+    if (plan->steps)
+        side->sample = feed->index ? feed->index(feed->user, position) : position;
+    if (plan->graph.shared_count)
+        memset(side->drawn, 0, plan->graph.shared_count * sizeof *side->drawn);
+    if (plan->share_count)
+        mldfi_held_begin(plan, side);
 }
 
 static const struct plan_target *target_of(const struct plan *plan, const struct plan_target *targets, size_t chain) {
@@ -346,9 +349,15 @@ mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, 
     if (plan->pairs)
         return mldfi_fail(err, MLDF_E_STATE, "a plan with pairs runs pairs");
     mldfi_begin_side(plan, feed, &worker->sides[0], position);
-    for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++)
-        status = mldfi_run_chain(&r, &worker->sides[0], i, 0, plan->graph.chains[i].stage_count,
-                                 target_of(plan, targets, i), err);
+    for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++) {
+        const struct chain *c = &plan->graph.chains[i];
+        const struct plan_target *target = target_of(plan, targets, i);
+        bool direct = c->direct && target && !worker->timing; /* the long way tells reading from the rest */
+        if (direct)
+            status = mldfi_run_direct(&r, &worker->sides[0], i, target, err);
+        if (!direct || status == MLDF_AGAIN)
+            status = mldfi_run_chain(&r, &worker->sides[0], i, 0, c->stage_count, target, err);
+    }
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* The value that a chain begins with: a number, an array, bytes, a member of a struct, or what another chain made. Images that must be
- * decoded begin in run_source.c. */
+/* The value that a chain begins with: a number, an array, bytes, a member of a struct, or what another chain made. Values that must be
+ * decoded, of any family, begin in run_source.c; numbers and arrays that go into the batch as they are, in run_direct.c. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-static mldf_status number(const mldf_value *v, mldf_dtype dtype, void *out, mldf_error *err) {
+mldf_status mldfi_take_number(const mldf_value *v, mldf_dtype dtype, void *out, mldf_error *err) {
     double f = v->kind == MLDF_KIND_FLOAT ? v->as.f : 0.0;
     float f32 = (float)f;
     if (dtype == MLDF_F64)
@@ -133,7 +133,7 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
             return status;
         t->data = memory->buffers[0].data;
         memory->in = 0;
-        status = number(&v, t->dtype, t->data, err);
+        status = mldfi_take_number(&v, t->dtype, t->data, err);
     } else {
         status = take_array(r, side, chain, &v, err);
     }

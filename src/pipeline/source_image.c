@@ -194,6 +194,16 @@ static void await(struct source_run *s) {
         mldfi_await_bytes(s->run, data, bytes);
 }
 
+/* Whole rows of raw pixels are the result as they stand in the value, which stays until the sample ends. */
+static bool shows_rows(const struct source_run *s) {
+    const struct image_source *i = own(s);
+    const struct decode_state *decode = mldfi_source_state(s);
+    return i->info.mode == MLDF_IMAGE_MODE_RAW && i->info.bits == 8 && decode->bits == 8 &&
+           i->info.channels == (uint64_t)s->chain->ops[s->stage->first].out.dims[2] &&
+           !(decode->orient && i->info.orientation > 1) && i->geometry.width == i->info.width &&
+           !s->run->plan->options.reference;
+}
+
 /* The geometry's result as plain pixels, or finished. */
 static mldf_status produce(struct source_run *s, bool finished, void *dst, size_t dst_bytes, mldf_error *err) {
     struct image_source *i = own(s);
@@ -213,13 +223,17 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     i->decoder = decoder;
     if (status == MLDF_OK)
         mldfi_image_decoder_use(decoder, s->run->worker->work.kernels);
-    if (status == MLDF_OK)
+    bool plain = !finished && !g->resized && !g->mirror_x && !g->mirror_y, shown = plain && !dst && shows_rows(s);
+    if (status == MLDF_OK && shown)
+        in = -1;
+    else if (status == MLDF_OK)
         status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
     if (status < 0)
         return status;
     double start = mldfi_worker_clock(s->run->worker);
-    bool plain = !finished && !g->resized && !g->mirror_x && !g->mirror_y;
-    status = pixels(s, plain ? t.data : NULL, mldfi_tensor_bytes(&t), err);
+    status = pixels(s, plain ? t.data : NULL, plain && !shown ? mldfi_tensor_bytes(&t) : 0, err);
+    if (shown)
+        t.data = i->image.data;
     double middle = mldfi_worker_clock(s->run->worker);
     s->run->worker->times[s->stage->step] += middle - start;
     if (status < 0)

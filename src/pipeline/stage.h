@@ -41,6 +41,7 @@ struct plan {
     size_t *fields;
     size_t field_count;
     bool pairs;
+    bool steps; /* it has operations, which may ask for the sample's index */
     struct code *code;
     char **step_names;
     size_t step_count;
@@ -162,6 +163,12 @@ mldf_status mldfi_take_dims(const struct chain *c, const mldf_value *v, struct t
 /* run_into.c: the same for a field whose type decodes into memory. dst: where the value may go at once; NULL: the chain's memory. */
 mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
                              mldf_error *err);
+/* run_direct.c: fills chain.direct; and runs such a chain. MLDF_AGAIN: its value is null, or not as its type says: the long way sees to it. */
+void mldfi_plan_note_direct(struct graph *graph);
+mldf_status mldfi_run_direct(const struct run *r, struct side *side, size_t chain, const struct plan_target *target,
+                             mldf_error *err);
+/* run_value.c: a number as an element. */
+mldf_status mldfi_take_number(const mldf_value *v, mldf_dtype dtype, void *out, mldf_error *err);
 /* What the chain's input has made, as the chain sees it: its value, or its shape alone. */
 void mldfi_take_input(const struct run *r, struct side *side, size_t chain);
 /* A file's pages that are not in memory are waited for where they are first used. When steps are timed they are used here, so that the time counts

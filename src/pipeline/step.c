@@ -111,12 +111,53 @@ static mldf_status take_arguments(struct lexer *lexer, struct step *out, mldf_er
     return status;
 }
 
+/* RandomResizedCrop is random_resized_crop here; names that differ by more than their spelling are in a table. */
+static const char *peer_name(const char *name, char room[2 * MLDF_NAME_MAX + 2]) {
+    static const struct {
+        const char *theirs, *here;
+    } others[] = {{"RandomHorizontalFlip", "hflip"},
+                  {"HorizontalFlip", "hflip"},
+                  {"RandomVerticalFlip", "vflip"},
+                  {"VerticalFlip", "vflip"},
+                  {"ToTensor", "chw(f32)"},
+                  {"ToTorchImage", "chw"},
+                  {"PILToTensor", "chw"},
+                  {"RandomErasing", "erasing"},
+                  {"Compose", "steps joined by |"},
+                  {"ConvertImageDtype", "cast"},
+                  {"ToImage", "decode"},
+                  {"flip", "hflip"},
+                  {"crop", "random_crop or center_crop"},
+                  {"Crop", "random_crop or center_crop"},
+                  {"horizontal_flip", "hflip"},
+                  {"vertical_flip", "vflip"},
+                  {"to_tensor", "chw(f32)"},
+                  {"random_horizontal_flip", "hflip"},
+                  {"random_erasing", "erasing"}};
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i].theirs) == 0)
+            return others[i].here;
+    for (const char *p = name; *p && at < 2 * MLDF_NAME_MAX; p++) {
+        bool upper = *p >= 'A' && *p <= 'Z';
+        if (upper && p > name && !(p[-1] >= 'A' && p[-1] <= 'Z'))
+            room[at++] = '_';
+        room[at++] = upper ? (char)(*p - 'A' + 'a') : *p;
+    }
+    room[at] = 0;
+    return mldfi_op_find(room, at) ? room : NULL;
+}
+
 static mldf_status fail_unknown(const struct lexer *lexer, const struct token *name, mldf_error *err) {
-    char wanted[MLDF_NAME_MAX + 1];
+    char wanted[MLDF_NAME_MAX + 1], room[2 * MLDF_NAME_MAX + 2];
     struct suggestion suggestion = {wanted, NULL, 0};
     size_t bytes = name->string_bytes < MLDF_NAME_MAX ? name->string_bytes : MLDF_NAME_MAX;
     memcpy(wanted, name->string, bytes);
     wanted[bytes] = 0;
+    const char *here = peer_name(wanted, room);
+    if (here)
+        return mldfi_pipeline_fail(lexer->text, lexer->bytes, name->at, err, MLDF_E_ARGUMENT,
+                                   "there is no operation %s; here it is %s", wanted, here);
     for (size_t i = 0; mldfi_op_at(i); i++)
         mldfi_suggest(&suggestion, mldfi_op_at(i)->name);
     return mldfi_pipeline_fail(lexer->text, lexer->bytes, name->at, err, MLDF_E_ARGUMENT,

@@ -353,13 +353,8 @@ static inline bool bit_is_set(const mldf_reader *reader, uint64_t sample, const 
     return reader->map.data[validity_byte(reader, sample, f)] >> (sample % 8) & 1;
 }
 
-static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
-                                 mldf_value *out, mldf_error *err) {
-    if (!reader || !out || sample >= reader->header.num_samples || field >= reader->schema->field_count)
-        return get(reader, sample, field, false, scratch, out, err);
-    const struct schema_field *f = &reader->schema->fields[field];
-    if (!takes_short_way(reader, f))
-        return get(reader, sample, field, false, scratch, out, err);
+static inline mldf_status get_short(const mldf_reader *reader, uint64_t sample, const struct schema_field *f,
+                                    mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     const uint8_t *record = reader->map.data + mldfi_record_at(reader, sample, f), *data = NULL;
     uint64_t ptr = 0, bytes = 0;
     if ((f->info.flags & MLDF_FIELD_NULLABLE) && !bit_is_set(reader, sample, f)) {
@@ -376,6 +371,15 @@ static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, siz
     out->data = data;
     out->bytes = bytes;
     return decode(reader, sample, f, ptr, scratch, out, err);
+}
+
+static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                                 mldf_value *out, mldf_error *err) {
+    if (!reader || !out || sample >= reader->header.num_samples || field >= reader->schema->field_count)
+        return get(reader, sample, field, false, scratch, out, err);
+    const struct schema_field *f = &reader->schema->fields[field];
+    return takes_short_way(reader, f) ? get_short(reader, sample, f, scratch, out, err)
+                                      : get(reader, sample, field, false, scratch, out, err);
 }
 
 /* The codes of a packed value have no invalid words, so that damage would look like another value: its CRC is always looked at. (With `verify` it
@@ -398,6 +402,16 @@ static mldf_status check_packed(const mldf_reader *reader, uint64_t sample, cons
                                "its payload of %" PRIu64 " bytes at byte %" PRIu64 " has CRC %08" PRIx32
                                ", not %08" PRIx32,
                                value->bytes, mldfi_load_u64(value->record), got, want));
+}
+
+bool mldfi_reader_is_direct(const mldf_reader *reader, size_t field) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    return takes_short_way(reader, f) && !f->type->is_packed;
+}
+
+mldf_status mldfi_reader_get_direct(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
+                                    mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    return get_short(reader, sample, field, scratch, out, err);
 }
 
 mldf_status mldfi_reader_get_packed(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,

@@ -199,6 +199,13 @@ mldf_status mldfi_open_choose(struct opening *opening) {
         reader->draft = true;
         return MLDF_OK;
     }
+    if (!seen.all_inside && front.num_samples && front.metadata_ptr >= size)
+        return mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, size,
+                                 "the file has %" PRIu64
+                                 " bytes: it was cut before its rows, which began at byte %" PRIu64
+                                 ", and without rows no sample can be found; `mldf repair -o OUT` looks for an older "
+                                 "state, if samples were appended",
+                                 size, front.metadata_ptr);
     if (!seen.all_inside)
         return mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, size,
                                  "the file has %" PRIu64 " bytes, but its header points to byte %" PRIu64

@@ -132,6 +132,10 @@ mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size
 /* mldf_reader_get that leaves packed values (field_type.is_packed) as they are stored: for decoders. */
 mldf_status mldfi_reader_get_packed(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                     mldf_value *out, mldf_error *err);
+/* The same for a field that lies in the mapping as it is, of a built-in type that has no packed values; the sample exists. */
+bool mldfi_reader_is_direct(const mldf_reader *reader, size_t field);
+mldf_status mldfi_reader_get_direct(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
+                                    mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 /* Makes what everyone else gets of such a value, in scratch. Other values stay as they are. */
 mldf_status mldfi_reader_unpack(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                 mldf_value *out, mldf_error *err);

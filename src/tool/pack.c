@@ -68,7 +68,7 @@ static mldf_status check_target(const char *out, bool overwrite, mldf_error *err
         return status;
     status = mldfi_file_exists(out, &exists, err);
     if (status == MLDF_OK && exists)
-        status = mldfi_fail(err, MLDF_E_EXISTS, "%s: exists already", out);
+        status = mldfi_fail_exists(err, out);
     return status;
 }
 

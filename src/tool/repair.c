@@ -207,7 +207,7 @@ static mldf_status rebuild_footer(struct repair *repair, const uint8_t header[FO
     mldfi_footer_encode(&footer, bytes);
     status = try_bytes(repair, at, bytes, sizeof bytes, done, err);
     if (status >= 0 && *done) {
-        say(repair, "wrote the footer anew from header and directory");
+        say(repair, "wrote the footer again from header and directory");
         status = cut(repair, at + FORMAT_FOOTER_BYTES, err);
     }
     return status;
@@ -234,6 +234,31 @@ static mldf_status mend(struct repair *repair, bool *done, mldf_error *err) {
     return rebuild_footer(repair, header, at, done, err);
 }
 
+void mldfi_repair_strip_advice(mldf_error *err) {
+    char *advice = err ? strstr(err->message, "; `mldf repair") : NULL;
+    if (advice)
+        *advice = 0;
+}
+
+/* The file cannot be put right in place: says what -o would do. */
+static void advise(const struct repair *repair, const mldf_error *why, mldf_error *err) {
+    struct rescue rescue = {.options = repair->options, .result = repair->result};
+    if (!err)
+        return;
+    bool saves = mldfi_repair_open(&rescue, repair->path, NULL) >= 0 && rescue.reader->header.num_samples > 0;
+    *err = *why;
+    mldfi_repair_strip_advice(err);
+    mldfi_error_prefix(err, "cannot be repaired in place");
+    size_t used = strlen(err->message), room = sizeof err->message - used;
+    if (saves)
+        (void)snprintf(err->message + used, room,
+                       "; with -o OUT, what is whole of %" PRIu64 " sample%s goes into a new file",
+                       rescue.reader->header.num_samples, rescue.reader->header.num_samples == 1 ? "" : "s");
+    else
+        (void)snprintf(err->message + used, room, "; no sample can be saved with -o OUT either");
+    mldf_reader_close(rescue.reader);
+}
+
 /* Header and footer are right now. What else is wrong cannot be put right in place. */
 static mldf_status look_at_the_rest(struct repair *repair, mldf_error *err) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
@@ -251,8 +276,9 @@ static mldf_status look_at_the_rest(struct repair *repair, mldf_error *err) {
     repair->result->problems = found.problems;
     size_t used = repair->result->changed ? strlen(action) : 0;
     snprintf(action + used, sizeof repair->result->action - used,
-             "%s%" PRIu64 " problem%s cannot be mended in place; `mldf repair -o OUT` saves the samples that are whole",
-             used ? "; " : "", found.problems, found.problems == 1 ? "" : "s");
+             "%s%" PRIu64 " problem%s cannot be repaired in place; with -o OUT, the %" PRIu64 " of %" PRIu64
+             " samples that are whole go into a new file",
+             used ? "; " : "", found.problems, found.problems == 1 ? "" : "s", found.good_samples, found.num_samples);
     return MLDF_OK;
 }
 
@@ -279,9 +305,7 @@ static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
                 say(repair, "wrote the field descriptors as their checksum has them");
         }
         if (!done) {
-            if (err)
-                *err = why;
-            mldfi_error_prefix(err, "cannot be repaired in place (try -o OUT)");
+            advise(repair, &why, err);
             return first;
         }
         if ((status = mldfi_reader_open_native(repair->path, &options, &reader, err)) < 0)

@@ -52,6 +52,9 @@ mldf_status mldfi_repair_open_respelled(const char *path, const mldf_reader_opti
 mldf_status mldfi_repair_descriptors(const char *path, const struct os_file *file, const mldf_reader_options *options,
                                      bool *done, mldf_error *err);
 
+/* Cuts "; `mldf repair` ..." off a message of the reader: repair itself must not recommend the command that has just failed. */
+void mldfi_repair_strip_advice(mldf_error *err);
+
 /* rescue->reader, in the best way there is. */
 mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_error *err);
 /* Looks at the sections that the reader has found: sets keys, doubted, unchecked and the losses in the result. */

@@ -210,8 +210,10 @@ mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_erro
     if (status >= 0 && !rescue->reader) {
         if (err)
             *err = why;
-        if (mldfi_is_damage(first))
+        if (mldfi_is_damage(first)) {
+            mldfi_repair_strip_advice(err);
             mldfi_error_prefix(err, "nothing can be saved");
+        }
         status = first;
     }
     return status;

@@ -53,7 +53,7 @@ mldf_status mldfi_feed_resume(struct feed *feed, mldf_error *err) {
     if (bytes != POINT_BYTES || mldfi_load_u32(saved) != POINT_VERSION ||
         mldfi_load_u32(saved + 4) >= feed->source_count || mldfi_load_u64(saved + 32) != now)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "the partial file comes from other sources, or they have changed: remove it to begin anew");
+                          "the partial file comes from other sources, or they have changed: remove it to start again");
     feed->start.source = mldfi_load_u32(saved + 4);
     feed->start.offset = mldfi_load_u64(saved + 8);
     feed->start.line = mldfi_load_u64(saved + 16);

@@ -20,12 +20,15 @@ struct verify {
     const mldf_reader *reader;
     mldf_verify_options options;
     mldf_verify_result *result;
-    uint32_t bad_sections;    /* bit k: section kind k failed its CRC and is not used */
-    uint8_t *bad_blocks;      /* one byte for each 64 KiB block of the metadata table */
-    bool bad_rows;            /* a block of rows or a record is bad: what is computed from rows says nothing */
-    bool bad_allocations;     /* the allocation table is not in order: nothing can be looked up in it */
-    uint64_t payloads;        /* non-empty ones */
-    mldf_field_stats *maxima; /* for each field, from the samples */
+    uint32_t bad_sections; /* bit k: section kind k failed its CRC and is not used */
+    uint8_t *bad_blocks;   /* one byte for each 64 KiB block of the metadata table */
+    bool bad_rows;         /* a block of rows or a record is bad: what is computed from rows says nothing */
+    bool bad_allocations;  /* the allocation table is not in order: nothing can be looked up in it */
+    uint64_t payloads;     /* non-empty ones */
+    /* A 1.0 file's allocation table runs to the end of the file: values past its last entry are counted, and told in one line. */
+    uint64_t last_allocation;                   /* ptr of that entry; 2^64-1: not looked at */
+    _Atomic(uint64_t) unlisted, unlisted_first; /* how many values, and the lowest sample with one */
+    mldf_field_stats *maxima;                   /* for each field, from the samples */
     _Atomic(uint64_t) samples_done, bytes_done;
     atomic_bool cancelled;
     double last_report;

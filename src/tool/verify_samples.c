@@ -211,7 +211,17 @@ struct value_check {
     const uint8_t *record;
     uint64_t ptr, bytes;
     bool in_place; /* row and payload passed V8; what is found then is wrong with the value alone */
+    bool unlisted; /* past the last entry of a 1.0 file's allocation table */
 };
+
+/* One line for all of them at the end: see mldfi_verify_samples. */
+static void note_unlisted(struct verify *verify, struct value_check *c) {
+    uint64_t first = atomic_load(&verify->unlisted_first);
+    c->unlisted = true;
+    atomic_fetch_add(&verify->unlisted, 1);
+    while (c->sample < first && !atomic_compare_exchange_weak(&verify->unlisted_first, &first, c->sample))
+        continue;
+}
 
 __attribute__((format(printf, 6, 7))) static mldf_status fault(const struct verify_worker *w,
                                                                const struct value_check *c, mldf_status status,
@@ -280,7 +290,9 @@ static mldf_status check_payload(struct verify_worker *w, struct value_check *c,
     note_maxima(w, c, head, want_crc != NULL);
     if (c->bytes && !w->verify->bad_allocations && (status = has_allocation(w, c->ptr, c->bytes, &found, problem)) < 0)
         return status;
-    if (!found)
+    if (!found && c->ptr > w->verify->last_allocation)
+        note_unlisted(w->verify, c);
+    else if (!found)
         return fault(w, c, MLDF_E_CORRUPT, c->record_at, problem,
                      "the allocation table has no entry for its %" PRIu64 " bytes at %" PRIu64, c->bytes, c->ptr);
     return MLDF_OK;
@@ -370,9 +382,11 @@ static mldf_status check_sample(struct verify_worker *w, struct verify_job *job,
     bool good = !in_bad_block(w->verify, sample);
     for (size_t i = 0; i < reader->schema->field_count; i++) {
         const struct schema_field *f = &reader->schema->fields[i];
-        struct value_check c = {sample, mldfi_record_at(reader, sample, f), f, row + f->info.row_offset, 0, 0, false};
+        struct value_check c = {sample, mldfi_record_at(reader, sample, f), f, row + f->info.row_offset, 0, 0, false,
+                                false};
         mldf_error problem;
         mldf_status status = check_value(w, b, &c, &problem);
+        good = good && !c.unlisted;
         if (status >= 0)
             continue;
         if (!mldfi_is_problem(status)) {
@@ -409,6 +423,29 @@ static mldf_status check_range(struct verify_worker *w, struct verify_job *job, 
     return MLDF_OK;
 }
 
+static mldf_status find_last_allocation(struct verify *verify, mldf_error *err) {
+    const struct table_ref *table = &verify->reader->tables.allocation;
+    uint64_t bytes;
+    verify->unlisted_first = verify->last_allocation = MLDF_NONE;
+    if (!verify->reader->draft || verify->bad_allocations)
+        return MLDF_OK;
+    if (table->entries)
+        return mldfi_reader_allocation(verify->reader, table->entries - 1, &verify->last_allocation, &bytes, err);
+    verify->last_allocation = 0;
+    return MLDF_OK;
+}
+
+static void report_unlisted(struct verify *verify) {
+    const mldf_reader *reader = verify->reader;
+    uint64_t count = verify->unlisted, first = verify->unlisted_first;
+    if (count)
+        mldfi_verify_problem(verify, MLDF_E_TRUNCATED, reader->physical_bytes, first,
+                             "the allocation table ends with the file, after %" PRIu64 " entries, and %" PRIu64
+                             " value%s from row %" PRIu64 " on %s missing in it: the file was cut",
+                             reader->tables.allocation.entries, count, count == 1 ? "" : "s", first,
+                             count == 1 ? "is" : "are");
+}
+
 mldf_status mldfi_verify_samples(struct verify *verify, mldf_error *err) {
     const mldf_reader *reader = verify->reader;
     uint64_t n = reader->header.num_samples, step = PROBLEMS_AT_ONCE / reader->schema->field_count;
@@ -418,7 +455,11 @@ mldf_status mldfi_verify_samples(struct verify *verify, mldf_error *err) {
         step = SAMPLES_AT_ONCE;
     if (step > share)
         step = share;
-    mldf_status status = mldfi_verify_ranges(verify, check_range, step ? step : 1, err);
+    mldf_status status = find_last_allocation(verify, err);
+    if (status >= 0)
+        status = mldfi_verify_ranges(verify, check_range, step ? step : 1, err);
+    if (status >= 0)
+        report_unlisted(verify);
     if (status < 0 || reader->draft || verify->bad_rows || verify->payloads == reader->tables.allocation.entries)
         return status;
     mldfi_verify_problem(verify, MLDF_E_CORRUPT, reader->tables.allocation.ptr, MLDF_NONE,

@@ -119,6 +119,10 @@ mldf_status mldfi_fail_errno(mldf_error *err, int sys_errno, const char *format,
     return status;
 }
 
+mldf_status mldfi_fail_exists(mldf_error *err, const char *path) {
+    return mldfi_fail(err, MLDF_E_EXISTS, "%s: already exists; use -f to overwrite it (Python: overwrite=True)", path);
+}
+
 mldf_status mldfi_fail_memory(mldf_error *err, size_t bytes) {
     return mldfi_fail(err, MLDF_E_MEMORY, "no memory for %zu bytes", bytes);
 }

@@ -14,6 +14,8 @@ __attribute__((format(printf, 4, 5))) mldf_status mldfi_fail_at(mldf_error *err,
 /* From errno: chooses NOT_FOUND, PERMISSION, EXISTS, NO_SPACE, BUSY or IO, and appends strerror to the message. */
 __attribute__((format(printf, 3, 4))) mldf_status mldfi_fail_errno(mldf_error *err, int sys_errno, const char *format,
                                                                    ...);
+/* MLDF_E_EXISTS in the one wording that every writer has: "PATH: already exists; use -f to overwrite it". */
+mldf_status mldfi_fail_exists(mldf_error *err, const char *path);
 mldf_status mldfi_fail_memory(mldf_error *err, size_t bytes);
 
 /* Add the place to an error that was just made (no effect on NULL). name may be NULL. Existing values are kept. */

@@ -70,3 +70,34 @@ const char *mldfi_known_advice(const void *data, size_t bytes) {
     const struct kind *kind = find_kind(data, bytes);
     return kind ? kind->advice : NULL;
 }
+
+const char *mldfi_known_conversion(const void *data, size_t bytes) {
+    static const struct {
+        size_t bytes;
+        const char *front, *what;
+    } ways[] = {
+        {8, "\x89MLDF\n\x1a\n", "CR LF became LF"},
+        {11, "\x89MLDF\r\r\n\x1a\r\n", "LF became CR LF"},
+        {10, "\x89MLDF\r\n\x1a\r\n", "LF became CR LF"},
+        {9, "\x89MLDF\r\r\x1a\r", "LF became CR"},
+        {9, "\x09MLDF\r\n\x1a\n", "the high bit of every byte was cleared"},
+        {10, "\xc2\x89MLDF\r\n\x1a\n", "its bytes were encoded as UTF-8"},
+        {8, "\xef\xbf\xbdMLDF\r", "its bytes were read as UTF-8"},
+        {8, "\xef\xbf\xbdMLDF\n", "its bytes were read as UTF-8"},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        if (bytes >= ways[i].bytes && memcmp(data, ways[i].front, ways[i].bytes) == 0)
+            return ways[i].what;
+    return NULL;
+}
+
+bool mldfi_looks_like_text(const void *data, size_t bytes) {
+    const uint8_t *at = data;
+    size_t lines = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if ((at[i] < 32 && at[i] != '\t' && at[i] != '\n' && at[i] != '\r') || at[i] == 127)
+            return false;
+        lines += at[i] == '\n';
+    }
+    return bytes > 0 && lines > 0;
+}

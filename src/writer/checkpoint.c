@@ -263,7 +263,8 @@ static mldf_status check_ours(mldf_writer *writer, mldf_error *err) {
     /* An empty one beside it is of no use to anybody: most likely it was made just now. */
     if (data_bytes == 0 || table_bytes == 0)
         mldfi_file_remove(data_bytes == 0 ? data->path : tables->path);
-    return mldfi_fail(err, MLDF_E_EXISTS, "%s exists and is not of an interrupted run; remove it to start anew",
+    return mldfi_fail(err, MLDF_E_EXISTS,
+                      "%s: already exists and was not left by an interrupted run; remove it to start again",
                       table_bytes ? tables->path : data->path);
 }
 
@@ -289,9 +290,10 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES] = {0};
     uint64_t fingerprint = state->size >= 8 ? mldfi_load_u64(state->data) : 0;
     if (fingerprint != writer->fingerprint)
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "%s was begun with another schema, other options or another version; remove it to start anew",
-                          writer->file.path);
+        return mldfi_fail(
+            err, MLDF_E_ARGUMENT,
+            "%s was begun with another schema, other options or another version; remove it to start again",
+            writer->file.path);
     struct walk walk = {true, state, 8, MLDF_OK, err};
     mldf_buffer dictionary = MLDF_BUFFER_INIT;
     walk_state(&walk, writer, &dictionary, crypt);
@@ -308,7 +310,7 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     if (st >= 0)
         st = mldfi_file_size(&writer->file, &data_bytes, err);
     if (st >= 0 && data_end > writer->data_ptr && data_bytes <= writer->data_ptr)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s lacks the data that %s tells of; remove both to start anew",
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s lacks the data that %s tells of; remove both to start again",
                           writer->file.path, writer->tables.spill.file.path);
     return st < 0 ? st : mldfi_file_truncate(&writer->file, data_end, err);
 }

@@ -7,6 +7,7 @@
 
 #include "failing_alloc.h"
 #include "loader_files.h"
+#include "reader/reader.h"
 
 enum { SAMPLES = 64 };
 static const struct files_shape shape = {.samples = SAMPLES, .jpeg = true, .tokens = true};
@@ -69,6 +70,13 @@ mldf_status __wrap_mldfi_reader_get_packed(const mldf_reader *r, uint64_t sample
 mldf_status __wrap_mldfi_reader_get_packed(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,
                                            mldf_value *out, mldf_error *err) {
     return __wrap_mldf_reader_get(r, sample, field, scratch, out, err);
+}
+
+mldf_status __wrap_mldfi_reader_get_direct(const mldf_reader *r, uint64_t sample, const struct schema_field *field,
+                                           mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+mldf_status __wrap_mldfi_reader_get_direct(const mldf_reader *r, uint64_t sample, const struct schema_field *field,
+                                           mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    return __wrap_mldf_reader_get(r, sample, (size_t)(field - r->schema->fields), scratch, out, err);
 }
 
 mldf_status __wrap_mldfi_reader_record(const mldf_reader *r, uint64_t sample, size_t field, mldf_buffer *scratch,

@@ -150,6 +150,17 @@ BENCH = {
 }
 
 
+# Keys that --json has got since the net was written, by command: keys once shipped stay, new ones may come. They have tests of their own.
+ADDED = {"info": {"header", "pages", "fill_ratio"}}
+
+
+def without(value, keys):
+    """The document without these keys, at any depth."""
+    if isinstance(value, dict):
+        return {key: without(item, keys) for key, item in value.items() if key not in keys}
+    return [without(item, keys) for item in value] if isinstance(value, list) else value
+
+
 def shape(value):
     """Keys and types; of a list, the different shapes of its items."""
     if isinstance(value, dict):
@@ -161,11 +172,11 @@ def shape(value):
 
 def as_text(done):
     """The exit status, and each different line's shape."""
-    lines = []
+    lines, added = [], ADDED.get(done.args[1], set())
     for line in done.stdout.splitlines():
         try:
             lines.append(
-                json.dumps(shape(json.loads(line)), separators=(",", ":"), ensure_ascii=False).replace('"', "")
+                json.dumps(shape(without(json.loads(line), added)), separators=(",", ":"), ensure_ascii=False).replace('"', "")
             )
         except ValueError:
             lines.append("not JSON")

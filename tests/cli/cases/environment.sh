@@ -10,11 +10,11 @@ mkdir folder
 expect_error 3 'folder' mldf info folder
 expect 1 mldf info a.csv <<'END'
 --- stderr
-mldf info: a.csv: not an MLDF file: its first bytes are not the magic number
+mldf info: a.csv: not an MLDF file: its first bytes are not the magic number; it is text; `mldf pack` makes a dataset of CSV and JSON lines
 END
 expect 3 mldf pack a.csv -o a.mldf <<'END'
 --- stderr
-mldf pack: a.mldf: exists already
+mldf pack: a.mldf: already exists; use -f to overwrite it (Python: overwrite=True)
 END
 check cmp -s a.mldf before.mldf
 expect_error 0 '' mldf pack a.csv -o a.mldf -f

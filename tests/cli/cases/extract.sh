@@ -29,7 +29,7 @@ assert ast.literal_eval(d[10:10 + n].decode()) == {"descr": "<i2", "fortran_orde
 assert struct.unpack("<4h", d[10 + n:]) == (1, 2, 3, 4)'
 expect 3 mldf extract in.mldf -o ex <<'END'
 --- stderr
-mldf extract: ex is not empty; it is only filled on request
+mldf extract: ex: already exists and is not empty; use -f to write into it (Python: overwrite=True)
 END
 printf keep >ex/d/mine
 mldf extract in.mldf -o ex -f --fields a,n --json | json 'd["written"] == 3 and d["skipped"] == [] and d["bytes"] > 0'

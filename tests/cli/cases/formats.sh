@@ -103,7 +103,7 @@ check test "$(grep -c '"cls":9' got.jsonl)" = 1
 mldf info -q --keep-index kept.tar >said 2>&1
 check test "$(mldf cat --json kept.tar 2>&1)" = "$(cat got.jsonl)"
 printf 'x' >kept.tar.mldfidx
-expect_error 3 'is no index: it is not replaced' mldf info --keep-index kept.tar
+expect_error 3 'is not an index: it is not replaced' mldf info --keep-index kept.tar
 rm kept.tar.mldfidx
 gzip -k kept.tar
 expect_error 2 'there is no index to keep' mldf info --keep-index kept.tar.gz

@@ -67,7 +67,7 @@ expect_error 2 'standard output' mldf stats rows.mldf --svg - --json
 for words in 'info -' 'cat -' 'verify -' 'diff rows.mldf -' 'stats -' 'repack -' 'repair -' 'bench -' 'merge rows.mldf - -o m.mldf' \
     'select - -o m.mldf --samples 0' 'split - -o m{}.mldf --count 1' 'append - rows.csv' 'add-field - n=rows.csv' 'extract - -o folder'; do
     # shellcheck disable=SC2086
-    expect_error 2 'at random' mldf $words
+    expect_error 2 'random access is needed' mldf $words
 done
 expect_error 2 'extract fills a folder' mldf extract rows.mldf -o -
 check test ! -e ./-

@@ -22,7 +22,7 @@ def compare(n, schema, sizes, rows, page):
             sys.exit("n=%d page=%s: section %s is at %s, planned %s" % (n, page, s["name"], s, plan))
     if plan["file_bytes"] != info["file_bytes"]:
         sys.exit("n=%d page=%s: %d bytes, planned %d" % (n, page, info["file_bytes"], plan["file_bytes"]))
-    if info["data_bytes"] + info["padding_bytes"] != regions["metadata"][0] - regions["data"][0]:
+    if info["data_bytes"] + info["padding_bytes"] != regions["metadata"][0] - regions["descriptors"][1]:
         sys.exit("n=%d page=%s: data region differs: %s %s" % (n, page, info, regions))
     left = [r for r in regions if r not in ("magic", "header", "descriptors", "data", "metadata", "allocation", "directory", "footer")]
     if left:

@@ -13,7 +13,7 @@ mldf verify --json hit.mldf | json 'd["good_samples"] == 2 and d["problems"][0][
 mldf repair hit.mldf >report
 check test $? -eq 1
 check grep -q '^hit.mldf: left: .*row 1, field t: ' report
-check grep -q '^hit.mldf: 1 problem cannot be mended in place; `mldf repair -o OUT` saves the samples that are whole$' report
+check grep -q '^hit.mldf: 1 problem cannot be repaired in place; with -o OUT, the 2 of 3 samples that are whole go into a new file$' report
 mldf repair hit.mldf --json | json 'd["problems"] == 1 and d["skipped"][0]["sample"] == 1 and not d["changed"]'
 expect 0 mldf repair a.mldf <<'END'
 a.mldf: nothing was wrong

@@ -13,7 +13,7 @@ END
 echo precious >d.mldf.partial
 expect 3 mldf pack a.csv -o d.mldf --resume -q <<'END'
 --- stderr
-mldf pack: d.mldf.partial exists and is not of an interrupted run; remove it to start anew
+mldf pack: d.mldf.partial: already exists and was not left by an interrupted run; remove it to start again
 END
 check test "$(cat d.mldf.partial)" = precious
 check test "$(ls -A | grep -F d.mldf)" = d.mldf.partial

@@ -16,7 +16,7 @@ expect 0 mldf diff c.mldf all.mldf <<'END'
 END
 expect 3 mldf split c.mldf -o p-{:03d}.mldf --count 400 <<'END'
 --- stderr
-mldf split: p-000.mldf exists; it is only replaced on request
+mldf split: p-000.mldf: already exists; use -f to overwrite it (Python: overwrite=True)
 END
 expect_error 0 '' mldf split -f c.mldf -o p-{:03d}.mldf --count 400
 mldf info --json p-000.mldf | json 'd["num_samples"] == 400'
@@ -46,8 +46,8 @@ END
 # A part that cannot be made: none appears.
 mkdir t
 printf x >t/2.mldf
-expect_error 3 't/2.mldf exists' mldf split c.mldf -o t/{}.mldf --count 300
-expect_error 3 't/2.mldf exists' mldf split c.mldf -o t/{}.mldf --bytes 20K
+expect_error 3 't/2.mldf: already exists' mldf split c.mldf -o t/{}.mldf --count 300
+expect_error 3 't/2.mldf: already exists' mldf split c.mldf -o t/{}.mldf --bytes 20K
 check test "$(ls -A t)" = 2.mldf
 expect_error 2 'has no placeholder' mldf split c.mldf -o x.mldf --count 3
 expect_error 2 'more than one placeholder' mldf split c.mldf -o {}-%d.mldf --count 3

@@ -86,7 +86,7 @@ expect 2 mldf pack a.csv -o=x <<'END'
 mldf pack: -o takes its value without '=': -o x
 END
 check test ! -e =x
-expect_error 2 'options stand behind the command' mldf --json info x
+expect_error 2 'options follow the command' mldf --json info x
 # A name cannot write on the terminal.
 expect 3 mldf info $'no\nsuch\033[31m' <<'END'
 --- stderr

@@ -93,7 +93,7 @@ static const struct {
     {"image: resize", MLDF_E_ARGUMENT, 7,
      "line 1, column 8: resize: size must be given: n: the shorter side becomes n; [h, w]: exactly that"},
     {"image: resize(256, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)", MLDF_E_ARGUMENT, 19,
-     "line 1, column 20: resize, filter: wants nearest, bilinear, bicubic, area, box or lanczos, not 1"},
+     "line 1, column 20: resize, filter: height and width are one argument: resize([256, 1])"},
     {"image: resize(256, size=3)", MLDF_E_ARGUMENT, 19, "line 1, column 20: resize, size: given twice"},
     {"image: hflip(p=2)", MLDF_E_ARGUMENT, 15, "line 1, column 16: hflip, p: 2 is not between 0 and 1"},
     {"image: hflip(p=-0.1)", MLDF_E_ARGUMENT, 15, "line 1, column 16: hflip, p: -0.1 is not between 0 and 1"},

@@ -139,7 +139,7 @@ static void what_is_wrong_elsewhere_is_told_in_place(void) {
         CHECK_OK(repair(path, NULL, &result, &err), &err);
         CHECK(result.problems > 0 && lost_count == result.problems);
         CHECK(!result.changed);
-        CHECK_CONTAINS("cannot be mended in place", result.action);
+        CHECK_CONTAINS("cannot be repaired in place", result.action);
         CHECK_CONTAINS("-o OUT", result.action);
     }
 }
