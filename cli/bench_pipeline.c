@@ -11,7 +11,8 @@ enum { DECODED_MOST = 1 << 20 };
 
 static bool is_word(const char *name) {
     static const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    return name[0] && strchr(letters, name[0]) && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == strlen(name);
+    return name[0] && strchr(letters, name[0]) &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == strlen(name);
 }
 
 static mldf_status append(mldf_buffer *out, const char *text, mldf_error *err) {
@@ -42,7 +43,8 @@ static mldf_status try_loader(const struct bench *b, const char *pipeline, mldf_
 }
 
 /* Does the pipeline give batches of a bearable size? */
-static mldf_status is_good(const struct bench *b, const char *pipeline, const char *field, bool *good, mldf_error *err) {
+static mldf_status is_good(const struct bench *b, const char *pipeline, const char *field, bool *good,
+                           mldf_error *err) {
     mldf_loader *loader;
     mldf_output output;
     mldf_status status = try_loader(b, pipeline, &loader, err);
@@ -138,9 +140,10 @@ void bench_warn_left_out(const struct bench *b) {
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", count ? ", " : "", field);
     if (!count)
         return;
-    (void)snprintf(message, sizeof message,
-                   "left out of the batches, as no statement of the pipeline names %s: %s (\"NAME: drop\" leaves a field "
-                   "out without this warning)",
-                   count == 1 ? "this field" : "these fields", names);
+    (void)snprintf(
+        message, sizeof message,
+        "left out of the batches, as no statement of the pipeline names %s: %s (\"NAME: drop\" leaves a field "
+        "out without this warning)",
+        count == 1 ? "this field" : "these fields", names);
     warn(b->v, "", message);
 }

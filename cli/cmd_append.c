@@ -21,7 +21,8 @@ static int run(struct invocation *v) {
     mldf_error err;
     const char *path = v->files[0];
     if (!parse_on_error(v, &packing.skip_bad_rows) || !parse_format(v, &packing.format) ||
-        !parse_layout(v, &packing.layout) || !parse_delimiter(v, &packing.delimiter) || !parse_threads(v, &packing.writer.threads))
+        !parse_layout(v, &packing.layout) || !parse_delimiter(v, &packing.delimiter) ||
+        !parse_threads(v, &packing.writer.threads))
         return EXIT_USAGE;
     if (check_no_stdin(v, 0, 1) != EXIT_FINE)
         return EXIT_USAGE;

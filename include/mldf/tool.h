@@ -105,8 +105,8 @@ typedef enum mldf_layout {
     /* More images or recordings in sub-folders than beside them: classes; otherwise flat. Where there are both, `warn` hears of it, and those beside
      * class folders have no label: the field is nullable then. */
     MLDF_LAYOUT_AUTO = 0,
-    MLDF_LAYOUT_FLAT,     /* nothing */
-    MLDF_LAYOUT_CLASSES   /* the first part of a path names the class; a file beside the class folders is bad */
+    MLDF_LAYOUT_FLAT,   /* nothing */
+    MLDF_LAYOUT_CLASSES /* the first part of a path names the class; a file beside the class folders is bad */
 } mldf_layout;
 
 typedef struct mldf_pack_options {

@@ -161,7 +161,9 @@ def pack(
         "check_values": flag("check", check),
         "resume": flag("resume", resume),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
-        **pack_options(format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter),
+        **pack_options(
+            format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter
+        ),
     }
     with Reporting("pack", progress) as hook:
         return _result(began, _mldf.pack(source_files(sources), encode(out), options, registered_types(), hook))

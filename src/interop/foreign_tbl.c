@@ -123,8 +123,8 @@ static mldf_status make_card(mldf_reader *reader, const struct tbl_info *info, m
     char text[128];
     if (info->dataset_version == 0 && info->created == 0 && info->custom_flags == 0)
         return MLDF_OK;
-    int used = snprintf(text, sizeof text, "{\"created\":%llu,\"dataset_version\":%u", (unsigned long long)info->created,
-                        info->dataset_version);
+    int used = snprintf(text, sizeof text, "{\"created\":%llu,\"dataset_version\":%u",
+                        (unsigned long long)info->created, info->dataset_version);
     if (info->custom_flags)
         used += snprintf(text + used, sizeof text - (size_t)used, ",\"custom_flags\":%u", info->custom_flags);
     snprintf(text + used, sizeof text - (size_t)used, "}");

@@ -310,8 +310,9 @@ static mldf_status open_writer(struct tbl_sink *s, const struct sink_options *op
     writing.dataset_version = (uint32_t)version;
     uint64_t flags = number_of_card(options, "custom_flags");
     if (flags && (s->version == 1 || flags > UINT32_MAX))
-        mldfi_warn(options->writer->context, "the custom flags %" PRIu64 " are left out: TBL version %u has no place for them",
-                   flags, s->version);
+        mldfi_warn(options->writer->context,
+                   "the custom flags %" PRIu64 " are left out: TBL version %u has no place for them", flags,
+                   s->version);
     else
         writing.custom_flags = (uint32_t)flags;
     return mldfi_tbl_writer_open(&s->writer, options->path, &writing, err);

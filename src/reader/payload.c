@@ -92,8 +92,8 @@ static mldf_status find_size(const mldf_reader *reader, const struct payload *p,
             high = middle;
     }
     return fail_payload(reader, p, err, MLDF_E_CORRUPT, p->record_at,
-                        "the allocation table has no entry for ptr %" PRIu64 ", and in a 1.0 file the record's size, %"
-                        PRIu64 ", may count something else than bytes",
+                        "the allocation table has no entry for ptr %" PRIu64
+                        ", and in a 1.0 file the record's size, %" PRIu64 ", may count something else than bytes",
                         p->ptr, p->bytes);
 }
 

@@ -299,7 +299,8 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
 
 mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err) {
     struct rows *rows = &feed->opened[source];
-    struct rows_options options = {feed->options->format, false, false, feed->inferred != NULL, &feed->watch, feed->options->delimiter};
+    struct rows_options options = {feed->options->format,  false,        false,
+                                   feed->inferred != NULL, &feed->watch, feed->options->delimiter};
     mldf_error local;
     if (!err)
         err = &local;

@@ -74,15 +74,17 @@ static void warn_mixed(const struct folder_run *run) {
     if (!first)
         return;
     if (list->labelled)
-        (void)snprintf(message, sizeof message,
-                       "files beside the class folders: %zu of %zu; their label is null; use layout flat if the sub-folders "
-                       "are not classes",
-                       direct, list->count);
+        (void)snprintf(
+            message, sizeof message,
+            "files beside the class folders: %zu of %zu; their label is null; use layout flat if the sub-folders "
+            "are not classes",
+            direct, list->count);
     else
-        (void)snprintf(message, sizeof message,
-                       "files beside the sub-folders: %zu of %zu, so sub-folders are not taken as classes and there are no "
-                       "labels; use layout classes if they are",
-                       direct, list->count);
+        (void)snprintf(
+            message, sizeof message,
+            "files beside the sub-folders: %zu of %zu, so sub-folders are not taken as classes and there are no "
+            "labels; use layout classes if they are",
+            direct, list->count);
     mldfi_feed_warn(run->feed, first->path, message);
 }
 
@@ -291,8 +293,8 @@ static mldf_status append_run(struct folder_run *run, mldf_error *err) {
     }
     run->without_keys = feed->keyless;
     status = make_list(run, layout, err);
-    run->label_may_be_null = labels && run->list.strays &&
-                             (mldf_schema_field(schema, run->label)->flags & MLDF_FIELD_NULLABLE);
+    run->label_may_be_null =
+        labels && run->list.strays && (mldf_schema_field(schema, run->label)->flags & MLDF_FIELD_NULLABLE);
     if (status == MLDF_OK)
         status = choose_type(run, schema, err);
     if (status == MLDF_OK)

@@ -84,10 +84,9 @@ mldf_status mldfi_jsonl_parse(struct jsonl *jsonl, const char *text, size_t byte
     if (status < 0)
         return fail_at(jsonl, inner.offset == MLDF_NONE ? 0 : (size_t)inner.offset, inner.message, err);
     if (jsonl->tree.nodes[0].kind != MLDFI_JSON_OBJECT)
-        return fail_at(jsonl, jsonl->tree.nodes[0].offset,
-                       jsonl->array ? "an element of the array must be a JSON object"
-                                    : "a line must hold one JSON object",
-                       err);
+        return fail_at(
+            jsonl, jsonl->tree.nodes[0].offset,
+            jsonl->array ? "an element of the array must be a JSON object" : "a line must hold one JSON object", err);
     return MLDF_OK;
 }
 

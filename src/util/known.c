@@ -8,7 +8,8 @@
 struct kind {
     size_t at, bytes;
     const char *magic, *what;
-    bool word; /* a table's column may have that name: it counts where what follows is no text, or where it ends the file, too */
+    bool
+        word; /* a table's column may have that name: it counts where what follows is no text, or where it ends the file, too */
     const char *advice;
 };
 
