@@ -127,10 +127,8 @@ class Outputs:
             if name not in names:
                 raise NoFieldError(f"pipelines: there is no output {name!r}{near(name, names)}", field=name)
         left_out = [n for n in self._files.schema if n not in names and (self._fields is None or n in self._fields)]
-        if pipelines is None:
-            unnamed = left_out
-        else:  # who names a field, also to drop it, knows of it
-            unnamed = [n for n in left_out if n not in found.named]
+        # Who names a field, also to drop it, knows of it.
+        unnamed = left_out if pipelines is None else [n for n in left_out if n not in found.named]
         if self._fields is None and unnamed:
             self._warn(unnamed)
         index, _, key, row = self._wants
