@@ -100,7 +100,7 @@ static mldf_status find_size(const mldf_reader *reader, const struct payload *p,
 mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
                                        uint64_t record_at, uint64_t ptr, uint64_t *size, mldf_error *err) {
     struct payload p = {sample, (size_t)(field - reader->schema->fields), record_at, ptr, *size};
-    if (reader->draft && *size && (!field->type || field->info.type_id == MLDF_TEXT_TOKENIZED)) {
+    if (*size && mldfi_reader_may_count(reader, field)) {
         mldf_status status = find_size(reader, &p, size, err);
         if (status < 0)
             return status;

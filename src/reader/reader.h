@@ -115,6 +115,10 @@ mldf_status mldfi_reader_check_section(const mldf_reader *reader, const struct s
                                        const char *name, mldf_error *err);
 /* Validity bit. */
 mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, size_t field, bool *out, mldf_error *err);
+/* May the size in this field's records count something else than bytes, so that the allocation table says it? */
+static inline bool mldfi_reader_may_count(const mldf_reader *reader, const struct schema_field *field) {
+    return reader->draft && (!field->type || field->info.type_id == MLDF_TEXT_TOKENIZED);
+}
 /* Rule A3: does the payload of this record lie in the file? record_at: the record's byte in the file. *bytes is the record's size; in a 1.0 file it
  * becomes that of the allocation table where the record's may count something else. */
 mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
