@@ -1,5 +1,6 @@
-/* Decoding photos as JPEG (mode 1) and as fast JPEG (mode 7), in turn, on one thread: bench_fast_jpeg FILE.jpg... Every result is compared first.
- * CPU time, the median of rounds; whole images as RGB, and the boxes of random resized crops at the scale that 224 pixels need. Sizes and packing too. */
+/* Decoding photos as JPEG (mode 1) and as fast JPEG (mode 7), with exact and with fused chroma, in turn, on one thread: bench_fast_jpeg [-i ISA] FILE.jpg...
+ * CPU time: the least of each image's rounds, summed, so that other work on the machine matters little; whole images as RGB, and the boxes of random resized
+ * crops at the scale that 224 pixels need. Exact results are compared, fused ones measured in dB against them. Sizes and packing too. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "field/image_type.h"
 #include "field/image_view.h"
 #include "kernel/finish.h"
-#include "kernel/resize.h"
+#include "kernel/resize_planes.h"
 #include "util/bytes.h"
 
 enum { ROUNDS = 9, SIDE = 224, MOST = 4096 };
@@ -28,6 +29,11 @@ static size_t count;
 static mldf_image_decoder *decoder;
 static struct resize_work *work;
 static float *result[2];
+static const struct kernels *kernels;
+
+/* The ways of one sample; JPEG with exact chroma is what the others are compared with. */
+enum way { JPEG_EXACT, JPEG_FUSED, FAST_EXACT, FAST_FUSED, WAYS };
+static const char *const way_names[WAYS] = {"jpeg", "jpeg, fused", "fast jpeg", "fast jpeg, fused"};
 
 static double now(void) {
     struct timespec t;
@@ -72,11 +78,13 @@ static void fail(const char *what, const mldf_error *err) {
     exit(1);
 }
 
-/* One sample: box >= 0: a crop, resized to 224 and normalised. */
-static void decode(const struct photo *p, int fast, bool box, float *out) {
+/* One sample. box: a crop, resized to 224 and normalised. */
+static void decode(const struct photo *p, enum way way, bool box, float *out) {
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
-    mldf_value value = value_of(p, fast);
+    mldf_value value = value_of(p, way >= FAST_EXACT);
+    struct finish finish = {.dtype = MLDF_F32, .planar = true, .affine = true, .scale = {1, 1, 1}, .shift = {0, 0, 0}};
     struct raster image;
+    struct planes planes;
     mldf_error err;
     o.channels = 3;
     uint32_t x = 0, y = 0, w = 0, h = 0;
@@ -91,13 +99,25 @@ static void decode(const struct photo *p, int fast, bool box, float *out) {
         o.width = (x + w + s - 1) / s - o.x;
         o.height = (y + h + s - 1) / s - o.y;
     }
+    mldfi_image_decoder_use(decoder, kernels);
+    if (box && way % 2) {
+        mldf_status status = mldfi_image_value_planes(decoder, &value, &o, &planes, &err);
+        if (status < 0)
+            fail("decode", &err);
+        if (status == MLDF_OK) {
+            struct raster window = {.width = planes.width, .height = planes.height};
+            struct resize_spec spec = mldfi_resize_whole(&window, SIDE, SIDE, RESIZE_BILINEAR);
+            if (mldfi_resize_planes(kernels, &planes, 3, &spec, &finish, work, out, &err) < 0)
+                fail("resize", &err);
+            return;
+        }
+    }
     if (mldfi_image_value_view(decoder, &value, &o, &image, &err) < 0)
         fail("decode", &err);
     if (!box)
         return;
     struct resize_spec spec = mldfi_resize_whole(&image, SIDE, SIDE, RESIZE_BILINEAR);
-    struct finish finish = {.dtype = MLDF_F32, .planar = true, .affine = true, .scale = {1, 1, 1}, .shift = {0, 0, 0}};
-    if (mldfi_resize(mldfi_kernels_best(), &image, &spec, &finish, work, out, &err) < 0)
+    if (mldfi_resize(kernels, &image, &spec, &finish, work, out, &err) < 0)
         fail("resize", &err);
 }
 
@@ -106,32 +126,67 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void measure(const char *name, bool box) {
-    double ratio[ROUNDS], times[2][ROUNDS];
-    size_t differ = 0;
-    state = 7;
+/* Results: exact ones are the same to the last bit; fused ones in dB. */
+static void judge(bool box) {
+    size_t differ = 0, fused_differ = 0;
+    double sum = 0, least = 1000, worst = 0;
     for (size_t i = 0; box && i < count; i++) {
-        uint64_t before = state;
-        decode(&photos[i], 0, box, result[0]);
+        const size_t values = (size_t)3 * SIDE * SIDE;
+        const uint64_t before = state;
+        double squares = 0;
+        decode(&photos[i], JPEG_EXACT, box, result[0]);
         state = before;
-        decode(&photos[i], 1, box, result[1]);
-        differ += memcmp(result[0], result[1], sizeof(float) * 3 * SIDE * SIDE) != 0;
-    }
-    for (int r = 0; r < ROUNDS; r++) {
-        for (int fast = 0; fast < 2; fast++) {
-            state = 7 + (uint64_t)r;
-            double start = now();
-            for (size_t i = 0; i < count; i++)
-                decode(&photos[i], fast, box, result[fast]);
-            times[fast][r] = (now() - start) / (double)count * 1e3;
+        decode(&photos[i], FAST_EXACT, box, result[1]);
+        differ += memcmp(result[0], result[1], sizeof(float) * values) != 0;
+        state = before;
+        decode(&photos[i], FAST_FUSED, box, result[1]);
+        for (size_t k = 0; k < values; k++) {
+            double apart = fabs((double)result[0][k] - (double)result[1][k]);
+            squares += apart * apart;
+            worst = apart > worst ? apart : worst;
         }
-        ratio[r] = times[0][r] / times[1][r];
+        double db = squares > 0 ? 10 * log10(255.0 * 255.0 * (double)values / squares) : 99;
+        sum += db;
+        least = db < least ? db : least;
+        state = before;
+        decode(&photos[i], JPEG_FUSED, box, result[0]);
+        fused_differ += memcmp(result[0], result[1], sizeof(float) * values) != 0;
     }
-    for (int fast = 0; fast < 2; fast++)
-        qsort(times[fast], ROUNDS, sizeof(double), by_value);
-    qsort(ratio, ROUNDS, sizeof(double), by_value);
-    printf("%-24s jpeg %.3f ms, fast jpeg %.3f ms, ratio %.2f (%.2f to %.2f), %zu results differ\n", name,
-           times[0][ROUNDS / 2], times[1][ROUNDS / 2], ratio[ROUNDS / 2], ratio[0], ratio[ROUNDS - 1], differ);
+    if (box)
+        printf(
+            "exact: %zu results differ between modes; fused: %zu; fused against exact: %.1f dB on average, least %.1f, at most %.0f levels\n",
+            differ, fused_differ, sum / (double)count, least, worst);
+}
+
+static void measure(const char *name, bool box) {
+    static double least[WAYS][MOST];
+    double sums[WAYS] = {0};
+    state = 7;
+    judge(box);
+    for (int way = 0; way < WAYS; way++)
+        for (size_t i = 0; i < count; i++)
+            least[way][i] = 1e9;
+    for (int r = 0; r < ROUNDS; r++) {
+        state = 7;
+        for (size_t i = 0; i < count; i++) {
+            const uint64_t before = state;
+            for (int way = 0; way < WAYS; way++) {
+                if (!box && way % 2)
+                    continue;
+                state = before;
+                double start = now();
+                decode(&photos[i], (enum way)way, box, result[way % 2]);
+                double took = now() - start;
+                least[way][i] = took < least[way][i] ? took : least[way][i];
+            }
+        }
+    }
+    for (int way = 0; way < WAYS; way++) {
+        for (size_t i = 0; i < count; i++)
+            sums[way] += least[way][i] / (double)count * 1e3;
+        if (box || way % 2 == 0)
+            printf("%-16s %-18s %.4f ms, ratio %.2f\n", name, way_names[way], sums[way], sums[JPEG_EXACT] / sums[way]);
+    }
 }
 
 static void load(const char *path, size_t reasons[FAST_REASONS], double *packing) {
@@ -190,14 +245,24 @@ int main(int argc, char **argv) {
     double packing = 0;
     mldf_error err;
     if (argc < 2) {
-        printf("usage: bench_fast_jpeg FILE.jpg...\n");
+        printf("usage: bench_fast_jpeg [-i ISA] FILE.jpg...\n");
         return 0;
+    }
+    int first = 1;
+    kernels = mldfi_kernels_best();
+    if (argc > 2 && strcmp(argv[1], "-i") == 0) {
+        kernels = mldfi_kernels_named(argv[2]);
+        first = 3;
+    }
+    if (!kernels) {
+        fprintf(stderr, "%s: unknown, or not supported by this CPU\n", argv[2]);
+        return 1;
     }
     if (mldf_image_decoder_new(&decoder, &err) < 0 || mldfi_resize_work_new(&work, &err) < 0)
         fail("start", &err);
     result[0] = malloc(sizeof(float) * 3 * SIDE * SIDE);
     result[1] = malloc(sizeof(float) * 3 * SIDE * SIDE);
-    for (int i = 1; i < argc && count < MOST; i++)
+    for (int i = first; i < argc && count < MOST; i++)
         load(argv[i], reasons, &packing);
     for (int i = 0; i < FAST_REASONS; i++)
         if (reasons[i])
@@ -205,7 +270,7 @@ int main(int argc, char **argv) {
     if (count == 0)
         return 0;
     report_sizes();
-    printf("packing: %.3f ms a file\n", packing / (argc - 1) * 1e3);
+    printf("packing: %.3f ms a file\n", packing / (argc - first) * 1e3);
     measure("whole, RGB", false);
     measure("crop, 224, f32", true);
     return 0;

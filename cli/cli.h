@@ -229,6 +229,9 @@ bool same_file(const char *a, const char *b);
 int check_out_is_no_option(const struct invocation *invocation, const char *out);
 /* --encode and its like as the arguments of an image field; empty when none is given (image_options.c). */
 int image_arguments(const struct invocation *invocation, mldf_buffer *out);
+/* The same for recordings (audio_options.c). --encode has the words of both: this one is a recording's. */
+int audio_arguments(const struct invocation *invocation, mldf_buffer *out);
+bool is_audio_encoding(const char *word);
 /* pack, append, repack: {written, skipped[], warnings[], bytes, seconds}, or a line of text. */
 struct pack_report {
     const struct invocation *invocation;

@@ -20,7 +20,8 @@ static const struct option_spec options[] = {
     {0, "root", "DIR", "where the paths in a table begin (default: the table's own folder)"},
     {0, "allow-outside", NULL, "paths in a table may lead out of that folder"},
     {0, "on-error", "stop|skip", "a row or image that does not fit: stop (default), or leave it out and list it"},
-    {0, "encode", "HOW", "images: keep (default), jpeg, raw, smart, proportion, yuv420 or fast-jpeg"},
+    {0, "encode", "HOW",
+     "images: keep (default), jpeg, raw, smart, proportion, yuv420 or fast-jpeg; recordings: flac, opus or pcm"},
     {0, "quality", "N", "of the JPEG that --encode makes, 1 to 100 (default 90)"},
     {0, "max-resolution", "N", "shrink images whose longer side has more pixels"},
     {0, "min-resolution", "N", "shrink images whose shorter side has more pixels"},
@@ -32,6 +33,9 @@ static const struct option_spec options[] = {
     {0, "baseline", NULL, "turn progressive JPEG into baseline, without loss: it decodes faster"},
     {0, "icc", "keep|card|drop", "colour profiles: in the images (default), in the card, or nowhere"},
     {0, "orientation", "record|apply", "the EXIF orientation: keep it in the record (default), or turn the pixels"},
+    {0, "bitrate", "N", "--encode opus: bits a second, 6000 to 510000"},
+    {0, "no-decode", NULL, "do not decode compressed recordings while packing: samples are counted from headers"},
+    {0, "keep-file", NULL, "keep the whole file where a recording's packets do not give it back: Ogg, MP4"},
     {0, "check", NULL, "decode every image while packing: one that is damaged is an error"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields: for many small values"},
@@ -48,7 +52,7 @@ static const struct option_spec options[] = {
 struct pack_texts {
     struct writer_extras extras;
     mldf_schema *schema;
-    mldf_buffer images;
+    mldf_buffer images, audio;
     const char **compress, **files;
 };
 
@@ -94,6 +98,8 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
         code = choose_pack_secret(v, &packing->writer);
     if (code == EXIT_FINE)
         code = image_arguments(v, &texts->images);
+    if (code == EXIT_FINE)
+        code = audio_arguments(v, &texts->audio);
     if (code == EXIT_FINE && schema)
         code = load_schema(v, schema, &texts->schema);
     if (code == EXIT_FINE)
@@ -103,6 +109,7 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
     if (code != EXIT_FINE)
         return code;
     packing->image_arguments = texts->images.size ? (const char *)texts->images.data : NULL;
+    packing->audio_arguments = texts->audio.size ? (const char *)texts->audio.data : NULL;
     packing->compress_fields = texts->compress;
     packing->file_columns = texts->files;
     packing->file_root = option_value(v, "root");
@@ -129,6 +136,7 @@ static int run(struct invocation *v) {
     free(texts.compress);
     free(texts.files);
     mldf_buffer_free(&texts.images);
+    mldf_buffer_free(&texts.audio);
     mldf_schema_free(texts.schema);
     free_writer_extras(&texts.extras);
     return code;
@@ -143,7 +151,8 @@ const struct command command_pack = {
     "Folders: every image below becomes a sample with the field image; its key is its path. When images lie only in\n"
     "sub-folders, the first of these names the class: the field label is its number, the card's \"classes\" has the names.\n"
     "Hidden files, notes and tables (.txt, .csv, .json ...) are left out; -v names them. What an image is, its bytes say.\n"
-    "Folders of WAV files are packed the same way, with the field audio; images and recordings in one folder are an error.\n"
+    "Folders of recordings (WAV, FLAC) are packed the same way, with the field audio: FLAC as the frames it is made of, so\n"
+    "that extract gives the same file. Images and recordings in one folder are an error.\n"
     "\n"
     "CSV, TSV and JSON lines: a sample for each row; all sources must have the same columns. A source named - is standard\n"
     "input. Without a schema the type of each column comes from the first 10,000 rows: integers, floats, booleans, text;\n"

@@ -62,7 +62,8 @@ int image_arguments(const struct invocation *v, mldf_buffer *out) {
     static const char *const profiles[] = {"keep", "card", "drop", NULL};
     static const char *const orientations[] = {"record", "apply", NULL};
     mldf_error err;
-    int code = append_word(v, out, "encode", encodings);
+    bool audio = is_audio_encoding(option_value(v, "encode"));
+    int code = audio ? EXIT_FINE : append_word(v, out, "encode", encodings);
     if (code == EXIT_FINE)
         code = append_word(v, out, "icc", profiles);
     if (code == EXIT_FINE)

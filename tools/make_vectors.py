@@ -19,6 +19,7 @@ import os
 import struct
 import sys
 
+from vectors_audio import flac
 from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS
 
 MAGIC = b"\x89MLDF\r\n\x1a\n"
@@ -225,6 +226,15 @@ def image(height, width, channels, mode, data, bits=8, color=0, orientation=1):
 
 def sound_field(name, arguments=None, flags=0):
     return Field(name, 20, arguments, flags | SIZE64, 32)
+
+
+def packets_field(name, arguments=None, flags=0):
+    return Field(name, 21, arguments, flags | SIZE64, 32)
+
+
+def flac_sound(rate, channels, frames, **how):
+    samples, data = flac(crc, rate, channels, frames, **how)
+    return sound(samples, rate, channels, 16, 1, data)
 
 
 def sound(samples, rate, channels, bits, codec, data):
@@ -829,6 +839,22 @@ def valid_files():
             {"any": sound(3, 1, 3, 32, 0, struct.pack("<9i", *range(-2**31, 2**31, 2**29 + 2**21), 1)[:36]),
              "fixed": sound(4, 16000, 2, 8, 0, bytes(range(124, 132))), "packed": sound(2048, 22050, 1, 8, 17, bytes(2048)), "draft": Raw(b"")}]
     yield "recordings", Writer(fields, [rows]), None, {}
+
+    def frames(sizes, channels, step):
+        return [[tuple((1000 * c + step * (k + 17 * i)) % 65536 - 32768 for c in range(channels)) for k in range(size)]
+                for i, size in enumerate(sizes)]
+
+    fields = [packets_field("any", None, NULLABLE), packets_field("fixed", {"channels": 2, "encode": "flac", "rate": 16000}),
+              Field("draft", 21, {}, SIZE32, 24)]
+    rows = [{"any": flac_sound(44100, 1, frames([200, 200, 7], 1, 311)), "fixed": flac_sound(16000, 2, frames([64] * 3, 2, 5)),
+             "draft": Raw(struct.pack("<IIHBB", 3, 8000, 1, 16, 1), b"sixsix")},
+            {"any": flac_sound(8000, 3, frames([33, 16, 20], 3, 77), tail=b"TAG"), "fixed": sound(2, 16000, 2, 16, 0, bytes(range(8))),
+             "draft": Raw(b"")},
+            {"any": None, "fixed": flac_sound(16000, 2, frames([16], 2, 999), whole=False, kept=True), "draft": Raw(b"")},
+            {"any": sound(300, 44100, 2, 16, 0, constant_bytes("stereo", 1200)),
+             "fixed": flac_sound(16000, 2, frames([30, 40, 50], 2, 1), wide=True), "draft": Raw(b"")},
+            {"any": flac_sound(44100, 1, []), "fixed": sound(0, 16000, 2, 32, 16, b""), "draft": Raw(b"")}]
+    yield "packets", Writer(fields, [rows]), None, {}
 
     fields = [token_field("doc", TOKENS, {"dtype": "<u2", "eos": 50256, "tokenizer": "gpt2", "vocabulary": 50257}, NULLABLE),
               token_field("bytes", TOKENS, {"dtype": "|u1"}, PREFIX), token_field("packed", PACKED, {"dtype": "<i4", "pad": 7, "vocabulary": 100000}),

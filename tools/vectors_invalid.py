@@ -100,6 +100,41 @@ def case(rule, name, data, status, offset, what, when="open", **more):
     return entry
 
 
+def packets():
+    """Compressed recordings: the record, then the table, whose CRC is made right again where it is not the fault itself."""
+    frames = [[(100 * i + k,) for k in range(32)] for i in range(3)]
+    whole = mv.flac_sound(16000, 1, frames)
+    vary = mv.flac_sound(16000, 1, [frames[0], frames[1] * 2, frames[2]])
+    for name, code, member, value, status, at in (("codec", "B", 31, 7, "feature", 31), ("bits", "B", 30, 3, "corrupt", 30),
+                                                  ("lossy_bits", "B", 31, 3, "corrupt", 30), ("rate", "I", 24, 0, "corrupt", 24)):
+        e = Editor(mv.Writer([mv.packets_field("a")], [[{"a": whole}]]).write())
+        e.put(code, e.record(0, 0) + member, value)
+        yield case("A7", f"packets_{name}", e.fix(), status, e.record(0, 0) + at, f"a compressed recording's record: {name}", when="access",
+                   sample=0, field="a")
+    e = Editor(mv.Writer([mv.packets_field("a")], [[{"a": mv.sound(3, 16000, 1, 16, 1, bytes(127))}]]).write())
+    yield case("A7", "packets_size", e.fix(), "corrupt", e.record(0, 0) + 8, "127 bytes for a table of packets", when="access", sample=0, field="a")
+    columns = 64 + 64 + 40
+    for name, value, code, member, number, status, right in (
+            ("version", whole, "I", 0, 2, "feature", True), ("flags", whole, "I", 4, 64, "feature", True),
+            ("count", whole, "Q", 8, 4, "corrupt", True), ("count_huge", whole, "Q", 8, 2**61, "corrupt", True),
+            ("duration", whole, "I", 16, 31, "corrupt", True), ("duration_zero", whole, "I", 16, 0, "corrupt", True),
+            ("stream_bytes", whole, "I", 20, 2**30, "corrupt", False), ("first", whole, "Q", 24, 64, "corrupt", True),
+            ("bytes_past_end", whole, "Q", 32, 2**63, "corrupt", True), ("head", whole, "I", 40, 2**17, "corrupt", True),
+            ("file", whole, "Q", 48, 2**64 - 1, "corrupt", True), ("crc", whole, "I", 56, 0, "corrupt", False),
+            ("kind", whole, "H", 64, 0, "corrupt", True), ("stream_codec", whole, "B", 66, 4, "corrupt", True),
+            ("stream_rate", whole, "I", 72, 8000, "corrupt", True), ("skip", whole, "Q", 96, 2**64 - 1, "corrupt", True),
+            ("extra", whole, "I", 116, 41, "corrupt", True), ("offset", whole, "I", columns + 4, 0xFFFFFF, "corrupt", True),
+            ("offset_first", whole, "I", columns, 1, "corrupt", True), ("offset_last", whole, "I", columns + 12, 9, "corrupt", True),
+            ("samples", vary, "I", columns + 16 + 8, 31, "corrupt", True), ("samples_last", vary, "I", columns + 16 + 12, 127, "corrupt", True)):
+        data = bytearray(value.data)
+        struct.pack_into("<" + code, data, member, number)
+        if right:
+            struct.pack_into("<I", data, 56, mv.crc(bytes(data[:56] + data[64:64 + struct.unpack_from("<I", data, 20)[0]])))
+        e = Editor(mv.Writer([mv.packets_field("a")], [[{"a": mv.Raw(value.record, bytes(data))}]]).write())
+        ptr = e.get("Q", e.record(0, 0))
+        yield case("A7", f"packets_deep_{name}", e.fix(), status, ptr, f"a table of packets: {name}", when="verify", deep=True, sample=0, field="a")
+
+
 def tokens():
     """Token values that contradict themselves."""
     types = {name: mv.token_field("t", number, {"dtype": "<u2", "vocabulary": 1000})
@@ -755,6 +790,7 @@ def access_cases(base, case, edited):
         e.put(code, e.record(0, 0) + member, value)
         yield case("A7", f"audio_{name}", e.fix(), status, e.record(0, 0) + at, f"an audio record: {name}", when="access", sample=0,
                    field="sound")
+    yield from packets()
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
     yield from tokens()
     yield from plans()

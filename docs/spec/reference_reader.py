@@ -41,7 +41,7 @@ PACK_PLANS, HISTORY, SEALED_DICTIONARY = 11, 12, 15
 KNOWN_KINDS = {*range(1, 13), SEALED_DICTIONARY}
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
-WAVEFORM = 20
+WAVEFORM, PACKETS = 20, 21
 TOKENS, PACKED, STREAM = TOKEN_TYPES = (41, 42, 44)
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
@@ -369,20 +369,89 @@ def check_audio_arguments(a):
 AUDIO_BITS = {0: (8, 16, 24, 32), 16: (32, 64), 17: (8,), 18: (8,)}  # codec: bit depths
 
 
-def audio_fault(arguments, record, size):
+LOSSLESS, LOSSY = (1, 6), (2, 3, 4, 5)  # codecs whose values are packets
+
+
+def audio_fault(arguments, record, size, compressed=False):
     """(status, byte of the record, message) when an audio record contradicts its payload of `size` bytes, else None."""
     samples, rate, channels, bits, codec = struct.unpack_from("<QIHBB", record, 16)
     fixed_rate, fixed_channels = check_audio_arguments(arguments)
-    if codec not in AUDIO_BITS:
+    packets = compressed and codec in LOSSLESS + LOSSY
+    if codec not in AUDIO_BITS and not packets:
         return "feature", 31, f"audio codec {codec}"
-    if bits not in AUDIO_BITS[codec]:
+    if bits not in (AUDIO_BITS[codec] if not packets else range(4, 33) if codec in LOSSLESS else (0,)):
         return "corrupt", 30, f"codec {codec} of {bits} bits"
     if rate == 0 or fixed_rate not in (None, rate):
         return "corrupt", 24, f"rate {rate}"
     if channels == 0 or fixed_channels not in (None, channels):
         return "corrupt", 28, f"{channels} channels"
     need = samples * channels * bits // 8
+    if packets:
+        return ("corrupt", 8, f"{size} bytes, less than a table of packets has") if size < 128 else None
     return ("corrupt", 8, f"{size} bytes of samples, {need} are needed") if size != need else None
+
+
+def check_packet_arguments(a):
+    """ValueError when the arguments that tell how compressed recordings are written are wrong."""
+    if a.get("encode", "keep") not in ("keep", "flac", "opus"):
+        raise ValueError("encode")
+    if "bitrate" in a and (type(a["bitrate"]) is not int or not 6000 <= a["bitrate"] <= 510000):
+        raise ValueError("bitrate")
+    for name in ("decode", "keep_file"):
+        if not isinstance(a.get(name, True), bool):
+            raise ValueError(name)
+
+
+def audio_packets(stored):
+    """A compressed recording's table: a dict of its members, with "packets", a list of (bytes, number of the first sample that it gives),
+    "extra", "file", the file that it was made from, or None. Raises SpecError without an offset: `feature` or `corrupt`. Nothing is decoded."""
+    data = stored.data
+    samples, rate, channels, bits, codec = struct.unpack_from("<QIHBB", stored.record, 16)
+
+    def require(good, message, status="corrupt"):
+        if not good:
+            raise SpecError(status, None, message)
+
+    require(len(data) >= 128, f"{len(data)} bytes")
+    version, flags, n, duration, stream_bytes, first, packet_bytes, head_bytes, tail_bytes, file_bytes, crc, zero = \
+        struct.unpack_from("<IIQIIQQIIQII", data)
+    require(version == 1, f"version {version}", "feature")
+    require(flags < 64, f"flags {flags:#x}", "feature")
+    require((duration == 0) == bool(flags & 2) and duration <= 65536, f"duration {duration}")
+    require(64 <= stream_bytes <= 2**20 + 64 and stream_bytes % 8 == 0, f"stream_bytes {stream_bytes}")
+    require(max(head_bytes, tail_bytes) <= 65536, f"head and tail of {head_bytes} and {tail_bytes} bytes")
+    require(n <= len(data), f"{n} packets")
+    at = 64 + stream_bytes
+    places = []
+    for there, width in ((True, 8 if flags & 1 else 4), (flags & 2, 8 if flags & 4 else 4)):
+        places.append((at, width))
+        at += align_up((n + 1) * width, 8) if there else 0
+    back_at, at = at, at + (align_up(n, 8) if flags & 8 else 0)
+    require(at + head_bytes <= first <= len(data), f"packets from byte {first} on")
+    require(packet_bytes + tail_bytes + file_bytes <= len(data) - first, f"{packet_bytes} bytes of packets, {file_bytes} of a file")
+    require(crc32c(data[:56] + data[64:64 + stream_bytes]) == crc, "the CRC of the table's head")
+    kind, its_codec, _, _, its_rate, its_channels, its_bits, mask, _, _, _, skip, trim, preroll, extra_bytes = \
+        struct.unpack_from("<HBBIIHHIIIIQQII", data, 64)
+    require((kind, its_codec, its_rate, its_channels, its_bits) == (1, codec, rate, channels, bits), "the stream is not the record's")
+    require(extra_bytes <= stream_bytes - 64, f"{extra_bytes} bytes for the decoder")
+    decoded = samples + skip + trim
+    require(decoded < 2**64, f"{skip} samples to skip")
+    require(n > 0 or decoded == 0, "no packets")
+    require(n == 0 or duration == 0 or (n - 1) * duration < decoded <= n * duration, f"{n} packets of {duration} samples")
+
+    def column(place):
+        at, width = place
+        return np.frombuffer(data, f"<u{width}", n + 1, at).astype(object)
+
+    offsets = column(places[0])
+    firsts = column(places[1]) if flags & 2 else [min(i * duration, decoded) for i in range(n + 1)]
+    for name, entries, last in (("offsets", offsets, packet_bytes), ("first samples", firsts, decoded)):
+        require(last == 0 if n == 0 else entries[0] == 0 and entries[-1] == last and all(a <= b for a, b in zip(entries, entries[1:])), name)
+    end = first + packet_bytes
+    whole = bytes(data[len(data) - file_bytes:]) if file_bytes else bytes(data[first - head_bytes:end + tail_bytes]) if flags & 32 else None
+    return {"flags": flags, "skip": skip, "trim": trim, "preroll": preroll, "mask": mask, "extra": bytes(data[128:128 + extra_bytes]),
+            "back": list(data[back_at:back_at + n]) if flags & 8 else None, "file": whole,
+            "packets": [(bytes(data[first + a:first + b]), s) for a, b, s in zip(offsets, offsets[1:], firsts)]}
 
 
 def audio_floats(stored):
@@ -955,8 +1024,10 @@ class File:
         if f.type_id in IMAGES:
             check_image_arguments(f.type_id, a)
             return SIZE32, 24
-        if f.type_id == WAVEFORM and f.form != SIZE32:  # with SIZE32 it is the draft's form
+        if f.type_id in (WAVEFORM, PACKETS) and f.form != SIZE32:  # with SIZE32 it is the draft's form
             check_audio_arguments(a)
+            if f.type_id == PACKETS:
+                check_packet_arguments(a)
             return SIZE64, 32
         if f.type_id in TOKEN_TYPES and not (f.type_id == PACKED and f.form == SIZE32):  # with SIZE32 it is the draft's form
             if f.type_id != TOKENS or a:  # without arguments 41 is the draft's
@@ -1153,7 +1224,7 @@ class File:
     def shape(self, f, record):
         if f.type_id in IMAGES:
             return list(struct.unpack_from("<HHB", record, 12))
-        if f.type_id == WAVEFORM and f.known:
+        if f.type_id in (WAVEFORM, PACKETS) and f.known:
             samples, _, channels = struct.unpack_from("<QIH", record, 16)
             return [min(samples, 2**32 - 1), channels]
         if f.type_id in TOKEN_TYPES and f.arguments:
@@ -1170,7 +1241,7 @@ class File:
 
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
-        Stored for images, recordings (audio_floats gives their numbers), tokens (token_parts gives their ids) and for types that are not known here, None for a null."""
+        Stored for images, recordings (audio_floats gives their numbers, audio_packets their packets), tokens (token_parts gives their ids) and for types that are not known here, None for a null."""
         f = self._field(sample, name)
         s = self.stored(sample, name)
         if s is None or not f.known:
@@ -1197,8 +1268,9 @@ class File:
             if math.prod(shape) * ITEM_BYTES[dtype] != len(s.data):
                 raise bad("corrupt", r + 8, f"{len(s.data)} bytes for shape {shape}")
             return np.frombuffer(s.data, "<u2" if dtype == "bfloat16" else dtype).reshape(shape)
-        if f.type_id in IMAGES or f.type_id == WAVEFORM:
-            wrong = audio_fault(f.arguments, s.record, len(s.data)) if f.type_id == WAVEFORM else image_fault(s.record, len(s.data))
+        if f.type_id in IMAGES or f.type_id in (WAVEFORM, PACKETS):
+            audio = f.type_id not in IMAGES
+            wrong = audio_fault(f.arguments, s.record, len(s.data), f.type_id == PACKETS) if audio else image_fault(s.record, len(s.data))
             if wrong:
                 raise bad(wrong[0], r + wrong[1], wrong[2])
             return s
@@ -1403,6 +1475,7 @@ class File:
                     try:
                         value = self.value(sample, f.name)
                         self._check_fast_jpeg(sample, f, value)
+                        self._check_packets(sample, f, value)
                         self._check_along(sample, f, value)
                     except SpecError as why:
                         problems.append(why)
@@ -1422,6 +1495,14 @@ class File:
             raise SpecError(why.status, ptr, f"fast JPEG: {why.message}", sample, f.name) from None
         if (image.height, image.width, image.components) != (height, width, channels):
             raise SpecError("corrupt", ptr, "fast JPEG of another size", sample, f.name)
+
+    def _check_packets(self, sample, f, value):
+        """The table of a compressed recording."""
+        if f.type_id == PACKETS and f.known and isinstance(value, Stored) and value.record[31] in LOSSLESS + LOSSY:
+            try:
+                audio_packets(value)
+            except SpecError as why:
+                raise SpecError(why.status, struct.unpack_from("<Q", value.record)[0], why.message, sample, f.name) from None
 
     def _check_along(self, sample, f, value):  # V14
         other = self.by_name.get(f.arguments.get("along")) if f.type_id == NDARRAY and f.known and value is not None else None

@@ -1,6 +1,7 @@
-/* mldf/audio.h: recordings: what the record of an audio_waveform field says, any window of it as float, WAV files in memory.
+/* mldf/audio.h: recordings: what the record of an audio_waveform or audio_compressed field says, any window of it as float, WAV files in memory.
  *
- * A value of such a field is PCM as it stands in the file, channels interleaved. A window of it costs that window:
+ * A value of audio_waveform is PCM as it stands in the file, channels interleaved; one of audio_compressed is PCM too, or packets of FLAC, MP3 ...
+ * with a table of them (docs/spec/fields.md). A window costs that window:
  *
  *     mldf_audio_info info;                                        // value: from mldf_reader_get
  *     mldf_error err;
@@ -12,7 +13,7 @@
  * "Sample" is here one instant of a recording: `channels` numbers. As float a number is i / 2^(bits - 1) for integers (of 8 bits:
  * (u - 128) / 128), rounded once; A-law and mu-law are the 16-bit integers of G.711; floats are themselves, not clipped.
  *
- * Writing: the bytes of a WAV file, or an array (t) or (t, c) of int16, int32, float32, float64 or uint8; for arrays the field
+ * Writing: the bytes of a WAV or FLAC file, or an array (t) or (t, c) of int16, int32, float32, float64 or uint8; for arrays the field
  * has the argument "rate" (docs/guides/audio.md).
  */
 #ifndef MLDF_AUDIO_H
@@ -26,30 +27,37 @@ extern "C" {
 
 /* How numbers are stored: the `codec` of an audio record. */
 typedef enum mldf_audio_codec {
-    MLDF_AUDIO_PCM = 0,    /* integers of 8 (unsigned), 16, 24 (3 bytes) or 32 bits */
+    MLDF_AUDIO_PCM = 0,  /* integers of 8 (unsigned), 16, 24 (3 bytes) or 32 bits */
+    MLDF_AUDIO_FLAC = 1, /* 1 to 6: packets of a compressed stream, in audio_compressed fields */
+    MLDF_AUDIO_AAC = 2,
+    MLDF_AUDIO_MP3 = 3,
+    MLDF_AUDIO_OPUS = 4,
+    MLDF_AUDIO_VORBIS = 5,
+    MLDF_AUDIO_ALAC = 6,
     MLDF_AUDIO_FLOAT = 16, /* of 32 or 64 bits */
     MLDF_AUDIO_ALAW = 17,  /* G.711, 8 bits */
     MLDF_AUDIO_MULAW = 18
 } mldf_audio_codec;
 
-/* "pcm", "float", "alaw", "mulaw"; "other" for what has no name. */
+/* "pcm", "float", "alaw", "mulaw", "flac", "aac", "mp3", "opus", "vorbis", "alac"; "other" for what has no name. */
 MLDF_API const char *mldf_audio_codec_name(mldf_audio_codec codec);
 
 typedef struct mldf_audio_info {
     uint64_t samples; /* of each channel */
     uint32_t rate;    /* samples a second */
     uint32_t channels;
-    uint32_t bits; /* of one number as stored */
+    uint32_t bits; /* of one number as stored; of lossy codecs 0 */
     mldf_audio_codec codec;
     uint32_t
         mask; /* which loudspeaker each channel is for, as WAV counts them; 0: not said. Of a file; of a value always 0 */
 } mldf_audio_info;
 
-/* ---- Values of audio_waveform fields ---------------------------------------------------------------------------------- */
+/* ---- Values of audio fields ---------------------------------------------------------------------------------- */
 
 MLDF_API mldf_status mldf_audio_record(const mldf_value *value, mldf_audio_info *out, mldf_error *err);
 /* Samples [from, from + count) of a value as float, channels interleaved: count * channels numbers into out. MLDF_E_RANGE past the
- * end. Bit-identical on every machine. */
+ * end. PCM and FLAC: bit-identical on every machine. Of a compressed value the packets that the window needs are decoded, by a decoder that
+ * this call opens and closes: loaders keep theirs open. */
 MLDF_API mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out,
                                            mldf_error *err);
 

@@ -135,11 +135,14 @@ typedef struct mldf_pack_options {
     void *left_out_user;
     bool number_keys; /* append: samples of files without keys get "NAME/NUMBER" where the file's have keys */
     char delimiter;   /* of CSV: an ASCII character; 0: tab, comma, semicolon or vertical bar, by the first two lines */
+    /* JSON object for every audio field that pack makes up itself, or NULL: the arguments of audio_compressed, with "encode":"pcm" for a field of
+     * audio_waveform. */
+    const char *audio_arguments;
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
     { \
         sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
-            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0 \
+            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, 0 \
     }
 
 typedef struct mldf_pack_result {
@@ -148,8 +151,8 @@ typedef struct mldf_pack_result {
 /* Into one new file; "-" as out streams to standard output. The sources are all of one kind:
  *   - CSV, TSV and JSON-lines files and JSON arrays of objects, "-" for standard input: a sample for each row;
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
- *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of WAV
- *     files likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
+ *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of
+ *     recordings (WAV, FLAC, ...) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
  *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
  * A file of another kind among the sources is MLDF_E_ARGUMENT. Sources without a single sample make an empty file, and `warn` hears of it. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,

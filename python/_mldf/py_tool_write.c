@@ -171,6 +171,7 @@ static bool fill_pack(struct operation *op) {
                 option_bool(op->options, "skip_bad_rows", &o->skip_bad_rows) &&
                 option_bool(op->options, "resume", &o->resume) &&
                 option_text(op->options, "image_arguments", &o->image_arguments) &&
+                option_text(op->options, "audio_arguments", &o->audio_arguments) &&
                 operation_texts(op, 1, "file_columns", &o->file_columns, &o->file_column_count) &&
                 option_text(op->options, "file_root", &o->file_root) &&
                 option_bool(op->options, "allow_outside", &o->allow_outside) &&

@@ -51,7 +51,7 @@ static mldf_status decode_image(const struct plan *plan, struct workspace *works
     return MLDF_OK;
 }
 
-/* Numbers that NumPy has no dtype for (24 bits, A-law, mu-law) as float32; all others stay as they are stored. */
+/* Numbers that NumPy has no dtype for (24 bits, A-law, mu-law, packets) as float32; all others stay as they are stored. */
 static mldf_status decode_audio(struct cell *cell, mldf_error *err) {
     mldf_audio_info info;
     mldf_buffer floats = MLDF_BUFFER_INIT;
@@ -60,7 +60,12 @@ static mldf_status decode_audio(struct cell *cell, mldf_error *err) {
     mldf_status status = mldf_audio_record(&cell->value, &info, err);
     if (status < 0)
         return status;
-    uint64_t count = info.samples * info.channels; /* at most the payload's bytes */
+    if (info.samples > SIZE_MAX / sizeof(float) / (info.channels ? info.channels : 1)) {
+        PyOS_snprintf(err->message, sizeof err->message, "%llu samples do not fit into memory",
+                      (unsigned long long)info.samples);
+        return err->status = MLDF_E_LIMIT;
+    }
+    uint64_t count = info.samples * info.channels;
     status = mldf_buffer_reserve(&floats, (size_t)(count ? count * sizeof(float) : 1), err);
     if (status >= 0)
         status = mldf_audio_value_read(&cell->value, 0, info.samples, (float *)(void *)floats.data, err);
@@ -306,7 +311,7 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     const mldf_field *info = mldf_schema_field(schema, (size_t)field);
     bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
     slot->field = (size_t)field;
-    bool audio = info->type_id == MLDF_AUDIO_WAVEFORM && info->known;
+    bool audio = (info->type_id == MLDF_AUDIO_WAVEFORM || info->type_id == MLDF_AUDIO_COMPRESSED) && info->known;
     slot->how = image && pixels ? HOW_IMAGE : audio && pixels ? HOW_AUDIO : HOW_PLAIN;
     slot->cheap = slot->how == HOW_PLAIN && !(info->flags & MLDF_FIELD_COMPRESSED);
     slot->dtype = object_or_null(dtype);

@@ -28,7 +28,7 @@ from typing import Any as _Any
 from . import errors, images, ops
 from ._mldf import features as _features
 from ._mldf import version as __version__
-from .audio import Audio
+from .audio import Audio, CompressedAudio
 from .batch import Batch
 from .dataset import Dataset, open
 from .errors import Error
@@ -67,6 +67,7 @@ __all__ = [
     "Bytes",
     "CFunction",
     "CSource",
+    "CompressedAudio",
     "CustomField",
     "Dataset",
     "DiffResult",

@@ -6,6 +6,10 @@
 ...     w.append({"audio": np.zeros(16000, np.int16), "text": "a second of silence"})
 >>> mldf.open(path)[0].audio.shape
 (16000, 1)
+>>> with mldf.Writer(path, {"audio": mldf.CompressedAudio(rate=16000, encode="flac")}, overwrite=True) as w:
+...     w.append({"audio": np.zeros(16000, np.int16)})
+>>> int(mldf.open(path).rows["audio"]["size"][0]) < 1000
+True
 
 nullable  a sample may lack the recording
 compress  zstd: True, or a level from 1 to 22
@@ -25,7 +29,7 @@ from .fields import Field
 from .foreign import from_tensor, is_gone, is_tensor, missing, read_file, unmasked, wrong
 from .schema import FieldInfo
 
-__all__ = ["Audio"]
+__all__ = ["Audio", "CompressedAudio"]
 
 DTYPES = ("uint8", "int16", "int32", "float32", "float64")
 
@@ -38,10 +42,10 @@ class Audio(Field):
     channels  of every recording
     mask      which loudspeaker each channel is for, as WAV files count them
 
-    A Writer takes the path or bytes of a WAV file (PCM of 8 to 32 bits, float, A-law, mu-law) and arrays (t) or
-    (t, channels) of int16, int32, float32, float64 or uint8; torch tensors are (channels, t). Reading gives an array
-    (t, channels) of the stored dtype, and float32 where NumPy has none: 24 bits, A-law, mu-law. docs/guides/audio.md
-    has more.
+    A Writer takes the path or bytes of a WAV file (PCM of 8 to 32 bits, float, A-law, mu-law) or of a compressed file,
+    which it decodes, and arrays (t) or (t, channels) of int16, int32, float32, float64 or uint8; torch tensors are
+    (channels, t). Reading gives an array (t, channels) of the stored dtype, and float32 where NumPy has none: 24 bits,
+    A-law, mu-law. docs/guides/audio.md has more.
     """
 
     type_name: ClassVar[str] = "audio_waveform"
@@ -54,6 +58,35 @@ class Audio(Field):
         return {name: getattr(self, name) for name in ("rate", "channels", "mask") if getattr(self, name) is not None}
 
 
+@dataclass(frozen=True)
+class CompressedAudio(Field):
+    """A recording, stored as the packets of its codec (FLAC), or as PCM: any window of it can be read alone.
+
+    rate, channels, mask    as of :class:`Audio`
+    encode     "keep" (None): files stay what they are; "flac": PCM becomes FLAC
+    bitrate    of an encoder, in bits a second
+    decode     False: samples are counted from headers, and nothing is decoded when writing
+    keep_file  store the whole file where its packets do not give it back
+
+    A Writer takes what it takes for :class:`Audio`, and stores compressed files without encoding them again. Reading
+    gives an array (t, channels) of float32; rows of PCM as :class:`Audio` does.
+    """
+
+    type_name: ClassVar[str] = "audio_compressed"
+    rate: int | None = None
+    channels: int | None = None
+    mask: int | None = None
+    encode: str | None = None
+    bitrate: int | None = None
+    decode: bool | None = None
+    keep_file: bool | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Those that were given."""
+        names = ("rate", "channels", "mask", "encode", "bitrate", "decode", "keep_file")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
 def _samples(field: FieldInfo, value: Any) -> Any:
     if value.dtype.name not in DTYPES:
         raise wrong(field, value, f"samples of {', '.join(DTYPES)}")
@@ -63,7 +96,7 @@ def _samples(field: FieldInfo, value: Any) -> Any:
         raise wrong(
             field,
             value,
-            "the bytes or path of a WAV file",
+            "the bytes or path of an audio file",
             ": an array does not say its rate; give it to the field, as Audio(rate=16000)",
         )
     return np.ascontiguousarray(value, value.dtype.newbyteorder("="))
@@ -103,6 +136,6 @@ def audio_converter(field: FieldInfo) -> Callable[[Any], Any]:
             return convert(_from_mapping(field, value))
         if is_gone(value):
             return missing(field)
-        raise wrong(field, value, "a recording (a WAV file's bytes or path, or an array (t) or (t, channels))")
+        raise wrong(field, value, "a recording (an audio file's bytes or path, or an array (t) or (t, channels))")
 
     return convert

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .audio import Audio
+from .audio import Audio, CompressedAudio
 from .errors import SchemaError
 from .fields import Bytes, Field, Float, Image, Int, Json, NDArray, Struct, Text
 from .foreign import is_gone, is_na, is_pil, is_tensor
@@ -77,7 +77,16 @@ def infer(samples: Sequence[Any]) -> dict[str, Field]:
 
 def names_of(kinds: Sequence[Field]) -> list[str]:
     """Names for values that have none: "image", "label" and so on; a second one is "label_2"."""
-    plain = {Image: "image", Int: "label", Text: "text", Float: "value", Bytes: "data", Json: "meta", Audio: "audio"}
+    plain = {
+        Image: "image",
+        Int: "label",
+        Text: "text",
+        Float: "value",
+        Bytes: "data",
+        Json: "meta",
+        Audio: "audio",
+        CompressedAudio: "audio",
+    }
     out: list[str] = []
     for kind in kinds:
         stem = plain.get(type(kind), "x")
@@ -163,8 +172,20 @@ def _is_audio(value: Any) -> bool:
             "bytes" in value and "path" in value and _is_audio(value["bytes"] or os.fspath(value["path"] or ""))
         )
     if isinstance(value, os.PathLike):
-        return os.fsdecode(value).lower().endswith(".wav")
-    return isinstance(value, bytes) and value[:4] == b"RIFF" and value[8:12] == b"WAVE"
+        return os.fsdecode(value).lower().endswith((".wav", *_PACKETS))
+    return isinstance(value, bytes) and ((value[:4] == b"RIFF" and value[8:12] == b"WAVE") or _is_compressed(value))
+
+
+_PACKETS = (".flac",)
+
+
+def _is_compressed(value: Any) -> bool:
+    """Packets, as audio_compressed has them, of what _is_audio takes."""
+    if isinstance(value, Mapping):
+        return value.get("array") is None and _is_compressed(value["bytes"] or os.fspath(value["path"] or ""))
+    if isinstance(value, (str, os.PathLike)):
+        return os.fsdecode(value).lower().endswith(_PACKETS)
+    return bool(value[:4] == b"fLaC")
 
 
 def _audio(name: str, values: list[Any]) -> Field:
@@ -173,7 +194,8 @@ def _audio(name: str, values: list[Any]) -> Field:
         raise SchemaError(
             f"field {name!r}: recordings of {min(rates)} to {max(rates)} Hz; resample them to one rate first"
         )
-    return Audio(rate=int(rates.pop())) if rates else Audio()
+    kind = CompressedAudio if any(_is_compressed(value) for value in values) else Audio
+    return kind(rate=int(rates.pop())) if rates else kind()
 
 
 # ---- arrays ----

@@ -368,6 +368,8 @@ class Decode(Operation):
     channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3; None: as the dataset was opened
     orient    turn and mirror as the EXIF orientation says; None: as the dataset was opened
     bits      8 or 16; 0: as stored when all are alike, else 8
+    chroma    fused: resize the planes of a JPEG or YUV image and make colours of the result; faster, and not the
+              same to the last bit (exact, fused)
     """
 
     name: ClassVar[str] = "decode"
@@ -376,12 +378,18 @@ class Decode(Operation):
         ("channels", "int", None),
         ("orient", "bool", None),
         ("bits", "int", 0),
+        ("chroma", "choice", "exact"),
     )
 
     def __init__(
-        self, exact: bool = False, channels: int | None = None, orient: bool | None = None, bits: int = 0
+        self,
+        exact: bool = False,
+        channels: int | None = None,
+        orient: bool | None = None,
+        bits: int = 0,
+        chroma: str = "exact",
     ) -> None:
-        super().__init__(exact, channels, orient, bits)
+        super().__init__(exact, channels, orient, bits, chroma)
 
 
 class DecodeAudio(Operation):

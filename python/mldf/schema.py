@@ -16,7 +16,7 @@ __all__ = ["FieldInfo", "Schema"]
 
 IMAGE_TYPES = range(10, 14)
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT, PRIVATE = 1, 2, 3, 4, 5, 6, 40, 0x8000
-AUDIO = 20
+AUDIO, COMPRESSED_AUDIO = 20, 21
 TOKENS, PACKED, STREAM = 41, 42, 44
 TOKEN_RECORDS = {
     TOKENS: [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u4")],
@@ -256,7 +256,7 @@ def rows_dtype(schema: Schema, row_bytes: int) -> np.dtype[Any]:
             kind = (field.dtype, field.shape) if field.shape else field.dtype
         elif field.is_image:
             kind = _record(image, field.record_bytes)
-        elif field.type_id == AUDIO and field.known:
+        elif field.type_id in (AUDIO, COMPRESSED_AUDIO) and field.known:
             kind = np.dtype(AUDIO_RECORD)
         elif field.type_id in TOKEN_RECORDS and field.known and field.dtype is not None:
             kind = np.dtype(TOKEN_RECORDS[field.type_id])

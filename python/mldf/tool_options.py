@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _mldf
+from .audio import CompressedAudio
 from .dataset import Dataset
 from .errors import ArgumentError, NoSampleError, WrongTypeError
 from .fields import Image, registered_types, schema_json
@@ -135,6 +136,14 @@ def _image(image: Mapping[str, Any] | Image) -> dict[str, Any]:
     return dict(image)
 
 
+def _audio(audio: Mapping[str, Any] | CompressedAudio) -> dict[str, Any]:
+    if isinstance(audio, CompressedAudio):
+        return audio.arguments()
+    if not isinstance(audio, Mapping):
+        raise WrongTypeError(f"audio: a dict or an mldf.CompressedAudio is needed, not {type(audio).__name__}")
+    return dict(audio)
+
+
 def pack_options(
     format: str | None,
     fields: Any,
@@ -147,6 +156,7 @@ def pack_options(
     root: Path | None,
     allow_outside: bool,
     delimiter: str | None,
+    audio: Mapping[str, Any] | CompressedAudio | None = None,
 ) -> dict[str, Any]:
     """What pack and append share."""
     return {
@@ -158,6 +168,7 @@ def pack_options(
         "compress": compressed(compress),
         "skip_bad_rows": skips(on_error),
         "image_arguments": None if image is None else json.dumps(_image(image)),
+        "audio_arguments": None if audio is None else json.dumps(_audio(audio)),
         "file_columns": name_list("files", files),
         "file_root": None if root is None else encode(root),
         "allow_outside": flag("allow_outside", allow_outside),

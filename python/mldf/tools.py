@@ -73,6 +73,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _mldf
+from .audio import CompressedAudio
 from .dataset import Dataset
 from .errors import ArgumentError, WrongTypeError
 from .fields import Image, registered_types, schema_json
@@ -130,6 +131,7 @@ def pack(
     allow_outside: bool = False,
     delimiter: str | None = None,
     image: Mapping[str, Any] | Image | None = None,
+    audio: Mapping[str, Any] | CompressedAudio | None = None,
     on_error: str = "raise",
     check: bool = False,
     compress: Any = None,
@@ -139,13 +141,16 @@ def pack(
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
-    """Packs folders of images, tables (CSV, TSV, JSON lines, JSON arrays of objects) or tar archives into a new file.
+    """Packs folders of images or recordings, tables (CSV, TSV, JSON lines, JSON arrays of objects) or tar archives into
+    a new file.
 
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
     delimiter   of CSV: one character; None: tab, comma, semicolon or vertical bar, by the first two lines
     image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
+    audio       how recordings are stored: ``{"encode": "flac"}``, ``{"encode": "pcm"}``, ``{"keep_file": True}``, or an
+                :class:`mldf.CompressedAudio`
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
     check       decode every image while packing
     compress    ``["text"]`` or ``{"text": 9}``
@@ -162,7 +167,7 @@ def pack(
         "resume": flag("resume", resume),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         **pack_options(
-            format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter
+            format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter, audio
         ),
     }
     with Reporting("pack", progress) as hook:

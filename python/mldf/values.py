@@ -20,7 +20,21 @@ from .arrays import array_converter, struct_converter
 from .audio import audio_converter
 from .errors import Error, RangeError, WrongTypeError
 from .foreign import from_pil, from_tensor, is_gone, is_na, is_pil, is_tensor, kind, missing, read_file, unmasked, wrong
-from .schema import AUDIO, BYTES, FLOAT, INLINE, INT, JSON, NDARRAY, PACKED, STREAM, TEXT, TOKENS, FieldInfo
+from .schema import (
+    AUDIO,
+    BYTES,
+    COMPRESSED_AUDIO,
+    FLOAT,
+    INLINE,
+    INT,
+    JSON,
+    NDARRAY,
+    PACKED,
+    STREAM,
+    TEXT,
+    TOKENS,
+    FieldInfo,
+)
 from .tokens import tokens_converter
 
 __all__ = ["converter", "plain"]
@@ -302,6 +316,7 @@ def converter(field: FieldInfo) -> Converter:
         NDARRAY: array_converter,
         INLINE: struct_converter,
         AUDIO: audio_converter,
+        COMPRESSED_AUDIO: audio_converter,
         TOKENS: tokens_converter,
         PACKED: tokens_converter,
         STREAM: tokens_converter,

@@ -148,8 +148,9 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
     return MLDF_OK;
 }
 
-static mldf_status plan_bytes(const void *data, size_t bytes, const mldf_image_options *given, mldf_image_info *info,
-                              struct image_job *job, mldf_image_shape *shape, mldf_error *err) {
+mldf_status mldfi_image_plan_bytes(const void *data, size_t bytes, const mldf_image_options *given,
+                                   mldf_image_info *info, struct image_job *job, mldf_image_shape *shape,
+                                   mldf_error *err) {
     mldf_image_options options;
     uint32_t channels, bits;
     memset(job, 0, sizeof *job);
@@ -177,7 +178,7 @@ mldf_status mldf_image_decoded_shape(const void *data, size_t bytes, const mldf_
     struct image_job job;
     if (!out || (!data && bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_decoded_shape: %s is NULL", out ? "data" : "out");
-    return plan_bytes(data, bytes, options, &info, &job, out, err);
+    return mldfi_image_plan_bytes(data, bytes, options, &info, &job, out, err);
 }
 
 mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, size_t bytes,
@@ -188,7 +189,7 @@ mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, siz
     mldf_image_decoder own = {.jpeg = NULL};
     if (!pixels || (!data && bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_decode: %s is NULL", pixels ? "data" : "pixels");
-    mldf_status status = plan_bytes(data, bytes, options, &info, &job, &shape, err);
+    mldf_status status = mldfi_image_plan_bytes(data, bytes, options, &info, &job, &shape, err);
     if (status < 0)
         return status;
     if (pixels_bytes != shape.bytes)
@@ -208,7 +209,7 @@ mldf_status mldfi_image_decode_to(mldf_image_decoder *decoder, const void *data,
     mldf_image_info info;
     mldf_image_shape shape;
     struct image_job job;
-    mldf_status status = plan_bytes(data, bytes, options, &info, &job, &shape, err);
+    mldf_status status = mldfi_image_plan_bytes(data, bytes, options, &info, &job, &shape, err);
     if (status < 0)
         return status;
     job.decoder = decoder;
@@ -231,7 +232,7 @@ mldf_status mldfi_image_check(mldf_image_decoder *decoder, const void *data, siz
     struct image_job job;
     if (mldfi_codec_jpeg.match(data, bytes))
         options.scale = 8;
-    mldf_status status = plan_bytes(data, bytes, &options, &info, &job, &shape, err);
+    mldf_status status = mldfi_image_plan_bytes(data, bytes, &options, &info, &job, &shape, err);
     if (status < 0)
         return status;
     job.decoder = decoder;
@@ -255,7 +256,7 @@ mldf_status mldfi_image_view(mldf_image_decoder *decoder, const void *data, size
                              const mldf_image_options *options, struct image_view *out, mldf_error *err) {
     mldf_image_info info;
     struct image_job job;
-    mldf_status status = plan_bytes(data, bytes, options, &info, &job, &out->shape, err);
+    mldf_status status = mldfi_image_plan_bytes(data, bytes, options, &info, &job, &out->shape, err);
     if (status < 0)
         return status;
     const struct image_sink *sink = &job.sink;

@@ -77,6 +77,10 @@ mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_opti
 mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uint32_t bits,
                              const mldf_image_options *options, struct image_job *job, mldf_image_shape *shape,
                              mldf_error *err);
+/* From the bytes of a file: what it is, and the same. */
+mldf_status mldfi_image_plan_bytes(const void *data, size_t bytes, const mldf_image_options *given,
+                                   mldf_image_info *info, struct image_job *job, mldf_image_shape *shape,
+                                   mldf_error *err);
 /* Gives the planned sink its memory. */
 mldf_status mldfi_sink_begin(struct image_job *job, void *pixels, mldf_error *err);
 /* Room for the codec, within max_bytes; kept by the decoder. */
@@ -144,6 +148,23 @@ bool mldfi_jpeg_segment_dropped(uint8_t marker, const uint8_t *body, size_t body
 mldf_status mldfi_jpeg_probe(const uint8_t *data, size_t bytes, mldf_image_info *out, mldf_error *err);
 /* image_jpeg.c */
 mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err);
+/* The coefficients of a job's file, whole. `want` looks at the frame first: MLDF_END if it does not want them. `use` may be left by a longjmp: it keeps
+ * nothing that it would have to free. */
+struct jpeg_frame {
+    unsigned components;          /* at most 4 */
+    bool ycbcr;                   /* by libjpeg's rule */
+    uint8_t h[4], v[4];           /* sampling factors */
+    const uint16_t *quantiser[4]; /* 64 each, by natural place; for `use` alone */
+    void *reader, *arrays;
+};
+struct jpeg_user {
+    bool (*want)(void *user, const struct jpeg_frame *frame);
+    mldf_status (*use)(void *user, const struct jpeg_frame *frame, mldf_error *err);
+    void *user;
+};
+mldf_status mldfi_jpeg_coefficients(struct image_job *job, const struct jpeg_user *user, mldf_error *err);
+/* Row `row` of a component's blocks, with those that fill up its last MCUs: [block][64], by natural place. */
+const int16_t (*mldfi_jpeg_blocks(const struct jpeg_frame *frame, unsigned component, uint32_t row))[64];
 mldf_status mldfi_png_strip(const uint8_t *data, size_t bytes, unsigned drop, mldf_buffer *out, mldf_error *err);
 /* image_icc.c: is this a profile for pixels of so many channels? That of a CMYK file is not one for the RGB it becomes. */
 bool mldfi_icc_fits(const uint8_t *profile, size_t bytes, uint32_t channels);

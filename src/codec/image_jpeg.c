@@ -91,8 +91,8 @@ static J_COLOR_SPACE output_space(const struct image_job *job) {
     return job->sink.channels == 1 ? JCS_GRAYSCALE : job->sink.channels == 4 ? JCS_EXT_RGBA : JCS_RGB;
 }
 
-/* Header, parameters, start. Runs under the trap. */
-static void start(struct jpeg_reader *reader, const struct image_job *job) {
+/* Up to the first scan. Runs under the trap. */
+static void read_header(struct jpeg_reader *reader, const struct image_job *job) {
     j_decompress_ptr cinfo = &reader->cinfo;
     mldfi_jpeg_source(cinfo, &reader->source, job->data, job->bytes, job->options.tolerant);
     forget_tables(cinfo);
@@ -105,6 +105,12 @@ static void start(struct jpeg_reader *reader, const struct image_job *job) {
         mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_CORRUPT, "its headers contradict each other");
     cinfo->mem->max_memory_to_use =
         (long)(job->options.max_bytes > INT64_MAX / 2 ? INT64_MAX / 2 : job->options.max_bytes);
+}
+
+/* Header, parameters, start. */
+static void start(struct jpeg_reader *reader, const struct image_job *job) {
+    j_decompress_ptr cinfo = &reader->cinfo;
+    read_header(reader, job);
     cinfo->out_color_space = output_space(job);
     cinfo->dct_method = job->options.fast_dct ? JDCT_IFAST : JDCT_ISLOW;
     cinfo->scale_num = 1;
@@ -234,4 +240,52 @@ mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err) {
     if (status == MLDF_OK)
         status = get_reader(job->decoder, &reader, err);
     return status < 0 ? status : run(reader, job, row, err);
+}
+
+/* ---- Coefficients ---------------------------------------------------------------------------------------------------------- */
+
+const int16_t (*mldfi_jpeg_blocks(const struct jpeg_frame *frame, unsigned component, uint32_t row))[64] {
+    struct jpeg_reader *reader = frame->reader;
+    jvirt_barray_ptr *arrays = frame->arrays;
+    JBLOCKARRAY rows =
+        reader->cinfo.mem->access_virt_barray((j_common_ptr)&reader->cinfo, arrays[component], row, 1, FALSE);
+    return (const int16_t(*)[64])rows[0];
+}
+
+static void describe(struct jpeg_reader *reader, struct jpeg_frame *frame) {
+    const struct jpeg_decompress_struct *c = &reader->cinfo;
+    frame->reader = reader;
+    frame->components = (unsigned)c->num_components;
+    frame->ycbcr = c->jpeg_color_space == JCS_YCbCr;
+    for (int i = 0; i < c->num_components && i < 4; i++) {
+        frame->h[i] = (uint8_t)c->comp_info[i].h_samp_factor;
+        frame->v[i] = (uint8_t)c->comp_info[i].v_samp_factor;
+        frame->quantiser[i] = c->comp_info[i].quant_table ? c->comp_info[i].quant_table->quantval : NULL;
+    }
+}
+
+static mldf_status run_coefficients(struct jpeg_reader *reader, const struct image_job *job,
+                                    const struct jpeg_user *user, mldf_error *err) {
+    struct jpeg_frame frame = {0};
+    reader->cinfo.err = mldfi_jpeg_trap(&reader->trap, job->options.tolerant);
+    if (setjmp(reader->trap.back)) {
+        jpeg_abort_decompress(&reader->cinfo);
+        return mldfi_jpeg_failed(&reader->trap, &reader->source, err);
+    }
+    read_header(reader, job);
+    describe(reader, &frame);
+    mldf_status status = MLDF_END;
+    if (user->want(user->user, &frame)) {
+        frame.arrays = jpeg_read_coefficients(&reader->cinfo);
+        describe(reader, &frame); /* quantisers are known now */
+        status = user->use(user->user, &frame, err);
+    }
+    jpeg_abort_decompress(&reader->cinfo);
+    return status;
+}
+
+mldf_status mldfi_jpeg_coefficients(struct image_job *job, const struct jpeg_user *user, mldf_error *err) {
+    struct jpeg_reader *reader = NULL;
+    mldf_status status = get_reader(job->decoder, &reader, err);
+    return status < 0 ? status : run_coefficients(reader, job, user, err);
 }

@@ -19,6 +19,18 @@ const char *mldf_audio_codec_name(mldf_audio_codec codec) {
         return "alaw";
     case MLDF_AUDIO_MULAW:
         return "mulaw";
+    case MLDF_AUDIO_FLAC:
+        return "flac";
+    case MLDF_AUDIO_AAC:
+        return "aac";
+    case MLDF_AUDIO_MP3:
+        return "mp3";
+    case MLDF_AUDIO_OPUS:
+        return "opus";
+    case MLDF_AUDIO_VORBIS:
+        return "vorbis";
+    case MLDF_AUDIO_ALAC:
+        return "alac";
     default:
         return "other";
     }

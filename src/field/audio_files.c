@@ -1,28 +1,30 @@
-/* Files that become recordings, and recordings that become files: WAV both ways. What is shown of a recording. Traits of field.h. */
+/* Files that become recordings, and recordings that become files: WAV both ways, others by audio_encode.c and audio_compressed.c. What is shown of a recording. Traits of field.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "codec/audio_stream.h"
 #include "field/audio_type.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* Wave64 and RF64 are read; export writes RIFF, and RF64 where 4 GiB are not enough, under the name of both. */
+/* Wave64 and RF64 are read; export writes RIFF, and RF64 where 4 GiB are not enough, under the name of both. Files of packets go into fields of
+ * AUDIO_COMPRESSED. */
 static const struct file_ending endings[] = {
-    {"wav", "wav", ARCHIVE_READ},
-    {"wave", "wav", ARCHIVE_READ},
-    {"w64", NULL, ARCHIVE_READ},
-    {"rf64", NULL, ARCHIVE_READ},
-    /* Audio that has no field type yet: a folder of it is refused for what it is. */
-    {"flac", NULL, ARCHIVE_BYTES},
-    {"mp3", NULL, ARCHIVE_BYTES},
-    {"ogg", NULL, ARCHIVE_BYTES},
-    {"opus", NULL, ARCHIVE_BYTES},
-    {"m4a", NULL, ARCHIVE_BYTES},
-    {"aac", NULL, ARCHIVE_BYTES},
-    {"aif", NULL, ARCHIVE_BYTES},
-    {"aiff", NULL, ARCHIVE_BYTES},
-    {NULL, NULL, ARCHIVE_BYTES},
+    {"wav", "wav", ARCHIVE_READ, NULL},
+    {"wave", "wav", ARCHIVE_READ, NULL},
+    {"w64", NULL, ARCHIVE_READ, NULL},
+    {"rf64", NULL, ARCHIVE_READ, NULL},
+    {"flac", "flac", ARCHIVE_READ, &mldfi_type_audio_compressed},
+    /* Audio that no build takes apart yet: a folder of it is refused for what it is. */
+    {"mp3", NULL, ARCHIVE_BYTES, NULL},
+    {"ogg", NULL, ARCHIVE_BYTES, NULL},
+    {"opus", NULL, ARCHIVE_BYTES, NULL},
+    {"m4a", NULL, ARCHIVE_BYTES, NULL},
+    {"aac", NULL, ARCHIVE_BYTES, NULL},
+    {"aif", NULL, ARCHIVE_BYTES, NULL},
+    {"aiff", NULL, ARCHIVE_BYTES, NULL},
+    {NULL, NULL, ARCHIVE_BYTES, NULL},
 };
 
 mldf_status mldfi_audio_parse(const void *data, size_t bytes, mldf_wav *out, mldf_error *err) {
@@ -44,31 +46,61 @@ static bool is_usual_mask(const mldf_audio_info *info) {
     return info->mask == 0 || (info->channels == 1 && info->mask == 4) || (info->channels == 2 && info->mask == 3);
 }
 
+/* "the name ends in .wav, and the bytes are FLAC": of a name that says something else. */
+static void warn_name(const char *name, const char *what, bool packets, file_warning_fn warn, void *user) {
+    char message[160];
+    const struct file_ending *ending = mldfi_file_ending(&mldfi_audio_files, name);
+    if (!*mldfi_name_ending(name) || (ending && ending->archive == ARCHIVE_READ && (ending->type != NULL) == packets))
+        return;
+    snprintf(message, sizeof message, "the name ends in .%.16s, and the bytes are %s", mldfi_name_ending(name), what);
+    warn(user, message);
+}
+
+static void warn_wav(const mldf_wav *wav, file_warning_fn warn, void *user) {
+    char message[160];
+    if (wav->rest_bytes) {
+        snprintf(message, sizeof message, "%" PRIu32 " bytes behind the last whole sample are left out",
+                 wav->rest_bytes);
+        warn(user, message);
+    }
+    if (!is_usual_mask(&wav->info)) {
+        snprintf(message, sizeof message, "the channel mask 0x%" PRIx32 " is kept only if the field has it as \"mask\"",
+                 wav->info.mask);
+        warn(user, message);
+    }
+}
+
+/* What a file of packets is, its encoder finds when it takes it apart. */
 static mldf_status audio_look(const char *name, const void *data, size_t bytes, file_warning_fn warn, void *user,
                               mldf_error *err) {
     mldf_wav wav;
-    char message[160];
     if (bytes == 0)
         return mldfi_fail(err, MLDF_E_TRUNCATED, "the file is empty");
-    mldf_status status = mldfi_audio_parse(data, bytes, &wav, err);
+    const struct audio_container *container = mldfi_audio_container(data, bytes);
+    mldf_status status = container ? MLDF_OK : mldfi_audio_parse(data, bytes, &wav, err);
     if (status < 0 || !warn)
         return status;
-    const struct file_ending *ending = mldfi_file_ending(&mldfi_audio_files, name);
-    if (*mldfi_name_ending(name) && (!ending || ending->archive != ARCHIVE_READ)) {
-        snprintf(message, sizeof message, "the name ends in .%.16s, and the bytes are WAV", mldfi_name_ending(name));
-        warn(user, message);
-    }
-    if (wav.rest_bytes) {
-        snprintf(message, sizeof message, "%" PRIu32 " bytes behind the last whole sample are left out",
-                 wav.rest_bytes);
-        warn(user, message);
-    }
-    if (!is_usual_mask(&wav.info)) {
-        snprintf(message, sizeof message, "the channel mask 0x%" PRIx32 " is kept only if the field has it as \"mask\"",
-                 wav.info.mask);
-        warn(user, message);
-    }
+    warn_name(name, container ? container->name : "WAV", container != NULL, warn, user);
+    if (!container)
+        warn_wav(&wav, warn, user);
     return MLDF_OK;
+}
+
+/* The options are the arguments of AUDIO_COMPRESSED; "encode":"pcm" asks for AUDIO_WAVEFORM, which has none of them. */
+static mldf_status audio_choose(const struct field_type **type, const char **arguments, mldf_error *err) {
+    struct json json = {0};
+    mldf_status status = mldfi_arguments_parse(&json, *arguments, strlen(*arguments), err);
+    if (status < 0)
+        return status;
+    uint32_t encode = mldfi_json_find(&json, 0, "encode");
+    bool pcm = encode != UINT32_MAX && mldfi_json_is_text(&json, encode, "pcm");
+    if (pcm && json.nodes[0].count > 1)
+        status = mldfi_fail(err, MLDF_E_SCHEMA, "the audio option encode=pcm goes with no other audio option");
+    mldfi_json_free(&json);
+    *type = pcm ? &mldfi_type_audio_waveform : &mldfi_type_audio_compressed;
+    if (pcm)
+        *arguments = NULL;
+    return status;
 }
 
 const struct field_files mldfi_audio_files = {
@@ -78,6 +110,7 @@ const struct field_files mldfi_audio_files = {
     .endings = endings,
     .most_bytes = UINT64_MAX,
     .look = audio_look,
+    .choose = audio_choose,
 };
 
 mldf_status mldfi_audio_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,

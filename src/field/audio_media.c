@@ -1,15 +1,15 @@
 /* See audio_media.h. Numbers are converted a block at a time, so that they are still in the cache when they are put in their places. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "field/audio_media.h"
+#include "field/audio_type.h"
 #include "kernel/pcm.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
 
 enum { BLOCK_NUMBERS = 1 << 14 }; /* 64 KiB of floats; at least one sample, which may have 65535 channels */
-
-struct audio_worker {
-    mldf_buffer block;
-};
 
 static mldf_status open_worker(void **worker, mldf_error *err) {
     *worker = mldfi_alloc_zero(1, sizeof(struct audio_worker), err);
@@ -18,11 +18,53 @@ static mldf_status open_worker(void **worker, mldf_error *err) {
 
 static void close_worker(void *worker) {
     struct audio_worker *w = worker;
+    mldfi_audio_drop_decoders(w);
     mldf_buffer_free(&w->block);
+    mldf_buffer_free(&w->pcm);
+    mldf_buffer_free(&w->file);
     free(w);
 }
 
-const struct media mldfi_media_audio = {.open = open_worker, .close = close_worker};
+static void trim_worker(void *worker) {
+    struct audio_worker *w = worker;
+    mldfi_buffer_trim(&w->pcm, MEDIA_KEEP_BYTES);
+    mldfi_buffer_trim(&w->file, MEDIA_KEEP_BYTES);
+}
+
+static mldf_status check(void *worker, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                         mldf_error *err) {
+    mldf_audio_info info;
+    mldfi_audio_record_info(record, &info);
+    if (mldfi_pcm_bytes(info.codec, info.bits) || payload_bytes == 0)
+        return MLDF_OK;
+    mldf_status status = mldfi_audio_check_packets(worker, &info, payload, payload_bytes, true, err);
+    if (status < 0 && err)
+        err->offset = MLDF_NONE; /* of the value; the message has it */
+    return status;
+}
+
+const struct media mldfi_media_audio = {
+    .open = open_worker,
+    .close = close_worker,
+    .trim = trim_worker,
+    .encode = mldfi_audio_encode_with,
+    .check = check,
+};
+
+mldf_status mldfi_audio_check_bytes(const mldf_audio_info *info, uint64_t bytes, mldf_error *err) {
+    uint64_t wanted, sample = (uint64_t)info->channels * mldfi_pcm_bytes(info->codec, info->bits);
+    if (mldfi_audio_is_packets(info->codec) && info->samples / AUDIO_PACKET_SAMPLES > bytes)
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "the value has %" PRIu64 " bytes, and its record describes %" PRIu64 " samples", bytes,
+                          info->samples);
+    if (!mldfi_audio_is_packets(info->codec) &&
+        (!sample || !mldfi_mul_u64(info->samples, sample, &wanted) || wanted != bytes))
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "the value has %" PRIu64 " bytes, and its record describes %" PRIu64 " samples of %" PRIu64
+                          " bytes",
+                          bytes, info->samples, sample);
+    return MLDF_OK;
+}
 
 void mldfi_audio_range(const mldf_audio_info *info, uint64_t from, uint64_t count, uint64_t *offset, uint64_t *bytes) {
     uint64_t sample = (uint64_t)info->channels * mldfi_pcm_bytes(info->codec, info->bits);

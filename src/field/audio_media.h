@@ -2,8 +2,40 @@
 #ifndef MLDF_FIELD_AUDIO_MEDIA_H
 #define MLDF_FIELD_AUDIO_MEDIA_H
 
+#include "field/audio_packets.h"
 #include "field/media.h"
 #include "mldf/audio.h"
+
+/* A decoder that stays open for values of the same codec with the same beginning. */
+struct kept_decoder {
+    const struct audio_decoder *type;
+    void *decoder; /* NULL: none */
+    mldf_audio_codec codec;
+    uint32_t rate, channels, bits;
+    mldf_buffer extra;
+    uint64_t used;
+};
+enum { AUDIO_DECODERS = 8 };
+
+/* What a thread keeps for recordings: the kit's worker of FAMILY_AUDIO. */
+struct audio_worker {
+    mldf_buffer block, pcm, file;
+    struct kept_decoder decoders[AUDIO_DECODERS];
+    uint64_t clock;
+};
+void mldfi_audio_drop_decoders(struct audio_worker *w);
+
+/* Samples [from, from + count) of a value whose bytes `in` gives, as mldfi_audio_read gives them. They must be in the recording. */
+mldf_status mldfi_audio_window(void *worker, const mldf_audio_info *info, const struct audio_bytes *in, uint64_t from,
+                               uint64_t count, bool mono, float *out, size_t stride, mldf_error *err);
+/* Bytes of a compressed value that such a window will about need, for hints to the system. */
+void mldfi_audio_guess(const mldf_audio_info *info, uint64_t total, uint64_t from, uint64_t count, uint64_t *offset,
+                       uint64_t *bytes);
+/* The whole table of a compressed value; decode: and every packet, to the end. */
+mldf_status mldfi_audio_check_packets(void *worker, const mldf_audio_info *info, const void *payload, uint64_t bytes,
+                                      bool decode, mldf_error *err);
+/* Can a value with this record have so many bytes? */
+mldf_status mldfi_audio_check_bytes(const mldf_audio_info *info, uint64_t bytes, mldf_error *err);
 
 /* The bytes of a value that hold samples [from, from + count), which the recording has. */
 void mldfi_audio_range(const mldf_audio_info *info, uint64_t from, uint64_t count, uint64_t *offset, uint64_t *bytes);

@@ -1,8 +1,10 @@
 /* Any window of a recording as float. */
 #include <inttypes.h>
 
+#include "field/audio_media.h"
 #include "field/audio_type.h"
 #include "kernel/pcm.h"
+#include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
@@ -23,20 +25,45 @@ bool mldfi_audio_same(const mldf_value *a, const mldf_value *b) {
            x.codec == y.codec;
 }
 
+/* Decoded channel by channel, then interleaved. */
+static mldf_status read_packets(const mldf_value *value, const mldf_audio_info *info, uint64_t from, uint64_t count,
+                                float *out, mldf_error *err) {
+    struct audio_memory memory = {value->data};
+    struct audio_bytes in = {mldfi_audio_from_memory, &memory, value->bytes};
+    mldf_buffer planar = MLDF_BUFFER_INIT;
+    void *worker;
+    mldf_status status = mldfi_media_audio.open(&worker, err);
+    if (status < 0)
+        return status;
+    if (info->channels == 1) {
+        status = mldfi_audio_window(worker, info, &in, from, count, false, out, (size_t)count, err);
+    } else if ((status = mldfi_buffer_resize(&planar, (size_t)count * info->channels * sizeof *out, err)) == MLDF_OK) {
+        float *numbers = (float *)(void *)planar.data;
+        status = mldfi_audio_window(worker, info, &in, from, count, false, numbers, (size_t)count, err);
+        for (uint32_t c = 0; c < info->channels && status == MLDF_OK; c++)
+            for (uint64_t i = 0; i < count; i++)
+                out[i * info->channels + c] = numbers[c * count + i];
+    }
+    mldf_buffer_free(&planar);
+    mldfi_media_audio.close(worker);
+    return status;
+}
+
 mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out, mldf_error *err) {
     mldf_audio_info info;
-    uint64_t wanted;
     mldf_status status = mldf_audio_record(value, &info, err);
     if (status < 0)
         return status;
     if (!out && count > 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_audio_value_read: out is NULL");
-    uint64_t block = (uint64_t)info.channels * mldfi_pcm_bytes(info.codec, info.bits);
-    if (block == 0 || !mldfi_mul_u64(info.samples, block, &wanted) || wanted != value->bytes)
-        return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " bytes, and the record speaks of others", value->bytes);
+    if ((status = mldfi_audio_check_bytes(&info, value->bytes, err)) < 0)
+        return status;
     if (!mldfi_range_inside(from, count, info.samples))
         return mldfi_fail(err, MLDF_E_RANGE, "samples %" PRIu64 " + %" PRIu64 " of a recording of %" PRIu64, from,
                           count, info.samples);
+    if (count > 0 && mldfi_audio_is_packets(info.codec))
+        return read_packets(value, &info, from, count, out, err);
+    uint64_t block = (uint64_t)info.channels * mldfi_pcm_bytes(info.codec, info.bits);
     if (count > 0)
         mldfi_pcm_to_f32(info.codec, info.bits, (const uint8_t *)value->data + from * block,
                          (size_t)(count * info.channels), out);

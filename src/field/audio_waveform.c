@@ -2,12 +2,13 @@
  *
  *     0 ptr u64 · 8 size u64 · 16 num_samples u64 · 24 sample_rate u32 · 28 channels u16 · 30 bit_depth u8 · 31 codec u8
  *
- * Written from the bytes of a WAV file or from an array. Reading gives an array [num_samples, channels] in place; numbers of 24 bits,
- * A-law and mu-law are bytes. audio_value.c makes floats of any of them, audio_files.c WAV files. */
+ * Written from the bytes of an audio file or from an array (audio_encode.c). Reading gives an array [num_samples, channels] in place; numbers of
+ * 24 bits, A-law and mu-law are bytes. audio_value.c makes floats of any of them, audio_files.c WAV files. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/audio_packets.h"
 #include "field/audio_type.h"
 #include "kernel/pcm.h"
 #include "util/buffer.h"
@@ -30,7 +31,7 @@ static mldf_status get_number(const struct json *json, const char *name, uint64_
     return MLDF_OK;
 }
 
-static mldf_status get_arguments(const struct json *json, struct audio_state *s, mldf_error *err) {
+mldf_status mldfi_audio_arguments(const struct json *json, struct audio_state *s, mldf_error *err) {
     mldf_status status = get_number(json, "rate", UINT32_MAX, &s->rate, err);
     if (status == MLDF_OK)
         status = get_number(json, "channels", UINT16_MAX, &s->channels, err);
@@ -55,7 +56,7 @@ static mldf_status audio_bind(void *user, const char *arguments, mldf_record_lay
         return MLDF_E_MEMORY;
     mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
     if (status == MLDF_OK)
-        status = get_arguments(&json, s, err);
+        status = mldfi_audio_arguments(&json, s, err);
     mldfi_json_free(&json);
     if (status < 0) {
         free(s);
@@ -66,104 +67,9 @@ static mldf_status audio_bind(void *user, const char *arguments, mldf_record_lay
     return MLDF_OK;
 }
 
-static void audio_unbind(void *user, void *state) {
+void mldfi_audio_unbind(void *user, void *state) {
     (void)user;
     free(state);
-}
-
-/* ---- Writing --------------------------------------------------------------------------------------------------------------- */
-
-static mldf_status check_fixed(const struct audio_state *s, const mldf_audio_info *info, mldf_error *err) {
-    if (s->rate && info->rate != s->rate)
-        return mldfi_fail(err, MLDF_E_RANGE,
-                          "a recording of %" PRIu32 " samples a second, and the field's rate is %" PRIu32, info->rate,
-                          s->rate);
-    if (s->channels && info->channels != s->channels)
-        return mldfi_fail(err, MLDF_E_RANGE,
-                          "a recording of %" PRIu32 " channels, and the field's recordings have %" PRIu32,
-                          info->channels, s->channels);
-    if (s->mask && info->mask && info->mask != s->mask)
-        return mldfi_fail(err, MLDF_E_RANGE,
-                          "a recording with channel mask 0x%" PRIx32 ", and the field's is 0x%" PRIx32, info->mask,
-                          s->mask);
-    return MLDF_OK;
-}
-
-static mldf_status from_wav(const mldf_value *value, mldf_audio_info *info, mldf_buffer *scratch, const void **payload,
-                            uint64_t *payload_bytes, mldf_error *err) {
-    mldf_wav wav;
-    mldf_status status = mldfi_audio_parse(value->data, (size_t)value->bytes, &wav, err);
-    if (status < 0)
-        return status;
-    *info = wav.info;
-    *payload = (const uint8_t *)value->data + wav.data_offset;
-    *payload_bytes = wav.data_bytes;
-    unsigned bytes = info->bits / 8;
-    if (!wav.big_endian || bytes == 1)
-        return MLDF_OK;
-    status = mldfi_buffer_resize(scratch, (size_t)wav.data_bytes, err);
-    if (status < 0)
-        return status;
-    mldfi_pcm_swap(bytes, *payload, (size_t)(wav.data_bytes / bytes), scratch->data);
-    *payload = scratch->data;
-    return MLDF_OK;
-}
-
-static mldf_status from_array(const struct audio_state *s, const mldf_value *value, mldf_audio_info *info,
-                              const void **payload, uint64_t *payload_bytes, mldf_error *err) {
-    uint64_t wanted, channels = value->ndim == 2 ? value->dims[1] : 1;
-    bool real = value->dtype == MLDF_F32 || value->dtype == MLDF_F64;
-    if (!s->rate)
-        return mldfi_fail(err, MLDF_E_SCHEMA,
-                          "an array says nothing of its rate: the field needs the argument \"rate\"");
-    if (value->dtype != MLDF_U8 && value->dtype != MLDF_I16 && value->dtype != MLDF_I32 && !real)
-        return mldfi_fail(err, MLDF_E_TYPE, "an array of %s; audio is |u1, <i2, <i4, <f4 or <f8",
-                          value->dtype ? mldf_dtype_name(value->dtype) : "no dtype");
-    if (value->ndim != 1 && value->ndim != 2)
-        return mldfi_fail(err, MLDF_E_TYPE, "an array of %" PRIu32 " dimensions; audio is (t) or (t, channels)",
-                          value->ndim);
-    if (channels < 1 || channels > UINT16_MAX)
-        return mldfi_fail(err, MLDF_E_RANGE,
-                          "an array (t, channels) of %" PRIu64 " channels; 1 to 65535 can be stored%s", channels,
-                          channels > 1 ? ". Is it (channels, t)?" : "");
-    *info = (mldf_audio_info){value->dims[0],
-                              s->rate,
-                              (uint32_t)channels,
-                              (uint32_t)(8 * mldf_dtype_bytes(value->dtype)),
-                              real ? MLDF_AUDIO_FLOAT : MLDF_AUDIO_PCM,
-                              0};
-    if (!mldfi_mul_u64(value->dims[0], channels * (info->bits / 8), &wanted) || wanted != value->bytes)
-        return mldfi_fail(err, MLDF_E_RANGE,
-                          "%" PRIu64 " bytes, and an array of %" PRIu64 " x %" PRIu64 " needs others", value->bytes,
-                          value->dims[0], channels);
-    *payload = value->data;
-    *payload_bytes = value->bytes;
-    return MLDF_OK;
-}
-
-static mldf_status audio_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
-                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
-    const struct audio_state *s = state;
-    mldf_audio_info info;
-    (void)user;
-    *payload = NULL;
-    *payload_bytes = 0;
-    if (value->kind != MLDF_KIND_BYTES && value->kind != MLDF_KIND_ARRAY)
-        return mldfi_wrong_kind(value, "an array, or the bytes of a WAV file", err);
-    mldf_status status = mldfi_check_data(value, err);
-    if (status == MLDF_OK)
-        status = value->kind == MLDF_KIND_BYTES ? from_wav(value, &info, scratch, payload, payload_bytes, err)
-                                                : from_array(s, value, &info, payload, payload_bytes, err);
-    if (status == MLDF_OK)
-        status = check_fixed(s, &info, err);
-    if (status < 0)
-        return status;
-    mldfi_store_u64(record + AUDIO_SAMPLES, info.samples);
-    mldfi_store_u32(record + AUDIO_RATE, info.rate);
-    mldfi_store_u16(record + AUDIO_CHANNELS, (uint16_t)info.channels);
-    record[AUDIO_BITS] = (uint8_t)info.bits;
-    record[AUDIO_CODEC] = (uint8_t)info.codec;
-    return MLDF_OK;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------------------------------------- */
@@ -174,21 +80,29 @@ void mldfi_audio_record_info(const uint8_t *record, mldf_audio_info *out) {
                              (mldf_audio_codec)record[AUDIO_CODEC],   0};
 }
 
-static mldf_status check_coding(const mldf_audio_info *info, mldf_error *err) {
+/* Lossless packets say how many bits their numbers have, lossy ones have none. */
+static bool bits_are_possible(const mldf_audio_info *info) {
+    if (!mldfi_audio_is_packets(info->codec))
+        return mldfi_pcm_bytes(info->codec, info->bits) > 0;
+    bool lossless = info->codec == MLDF_AUDIO_FLAC || info->codec == MLDF_AUDIO_ALAC;
+    return lossless ? info->bits >= 4 && info->bits <= 32 : info->bits == 0;
+}
+
+static mldf_status check_coding(const struct audio_state *s, const mldf_audio_info *info, mldf_error *err) {
     bool known = info->codec == MLDF_AUDIO_PCM || (info->codec >= MLDF_AUDIO_FLOAT && info->codec <= MLDF_AUDIO_MULAW);
-    if (!known)
-        return mldfi_fail_at(err, MLDF_E_FEATURE, AUDIO_CODEC, "audio codec %u is not known; 0, 16, 17 and 18 are",
-                             (unsigned)info->codec);
-    if (!mldfi_pcm_bytes(info->codec, info->bits))
+    if (!known && !(s->compressed && mldfi_audio_is_packets(info->codec)))
+        return mldfi_fail_at(err, MLDF_E_FEATURE, AUDIO_CODEC, "audio codec %u is not known; %s0, 16, 17 and 18 are",
+                             (unsigned)info->codec, s->compressed ? "1 to 6, " : "");
+    if (!bits_are_possible(info))
         return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_BITS, "%s of %" PRIu32 " bits",
                              mldf_audio_codec_name(info->codec), info->bits);
     return MLDF_OK;
 }
 
-static mldf_status check_record(const struct audio_state *s, const mldf_audio_info *info, uint64_t payload_bytes,
-                                mldf_error *err) {
+mldf_status mldfi_audio_check_record(const struct audio_state *s, const mldf_audio_info *info, uint64_t payload_bytes,
+                                     mldf_error *err) {
     uint64_t wanted;
-    mldf_status status = check_coding(info, err);
+    mldf_status status = check_coding(s, info, err);
     if (status < 0)
         return status;
     if (info->rate == 0 || (s->rate && info->rate != s->rate))
@@ -199,6 +113,12 @@ static mldf_status check_record(const struct audio_state *s, const mldf_audio_in
         return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_CHANNELS,
                              "the record says %" PRIu32 " channels, and the field's recordings have %" PRIu32,
                              info->channels, s->channels);
+    if (mldfi_audio_is_packets(info->codec)) {
+        if (payload_bytes < PACKETS_HEADER + PACKETS_STREAM)
+            return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_SIZE, "%" PRIu64 " bytes, and a table of packets needs %d",
+                                 payload_bytes, PACKETS_HEADER + PACKETS_STREAM);
+        return MLDF_OK;
+    }
     if (!mldfi_mul_u64(info->samples, info->channels * (info->bits / 8), &wanted) || wanted != payload_bytes)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_SIZE,
                              "%" PRIu64 " bytes, and %" PRIu64 " samples of %" PRIu32 " channels of %" PRIu32
@@ -215,8 +135,8 @@ static mldf_dtype dtype_of(const mldf_audio_info *info) {
     return info->bits == 8 ? MLDF_U8 : info->bits == 16 ? MLDF_I16 : MLDF_I32;
 }
 
-static mldf_status audio_decode(void *user, const void *state, const uint8_t *record, const void *payload,
-                                uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+mldf_status mldfi_audio_decode(void *user, const void *state, const uint8_t *record, const void *payload,
+                               uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     mldf_audio_info info;
     (void)user, (void)scratch;
     mldfi_audio_record_info(record, &info);
@@ -230,11 +150,11 @@ static mldf_status audio_decode(void *user, const void *state, const uint8_t *re
         out->dims[0] = info.samples;
         out->dims[1] = info.channels;
     }
-    return check_record(state, &info, payload_bytes, err);
+    return mldfi_audio_check_record(state, &info, payload_bytes, err);
 }
 
 /* Numbers are the rates, dimensions the samples and channels. */
-static void audio_observe(const void *state, const uint8_t *record, struct observation *out) {
+void mldfi_audio_observe(const void *state, const uint8_t *record, struct observation *out) {
     mldf_audio_info info;
     (void)state;
     mldfi_audio_record_info(record, &info);
@@ -246,7 +166,7 @@ static void audio_observe(const void *state, const uint8_t *record, struct obser
     out->dims[1] = info.channels;
 }
 
-static bool audio_steps(const struct schema_field *field, const uint8_t *record, struct field_steps *out) {
+bool mldfi_audio_steps(const struct schema_field *field, const uint8_t *record, struct field_steps *out) {
     mldf_audio_info info;
     (void)field;
     mldfi_audio_record_info(record, &info);
@@ -255,14 +175,14 @@ static bool audio_steps(const struct schema_field *field, const uint8_t *record,
 }
 
 const struct field_type mldfi_type_audio_waveform = {
-    .type = {sizeof(mldf_type), MLDF_AUDIO_WAVEFORM, "audio_waveform", NULL, audio_bind, audio_unbind, audio_encode,
-             audio_decode},
+    .type = {sizeof(mldf_type), MLDF_AUDIO_WAVEFORM, "audio_waveform", NULL, audio_bind, mldfi_audio_unbind,
+             mldfi_audio_encode, mldfi_audio_decode},
     .name = "audio_waveform",
     .draft_differs = true,
-    .observe = audio_observe,
+    .observe = mldfi_audio_observe,
     .argument_names = audio_arguments,
     .edge = mldfi_audio_edge,
-    .steps = audio_steps,
+    .steps = mldfi_audio_steps,
     .see = mldfi_audio_see,
     .see_value = mldfi_audio_see_value,
     .self_describing = FAMILY_AUDIO,

@@ -59,6 +59,8 @@ struct file_ending {
     const char *ending;  /* lower case, without the dot */
     const char *written; /* what `export` calls such a file; NULL: it writes none */
     archive_part archive;
+    /* Values of such files belong into a field of this type, which takes the other files of the kind as well; NULL: into the kind's own. */
+    const struct field_type *type;
 };
 
 typedef void (*file_warning_fn)(void *user, const char *message);
@@ -76,6 +78,9 @@ struct field_files {
     /* The record of a file that lies at `ptr` of another format's file, whatever its bytes are: the payload is the whole file. NULL: `encode`
      * makes the record and says which bytes are the payload, or refuses. */
     void (*keep)(uint8_t *record, uint64_t ptr, const void *data, uint64_t bytes);
+    /* The type and the arguments of a field that is made up for such files, from the options that a caller gave as JSON. *type begins as what the
+     * names of the files ask for; *arguments as the options. NULL: the type stays, and the options are the arguments. */
+    mldf_status (*choose)(const struct field_type **type, const char **arguments, mldf_error *err);
 };
 
 /* Room for one exported value; begins as {0}, reused from value to value. */
@@ -339,6 +344,10 @@ mldf_status mldfi_field_check_stored(const struct schema_field *field, const mld
 const char *mldfi_name_ending(const char *name);
 /* The type whose files have names that end like this one, or NULL. *ending: how (may be NULL). Capitals count as small letters. */
 const struct field_type *mldfi_type_of_file(const char *name, const struct file_ending **ending);
+/* The type that such a file's value belongs into: the ending's own, or the kind's. */
+const struct field_type *mldfi_type_for_file(const char *name);
+/* The kind's own type; NULL: it is none of the built-in kinds. */
+const struct field_type *mldfi_type_of_kind(const struct field_files *files);
 /* The types whose values are made from files, one for each kind of files; NULL past the last. */
 const struct field_type *mldfi_type_with_files(size_t index);
 /* The type's own entry for such a name, or NULL. */

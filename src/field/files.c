@@ -37,6 +37,19 @@ const struct field_type *mldfi_type_of_file(const char *name, const struct file_
     return NULL;
 }
 
+const struct field_type *mldfi_type_for_file(const char *name) {
+    const struct file_ending *ending = NULL;
+    const struct field_type *type = mldfi_type_of_file(name, &ending);
+    return ending && ending->type ? ending->type : type;
+}
+
+const struct field_type *mldfi_type_of_kind(const struct field_files *files) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (types[i]->files == files)
+            return types[i];
+    return NULL;
+}
+
 const struct field_type *mldfi_type_with_files(size_t index) {
     return index < sizeof types / sizeof types[0] ? types[index] : NULL;
 }

@@ -1,28 +1,21 @@
-/* Decoding mode 7, the fast JPEG store, to pixels: a region at 1/1 to 1/8, with the very pixels that libjpeg-turbo gives for the file that was packed.
+/* Decoding mode 7, the fast JPEG store: a region at 1/1 to 1/8, with the very pixels that libjpeg-turbo gives for the file that was packed.
  *
  *     record → layout, positions        codec/fast_jpeg.h
  *     strips of MCU rows: DCs, segments of both bands → blocks → samples of each component      kernel/jpeg.h
- *     rows: upsampling, colour → the sink or the view
+ *     rows: upsampling, colour → the sink or the view      image_fast_rows.c; or planes, as they are: image_planes.c
  *
+ * The blocks may also come from libjpeg, which has read them from a JPEG file.
  * As in libjpeg, a component with less samples than luma is transformed to more samples where the scale allows, and upsampled where it does not. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/fast_jpeg.h"
 #include "field/image_fast.h"
+#include "field/image_fast_run.h"
 #include "field/media.h"
-#include "kernel/jpeg.h"
 #include "kernel/kernels.h"
 #include "util/buffer.h"
 #include "util/error.h"
-
-/* What a thread keeps. Window tables are made when they are first needed. */
-struct fast_worker {
-    struct jpeg_window *ac[FAST_AC_KINDS][FAST_CODES];
-    struct jpeg_dc_window *dc[2][FAST_CODES];
-    mldf_buffer positions, low, high, dcs, jobs, planes, rows;
-};
 
 static void worker_free(void *pointer) {
     struct fast_worker *w = pointer;
@@ -89,27 +82,6 @@ static mldf_status get_dc_window(struct fast_worker *w, unsigned class, unsigned
 }
 
 /* ---- Samples --------------------------------------------------------------------------------------------------------------- */
-
-/* The samples of one component that the region needs: whole MCUs. */
-struct plane {
-    uint8_t *samples;
-    size_t stride;
-    unsigned side_log2;    /* of a block: 2^0 to 2^3 samples */
-    unsigned across, down; /* blocks in an MCU */
-};
-
-struct fast_run {
-    const struct image_job *job;
-    struct fast_layout layout;
-    struct fast_worker *worker;
-    const struct jpeg_kernels *k;
-    uint32_t left, right, top, bottom; /* MCUs of the region */
-    uint32_t mcu_width, mcu_height;    /* in pixels of the job's scale */
-    uint32_t strip;                    /* rows of MCUs decoded together */
-    uint32_t first_segment, segments;  /* of the region in each row */
-    struct plane plane[3];
-    struct jpeg_quantisers q[2];
-};
 
 /* jdmaster.c: a component whose factors are half of the largest is transformed to twice the samples while that is possible. */
 static void size_planes(struct fast_run *r) {
@@ -205,11 +177,17 @@ static uint32_t segment_mcus(const struct fast_run *r, uint32_t s) {
     return left < most ? left : most;
 }
 
+/* One sample is the DC alone, and less than eight on a side may be the low band alone. */
+static unsigned bands(const struct fast_run *r, unsigned class) {
+    const unsigned side = r->plane[class].side_log2;
+    return side == 0 ? 0 : side < 3 && r->low_band ? 1 : 2;
+}
+
 static mldf_status read_bands(struct fast_run *r, unsigned class, uint32_t row, uint32_t rows, mldf_error *err) {
     const struct fast_grid *g = &r->layout.grid;
     struct fast_worker *w = r->worker;
     struct jpeg_job *jobs = (struct jpeg_job *)(void *)w->jobs.data;
-    for (unsigned band = 0; band < 2; band++) {
+    for (unsigned band = 0; band < bands(r, class); band++) {
         const unsigned stride = band ? JPEG_HIGH_STRIDE : JPEG_LOW_STRIDE, kind = 2 * band + class;
         int16_t *out = (int16_t *)(void *)(band ? w->high.data : w->low.data);
         const uint64_t *at = (const uint64_t *)(const void *)w->positions.data + mldfi_fast_position_at(g, 2 + kind);
@@ -252,6 +230,36 @@ static mldf_status read_dcs(struct fast_run *r, unsigned class, uint32_t row, ui
     return MLDF_OK;
 }
 
+/* The same from libjpeg's blocks: what the two before do for a row, in the same places. */
+static void take_blocks(struct fast_run *r, unsigned class, uint32_t row, uint32_t rows) {
+    const struct fast_grid *g = &r->layout.grid;
+    struct fast_worker *w = r->worker;
+    const uint8_t *scan = mldfi_fast_scan;
+    const unsigned places = bands(r, class) == 2 ? 64 : FAST_LOW;
+    for (uint32_t y = 0; y < rows; y++)
+        for (unsigned i = 0; i < g->blocks[class]; i++) {
+            const struct fast_place place = mldfi_fast_place(g, class, i);
+            const unsigned h = class ? 1 : g->h, v = class ? 1 : g->v;
+            const int16_t(*blocks)[64] = mldfi_jpeg_blocks(r->frame, place.component, (row + y) * v + place.y);
+            for (uint32_t s = 0; s < r->segments; s++) {
+                const size_t n = (size_t)y * r->segments + s;
+                int16_t *low = (int16_t *)(void *)w->low.data + n * slot(r, class, JPEG_LOW_STRIDE);
+                int16_t *high = (int16_t *)(void *)w->high.data + n * slot(r, class, JPEG_HIGH_STRIDE);
+                const size_t count = (size_t)segment_mcus(r, s) * g->blocks[class]; /* one more: see read_bands */
+                memset(low + count * JPEG_LOW_STRIDE, 0, JPEG_LOW_STRIDE * sizeof *low);
+                memset(high + count * JPEG_HIGH_STRIDE, 0, JPEG_HIGH_STRIDE * sizeof *high);
+                for (uint32_t m = 0; m < segment_mcus(r, s); m++) {
+                    const int16_t *from = blocks[(size_t)(segment_start(r, s) + m) * h + place.x];
+                    const size_t at = (size_t)m * g->blocks[class] + i;
+                    for (unsigned k = 0; k < FAST_LOW; k++)
+                        low[at * JPEG_LOW_STRIDE + k] = from[scan[k]];
+                    for (unsigned k = FAST_LOW; k < places; k++)
+                        high[at * JPEG_HIGH_STRIDE + k - FAST_LOW + 1] = from[scan[k]];
+                }
+            }
+        }
+}
+
 /* Blocks of one segment to samples. Luma of 4:2:0 comes in pairs one above the other, other luma side by side, chroma as Cb and Cr. */
 static void transform(struct fast_run *r, unsigned class, uint32_t y, uint32_t row, uint32_t s) {
     const struct fast_grid *g = &r->layout.grid;
@@ -266,8 +274,9 @@ static void transform(struct fast_run *r, unsigned class, uint32_t y, uint32_t r
     struct jpeg_blocks b = {
         .low =
             (const int16_t *)(const void *)w->low.data + n * slot(r, class, JPEG_LOW_STRIDE) + block * JPEG_LOW_STRIDE,
-        .high = (const int16_t *)(const void *)w->high.data + n * slot(r, class, JPEG_HIGH_STRIDE) +
-                block * JPEG_HIGH_STRIDE,
+        .high = bands(r, class) < 2 ? NULL
+                                    : (const int16_t *)(const void *)w->high.data +
+                                          n * slot(r, class, JPEG_HIGH_STRIDE) + block * JPEG_HIGH_STRIDE,
         .q = &r->q[class],
         .stride = p->stride,
         .a = p->samples + at,
@@ -291,10 +300,13 @@ static mldf_status read_strip(struct fast_run *r, uint32_t row, mldf_error *err)
     uint32_t rows = r->bottom - row < r->strip ? r->bottom - row : r->strip;
     for (unsigned class = 0; class < r->layout.grid.classes; class ++) {
         mldf_status status = MLDF_OK;
-        if (r->plane[class].side_log2 > 0) /* one sample is the DC alone */
+        if (r->frame) {
+            take_blocks(r, class, row, rows);
+        } else {
             status = read_bands(r, class, row, rows, err);
-        if (status == MLDF_OK)
-            status = read_dcs(r, class, row, rows, err);
+            if (status == MLDF_OK)
+                status = read_dcs(r, class, row, rows, err);
+        }
         if (status < 0)
             return status;
         for (uint32_t y = 0; y < rows; y++)
@@ -302,83 +314,6 @@ static mldf_status read_strip(struct fast_run *r, uint32_t row, mldf_error *err)
                 transform(r, class, y, row, s);
     }
     return MLDF_OK;
-}
-
-/* ---- Rows ------------------------------------------------------------------------------------------------------------------ */
-
-/* Samples of a component at full width, from sample (x, y) on: in its plane or in `room`. */
-static const uint8_t *chroma_row(const struct fast_run *r, unsigned c, uint32_t y, uint8_t *room) {
-    const struct fast_grid *g = &r->layout.grid;
-    const struct image_job *j = r->job;
-    const struct plane *p = &r->plane[c];
-    const uint32_t side = UINT32_C(1) << p->side_log2;
-    const bool across = g->h == 2 && side != r->mcu_width, down = g->v == 2 && side != r->mcu_height;
-    const uint32_t x0 = across ? j->x / 2 : j->x;
-    const uint8_t *origin = p->samples + (x0 - (size_t)r->left * side);
-    const uint32_t near = down ? y / 2 : y;
-    const uint8_t *row = origin + (near - (size_t)r->top * side) * p->stride;
-    if (!across)
-        return row;
-    const uint32_t width = (j->full_width + 1) / 2, height = (j->full_height + 1) / 2;
-    const uint32_t end = (j->x + j->width + 1) / 2;
-    struct jpeg_up u = {row, row, end - x0, x0 == 0, end == width, room};
-    if (width <= 2 || side == 1) {
-        for (uint32_t i = 0; i < u.count; i++)
-            room[2 * i] = room[2 * i + 1] = row[i];
-    } else if (down) {
-        uint32_t far = y % 2 ? near + 1 : near > 0 ? near - 1 : 0;
-        far = far >= height ? height - 1 : far;
-        u.far = origin + (far - (size_t)r->top * side) * p->stride;
-        r->k->up_both(&u);
-    } else {
-        r->k->up_across(&u);
-    }
-    return room + j->x % 2;
-}
-
-/* Row y of the image into `out`, with 64 bytes behind it. */
-static void pixel_row(const struct fast_run *r, uint32_t y, uint8_t *out) {
-    const struct image_job *j = r->job;
-    const struct plane *p = &r->plane[0];
-    const unsigned channels = j->sink.channels;
-    const uint8_t *luma =
-        p->samples + (y - (size_t)r->top * r->mcu_height) * p->stride + (j->x - (size_t)r->left * r->mcu_width);
-    if (r->layout.grid.components == 1) {
-        if (channels == 1)
-            memcpy(out, luma, j->width);
-        else
-            r->k->join(luma, luma, luma, j->width, channels, out);
-        return;
-    }
-    uint8_t *room = r->worker->rows.data;
-    const uint8_t *cb = chroma_row(r, 1, y, room);
-    const uint8_t *cr = chroma_row(r, 2, y, room + r->worker->rows.size / 3);
-    if (r->layout.colour == FAST_RGB)
-        r->k->join(luma, cb, cr, j->width, channels, out);
-    else
-        r->k->color(luma, cb, cr, j->width, channels, out);
-}
-
-static mldf_status write_rows(const struct fast_run *r, mldf_error *err) {
-    const struct image_job *j = r->job;
-    enum { BEHIND = 64 };
-    const size_t part = (size_t)j->width * 4 + 4 * BEHIND, row_bytes = (size_t)j->width * j->sink.channels;
-    mldf_status status = mldfi_buffer_resize(&r->worker->rows, 3 * part, err);
-    uint8_t *row = r->worker->rows.data + 2 * part;
-    for (uint32_t y = 0; status == MLDF_OK && y < j->height; y++) {
-        if (j->view) {
-            pixel_row(r, j->y + y, j->decoder->view.data + y * j->view_stride);
-            continue;
-        }
-        uint8_t *place = mldfi_sink_place(&j->sink, y);
-        bool inside = place && (size_t)(j->height - y - 1) * j->sink.row_bytes >= BEHIND;
-        pixel_row(r, j->y + y, inside ? place : row);
-        if (!place)
-            mldfi_sink_row(&j->sink, y, row);
-        else if (!inside)
-            memcpy(place, row, row_bytes);
-    }
-    return status;
 }
 
 static mldf_status get_tables(struct fast_run *r, mldf_error *err) {
@@ -411,26 +346,63 @@ mldf_status mldfi_fast_image_info(const uint8_t *data, size_t bytes, mldf_image_
     return MLDF_OK;
 }
 
-mldf_status mldfi_fast_image_decode(struct image_job *job, mldf_error *err) {
-    const struct kernels *kernels = job->decoder->kernels;
-    struct fast_run r = {.job = job};
-    mldf_status status = mldfi_fast_parse(job->data, job->bytes, &r.layout, err);
-    if (status == MLDF_OK)
-        status = get_worker(job->decoder, &r.worker, err);
+static mldf_status begin(struct fast_run *r, mldf_error *err) {
+    const struct kernels *kernels = r->job->decoder->kernels;
+    mldf_status status = get_worker(r->job->decoder, &r->worker, err);
     if (status < 0)
         return status;
-    r.k = (kernels ? kernels : mldfi_kernels_best())->jpeg;
-    size_planes(&r);
-    find_mcus(&r);
-    status = get_memory(&r, err);
+    r->k = (kernels ? kernels : mldfi_kernels_best())->jpeg;
+    size_planes(r);
+    find_mcus(r);
+    return get_memory(r, err);
+}
+
+static mldf_status read_strips(struct fast_run *r, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (uint32_t row = r->top; status == MLDF_OK && row < r->bottom; row += r->strip)
+        status = read_strip(r, row, err);
+    return status;
+}
+
+mldf_status mldfi_fast_samples(struct fast_run *r, mldf_error *err) {
+    mldf_status status = mldfi_fast_parse(r->job->data, r->job->bytes, &r->layout, err);
     if (status == MLDF_OK)
-        status = mldfi_fast_positions(&r.layout, (uint64_t *)(void *)r.worker->positions.data, err);
+        status = begin(r, err);
     if (status == MLDF_OK)
-        status = get_tables(&r, err);
-    for (uint32_t row = r.top; status == MLDF_OK && row < r.bottom; row += r.strip)
-        status = read_strip(&r, row, err);
+        status = mldfi_fast_positions(&r->layout, (uint64_t *)(void *)r->worker->positions.data, err);
     if (status == MLDF_OK)
-        status = write_rows(&r, err);
+        status = get_tables(r, err);
+    return status < 0 ? status : read_strips(r, err);
+}
+
+mldf_status mldfi_fast_samples_of(struct fast_run *r, const struct jpeg_frame *frame, enum fast_sampling sampling,
+                                  mldf_error *err) {
+    enum { SEGMENT = 4 };
+    r->frame = frame;
+    r->layout.colour = FAST_YCBCR;
+    mldfi_fast_grid(&r->layout.grid, sampling, r->job->info->width, r->job->info->height, SEGMENT);
+    uint8_t quantiser[3][64];
+    for (unsigned c = 0; c < r->layout.grid.components; c++) {
+        if (!frame->quantiser[c])
+            return mldfi_fail(err, MLDF_E_CORRUPT, "a JPEG without the quantisers of component %u", c);
+        for (unsigned k = 0; k < 64; k++) {
+            uint16_t value = frame->quantiser[c][mldfi_fast_zigzag[k]];
+            if (value > 255)
+                return MLDF_END;
+            quantiser[c][k] = (uint8_t)value;
+        }
+    }
+    for (unsigned class = 0; class < r->layout.grid.classes; class ++)
+        mldfi_jpeg_quantisers(quantiser[class], quantiser[2 * class], mldfi_fast_zigzag, mldfi_fast_scan, &r->q[class]);
+    mldf_status status = begin(r, err);
+    return status < 0 ? status : read_strips(r, err);
+}
+
+mldf_status mldfi_fast_image_decode(struct image_job *job, mldf_error *err) {
+    struct fast_run r = {.job = job};
+    mldf_status status = mldfi_fast_samples(&r, err);
+    if (status == MLDF_OK)
+        status = mldfi_fast_rows(&r, err);
     mldfi_fast_image_trim(job->decoder, MEDIA_KEEP_BYTES); /* what one huge image needed goes back */
     return status;
 }

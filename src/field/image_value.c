@@ -216,3 +216,33 @@ mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value
     out->stride = view.stride;
     return MLDF_OK;
 }
+
+mldf_status mldfi_image_value_planes(mldf_image_decoder *decoder, const mldf_value *value,
+                                     const mldf_image_options *options, struct planes *out, mldf_error *err) {
+    mldf_image_info info;
+    mldf_image_options o;
+    mldf_image_shape shape;
+    struct image_job job;
+    bool encoded;
+    mldf_status status = begin(value, options, &info, &o, &encoded, err);
+    if (status < 0)
+        return status;
+    if (encoded && info.mode != MLDF_IMAGE_MODE_JPEG)
+        return MLDF_END;
+    status = encoded ? mldfi_image_plan_bytes(value->data, (size_t)value->bytes, &o, &info, &job, &shape, err)
+                     : plan(&info, &o, &job, &shape, err);
+    if (status < 0)
+        return status;
+    job.data = value->data;
+    job.bytes = (size_t)value->bytes;
+    job.decoder = decoder;
+    if (job.sink.orientation != 1)
+        return MLDF_END;
+    if (info.mode == MLDF_IMAGE_MODE_YUV420) {
+        mldfi_yuv_image_planes(&job, value->data, out);
+        return MLDF_OK;
+    }
+    return info.mode == MLDF_IMAGE_MODE_FAST_JPEG ? mldfi_fast_image_planes(&job, out, err)
+           : info.mode == MLDF_IMAGE_MODE_JPEG    ? mldfi_jpeg_image_planes(&job, out, err)
+                                                  : MLDF_END;
+}

@@ -10,6 +10,12 @@
 mldf_status mldfi_image_value_view(mldf_image_decoder *decoder, const mldf_value *value,
                                    const mldf_image_options *options, struct raster *out, mldf_error *err);
 
+/* The components of the region instead of its pixels: Y, Cb, Cr as stored, at the options' scale, in the value's bytes or the decoder's memory. MLDF_END: the
+ * image has none: it is not YCbCr of 4:4:4, 4:2:2 or 4:2:0, or is turned. */
+struct planes;
+mldf_status mldfi_image_value_planes(mldf_image_decoder *decoder, const mldf_value *value,
+                                     const mldf_image_options *options, struct planes *out, mldf_error *err);
+
 struct kernels;
 /* Loops of this instruction set from now on; every one gives the same pixels. */
 void mldfi_image_decoder_use(mldf_image_decoder *decoder, const struct kernels *kernels);

@@ -1,5 +1,5 @@
 /* Looking types up by id and name, and what is done with a value whatever its type: decode, check, copy. The types
- * themselves are in scalar.c, bytes.c, ndarray.c, inline.c, image_type.c, audio_waveform.c and tokens_type.c. */
+ * themselves are in scalar.c, bytes.c, ndarray.c, inline.c, image_type.c, audio_waveform.c, audio_compressed.c and tokens_type.c. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -32,6 +32,8 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_image;
     case MLDF_AUDIO_WAVEFORM:
         return &mldfi_type_audio_waveform;
+    case MLDF_AUDIO_COMPRESSED:
+        return &mldfi_type_audio_compressed;
     case MLDF_TEXT:
         return &mldfi_type_text;
     case MLDF_TEXT_TOKENIZED:

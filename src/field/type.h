@@ -11,8 +11,9 @@ extern const struct field_type mldfi_type_bytes, mldfi_type_json, mldfi_type_tex
 extern const struct field_type mldfi_type_ndarray;                                 /* ndarray.c */
 extern const struct field_type mldfi_type_inline;                                  /* inline.c */
 extern const struct field_type mldfi_type_image_raw, mldfi_type_image_jpeg, mldfi_type_image_png,
-    mldfi_type_image;                                     /* image_type.c */
-extern const struct field_type mldfi_type_audio_waveform; /* audio_waveform.c */
+    mldfi_type_image;                                       /* image_type.c */
+extern const struct field_type mldfi_type_audio_waveform;   /* audio_waveform.c */
+extern const struct field_type mldfi_type_audio_compressed; /* audio_compressed.c */
 extern const struct field_type mldfi_type_text_tokenized, mldfi_type_text_packed,
     mldfi_type_token_stream; /* tokens_type.c */
 

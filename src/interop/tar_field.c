@@ -25,6 +25,8 @@ archive_part mldfi_tar_file(const char *extension, const struct field_type **typ
     const struct file_ending *ending = NULL;
     snprintf(name, sizeof name, ".%.*s", TAR_ENDING_MAX, ending_of(extension));
     *type = mldfi_type_of_file(name, &ending);
+    if (ending && ending->type)
+        *type = ending->type;
     return ending ? ending->archive : ARCHIVE_BYTES;
 }
 

@@ -60,7 +60,7 @@ void mldfi_jpeg_quantisers(const uint8_t *first, const uint8_t *second, const ui
 /* Pairs of blocks, one pair after the other in memory: the first of pair i goes to a + i * step, the second to b + i * step. */
 struct jpeg_blocks {
     const int16_t *low;  /* JPEG_LOW_STRIDE for each block */
-    const int16_t *high; /* JPEG_HIGH_STRIDE */
+    const int16_t *high; /* JPEG_HIGH_STRIDE; NULL: all zero, for results of less than 8 samples on a side */
     size_t pairs;
     const struct jpeg_quantisers *q;
     uint8_t *a, *b;

@@ -47,6 +47,22 @@ ALWAYS v twice(const void *p) {
     _mm256_or_si256(_mm256_shuffle_epi8(g[2 * (GROUP)], twice(q->shuffle[4 * (GROUP) + 2 * (T)])), \
                     _mm256_shuffle_epi8(g[2 * (GROUP) + 1], twice(q->shuffle[4 * (GROUP) + 2 * (T) + 1])))
 
+/* Four rows of both blocks, dequantised, of which the low band has four columns; the other four are zero. */
+ALWAYS void load_low(const struct jpeg_quantisers *q, const int16_t *low, v x[8]) {
+    const v g[2] = {two(low, low + JPEG_LOW_STRIDE), two(low + 8, low + JPEG_LOW_STRIDE + 8)};
+    const v a0 = TILE(0, 0), a1 = TILE(0, 1), none = _mm256_setzero_si256();
+    x[0] = _mm256_unpacklo_epi64(a0, none);
+    x[1] = _mm256_unpackhi_epi64(a0, none);
+    x[2] = _mm256_unpacklo_epi64(a1, none);
+    x[3] = _mm256_unpackhi_epi64(a1, none);
+#pragma GCC unroll 8
+    for (int i = 0; i < 4; i++)
+        x[i] = _mm256_mullo_epi16(x[i], two(q->natural[0] + 8 * i, q->natural[1] + 8 * i));
+#pragma GCC unroll 8
+    for (int i = 4; i < 8; i++)
+        x[i] = none;
+}
+
 /* Eight rows of both blocks, dequantised. */
 ALWAYS void load_rows(const struct jpeg_quantisers *q, const int16_t *low, const int16_t *high, v x[8]) {
     v g[8];
@@ -171,19 +187,23 @@ static void transform_8(const struct jpeg_blocks *b) {
         H[2] = _mm256_srai_epi32(SUB(down, inner), SHIFT); \
     } while (0)
 
-static void transform_4(const struct jpeg_blocks *b) {
+ALWAYS void transform_to_4(const struct jpeg_blocks *b, const bool low_band) {
     const struct jpeg_quantisers *q = b->q;
     const v middle = _mm256_set1_epi8((char)0x80);
     /* Bytes 4 * column + row → 4 * row + column. */
     const v turn = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
     for (size_t i = 0; i < b->pairs; i++) {
         v x[8], l[4], h[4], r[4];
-        load_rows(q, b->low + i * 2 * JPEG_LOW_STRIDE, b->high + i * 2 * JPEG_HIGH_STRIDE, x);
+        if (low_band)
+            load_low(q, b->low + i * 2 * JPEG_LOW_STRIDE, x);
+        else
+            load_rows(q, b->low + i * 2 * JPEG_LOW_STRIDE, b->high + i * 2 * JPEG_HIGH_STRIDE, x);
         HALF_4(_mm256_unpacklo_epi16, 12, l);
-        HALF_4(_mm256_unpackhi_epi16, 12, h);
+        if (!low_band)
+            HALF_4(_mm256_unpackhi_epi16, 12, h);
 #pragma GCC unroll 8
         for (int k = 0; k < 4; k++)
-            r[k] = _mm256_packs_epi32(l[k], h[k]);
+            r[k] = _mm256_packs_epi32(l[k], low_band ? _mm256_setzero_si256() : h[k]);
 #pragma GCC unroll 8
         for (int k = 0; k < 8; k++)
             x[k] = k < 4 ? r[k] : _mm256_setzero_si256();
@@ -202,6 +222,13 @@ static void transform_4(const struct jpeg_blocks *b) {
                 memcpy(to + y * b->stride, rows + 4 * y, 4);
         }
     }
+}
+
+static void transform_4(const struct jpeg_blocks *b) {
+    if (b->high)
+        transform_to_4(b, false);
+    else
+        transform_to_4(b, true);
 }
 
 /* ---- Upsampling ------------------------------------------------------------------------------------------------------------ */

@@ -25,11 +25,11 @@ static bool dcs(const uint8_t *bits, uint64_t limit, const uint64_t at[4], const
 /* ---- Transforms ------------------------------------------------------------------------------------------------------------ */
 
 static void dequantise(const struct jpeg_blocks *b, size_t block, int32_t out[64]) {
-    const int16_t *low = b->low + block * JPEG_LOW_STRIDE, *high = b->high + block * JPEG_HIGH_STRIDE;
+    const int16_t *low = b->low + block * JPEG_LOW_STRIDE, *high = b->high ? b->high + block * JPEG_HIGH_STRIDE : NULL;
     const int16_t *q = b->q->natural[block % 2];
     for (unsigned i = 0; i < 64; i++) {
         unsigned at = b->q->scan[i];
-        int v = i < 16 ? low[i] : high[i - 15];
+        int v = i < 16 ? low[i] : high ? high[i - 15] : 0;
         out[at] = (int16_t)(uint16_t)((uint32_t)v * (uint32_t)q[at]);
     }
 }

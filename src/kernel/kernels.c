@@ -17,6 +17,8 @@
                                        mldfi_down_##ISA, \
                                        mldfi_across_##ISA, \
                                        __VA_ARGS__, \
+                                       mldfi_across_words_##ISA, \
+                                       mldfi_color_words_##ISA, \
                                        mldfi_wide_across_##WIDE, \
                                        mldfi_wide_down_##WIDE, \
                                        mldfi_finish_##ISA, \

@@ -71,6 +71,13 @@ struct kernels {
     /* 1 or 3 planes; a table of one channel with a span of PLANE_SPAN at most. Planes of `out` are table->stride bytes apart. */
     void (*across_planes)(const struct tap_table *table, uint32_t planes, const int16_t *row, size_t plane,
                           uint8_t *out);
+    /* The horizontal pass of a row of one channel without its rounding to bytes: (sum + 2^14) >> 15, in 2^-6. PLANE_SLACK behind the row;
+     * table->stride values are written. */
+    void (*across_words)(const struct tap_table *table, const int16_t *row, int16_t *out);
+    /* JFIF's YCbCr in 2^-6 to bytes of three planes: libjpeg's constants in 2^-16, rounded once: (sum + 2^21) >> 22. count: a multiple of
+     * TAP_BLOCK. */
+    void (*color_words)(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r, uint8_t *g,
+                        uint8_t *b);
     /* The passes of resample.h for 8 bits, with ROW_SLACK behind every row. */
     void (*wide_across)(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
     void (*wide_down)(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
@@ -113,6 +120,9 @@ const struct kernels *mldfi_kernels_named(const char *name);
 void mldfi_down_portable(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t values,
                          int16_t *out);
 void mldfi_across_portable(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out);
+void mldfi_across_words_portable(const struct tap_table *table, const int16_t *row, int16_t *out);
+void mldfi_color_words_portable(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r,
+                                uint8_t *g, uint8_t *b);
 void mldfi_wide_across_portable(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
 void mldfi_wide_down_portable(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
                               size_t samples);

@@ -133,8 +133,12 @@ static void run(const struct resize *r, uint8_t *pixels) {
 }
 
 static struct axis whole(uint32_t source, uint32_t target, mldf_image_filter filter) {
-    struct axis a = {source, 0, (uint64_t)source * 8, target, 0, target, false, true, filter};
-    return a;
+    return (struct axis){.size = source,
+                         .box_size = (uint64_t)source * 8,
+                         .target = target,
+                         .count = target,
+                         .antialias = true,
+                         .filter = filter};
 }
 
 static mldf_status prepare(struct resize *r, mldf_image_filter filter, mldf_buffer *scratch, mldf_error *err) {

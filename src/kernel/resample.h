@@ -5,6 +5,10 @@
 
 #include "mldf/image.h"
 
+/* How samples of a coarser component become the pixels of an axis, two from each: as libjpeg's fancy upsampling, three parts of the sample that a pixel
+ * lies in and one of its neighbour (the sample alone at the image's ends); or the sample itself, twice. */
+enum axis_spread { SPREAD_NONE, SPREAD_FANCY, SPREAD_REPEAT };
+
 /* One axis of a resize: a box of `size` pixels becomes `target` pixels, of which a part is made. */
 struct axis {
     uint32_t size;               /* pixels of the image; taps stay among them */
@@ -14,6 +18,10 @@ struct axis {
     bool mirror;                 /* the part's order is turned round */
     bool antialias;              /* stretch the filter when shrinking */
     mldf_image_filter filter;
+    /* Weights of a coarser component's samples instead of pixels'; bilinear only. spread_at: where the image's first pixel lies among the pixels of
+     * spread_size samples. Taps may then lie beside the image, and count from the component's first sample. */
+    enum axis_spread spread;
+    uint32_t spread_at, spread_size;
 };
 
 /* Weights of the source pixels of each target pixel, as fixed-point integers that sum to 1 within rounding. */
@@ -49,7 +57,8 @@ struct axis_plan {
     uint32_t steps;              /* taps to look at; an output's weights need room for one more */
 };
 void mldfi_axis_begin(const struct axis *axis, struct axis_plan *plan);
-/* Weights of output i of the part, in 2^-14, without zeros at the ends; returns how many, at least 1. */
+/* Weights of output i of the part, in 2^-14, without zeros at the ends; returns how many, at least 1. Of a coarser component: those of the pixels times
+ * the parts that samples have in them, rounded to 2^-14 by their running sums: R(c) = floor(c / 4 + 1/2). */
 uint32_t mldfi_axis_bilinear(const struct axis *axis, const struct axis_plan *plan, uint32_t i, uint32_t *first,
                              int16_t *weights);
 /* The pixel at floor(centre) of output i of the part. */

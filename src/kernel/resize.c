@@ -17,12 +17,6 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-struct resize_work {
-    struct resize_tables tables;
-    mldf_buffer sums; /* int16 row of the bilinear passes; the ring of the others */
-    mldf_buffer row;  /* one row of output pixels */
-};
-
 mldf_status mldfi_resize_work_new(struct resize_work **out, mldf_error *err) {
     *out = mldfi_alloc_zero(1, sizeof **out, err);
     return *out ? MLDF_OK : MLDF_E_MEMORY;
@@ -78,13 +72,23 @@ static mldf_status run_bilinear(struct run *r, struct resize_work *work, const s
     return MLDF_OK;
 }
 
+void mldfi_finish_channels(const struct finish_row *all, uint32_t channels, struct finish_row out[4]) {
+    for (uint32_t c = 0; c < channels; c++) {
+        out[c] = *all;
+        out[c].channels = 1;
+        out[c].planar = false;
+        out[c].scale[0] = all->scale[c];
+        out[c].shift[0] = all->shift[c];
+    }
+}
+
 /* The same with the channels apart from the first pass on, each finished as an image of one channel. */
 static mldf_status run_planes(struct run *r, struct resize_work *work, const struct row_taps *x,
                               const struct column_taps *y, mldf_error *err) {
     const struct raster *in = r->in;
     const uint32_t planes = in->channels, width = r->spec->out_width;
     size_t plane = (size_t)mldfi_align_up(x->pixels, 32), bytes = planes * plane * sizeof(int16_t);
-    struct finish_row finish[3];
+    struct finish_row finish[4];
     mldf_status status = mldfi_buffer_resize(&work->sums, bytes + PLANE_SLACK, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_resize(&work->row, x->table.stride * planes + ROW_SLACK, err);
@@ -92,13 +96,7 @@ static mldf_status run_planes(struct run *r, struct resize_work *work, const str
         return status;
     int16_t *sums = (int16_t *)(void *)work->sums.data;
     memset(work->sums.data, 0, bytes + PLANE_SLACK);
-    for (uint32_t c = 0; c < planes; c++) {
-        finish[c] = r->finish;
-        finish[c].channels = 1;
-        finish[c].planar = false;
-        finish[c].scale[0] = r->finish.scale[c];
-        finish[c].shift[0] = r->finish.shift[c];
-    }
+    mldfi_finish_channels(&r->finish, planes, finish);
     const uint8_t *left = in->data + (size_t)x->first * planes;
     for (uint32_t i = 0; i < r->spec->out_height; i++) {
         const uint8_t *rows = left + y->first[i] * in->stride;
@@ -242,6 +240,28 @@ static mldf_status run_wide(struct run *r, struct resize_work *work, mldf_error 
 
 /* ---- Entry ---------------------------------------------------------------------------------------------------------------- */
 
+void mldfi_resize_axes(const struct resize_spec *s, uint32_t width, uint32_t height, mldf_image_filter filter,
+                       struct axis *x, struct axis *y) {
+    *x = (struct axis){.size = width,
+                       .box_from = s->box_x,
+                       .box_size = s->box_width,
+                       .target = s->width,
+                       .from = s->x,
+                       .count = s->out_width,
+                       .mirror = s->mirror_x,
+                       .antialias = s->antialias,
+                       .filter = filter};
+    *y = (struct axis){.size = height,
+                       .box_from = s->box_y,
+                       .box_size = s->box_height,
+                       .target = s->height,
+                       .from = s->y,
+                       .count = s->out_height,
+                       .mirror = s->mirror_y,
+                       .antialias = s->antialias,
+                       .filter = filter};
+}
+
 static bool axis_makes_sense(const struct axis *a) {
     return a->size > 0 && a->size <= RESIZE_MAX_SIDE && a->box_size > 0 && a->target > 0 &&
            a->target <= RESIZE_MAX_SIDE && a->count > 0 &&
@@ -249,10 +269,9 @@ static bool axis_makes_sense(const struct axis *a) {
            mldfi_range_inside(a->from, a->count, a->target);
 }
 
-static mldf_status check(const struct run *r, const struct finish *finish, mldf_error *err) {
-    const struct raster *in = r->in;
-    const struct resize_spec *s = r->spec;
-    if (!axis_makes_sense(&r->x) || !axis_makes_sense(&r->y) || (unsigned)s->filter > RESIZE_NEAREST)
+mldf_status mldfi_resize_check(const struct resize_spec *s, const struct raster *in, const struct axis *x,
+                               const struct axis *y, const struct finish *finish, mldf_error *err) {
+    if (!axis_makes_sense(x) || !axis_makes_sense(y) || (unsigned)s->filter > RESIZE_NEAREST)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "resizing %" PRIu32 " x %" PRIu32 " pixels: the box (%" PRIu32 ", %" PRIu32 ", %" PRIu32
                           " x %" PRIu32 " eighths), %" PRIu32 " x %" PRIu32 " and its part (%" PRIu32 ", %" PRIu32
@@ -274,11 +293,8 @@ mldf_status mldfi_resize(const struct kernels *k, const struct raster *in, const
     struct run r = {.in = in, .spec = s, .table = finish->table, .dst = dst};
     mldf_image_filter filter = s->filter == RESIZE_NEAREST ? MLDF_IMAGE_BOX : (mldf_image_filter)s->filter;
     r.k = mldfi_finish_pick(k, finish);
-    r.x = (struct axis){in->width,    s->box_x,    s->box_width, s->width, s->x,
-                        s->out_width, s->mirror_x, s->antialias, filter};
-    r.y = (struct axis){in->height,    s->box_y,    s->box_height, s->height, s->y,
-                        s->out_height, s->mirror_y, s->antialias,  filter};
-    mldf_status status = check(&r, finish, err);
+    mldfi_resize_axes(s, in->width, in->height, filter, &r.x, &r.y);
+    mldf_status status = mldfi_resize_check(s, in, &r.x, &r.y, finish, err);
     if (status < 0)
         return status;
     mldfi_finish_begin(&r.finish, finish, in->channels, in->bits, false, (size_t)s->out_width * s->out_height);

@@ -108,6 +108,32 @@ static inline void store_low_bytes(uint8_t *p, ints v) {
     _mm_storel_epi64((__m128i *)(void *)p, both);
 }
 
+static inline ints down_15(ints v) {
+    return _mm256_srai_epi32(v, 15);
+}
+
+static inline ints down_22(ints v) {
+    return _mm256_srai_epi32(v, 22);
+}
+
+static inline ints add_words(ints a, ints b) {
+    return _mm256_add_epi16(a, b);
+}
+
+static inline ints sub_words(ints a, ints b) {
+    return _mm256_sub_epi16(a, b);
+}
+
+static inline void store_words(int16_t *p, ints v) {
+    const ints words = _mm256_permute4x64_epi64(pack(v, v), 0x08);
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(words));
+}
+
+static inline void store_bytes(uint8_t *p, ints v) {
+    const ints bytes = _mm256_permute4x64_epi64(pack_bytes(v, v), 0x08);
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(bytes));
+}
+
 #include "kernel/resize_x86.h"
 
 void mldfi_down_avx2(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t values,
@@ -117,5 +143,14 @@ void mldfi_down_avx2(const uint8_t *rows, size_t stride, const int16_t *weights,
 
 void mldfi_across_avx2(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out) {
     across(table, channels, row, out);
+}
+
+void mldfi_across_words_avx2(const struct tap_table *table, const int16_t *row, int16_t *out) {
+    words_any(table, row, out);
+}
+
+void mldfi_color_words_avx2(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r,
+                            uint8_t *g, uint8_t *b) {
+    color_words(y, cb, cr, count, r, g, b);
 }
 #endif

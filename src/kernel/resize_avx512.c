@@ -112,6 +112,30 @@ static inline void store_low_bytes(uint8_t *p, ints v) {
     _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8(v));
 }
 
+static inline ints down_15(ints v) {
+    return _mm512_srai_epi32(v, 15);
+}
+
+static inline ints down_22(ints v) {
+    return _mm512_srai_epi32(v, 22);
+}
+
+static inline ints add_words(ints a, ints b) {
+    return _mm512_add_epi16(a, b);
+}
+
+static inline ints sub_words(ints a, ints b) {
+    return _mm512_sub_epi16(a, b);
+}
+
+static inline void store_words(int16_t *p, ints v) {
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(v));
+}
+
+static inline void store_bytes(uint8_t *p, ints v) {
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtusepi16_epi8(_mm512_max_epi16(v, zero())));
+}
+
 #include "kernel/resize_x86.h"
 
 /* ---- In planes --------------------------------------------------------------------------------------------------------- */
@@ -208,5 +232,33 @@ void mldfi_down_avx512(const uint8_t *rows, size_t stride, const int16_t *weight
 
 void mldfi_across_avx512(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out) {
     across(table, channels, row, out);
+}
+
+#define WORDS(NAME, TAKE) \
+    static void NAME(const struct tap_table *t, const int16_t *row, int16_t *out) { \
+        for (size_t i = 0; i < t->stride; i += LANES) { \
+            uint32_t begin; \
+            ints which = pairs_at(t->offset + i, &begin), sum = same(1 << 14); \
+            const int16_t *w = t->weights + 2 * i; \
+            for (uint32_t k = 0; k < t->pairs; k++, w += 2 * t->stride) { \
+                sum = add(sum, multiply(TAKE(row + begin, which), load(w))); \
+                which = add(which, same(0x20002)); \
+            } \
+            store_words(out + i, down_15(sum)); \
+        } \
+    }
+WORDS(words_small, TAKE_32)
+WORDS(words_large, TAKE_64)
+
+void mldfi_across_words_avx512(const struct tap_table *table, const int16_t *row, int16_t *out) {
+    (table->span <= 32 ? words_small : table->span <= PLANE_SPAN ? words_large : words_any)(table, row, out);
+}
+
+void mldfi_color_words_avx512(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r,
+                              uint8_t *g, uint8_t *b) {
+    if (count < 2 * LANES)
+        mldfi_color_words_portable(y, cb, cr, count, r, g, b);
+    else
+        color_words(y, cb, cr, count, r, g, b);
 }
 #endif

@@ -31,8 +31,8 @@ static inline double weight_at(double wide, double at) {
 }
 
 /* The same number of steps for every output, and no branches in them: random crops ask for hundreds of these per image. */
-uint32_t mldfi_axis_bilinear(const struct axis *a, const struct axis_plan *plan, uint32_t i, uint32_t *first,
-                             int16_t *weights) {
+static uint32_t pixel_weights(const struct axis *a, const struct axis_plan *plan, uint32_t i, uint32_t *first,
+                              int16_t *weights) {
     const double pixel = plan->pixel, wide = plan->wide, centre = centre_of(a, i);
     const double low = (centre - wide) * plan->inverse - 0.5;
     const uint32_t steps = plan->steps, last = a->size - steps;
@@ -55,4 +55,40 @@ uint32_t mldfi_axis_bilinear(const struct axis *a, const struct axis_plan *plan,
     }
     *first = from + none;
     return n;
+}
+
+/* Weights of n pixels become those of samples, in place: a sample is written when all its pixels have been read. Quarters until the rounding. */
+static uint32_t spread_weights(const struct axis *a, uint32_t *first, uint32_t n, int16_t *weights) {
+    const bool fancy = a->spread == SPREAD_FANCY;
+    uint32_t pixel = a->spread_at + *first, now = fancy && pixel > 0 ? (pixel - 1) / 2 : pixel / 2, out = 0;
+    int32_t here = 0, next = 0, sum = 0, before = 0; /* of sample `now` and the one after it */
+    *first = now;
+    for (uint32_t k = 0; k < n; k++, pixel++) {
+        const int32_t w = weights[k];
+        const uint32_t low = fancy && pixel > 0 ? (pixel - 1) / 2 : pixel / 2;
+        if (low > now) {
+            sum += here;
+            weights[out++] = (int16_t)(((sum + 2) >> 2) - before);
+            before = (sum + 2) >> 2;
+            here = next;
+            next = 0;
+            now = low;
+        }
+        bool alone = !fancy || pixel == 0 || now + 1 >= a->spread_size;
+        int32_t own = alone ? 4 : pixel % 2 ? 3 : 1;
+        here += own * w;
+        next += (4 - own) * w;
+    }
+    sum += here;
+    weights[out++] = (int16_t)(((sum + 2) >> 2) - before);
+    before = (sum + 2) >> 2;
+    if (next > 0)
+        weights[out++] = (int16_t)(((sum + next + 2) >> 2) - before);
+    return out;
+}
+
+uint32_t mldfi_axis_bilinear(const struct axis *a, const struct axis_plan *plan, uint32_t i, uint32_t *first,
+                             int16_t *weights) {
+    uint32_t n = pixel_weights(a, plan, i, first, weights);
+    return a->spread == SPREAD_NONE ? n : spread_weights(a, first, n, weights);
 }

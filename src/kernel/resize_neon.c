@@ -71,4 +71,51 @@ void mldfi_across_neon(const struct tap_table *table, uint32_t channels, const i
     else
         mldfi_across_portable(table, channels, row, out);
 }
+
+/* Four values; each is the sum of its own pairs of products. */
+void mldfi_across_words_neon(const struct tap_table *t, const int16_t *row, int16_t *out) {
+    for (size_t i = 0; i < t->stride; i += 4) {
+        const uint32_t *o = t->offset + i;
+        const int16_t *w = t->weights + 2 * i, *p = row;
+        int32x4_t sum = vdupq_n_s32(1 << 14);
+        for (uint32_t k = 0; k < t->pairs; k++, p += 2, w += 2 * t->stride) {
+            const int16x4x2_t weights = vld2_s16(w);
+            const int16_t first[4] = {p[o[0]], p[o[1]], p[o[2]], p[o[3]]};
+            const int16_t second[4] = {p[o[0] + 1], p[o[1] + 1], p[o[2] + 1], p[o[3] + 1]};
+            sum = vmlal_s16(sum, vld1_s16(first), weights.val[0]);
+            sum = vmlal_s16(sum, vld1_s16(second), weights.val[1]);
+        }
+        vst1_s16(out + i, vmovn_s32(vshrq_n_s32(sum, 15)));
+    }
+}
+
+static inline uint8x8_t bytes(int32x4_t a, int32x4_t b) {
+    return vqmovun_s16(vcombine_s16(vqmovn_s32(vshrq_n_s32(a, 22)), vqmovn_s32(vshrq_n_s32(b, 22))));
+}
+static inline int32x4_t red(int32x4_t y, int32x4_t v) {
+    return vmlaq_n_s32(y, v, 91881);
+}
+static inline int32x4_t green(int32x4_t y, int32x4_t u, int32x4_t v) {
+    return vmlsq_n_s32(vmlsq_n_s32(y, u, 22554), v, 46802);
+}
+static inline int32x4_t blue(int32x4_t y, int32x4_t u) {
+    return vmlaq_n_s32(y, u, 116130);
+}
+
+void mldfi_color_words_neon(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r,
+                            uint8_t *g, uint8_t *b) {
+    const int16x8_t middle = vdupq_n_s16(128 << 6);
+    const int32x4_t half = vdupq_n_s32(1 << 21);
+    for (size_t i = 0; i < count; i += 8) {
+        const int16x8_t l = vld1q_s16(y + i), u = vsubq_s16(vld1q_s16(cb + i), middle);
+        const int16x8_t v = vsubq_s16(vld1q_s16(cr + i), middle);
+        const int32x4_t l0 = vaddq_s32(vshll_n_s16(vget_low_s16(l), 16), half);
+        const int32x4_t l1 = vaddq_s32(vshll_n_s16(vget_high_s16(l), 16), half);
+        const int32x4_t u0 = vmovl_s16(vget_low_s16(u)), u1 = vmovl_s16(vget_high_s16(u));
+        const int32x4_t v0 = vmovl_s16(vget_low_s16(v)), v1 = vmovl_s16(vget_high_s16(v));
+        vst1_u8(r + i, bytes(red(l0, v0), red(l1, v1)));
+        vst1_u8(g + i, bytes(green(l0, u0, v0), green(l1, u1, v1)));
+        vst1_u8(b + i, bytes(blue(l0, u0), blue(l1, u1)));
+    }
+}
 #endif

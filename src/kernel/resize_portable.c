@@ -47,3 +47,29 @@ void mldfi_across_portable(const struct tap_table *table, uint32_t channels, con
                                                                                           across_4};
     loops[channels - 1](table, row, out);
 }
+
+void mldfi_across_words_portable(const struct tap_table *t, const int16_t *row, int16_t *out) {
+    for (size_t i = 0; i < t->stride; i++) {
+        const int16_t *p = row + t->offset[i], *w = t->weights + 2 * i;
+        int32_t sum = 1 << 14;
+        for (uint32_t k = 0; k < t->pairs; k++, p += 2, w += 2 * t->stride)
+            sum += p[0] * w[0] + p[1] * w[1];
+        out[i] = (int16_t)(sum >> 15);
+    }
+}
+
+static inline uint8_t limit(int32_t sum) {
+    int32_t v = (sum + (1 << 21)) >> 22;
+    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+/* Values are at most 255 * 64, so that every sum fits 32 bits. */
+void mldfi_color_words_portable(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r,
+                                uint8_t *g, uint8_t *b) {
+    for (size_t i = 0; i < count; i++) {
+        const int32_t l = y[i] * 65536, u = cb[i] - (128 << 6), v = cr[i] - (128 << 6);
+        r[i] = limit(l + 91881 * v);
+        g[i] = limit(l - 22554 * u - 46802 * v);
+        b[i] = limit(l + 116130 * u);
+    }
+}

@@ -12,7 +12,8 @@
 static bool same_axis(const struct axis *a, const struct axis *b) {
     return a->size == b->size && a->box_from == b->box_from && a->box_size == b->box_size && a->target == b->target &&
            a->from == b->from && a->count == b->count && a->mirror == b->mirror && a->antialias == b->antialias &&
-           a->filter == b->filter;
+           a->filter == b->filter && a->spread == b->spread && a->spread_at == b->spread_at &&
+           a->spread_size == b->spread_size;
 }
 
 /* The kept table when there is one, else an empty place for it. */
@@ -20,8 +21,11 @@ static struct kept_table *look(struct table_set *set, const struct axis *axis, u
     for (uint32_t i = 0; i < KEPT_TABLES; i++) {
         struct kept_table *t = &set->kept[i];
         *found = t->axis.count != 0 && t->channels == channels && same_axis(&t->axis, axis);
-        if (*found)
+        if (*found) {
+            if (i == set->next) /* in use: another one goes first */
+                set->next = (set->next + 1) % KEPT_TABLES;
             return t;
+        }
     }
     struct kept_table *t = &set->kept[set->next];
     set->next = (set->next + 1) % KEPT_TABLES;

@@ -1,9 +1,11 @@
-/* Tables of weights in the form that resize.c wants, with the last few kept. Private to resize.c and resize_tables.c. */
+/* Tables of weights in the form that resizing wants, with the last few kept, and what resize.c and resize_planes.c share. Private to them and
+ * resize_tables.c. */
 #ifndef MLDF_KERNEL_RESIZE_TABLES_H
 #define MLDF_KERNEL_RESIZE_TABLES_H
 
 #include "kernel/kernels.h"
 #include "kernel/resample.h"
+#include "kernel/resize.h"
 
 struct row_taps {
     struct tap_table table;
@@ -37,12 +39,26 @@ struct resize_tables {
 
 /* Zeroes are an empty set. */
 void mldfi_resize_tables_free(struct resize_tables *tables);
-/* The results are valid until KEPT_TABLES others of their kind have been asked for. */
+/* The results are valid until two others of their kind have been asked for. */
 mldf_status mldfi_row_taps(struct resize_tables *tables, const struct axis *axis, uint32_t channels,
                            const struct row_taps **out, mldf_error *err);
 mldf_status mldfi_column_taps(struct resize_tables *tables, const struct axis *axis, const struct column_taps **out,
                               mldf_error *err);
 mldf_status mldfi_wide_taps(struct resize_tables *tables, const struct axis *axis, bool columns,
                             const struct resample_table **out, mldf_error *err);
+
+struct resize_work {
+    struct resize_tables tables;
+    mldf_buffer sums; /* int16 rows of the bilinear passes; the ring of the others */
+    mldf_buffer row;  /* one row of output pixels */
+};
+/* The axes of a spec for an image of these sides. */
+void mldfi_resize_axes(const struct resize_spec *spec, uint32_t width, uint32_t height, mldf_image_filter filter,
+                       struct axis *x, struct axis *y);
+/* MLDF_E_ARGUMENT for a spec, pixels or a finish that make no sense. */
+mldf_status mldfi_resize_check(const struct resize_spec *spec, const struct raster *in, const struct axis *x,
+                               const struct axis *y, const struct finish *finish, mldf_error *err);
+/* How each channel of an image in planes is finished: as an image of one channel. */
+void mldfi_finish_channels(const struct finish_row *all, uint32_t channels, struct finish_row out[4]);
 
 #endif

@@ -13,6 +13,9 @@
  *     quads(row, o)            4 bytes at row + o[0], row + o[1] ...
  *     shuffle(v, m), spread(m), pick(v, n): word n of each part in all of it
  *     close_up(v)              12 of 16 bytes of each part, moved together
+ *     down_15(v), down_22(v); add_words(a, b), sub_words(a, b)
+ *     store_words(p, v)        LANES 32-bit numbers as 16 bits
+ *     store_bytes(p, v)        2 * LANES 16-bit numbers as bytes, held to 0..255
  */
 
 /* ---- Down -------------------------------------------------------------------------------------------------------------- */
@@ -113,4 +116,37 @@ static void across(const struct tap_table *t, uint32_t channels, const int16_t *
         across_4(t, row, out);
     else
         mldfi_across_portable(t, channels, row, out);
+}
+
+/* ---- Planes ------------------------------------------------------------------------------------------------------------- */
+
+static inline void words_any(const struct tap_table *t, const int16_t *row, int16_t *out) {
+    for (size_t i = 0; i < t->stride; i += LANES) {
+        const int16_t *w = t->weights + 2 * i, *p = row;
+        ints sum = same(1 << 14);
+        for (uint32_t k = 0; k < t->pairs; k++, p += 2, w += 2 * t->stride)
+            sum = add(sum, multiply(quads(p, t->offset + i), load(w)));
+        store_words(out + i, down_15(sum));
+    }
+}
+
+/* WHOLE * 65536 + A * a + B * b, rounded: the constants less whole numbers, so that they fit 16 bits. */
+static inline ints mix(ints whole, ints a, ints b, int32_t pair) {
+    const ints half = same(1 << 21), w = same(pair);
+    const ints l = add(add(low(zero(), whole), half), multiply(low(a, b), w));
+    const ints h = add(add(high(zero(), whole), half), multiply(high(a, b), w));
+    return pack(down_22(l), down_22(h));
+}
+
+/* 1.402 = 1 + 26345 / 65536, 0.71414 = 1 - 18734 / 65536, 1.772 = 2 - 14942 / 65536. */
+static inline void color_words(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r,
+                               uint8_t *g, uint8_t *b) {
+    const ints middle = same(128 << 6 | 128 << 22);
+    for (size_t i = 0; i < count; i += 2 * LANES) {
+        const size_t at = i + 2 * LANES <= count ? i : count - 2 * LANES;
+        const ints l = load(y + at), u = sub_words(load(cb + at), middle), v = sub_words(load(cr + at), middle);
+        store_bytes(r + at, mix(add_words(l, v), v, u, 26345));
+        store_bytes(g + at, mix(sub_words(l, v), u, v, (int32_t)((uint32_t)18734 << 16 | (uint16_t)(int16_t)-22554)));
+        store_bytes(b + at, mix(add_words(l, add_words(u, u)), u, v, (uint16_t)(int16_t)-14942));
+    }
 }

@@ -8,6 +8,9 @@
     void mldfi_down_##ISA(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t values, \
                           int16_t *out); \
     void mldfi_across_##ISA(const struct tap_table *table, uint32_t channels, const int16_t *row, uint8_t *out); \
+    void mldfi_across_words_##ISA(const struct tap_table *table, const int16_t *row, int16_t *out); \
+    void mldfi_color_words_##ISA(const int16_t *y, const int16_t *cb, const int16_t *cr, size_t count, uint8_t *r, \
+                                 uint8_t *g, uint8_t *b); \
     void mldfi_finish_##ISA(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst)
 #define COLOR_VARIANT(ISA) \
     void mldfi_gray_##ISA(const struct pixels *p, const struct pixels *to); \

@@ -6,6 +6,7 @@
 
 struct decode_state {
     bool exact, orient;
+    bool fused;   /* chroma=fused: planes are resized, and colours made of the result */
     int channels; /* as mldf_image_options: 0 only when all images have two */
     int bits;
 };

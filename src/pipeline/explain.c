@@ -1,5 +1,7 @@
 /* The plan before and after each pass, one line for each output: what stands in [brackets] runs as one stage. The passes themselves are in
  * plan.c; here their result is read back from the stages. */
+#include <string.h>
+
 #include "pipeline/stage.h"
 #include "util/buffer.h"
 
@@ -21,6 +23,16 @@ static size_t group(const struct chain *c, size_t at, enum pass pass) {
     return 1;
 }
 
+/* Its name, with a choice that changes what it gives. */
+static mldf_status write_operation(const struct op *op, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = mldfi_buffer_append_text(out, op->type->name, err);
+    for (size_t i = 0; status == MLDF_OK && op->type->quiet && op->type->params[i].name; i++)
+        if (strcmp(op->type->quiet, op->type->params[i].name) == 0 && op->args[i].i != 0)
+            status =
+                mldfi_buffer_printf(out, err, "(%s=%s)", op->type->quiet, op->type->params[i].choices[op->args[i].i]);
+    return status;
+}
+
 static mldf_status write_chain(const struct chain *c, enum pass pass, mldf_buffer *out, mldf_error *err) {
     mldf_status status = mldfi_buffer_printf(out, err, "    %s:", c->name);
     for (size_t at = 0; status == MLDF_OK && at < c->op_count;) {
@@ -28,8 +40,10 @@ static mldf_status write_chain(const struct chain *c, enum pass pass, mldf_buffe
         status = mldfi_buffer_printf(out, err, "%s%s", at ? " | " : " ", count > 1 ? "[" : "");
         for (size_t i = 0; status == MLDF_OK && i < count; i++) {
             bool filled = c->fill && c->fill_at == at + i;
-            status = mldfi_buffer_printf(out, err, "%s%s%s%s", i ? " + " : "", filled ? c->fill->type->name : "",
-                                         filled ? (count > 1 ? " + " : " | ") : "", c->ops[at + i].type->name);
+            status = mldfi_buffer_printf(out, err, "%s%s%s", i ? " + " : "", filled ? c->fill->type->name : "",
+                                         filled ? (count > 1 ? " + " : " | ") : "");
+            if (status == MLDF_OK)
+                status = write_operation(&c->ops[at + i], out, err);
         }
         if (status == MLDF_OK && count > 1)
             status = mldf_buffer_append(out, "]", 1, err);

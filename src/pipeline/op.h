@@ -166,8 +166,11 @@ struct op_type {
     const char *help; /* one line */
     unsigned flags;
     const struct op_param *params; /* ends with name NULL; may be NULL */
-    uint32_t draw_bytes;           /* <= OP_DRAW_BYTES */
-    media_family decodes;          /* the step that stands first in every chain of this family, written or not */
+    /* A parameter (a choice whose first word is the default) that the canonical text has only where it has another value: texts from before the
+     * parameter stay the same. explain names it too. */
+    const char *quiet;
+    uint32_t draw_bytes;  /* <= OP_DRAW_BYTES */
+    media_family decodes; /* the step that stands first in every chain of this family, written or not */
     /* Type of the output, and op->state from op->args. A message says what is wrong and what was expected. `in` is op->in. */
     mldf_status (*infer)(struct op *op, const struct edge *in, struct edge *out, mldf_error *err);
     void (*free_state)(void *state); /* NULL: free() */

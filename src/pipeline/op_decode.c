@@ -5,7 +5,8 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-enum { EXACT, CHANNELS, ORIENT, BITS };
+enum { EXACT, CHANNELS, ORIENT, BITS, CHROMA };
+static const char *const chromas[] = {"exact", "fused", NULL};
 static const struct op_param params[] = {
     {"exact", PARAM_BOOL, "false", 0, 0, NULL, 0, 0,
      "never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize"},
@@ -13,6 +14,8 @@ static const struct op_param params[] = {
      "1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3"},
     {"orient", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "turn and mirror as the EXIF orientation says"},
     {"bits", PARAM_INT, "0", 0, 16, NULL, 0, 0, "8 or 16; 0: as stored when all are alike, else 8"},
+    {"chroma", PARAM_CHOICE, "exact", 0, 0, chromas, 0, 0,
+     "fused: resize the planes of a JPEG or YUV image and make colours of the result; faster, and not the same to the last bit"},
     {NULL, PARAM_INT, NULL, 0, 0, NULL, 0, 0, NULL}};
 
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
@@ -37,6 +40,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     s->channels = channels == 2 ? 0 : (int)channels;
     s->orient = op->args[ORIENT].i != 0;
     s->bits = (int)bits;
+    s->fused = op->args[CHROMA].i == 1;
     out->dims[2] = channels;
     out->most[2] = (uint64_t)channels;
     out->dtype = bits == 16 ? MLDF_U16 : MLDF_U8;
@@ -51,6 +55,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
 static const struct op_type op_decode = {.name = "decode",
                                          .help = "a stored image becomes pixels",
                                          .params = params,
+                                         .quiet = "chroma",
                                          .decodes = FAMILY_IMAGE,
                                          .infer = infer};
 

@@ -43,12 +43,8 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
         return status;
     s->frame = (struct frame){.t = s->pieced ? s->piece.steps : a->info.samples};
     const struct decode_audio_state *decode = mldfi_source_state(s);
-    uint64_t bytes, sample = (uint64_t)a->info.channels * mldfi_pcm_bytes(a->info.codec, a->info.bits);
-    if (!sample || !mldfi_mul_u64(a->info.samples, sample, &bytes) || bytes != s->value.bytes)
-        return mldfi_fail(err, MLDF_E_CORRUPT,
-                          "the value has %" PRIu64 " bytes, and its record describes %" PRIu64 " samples of %" PRIu64
-                          " bytes",
-                          s->value.bytes, a->info.samples, sample);
+    if ((status = mldfi_audio_check_bytes(&a->info, s->value.bytes, err)) < 0)
+        return status;
     if (said->rate.den && a->info.rate != said->rate.num)
         return mldfi_fail(err, MLDF_E_CORRUPT,
                           "sampling rate %" PRIu32 " Hz, and the file said %" PRIu64 " Hz for all recordings",
@@ -121,11 +117,20 @@ static mldf_status settle(struct source_run *s, mldf_error *err) {
     return MLDF_OK;
 }
 
+/* Of packets, a guess for the system's read-ahead: where they are, their table says when it is read. */
 static mldf_status ranges(const struct source_run *s, struct byte_range *out, size_t *count) {
     const struct audio_source *a = own(s);
-    mldfi_audio_range(&a->info, a->span.from, a->span.count, &out[0].offset, &out[0].bytes);
-    *count = out[0].bytes > 0;
+    bool packets = mldfi_audio_is_packets(a->info.codec);
+    if (packets)
+        mldfi_audio_guess(&a->info, s->whole, a->span.from, a->span.count, &out[0].offset, &out[0].bytes);
+    else
+        mldfi_audio_range(&a->info, a->span.from, a->span.count, &out[0].offset, &out[0].bytes);
+    *count = out[0].bytes > 0 && (!packets || s->run->measuring);
     return MLDF_OK;
+}
+
+static mldf_status get_bytes(void *user, uint64_t offset, uint64_t bytes, const void **data, mldf_error *err) {
+    return mldfi_source_range(user, (struct byte_range){offset, bytes}, data, err);
 }
 
 /* Memory for what a step makes, in one of the scratch buffers. */
@@ -208,10 +213,8 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     struct chain_memory *memory = &s->side->chains[s->chain_index];
     struct plan_worker *worker = s->run->worker;
     struct tensor t = mldfi_tensor_of(&s->chain->ops[s->stage->first + s->composed].out);
-    struct byte_range range = {0, 0};
-    const void *data;
+    struct audio_bytes bytes = {get_bytes, s, s->whole};
     void *reader;
-    size_t some;
     int in;
     (void)finished;
     set_dims(s, a->length, &t);
@@ -222,11 +225,9 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
         status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", a->length);
     if (status == MLDF_OK)
         status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
-    if (status == MLDF_OK && (status = ranges(s, &range, &some)) == MLDF_OK)
-        status = mldfi_source_range(s, range, &data, err);
     if (status < 0)
         return status;
-    double start = mldfi_worker_clock(worker);
+    double start = mldfi_worker_clock(worker), waited = worker->times[0];
     bool parts = has_parts(s);
     float *out = t.data;
     size_t length = parts ? (size_t)a->span.count : (size_t)a->length, have = (size_t)a->span.count;
@@ -237,12 +238,12 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
         out = decoded.data;
     }
     if (status == MLDF_OK)
-        status = mldfi_audio_read(reader, &a->info, data, have, decode->mono, out, length, err);
+        status = mldfi_audio_window(reader, &a->info, &bytes, a->span.from, have, decode->mono, out, length, err);
     for (uint32_t c = 0; c < decode->channels && have < length; c++)
         memset(out + c * length + have, 0, (length - have) * sizeof *out);
     if (status == MLDF_OK && parts)
         status = run_parts(s, out, &t, err);
-    worker->times[s->stage->step] += mldfi_worker_clock(worker) - start;
+    worker->times[s->stage->step] += mldfi_worker_clock(worker) - start - (worker->times[0] - waited);
     memory->tensor = t;
     memory->in = in;
     return status;

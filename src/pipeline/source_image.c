@@ -5,12 +5,15 @@
  *       pixels in place
  *     → one resampling pass, mirrored, through `finish`
  *
+ * With decode(chroma=fused) the window comes as planes, and colours are made of what they become, where there are planes and a bilinear resize.
+ *
  * In a reference plan the whole image is decoded and each step runs by itself. The scale of a JPEG is part of the meaning of
  * "decode, crop, resize" (decode(exact=true) turns it off), so it is the same there. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "field/image_view.h"
+#include "kernel/resize_planes.h"
 #include "pipeline/decode.h"
 #include "pipeline/geometry.h"
 #include "pipeline/source.h"
@@ -84,6 +87,17 @@ static bool take(struct source_run *s, const struct op *op, const void *draw, co
     return op->type->geometry(op, draw, &own(s)->geometry);
 }
 
+/* Planes are resampled instead of pixels; the image may still turn out to have none. */
+static bool fuses(const struct source_run *s) {
+    const struct image_source *i = own(s);
+    const struct decode_state *decode = mldfi_source_state(s);
+    const mldf_image_mode mode = i->info.mode;
+    bool upright = !decode->orient || i->info.orientation <= 1;
+    return decode->fused && i->geometry.resized && i->geometry.filter == RESIZE_BILINEAR && decode->bits == 8 &&
+           decode->channels >= 3 && upright && s->chain->source.role != ROLE_MASK &&
+           (mode == MLDF_IMAGE_MODE_JPEG || mode == MLDF_IMAGE_MODE_FAST_JPEG || mode == MLDF_IMAGE_MODE_YUV420);
+}
+
 static mldf_status settle(struct source_run *s, mldf_error *err) {
     struct image_source *i = own(s);
     const struct decode_state *decode = mldfi_source_state(s);
@@ -95,7 +109,7 @@ static mldf_status settle(struct source_run *s, mldf_error *err) {
     bool jpeg = i->info.mode == MLDF_IMAGE_MODE_JPEG || i->info.mode == MLDF_IMAGE_MODE_FAST_JPEG;
     bool reducible = jpeg && !decode->exact && !options->exact && !mask;
     i->scale = reducible ? mldfi_geometry_scale(&i->geometry) : 1;
-    if (options->reference && i->scale == 1) {
+    if (options->reference && i->scale == 1 && !fuses(s)) {
         s->composed = 0;
         begin(s);
     }
@@ -119,8 +133,8 @@ static mldf_status decode_whole(struct source_run *s, const mldf_image_options *
     return mldf_image_value_decode(i->decoder, &s->value, options, worker->pixels.data, bytes, err);
 }
 
-/* The pixels that the geometry needs, into i->image. direct: dense memory for exactly the window, or NULL. */
-static mldf_status pixels(struct source_run *s, void *direct, size_t direct_bytes, mldf_error *err) {
+/* The window of the image that the geometry needs, at its scale: as options of the decoder, and in i. */
+static mldf_image_options find_window(struct source_run *s) {
     struct image_source *i = own(s);
     const struct decode_state *decode = mldfi_source_state(s);
     const struct geometry *g = &i->geometry;
@@ -136,14 +150,26 @@ static mldf_status pixels(struct source_run *s, void *direct, size_t direct_byte
     o.scale = (int)scale;
     o.orient = decode->orient;
     o.max_bytes = s->run->plan->options.max_bytes;
+    o.region = true;
+    o.x = x, o.y = y, o.width = right - x, o.height = bottom - y;
     uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];
     i->window_x = x;
     i->window_y = y;
     i->image = (struct raster){NULL, right - x, bottom - y, channels, (uint32_t)decode->bits, 0};
-    if (s->run->plan->options.reference)
-        return decode_whole(s, &o, full_width, full_height, err);
-    o.region = true;
-    o.x = x, o.y = y, o.width = right - x, o.height = bottom - y;
+    return o;
+}
+
+/* The pixels that the geometry needs, into i->image. direct: dense memory for exactly the window, or NULL. */
+static mldf_status pixels(struct source_run *s, void *direct, size_t direct_bytes, mldf_error *err) {
+    struct image_source *i = own(s);
+    const struct decode_state *decode = mldfi_source_state(s);
+    mldf_image_options o = find_window(s);
+    const uint32_t channels = i->image.channels;
+    if (s->run->plan->options.reference) {
+        o.region = false;
+        return decode_whole(s, &o, (s->frame.width + i->scale - 1) / i->scale,
+                            (s->frame.height + i->scale - 1) / i->scale, err);
+    }
     if (direct) {
         i->image.data = direct;
         i->image.stride = (size_t)i->image.width * channels * (i->image.bits / 8);
@@ -158,7 +184,24 @@ static mldf_status pixels(struct source_run *s, void *direct, size_t direct_byte
     return status;
 }
 
-static mldf_status resample(struct source_run *s, const struct finish *finish, void *dst, mldf_error *err) {
+/* The same as planes; all of the image in a reference plan, whose window is then the same part of more samples. MLDF_END: it has none. */
+static mldf_status planes(struct source_run *s, struct planes *out, mldf_error *err) {
+    struct image_source *i = own(s);
+    mldf_image_options o = find_window(s);
+    o.region = !s->run->plan->options.reference;
+    mldf_status status = mldfi_image_value_planes(i->decoder, &s->value, &o, out, err);
+    if (status == MLDF_OK) {
+        out->x = i->window_x;
+        out->y = i->window_y;
+        out->width = i->image.width;
+        out->height = i->image.height;
+    }
+    return status;
+}
+
+/* in: planes, or NULL for the pixels of i->image. */
+static mldf_status resample(struct source_run *s, const struct planes *in, const struct finish *finish, void *dst,
+                            mldf_error *err) {
     struct image_source *i = own(s);
     const struct geometry *g = &i->geometry;
     struct resize_spec spec = {
@@ -178,6 +221,8 @@ static mldf_status resample(struct source_run *s, const struct finish *finish, v
         .antialias = g->antialias,
     };
     struct op_work *work = &s->run->worker->work;
+    if (in)
+        return mldfi_resize_planes(work->kernels, in, i->image.channels, &spec, finish, work->resize, dst, err);
     return mldfi_resize(work->kernels, &i->image, &spec, finish, work->resize, dst, err);
 }
 
@@ -231,7 +276,11 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     if (status < 0)
         return status;
     double start = mldfi_worker_clock(s->run->worker);
-    status = pixels(s, plain ? t.data : NULL, plain && !shown ? mldfi_tensor_bytes(&t) : 0, err);
+    struct planes parts;
+    status = fuses(s) ? planes(s, &parts, err) : MLDF_END;
+    const struct planes *fused = status == MLDF_OK ? &parts : NULL;
+    if (status == MLDF_END)
+        status = pixels(s, plain ? t.data : NULL, plain && !shown ? mldfi_tensor_bytes(&t) : 0, err);
     if (shown)
         t.data = i->image.data;
     double middle = mldfi_worker_clock(s->run->worker);
@@ -241,7 +290,7 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     struct finish none = {.dtype = i->image.bits == 8 ? MLDF_U8 : MLDF_U16};
     bool kernel = finished && f->affine;
     if (g->resized && (kernel || !finished)) {
-        status = resample(s, kernel ? &f->finish : &none, t.data, err);
+        status = resample(s, fused, kernel ? &f->finish : &none, t.data, err);
     } else if (g->resized) {
         size_t bytes = (size_t)g->part_width * g->part_height * channels;
         status = mldfi_buffer_resize(&s->run->worker->work.scratch[2], bytes, err);
@@ -249,7 +298,7 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
             s->run->worker->work.scratch[2].data, g->part_width, g->part_height, (uint32_t)channels, 8,
             (size_t)g->part_width * channels};
         if (status == MLDF_OK)
-            status = resample(s, &none, small.data, err);
+            status = resample(s, fused, &none, small.data, err);
         if (status == MLDF_OK)
             status = mldfi_run_finish(s->run, s->side, s->chain, f, &small, false, false, t.data, err);
     } else if (finished) {

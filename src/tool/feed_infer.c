@@ -36,7 +36,14 @@ static const struct field_type *type_by_name(const struct cell *cell) {
         return NULL;
     memcpy(name, text + bytes - tail, tail);
     name[tail] = 0;
-    return mldfi_type_of_file(name, NULL);
+    return mldfi_type_for_file(name);
+}
+
+/* The first file decides about the kind; a later one that needs another type of that kind about the type. */
+static void guess_files(struct guess *guess, const struct field_type *type) {
+    bool same = guess->files && type && type->files == guess->files->files;
+    if (!guess->files || (same && guess->files == mldfi_type_of_kind(type->files)))
+        guess->files = type;
 }
 
 static mldf_status look_at_row(struct look *look, const struct rows *rows, mldf_error *err) {
@@ -52,8 +59,8 @@ static mldf_status look_at_row(struct look *look, const struct rows *rows, mldf_
     }
     for (size_t i = 0; i < columns->count; i++) {
         mldfi_guess_cell(&look->guesses[i], &rows->cells[i], &look->scratch);
-        if (!look->guesses[i].files && mldfi_feed_names_files(look->feed, columns->names[i]))
-            look->guesses[i].files = type_by_name(&rows->cells[i]);
+        if (mldfi_feed_names_files(look->feed, columns->names[i]))
+            guess_files(&look->guesses[i], type_by_name(&rows->cells[i]));
     }
     /* Slots beyond the columns in use stand for columns to come. */
     for (size_t i = columns->count; i < look->capacity; i++)

@@ -47,6 +47,13 @@ mldf_status mldfi_folder_type(const struct folder_list *list, bool by_majority, 
             most_name = name;
         }
     }
+    for (size_t i = 0; i < list->count; i++) { /* one file that needs another type of this kind decides for all */
+        type = mldfi_type_for_file(below(&list->entries[i]));
+        if (type && type != *out && type->files == (*out)->files) {
+            *out = type;
+            break;
+        }
+    }
     return MLDF_OK;
 }
 

@@ -177,9 +177,13 @@ mldf_status mldfi_folder_add(struct folder_list *list, const char *root, bool wi
     if (status == MLDF_OK)
         status = mldf_buffer_append(&walk.path, "", 1, err);
     walk.below = bytes + (root[bytes - 1] != '/');
+    if (!S_ISDIR(st.st_mode)) { /* a single file: the folder that it lies in is not looked at */
+        const char *slash = strrchr(root, '/');
+        walk.below = slash ? (size_t)(slash - root) + 1 : 0;
+    }
     walk.key = with_root ? 0 : walk.below;
     if (status == MLDF_OK)
-        status = walk_folder(&walk, NULL, &st, err);
+        status = S_ISDIR(st.st_mode) ? walk_folder(&walk, NULL, &st, err) : add_file(&walk, &st, err);
     mldf_buffer_free(&walk.path);
     if (status == MLDF_OK && list->count > first)
         qsort(list->entries + first, list->count - first, sizeof *list->entries, by_path);

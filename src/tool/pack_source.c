@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "field/field.h"
 #include "interop/tar.h"
 #include "interop/tbl.h"
 #include "os/target.h"
@@ -73,6 +74,8 @@ source_kind mldfi_source_kind(const char *path, mldf_source_format format, bool 
         return SOURCE_ROWS;
     if (files && there && S_ISREG(st.st_mode) && holds_dataset(path))
         return SOURCE_FILES;
+    if (there && S_ISREG(st.st_mode) && mldfi_type_of_file(path, NULL))
+        return SOURCE_FOLDERS; /* of one file */
     return named_tar(path) || (there && S_ISREG(st.st_mode) && holds_tar(path)) ? SOURCE_ARCHIVES : SOURCE_ROWS;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "field/audio_type.h"
 #include "field/image_type.h"
 #include "tool/pack.h"
 #include "util/buffer.h"
@@ -143,7 +144,8 @@ mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_resu
 static const struct {
     const struct field_files *files;
     size_t at; /* in mldf_pack_options */
-} file_options[] = {{&mldfi_image_files, offsetof(mldf_pack_options, image_arguments)}};
+} file_options[] = {{&mldfi_image_files, offsetof(mldf_pack_options, image_arguments)},
+                    {&mldfi_audio_files, offsetof(mldf_pack_options, audio_arguments)}};
 enum { FILE_OPTIONS = sizeof file_options / sizeof file_options[0] };
 
 static const char *file_option(const mldf_pack_options *options, size_t i) {
@@ -165,8 +167,11 @@ mldf_status mldfi_add_file_field(mldf_schema *schema, const char *name, const st
     for (size_t i = 0; i < FILE_OPTIONS; i++)
         if (file_options[i].files == type->files)
             arguments = file_option(options, i);
-    mldf_status status = mldf_schema_add(schema, name, type->type.id, arguments, flags, err);
-    if (!arguments || (status != MLDF_E_SCHEMA && status != MLDF_E_SYNTAX))
+    const char *given = arguments;
+    mldf_status status = given && type->files->choose ? type->files->choose(&type, &arguments, err) : MLDF_OK;
+    if (status == MLDF_OK)
+        status = mldf_schema_add(schema, name, type->type.id, arguments, flags, err);
+    if (!given || (status != MLDF_E_SCHEMA && status != MLDF_E_SYNTAX))
         return status;
     if (err)
         err->status = MLDF_E_ARGUMENT; /* the caller's options, not a file */

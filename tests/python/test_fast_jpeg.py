@@ -151,6 +151,89 @@ def test_batches_are_those_of_the_jpeg(pair, text):
     assert batches[0] == batches[1] and batches[0]
 
 
+# ---- chroma=fused ----
+
+
+FUSED = [
+    "image: decode(chroma=fused) | random_resized_crop(56) | hflip | normalize(imagenet) | chw",
+    "image: decode(chroma=fused) | resize(64) | center_crop(48)",
+    "image: decode(chroma=fused, exact=true) | random_resized_crop(40) | hflip",
+    "image: decode(chroma=fused, channels=4) | resize([33, 47])",
+    "image: decode(chroma=fused) | resize([30, 40]) | invert | chw",
+    "image: decode(chroma=fused, channels=1) | resize([100, 90])",
+    "image: decode(chroma=fused, orient=true) | resize([50, 60])",
+]
+
+
+def batches(path, text, **options):
+    with mldf.open(path) as ds, mldf.Loader(ds, 5, pipelines=text, seed=3, **options) as loader:
+        return net_run.run(loader, "")
+
+
+@pytest.mark.parametrize("text", FUSED)
+def test_fused_is_the_same_for_the_same_jpeg(pair, text):
+    wanted = batches(pair[0], text, threads=0)
+    assert wanted
+    for path in pair:
+        for variant in VARIANTS:
+            assert batches(path, text, **{k: v for k, v in variant.items() if k != "backend"}) == wanted
+
+
+def fused_and_exact(path, step):
+    found = []
+    for chroma in ("exact", "fused"):
+        with mldf.open(path) as ds, mldf.Loader(ds, 1, pipelines=f"image: decode(chroma={chroma}) | {step}", threads=0) as loader:
+            found.append([batch.image[0].astype(np.float64) for batch in loader])
+    return found
+
+
+def psnr(a, b):
+    error = np.mean((a - b) ** 2)
+    return 99.0 if error == 0 else 10 * np.log10(255**2 / error)
+
+
+def test_fused_is_near_exact(photos, pair):
+    exact, fused = fused_and_exact(pair[1], "resize([60, 75])")
+    found = {name: psnr(a, b) for name, a, b in zip(photos, exact, fused, strict=True)}
+    assert found.pop("gray") == 99.0  # no chroma, nothing to fuse
+    found.pop("large")  # at 1/8: another transform
+    assert min(found.values()) >= 38 and np.mean(list(found.values())) >= 44, found  # hard checkerboards in colour; photos: 44 and 55
+    assert any(v < 99 for v in found.values())
+
+
+def test_fused_needs_a_resize_with_planes(tmp_path):
+    rgb = photo(120, 90)
+    png = io.BytesIO()
+    rgb.save(png, "PNG")
+    data = [jpeg(rgb, subsampling=2), jpeg(rgb.convert("CMYK")), png.getvalue(), jpeg(rgb, progressive=True, subsampling=1)]
+    with mldf.Writer(tmp_path / "a.mldf", {"image": mldf.Image()}) as writer:
+        for value in data:
+            writer.append({"image": value})
+    for step, differ in (("center_crop(50)", [False] * 4), ("resize([40, 50], filter=bicubic)", [False] * 4), ("resize([40, 50])", [True, False, False, True])):
+        exact, fused = fused_and_exact(tmp_path / "a.mldf", step)
+        assert [not np.array_equal(a, b) for a, b in zip(exact, fused, strict=True)] == differ, step
+
+
+def test_fused_yuv(tmp_path):
+    """Raw planes: the very samples, each for its four pixels, as the exact way takes them."""
+    with mldf.Writer(tmp_path / "a.mldf", {"image": mldf.Image(encode="yuv420")}) as writer:
+        for size in ((120, 90), (61, 47), (1, 1), (2, 5)):
+            writer.append({"image": jpeg(photo(*size), quality=95)})
+    text = "image: decode(chroma=fused) | random_resized_crop(40)"
+    wanted = batches(tmp_path / "a.mldf", text, threads=0)
+    for variant in VARIANTS[:3]:
+        assert batches(tmp_path / "a.mldf", text, **variant) == wanted
+    exact, fused = fused_and_exact(tmp_path / "a.mldf", "resize([40, 50])")
+    assert min(psnr(a, b) for a, b in zip(exact, fused, strict=True)) >= 44
+
+
+def test_fused_is_written_where_it_is_chosen(pair):
+    with mldf.open(pair[0]) as ds:
+        for chroma, shown in (("exact", False), ("fused", True)):
+            with mldf.Loader(ds, 4, pipelines=f"image: decode(chroma={chroma}) | resize([8, 8])", threads=0) as loader:
+                assert ("chroma=fused" in loader.explain()) is shown
+
+
 # ---- a plain decoder of baseline files, as oracle for coefficients ----
 
 

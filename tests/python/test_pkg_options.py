@@ -19,6 +19,7 @@ COMMAND = os.environ.get("MLDF") or str(pkg.ROOT / "build/dev/bin/mldf")
 
 OUTPUT = {"card", "dictionary", "page_size", "encrypt_key", "encrypt_passphrase", "overwrite", "threads", "checksums"}
 IMAGE = "image"  # pack(image={...}): the arguments of mldf.Image
+AUDIO = "audio"  # pack(audio={...}): the arguments of mldf.CompressedAudio
 NAMES = {  # option: argument, where they differ
     "-o": "out",
     "-f": "overwrite",
@@ -41,6 +42,9 @@ NAMES = {  # option: argument, where they differ
     "--icc": IMAGE,
     "--orientation": IMAGE,
     "--fast-limit": IMAGE,
+    "--bitrate": AUDIO,
+    "--no-decode": AUDIO,
+    "--keep-file": AUDIO,
     "--names": "fractions",  # a dict
 }
 OF_COMMAND = {

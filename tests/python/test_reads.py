@@ -192,3 +192,20 @@ def test_sizes_that_rows_do_not_tell_are_found_in_the_first_bytes(tmp_path):
                 with mldf.Loader(ds, 4, pipelines=text, threads=1) as loader:
                     found.append([(b.image.shape, b.image.tobytes(), b.image_length.tolist()) for b in loader])
     assert found[0] == found[1] == found[2] == found[3] and len(found[0]) == 3
+
+
+def test_two_seconds_of_an_hour_of_flac_are_about_two_seconds_of_bytes(tmp_path):
+    """The table is not read as a whole: its head, the entries of the window, the packets."""
+    path = tmp_path / "hour.mldf"
+    rng = np.random.default_rng(3)
+    with mldf.Writer(path, {"a": mldf.CompressedAudio(rate=RATE, encode="flac", decode=False)}) as w:
+        w.append({"a": rng.integers(96, 160, HOUR, dtype=np.uint8)})
+    with mldf.open(path) as ds:
+        first, size = int(ds.rows["a"]["ptr"][0]), int(ds.rows["a"]["size"][0])
+    words = ("--backend", "read", "--batch-size", "1", "--epochs", "5", "-j", "1")
+    calls = traced(tmp_path, path, "a: window(2, random)", *words)
+    reads = [n for call, at, n in calls if call == "pread64" and first <= at < first + size]
+    share = 2 * size / 3600
+    block = 4096 * size / HOUR  # a frame: one may be cut at each end
+    assert 5 * share < sum(reads) < 5 * (share + 2 * block + 512 + 64), (reads, share)
+    assert max(reads) < share + 2 * block

@@ -92,7 +92,7 @@ def run_document(path, mldf, build, compiler):
             source.write_text(f'#line {line} "{path.name}"\n{body}', encoding="utf-8")
             libraries = subprocess.run(["pkg-config", "--libs", "libzstd", "libxxhash", "zlib", "libjpeg", "spng"],
                                        check=True, capture_output=True, text=True).stdout.split()
-            for optional in ("libsodium", "liblz4", "libwebp", "libtiff-4"):
+            for optional in ("libsodium", "liblz4", "libwebp", "libtiff-4", "flac", "libmpg123", "opus", "vorbis"):
                 found = subprocess.run(["pkg-config", "--libs", optional], capture_output=True, text=True)
                 libraries += found.stdout.split() if found.returncode == 0 else []
             subprocess.run([*compiler.split(), "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-DMLDF_STATIC",

@@ -14,6 +14,7 @@
 #include "field/image_view.h"
 #include "kernel/jpeg.h"
 #include "kernel/kernels.h"
+#include "kernel/resize_planes.h"
 #include "util/bytes.h"
 
 struct kind {
@@ -209,6 +210,86 @@ static void pixels_equal_libjpeg(void) {
     mldf_image_decoder_free(decoder);
 }
 
+/* The planes of a region, resized: what a pipeline with chroma=fused makes of it. False: there are none. */
+static bool fuse(mldf_image_decoder *decoder, struct resize_work *work, const struct kernels *k,
+                 const mldf_value *value, const mldf_image_options *o, uint32_t side, bool whole, uint8_t *out) {
+    struct finish none = {.dtype = MLDF_U8};
+    struct planes planes;
+    mldf_image_options all = *o;
+    mldf_error err;
+    all.region = !whole;
+    mldfi_image_decoder_use(decoder, k);
+    mldf_status status = mldfi_image_value_planes(decoder, value, &all, &planes, &err);
+    if (status == MLDF_END)
+        return false;
+    CHECK_OK(status, &err);
+    planes.x = o->x, planes.y = o->y, planes.width = o->width, planes.height = o->height;
+    struct raster window = {.width = o->width, .height = o->height};
+    struct resize_spec spec = mldfi_resize_whole(&window, side, side, RESIZE_BILINEAR);
+    CHECK_OK(mldfi_resize_planes(k, &planes, 3, &spec, &none, work, out, &err), &err);
+    return true;
+}
+
+/* Modes 1 and 7 give the same, on every instruction set, whether the region is decoded or the whole image. */
+static void planes_are_the_same(void) {
+    enum { SIDE = 9 };
+    mldf_buffer jpeg = MLDF_BUFFER_INIT, packed = MLDF_BUFFER_INIT;
+    mldf_image_decoder *decoder = NULL;
+    struct resize_work *work = NULL;
+    uint64_t seed = check_seed();
+    mldf_error err;
+    REQUIRE_OK(mldf_image_decoder_new(&decoder, &err), &err);
+    REQUIRE_OK(mldfi_resize_work_new(&work, &err), &err);
+    for (int round = 0; round < 500; round++) {
+        const struct kind *k = &kinds[(size_t)round % KINDS];
+        uint32_t width = 1 + (uint32_t)(check_rand(&seed) % 200), height = 1 + (uint32_t)(check_rand(&seed) % 90);
+        uint8_t records[2][IMAGE_RECORD], want[SIDE * SIDE * 3], got[SIDE * SIDE * 3];
+        make(k, width, height, &jpeg);
+        if (!pack(&jpeg, &packed, k->name))
+            continue;
+        fill_record(&jpeg, &packed, records[0]);
+        memcpy(records[1], records[0], IMAGE_RECORD);
+        records[1][IMAGE_MODE] = MLDF_IMAGE_MODE_JPEG;
+        const mldf_value values[2] = {{.kind = MLDF_KIND_BYTES,
+                                       .data = packed.data,
+                                       .bytes = packed.size,
+                                       .record = records[0],
+                                       .record_bytes = IMAGE_RECORD},
+                                      {.kind = MLDF_KIND_BYTES,
+                                       .data = jpeg.data,
+                                       .bytes = jpeg.size,
+                                       .record = records[1],
+                                       .record_bytes = IMAGE_RECORD}};
+        mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
+        o.channels = 3;
+        o.scale = 1 << check_rand(&seed) % 4;
+        uint32_t w = (width + (uint32_t)o.scale - 1) / (uint32_t)o.scale;
+        uint32_t h = (height + (uint32_t)o.scale - 1) / (uint32_t)o.scale;
+        o.x = (uint32_t)(check_rand(&seed) % w);
+        o.y = (uint32_t)(check_rand(&seed) % h);
+        o.width = 1 + (uint32_t)(check_rand(&seed) % (w - o.x));
+        o.height = 1 + (uint32_t)(check_rand(&seed) % (h - o.y));
+        bool has = fuse(decoder, work, mldfi_kernels(ISA_PORTABLE), &values[0], &o, SIDE, true, want);
+        CHECK_EQ_INT(k->space == JCS_YCbCr, has);
+        for (int n = 0; n < 4; n++)
+            for (int isa = 0; isa < ISA_COUNT; isa++) {
+                const struct kernels *kernels = mldfi_kernels((enum isa)isa);
+                if (!kernels)
+                    continue;
+                memset(got, 0x5a, sizeof got);
+                CHECK_EQ_INT(has, fuse(decoder, work, kernels, &values[n % 2], &o, SIDE, n / 2, got));
+                if (has && memcmp(want, got, sizeof want) != 0)
+                    check_fail(__FILE__, __LINE__, "%s %u x %u at 1/%d, %u x %u at (%u, %u), %s: mode %d%s differs",
+                               k->name, width, height, o.scale, o.width, o.height, o.x, o.y, kernels->name,
+                               n % 2 ? 1 : 7, n / 2 ? ", whole," : "");
+            }
+    }
+    mldfi_resize_work_free(work);
+    mldf_image_decoder_free(decoder);
+    mldf_buffer_free(&jpeg);
+    mldf_buffer_free(&packed);
+}
+
 /* Any bytes where coefficients were expected: no crash, nothing outside, and the same pixels or the same refusal from every set. */
 static void damaged_payloads_are_safe(void) {
     mldf_buffer jpeg = MLDF_BUFFER_INIT, packed = MLDF_BUFFER_INIT, again = MLDF_BUFFER_INIT;
@@ -376,6 +457,7 @@ int main(int argc, char **argv) {
     RUN(fixed_part_is_checked);
     RUN(flipped_bits_are_noticed);
     RUN(pixels_equal_libjpeg);
+    RUN(planes_are_the_same);
     RUN(damaged_payloads_are_safe);
     return check_end();
 }

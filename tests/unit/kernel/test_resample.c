@@ -37,8 +37,12 @@ static void weights_sum_to_one(void) {
     for (int filter = 0; filter <= MLDF_IMAGE_AREA; filter++)
         for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
             struct resample_table t;
-            struct axis a = {pairs[k][0], 0,    pairs[k][0] * 8,          pairs[k][1], 0, pairs[k][1],
-                             false,       true, (mldf_image_filter)filter};
+            struct axis a = {.size = pairs[k][0],
+                             .box_size = pairs[k][0] * 8,
+                             .target = pairs[k][1],
+                             .count = pairs[k][1],
+                             .antialias = true,
+                             .filter = (mldf_image_filter)filter};
             void *memory = malloc(mldfi_resample_table_bytes(&a));
             REQUIRE(memory);
             mldfi_resample_table(&t, memory, &a);

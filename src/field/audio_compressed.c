@@ -1,0 +1,186 @@
+/* AUDIO_COMPRESSED: a recording as the packets of its codec, with a table of them (audio_packets.h), or as PCM: the codec of the row decides. The
+ * record is that of AUDIO_WAVEFORM:
+ *
+ *     0 ptr u64 · 8 size u64 · 16 num_samples u64 · 24 sample_rate u32 · 28 channels u16 · 30 bit_depth u8 · 31 codec u8
+ *
+ * Written from the bytes of audio files (audio_encode.c); read by windows (audio_window.c), as files by `extract`. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "field/audio_packets.h"
+#include "field/audio_type.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+/* ---- Arguments -------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *const argument_names[] = {"bitrate",   "channels", "decode", "encode",
+                                             "keep_file", "mask",     "rate",   NULL};
+
+static mldf_status get_flag(const struct json *json, const char *name, bool fallback, bool *out, mldf_error *err) {
+    uint32_t at = mldfi_json_find(json, 0, name);
+    *out = fallback;
+    if (at == UINT32_MAX)
+        return MLDF_OK;
+    *out = json->nodes[at].kind == MLDFI_JSON_TRUE;
+    if (!*out && json->nodes[at].kind != MLDFI_JSON_FALSE)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"%s\" is neither true nor false", name);
+    return MLDF_OK;
+}
+
+static mldf_status get_store(const struct json *json, struct audio_state *s, mldf_error *err) {
+    static const char *const words[] = {"keep", "flac", "opus"};
+    uint32_t at = mldfi_json_find(json, 0, "encode");
+    if (at == UINT32_MAX)
+        return MLDF_OK;
+    for (int i = 0; i < 3; i++)
+        if (mldfi_json_is_text(json, at, words[i])) {
+            s->store = (audio_store)i;
+            return MLDF_OK;
+        }
+    return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"encode\" is not \"keep\", \"flac\" or \"opus\"");
+}
+
+static mldf_status get_bitrate(const struct json *json, struct audio_state *s, mldf_error *err) {
+    uint64_t rate;
+    uint32_t at = mldfi_json_find(json, 0, "bitrate");
+    if (at == UINT32_MAX)
+        return MLDF_OK;
+    if (!mldfi_json_u64(json, at, &rate) || rate < 6000 || rate > 510000)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"bitrate\" is not an integer from 6000 to 510000");
+    s->bitrate = (uint32_t)rate;
+    return MLDF_OK;
+}
+
+static mldf_status get_all(const struct json *json, struct audio_state *s, mldf_error *err) {
+    bool decode;
+    mldf_status status = mldfi_audio_arguments(json, s, err);
+    if (status == MLDF_OK)
+        status = get_store(json, s, err);
+    if (status == MLDF_OK)
+        status = get_bitrate(json, s, err);
+    if (status == MLDF_OK)
+        status = get_flag(json, "decode", true, &decode, err);
+    if (status == MLDF_OK)
+        status = get_flag(json, "keep_file", false, &s->keep_file, err);
+    s->undecoded = status == MLDF_OK && !decode;
+    return status;
+}
+
+static mldf_status bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
+    struct json json = {0};
+    struct audio_state *s = mldfi_alloc_zero(1, sizeof *s, err);
+    (void)user;
+    if (!s)
+        return MLDF_E_MEMORY;
+    s->compressed = true;
+    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
+    if (status == MLDF_OK)
+        status = get_all(&json, s, err);
+    mldfi_json_free(&json);
+    if (status < 0) {
+        free(s);
+        return status;
+    }
+    *layout = (mldf_record_layout){AUDIO_RECORD, 8, MLDF_FIELD_SIZE64, true};
+    *state = s;
+    return MLDF_OK;
+}
+
+static bool is_viewable(const uint8_t *record) {
+    return !mldfi_audio_is_packets((mldf_audio_codec)record[AUDIO_CODEC]);
+}
+
+/* ---- As a file ---------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *ending_of(mldf_audio_codec codec) {
+    static const char *const endings[] = {"wav", "flac", "aac", "mp3", "opus", "ogg", "m4a"};
+    return endings[codec];
+}
+
+/* The file that it was made from, where its bytes are here: kept whole, or head, packets and tail. Otherwise one that holds the same packets. */
+static mldf_status export_packets(const mldf_value *value, const mldf_audio_info *info, struct export_room *room,
+                                  struct exported *out, mldf_error *err) {
+    struct audio_memory memory = {value->data};
+    struct audio_bytes in = {mldfi_audio_from_memory, &memory, value->bytes};
+    struct packets_head head;
+    const uint8_t *extra, *data = value->data;
+    mldf_status status = mldfi_packets_open(info, &in, &head, &extra, err);
+    if (status < 0)
+        return status;
+    *out = (struct exported){.ending = ending_of(info->codec), .data = data + head.first, .bytes = head.bytes};
+    if (head.file_bytes) {
+        out->data = data + value->bytes - head.file_bytes;
+        out->bytes = head.file_bytes;
+        return MLDF_OK;
+    }
+    if (head.flags & PACKETS_FILE) {
+        out->data = data + head.first - head.head_bytes;
+        out->bytes = head.head_bytes + head.bytes + head.tail_bytes;
+        return MLDF_OK;
+    }
+    room->file.size = 0;
+    if (info->codec == MLDF_AUDIO_FLAC) {
+        status = mldf_buffer_append(&room->file, "fLaC\x80\0\0\x22", 8, err);
+        if (status == MLDF_OK)
+            status = mldf_buffer_append(&room->file, extra, head.extra_bytes, err);
+    }
+    out->head = room->file.data;
+    out->head_bytes = room->file.size;
+    return status;
+}
+
+static mldf_status export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                          struct export_room *room, struct exported *out, mldf_error *err) {
+    mldf_audio_info info;
+    mldf_status status = mldf_audio_record(value, &info, err);
+    if (status < 0)
+        return status;
+    if (!mldfi_audio_is_packets(info.codec))
+        return mldfi_audio_export(field, value, kit, room, out, err);
+    return export_packets(value, &info, room, out, err);
+}
+
+/* The whole table; the decoder's half is the family's. */
+static mldf_status check_deep(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
+                              mldf_error *err) {
+    mldf_audio_info info;
+    const struct audio_decoder *decoder;
+    (void)state;
+    mldfi_audio_record_info(record, &info);
+    if (!mldfi_audio_is_packets(info.codec) || mldfi_audio_decoder(info.codec, &decoder, NULL) == MLDF_OK)
+        return MLDF_OK;
+    struct audio_memory memory = {payload};
+    struct audio_bytes in = {mldfi_audio_from_memory, &memory, payload_bytes};
+    struct packets_head head;
+    const uint8_t *extra;
+    mldf_status status = mldfi_packets_open(&info, &in, &head, &extra, err);
+    if (status == MLDF_OK)
+        status = mldfi_packets_check(&head, &in, err);
+    return status == MLDF_OK ? MLDF_END : status; /* this build cannot decode it */
+}
+
+const struct field_type mldfi_type_audio_compressed = {
+    .type = {sizeof(mldf_type), MLDF_AUDIO_COMPRESSED, "audio_compressed", NULL, bind, mldfi_audio_unbind,
+             mldfi_audio_encode, mldfi_audio_decode},
+    .name = "audio_compressed",
+    .draft_differs = true,
+    .observe = mldfi_audio_observe,
+    .never_compressed = true,
+    .is_viewable = is_viewable,
+    .argument_names = argument_names,
+    .check_deep = check_deep,
+    .edge = mldfi_audio_edge,
+    .steps = mldfi_audio_steps,
+    .see = mldfi_audio_see,
+    .see_value = mldfi_audio_see_value,
+    .self_describing = FAMILY_AUDIO,
+    .files = &mldfi_audio_files,
+    .ending = "flac",
+    .export = export,
+    .value_json = mldfi_audio_json,
+    .same = mldfi_audio_same,
+    .letter = 'u',
+};

@@ -1,0 +1,70 @@
+"""Audio files made by the real encoders, and what the real decoders make of them: for tests of compressed recordings."""
+
+import functools
+import pathlib
+import subprocess
+import wave
+
+import numpy as np
+
+RATE = 16000
+
+
+def speech(rate, channels, seconds, seed=0):
+    """Numbers from -1 to 1, (t, channels): tones that move, noise and silence, so that no window is like another."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(int(rate * seconds)) / rate
+    out = []
+    for c in range(channels):
+        pitch = 120 + 60 * np.sin(2 * np.pi * 0.7 * t + c)
+        tone = sum(np.sin(2 * np.pi * np.cumsum(pitch * k) / rate) / k for k in range(1, 12))
+        loud = np.clip(np.sin(2 * np.pi * 1.3 * t + seed), 0, 1)
+        out.append(0.15 * tone * loud + 0.02 * rng.standard_normal(len(t)))
+    return np.clip(np.stack(out, 1), -0.99, 0.99)
+
+
+def write_wav(path, numbers, rate, bits=16):
+    whole = np.round(numbers * (2 ** (bits - 1) - 1)).astype("<i4")
+    with wave.open(str(path), "wb") as w:
+        w.setparams((numbers.shape[1], bits // 8, rate, 0, "NONE", ""))
+        raw = whole.view("u1").reshape(*whole.shape, 4)[..., : bits // 8] if bits > 8 else (whole + 128).astype("u1")
+        w.writeframes(np.ascontiguousarray(raw).tobytes())
+    return whole
+
+
+def run(*command):
+    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+
+
+def ffmpeg(path, rate=None):
+    """What FFmpeg makes of a file: f32 (t, channels)."""
+    probe = [
+        "ffprobe",
+        "-v",
+        "error",
+        "-select_streams",
+        "a:0",
+        "-show_entries",
+        "stream=channels",
+        "-of",
+        "csv=p=0",
+        str(path),
+    ]
+    channels = int(subprocess.run(probe, check=True, capture_output=True, text=True).stdout.split()[0].strip(","))
+    command = ["ffmpeg", "-v", "error", "-i", str(path), "-f", "f32le", "-acodec", "pcm_f32le", "-"]
+    raw = subprocess.run(command, check=True, capture_output=True).stdout
+    return np.frombuffer(raw, "<f4").reshape(-1, channels)
+
+
+@functools.cache
+def folder(tmp):
+    return pathlib.Path(tmp)
+
+
+def flac(folder, name, rate=RATE, channels=1, bits=16, seconds=3.0, options=(), seed=0):
+    """A FLAC file, and its integers."""
+    source, out = folder / f"{name}.source.wav", folder / f"{name}.flac"
+    whole = write_wav(source, speech(rate, channels, seconds, seed), rate, bits)
+    run("flac", "-s", "-f", *options, source, "-o", out)
+    source.unlink()
+    return out, whole
