@@ -11,7 +11,8 @@ static const struct option_spec options[] = {
     {'p', "pipeline", "TEXT",
      "what is done with each sample: text, or @FILE; by default every field is decoded, and the pipeline is shown; "
      "where hashes are listed, fields of fixed shape as they are"},
-    {0, "view", "TEXT", "what a sample is: rows (the default), windows(FIELD, LENGTH ...), expand(FIELD, every= ...)"},
+    {0, "view", "TEXT",
+     "what a sample is: rows (the default), windows(FIELD, LENGTH ...), expand(FIELD, every= ...), packed(FIELD, LENGTH ...)"},
     {0, "batch-size", "N", "samples of a batch; 64"},
     {0, "order", "KIND", "sequential (the default), random or quasi-random"},
     {0, "seed", "N", "of the order and of all random steps; 0"},
@@ -20,7 +21,8 @@ static const struct option_spec options[] = {
     {0, "epochs", "N", "how many; 1"},
     {0, "last", "HOW", "the end of an epoch: keep a smaller batch (the default), drop it, or pad it"},
     {0, "bucket-window", "N", "sort this many samples by the length of their padded output"},
-    {0, "budget", "N", "with --bucket-window: elements of a batch after padding, instead of --batch-size"},
+    {0, "budget", "N|SECONDSs",
+     "with --bucket-window: elements of a batch after padding, or seconds (300s), instead of --batch-size"},
     {'j', "threads", "N", "by default the CPUs this process may use, 0: none of its own"},
     {0, "workers", "N", NULL},
     {0, "in-flight", "N", "batches worked on or waiting at a time"},
@@ -45,6 +47,22 @@ static bool take_count(const struct invocation *v, const char *name, uint64_t *o
     const char *text = option_value(v, name);
     snprintf(shown, sizeof shown, "--%s", name);
     return !text || parse_count(v, shown, text, out);
+}
+
+/* Elements, or seconds: "300s". */
+static bool take_budget(const struct invocation *v, mldf_loader_options *o) {
+    const char *text = option_value(v, "budget");
+    size_t length = text ? strlen(text) : 0;
+    char *end = NULL;
+    if (length < 2 || text[length - 1] != 's')
+        return take_count(v, "budget", &o->budget);
+    double seconds = text[0] >= '0' && text[0] <= '9' ? strtod(text, &end) : 0;
+    if (end != text + length - 1 || !(seconds > 0 && seconds < 1e12)) {
+        usage_error(v, "--budget: a number of elements, or seconds as 300s, not %s", text);
+        return false;
+    }
+    o->budget_seconds = seconds;
+    return true;
 }
 
 /* One of some words; its index. */
@@ -138,10 +156,10 @@ static bool take_options(struct bench *b, mldf_backend *backend) {
     if (!take_count(v, "batch-size", &o->batch_size) || (seed && !parse_seed(v, "--seed", seed, &o->seed)) ||
         !take_count(v, "block", &o->block) || !take_count(v, "window", &o->window) ||
         !take_count(v, "epochs", &b->epochs) || !take_count(v, "bucket-window", &o->bucket_window) ||
-        !take_count(v, "budget", &o->budget) || !take_count(v, "in-flight", &in_flight) ||
-        !take_threads(v, &o->threads) || !take_word(v, "last", lasts, &last) ||
-        !take_word(v, "backend", backs, &back) || !take_word(v, "on-error", bads, &bad) ||
-        !take_word(v, "codegen", codes, &code) || !take_word(v, "isa", isas, &isa))
+        !take_budget(v, o) || !take_count(v, "in-flight", &in_flight) || !take_threads(v, &o->threads) ||
+        !take_word(v, "last", lasts, &last) || !take_word(v, "backend", backs, &back) ||
+        !take_word(v, "on-error", bads, &bad) || !take_word(v, "codegen", codes, &code) ||
+        !take_word(v, "isa", isas, &isa))
         return false;
     o->in_flight = in_flight < UINT32_MAX ? (uint32_t)in_flight : UINT32_MAX;
     o->last = (mldf_last)last;

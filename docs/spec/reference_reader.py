@@ -567,6 +567,16 @@ def token_parts(f, value):
     return ids, table[::2].tolist(), table[1::2].tolist()
 
 
+def check_name(name):
+    """ValueError when it is not the name of a field."""
+    if not isinstance(name, str) or not 1 <= len(name.encode()) <= 63 or any(ord(c) < 32 or ord(c) == 127 for c in name):
+        raise ValueError("along")
+
+
+def is_segments(f):
+    return f.type_id == NDARRAY and f.known and f.arguments["dtype"] == "<i8" and f.arguments["shape"] == [None, 2]
+
+
 def check_along(a):
     """ValueError when the arguments of a side column are wrong."""
     if "along" not in a:
@@ -574,8 +584,7 @@ def check_along(a):
             raise ValueError("form")
         return
     name, form, shape = a["along"], a.get("form", "dense"), a["shape"]
-    if not isinstance(name, str) or not 1 <= len(name.encode()) <= 63 or any(ord(c) < 32 or ord(c) == 127 for c in name):
-        raise ValueError("along")
+    check_name(name)
     if form not in ("dense", "spans") or not shape or shape[0] is not None:
         raise ValueError("form")
     if form == "spans" and (shape != [None, 2] or a["dtype"][1] not in "iu" or a["dtype"] == "bfloat16"):
@@ -1008,6 +1017,8 @@ class File:
         if f.type_id == FLOAT:
             return 0, 8
         if f.type_id in (BYTES, JSON):
+            if f.type_id == JSON and "along" in a:
+                check_name(a["along"])
             return SIZE64, 16
         if f.type_id == TEXT:
             return SIZE32, 16
@@ -1505,12 +1516,17 @@ class File:
                 raise SpecError(why.status, struct.unpack_from("<Q", value.record)[0], why.message, sample, f.name) from None
 
     def _check_along(self, sample, f, value):  # V14
-        other = self.by_name.get(f.arguments.get("along")) if f.type_id == NDARRAY and f.known and value is not None else None
-        if other is None or other.type_id not in TOKEN_TYPES or not other.known or not other.arguments:
+        other = self.by_name.get(f.arguments.get("along")) if f.type_id in (NDARRAY, JSON) and f.known and value is not None else None
+        if other is None or not (is_segments(other) or (other.type_id in TOKEN_TYPES and other.known and other.arguments)):
             return
         r, count = self._record(sample, other), 0
         if not self.is_null(sample, other.name):
-            count = self.tokens(other, self.data[r:r + other.record_bytes])
+            count = self.u32(r + 16) if is_segments(other) else self.tokens(other, self.data[r:r + other.record_bytes])
+        if f.type_id == JSON:
+            found = json.loads(value) if isinstance(value, (str, bytes)) else value
+            if not isinstance(found, list) or len(found) != count:
+                raise SpecError("corrupt", self.u64(self._record(sample, f)), f"not a list of {count}", sample, f.name)
+            return
         r = self._record(sample, f)
         if f.arguments.get("form") == "spans":
             edges = [int(x) for x in value.reshape(-1)]

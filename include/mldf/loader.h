@@ -114,12 +114,18 @@ typedef struct mldf_loader_options {
     const mldf_view *view;
     bool
         want_row; /* output `row` (u64) behind `index`: the row of all readers that the item begins in; without a view the same as index */
+
+    /* For padded and ragged outputs made from recordings: output `x_samples` (i64), how many samples the wave has that the value was made from,
+     * after resampling, speed and windows; of features `x_length` counts frames. */
+    bool want_samples;
+    /* Instead of budget: seconds of this rank's batch after padding. The bucket's output must have a time axis of a known rate. */
+    double budget_seconds;
 } mldf_loader_options;
 #define MLDF_LOADER_OPTIONS_INIT \
     { \
         sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
             MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, 0, \
-            false \
+            false, false, 0 \
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
@@ -139,8 +145,8 @@ typedef struct mldf_output {
 } mldf_output;
 MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
 /* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
- * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stands, when fill was asked for it, `x_valid`
- * (bool). Last come `index`, `row` and `valid`. */
+ * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stand, when asked for, `x_samples` (i64) and, when
+ * fill was asked for it, `x_valid` (bool). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
 MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
 /* The fields that are in no batch although nobody dropped them: no statement names them, and their samples differ in size. NULL past the last. */
 MLDF_API const char *mldf_loader_left_out(const mldf_loader *loader, size_t index);

@@ -4,6 +4,7 @@
 #define MLDF_TOOL_H
 
 #include "reader.h"
+#include "tokenizer.h"
 #include "writer.h"
 
 #ifdef __cplusplus
@@ -95,9 +96,10 @@ typedef enum mldf_source_format {
     MLDF_SOURCE_AUTO = 0,
     MLDF_SOURCE_CSV,
     MLDF_SOURCE_TSV,
-    MLDF_SOURCE_JSONL, /* an object for each line, or one array of objects */
-    MLDF_SOURCE_TAR,   /* plain, gzip or zstd */
-    MLDF_SOURCE_FOLDER /* never needs to be said */
+    MLDF_SOURCE_JSONL,  /* an object for each line, or one array of objects */
+    MLDF_SOURCE_TAR,    /* plain, gzip or zstd */
+    MLDF_SOURCE_FOLDER, /* never needs to be said */
+    MLDF_SOURCE_TEXT    /* with text_field: each file is a document, whatever its name */
 } mldf_source_format;
 
 /* What the sub-folders of a folder mean. */
@@ -138,11 +140,21 @@ typedef struct mldf_pack_options {
     /* JSON object for every audio field that pack makes up itself, or NULL: the arguments of audio_compressed, with "encode":"pcm" for a field of
      * audio_waveform. */
     const char *audio_arguments;
+
+    /* Recordings. cut: of corpora whose utterances are parts of recordings, a row is an utterance, cut out; otherwise a row is a recording with
+     * `segments`. audio_rate, audio_mono: resampled to this rate (0: as they are) and mixed to one channel, stored as PCM. */
+    bool cut;
+    uint32_t audio_rate;
+    bool audio_mono;
+    /* Text into tokens: "FIELD", or "FIELD=NAME" for another name in the new file. FIELD is a column of tables, an extension of archives. Of
+     * folders every file is a document, and so is a source whose name ends in .txt or .md. NULL: no tokenizing. Not for append. */
+    const char *text_field;
+    const mldf_tokenize_options *tokenize; /* its member `field` does not count */
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
     { \
         sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
-            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, 0 \
+            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, 0, false, 0, false, 0, 0 \
     }
 
 typedef struct mldf_pack_result {
@@ -153,6 +165,12 @@ typedef struct mldf_pack_result {
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
  *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of
  *     recordings (WAV, FLAC, ...) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
+ *     Transcripts beside them become fields: LibriSpeech's *.trans.txt (`text`, `speaker`, `chapter`), or a .txt, .lab (`text`) or
+ *     .json (`note`) of the same name;
+ *   - speech corpora: Kaldi's folders (wav.scp), lhotse's cuts (JSON lines) and Shar folders, Common Voice's tables, NeMo's manifests, tables whose one
+ *     file column comes with start or offset and duration or end. Fields `audio` and what the manifest says of utterances. Where utterances are
+ *     parts, rows are recordings with `segments` (mldf/view.h) and JSON lists along it; `cut` changes that. Commands in manifests are
+ *     MLDF_E_UNSUPPORTED;
  *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
  * A file of another kind among the sources is MLDF_E_ARGUMENT. Sources without a single sample make an empty file, and `warn` hears of it. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,

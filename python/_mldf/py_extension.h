@@ -148,6 +148,7 @@ PyObject *option_find(PyObject *dict, const char *name);
 bool option_int(PyObject *dict, const char *name, int *out);
 bool option_u64(PyObject *dict, const char *name, uint64_t *out);
 /* "max_decoded_bytes", for all files that are opened with the context. */
+bool option_double(PyObject *dict, const char *name, double *out);
 bool option_limit(PyObject *dict, struct context *context);
 bool option_text(PyObject *dict, const char *name, const char **out);
 bool option_text_bytes(PyObject *dict, const char *name, const char **out, size_t *bytes);

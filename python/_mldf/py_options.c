@@ -40,6 +40,17 @@ bool option_u64(PyObject *dict, const char *name, uint64_t *out) {
     return !PyErr_Occurred();
 }
 
+bool option_double(PyObject *dict, const char *name, double *out) {
+    PyObject *value = option_find(dict, name);
+    if (!value)
+        return !PyErr_Occurred();
+    double found = PyFloat_AsDouble(value);
+    if (found == -1.0 && PyErr_Occurred())
+        return false;
+    *out = found;
+    return true;
+}
+
 bool option_limit(PyObject *dict, struct context *context) {
     uint64_t bytes = 0;
     if (!option_u64(dict, "max_decoded_bytes", &bytes))

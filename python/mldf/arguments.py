@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,11 +45,26 @@ def last_kind(last: str | None, drop_last: bool | None) -> int:
     return kind
 
 
+def budgets(budget: Any) -> tuple[int, float]:
+    """Elements and seconds of a batch; one of them, or both, are 0.
+
+    >>> budgets(4096), budgets("300s"), budgets("0.5 s")
+    ((4096, 0.0), (0, 300.0), (0, 0.5))
+    """
+    if not isinstance(budget, str):
+        return whole("budget", budget), 0.0
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*s\s*", budget)
+    seconds = float(found[1]) if found else 0.0
+    if not 0 < seconds < float("inf"):
+        raise ArgumentError(f"budget={budget!r}: a number of elements, or seconds as '300s', are needed")
+    return 0, seconds
+
+
 def bucket_length(bucket: str | None, window: Any, budget: Any) -> int:
     """Samples that are looked at for like lengths; 0: no buckets."""
-    length, budget = whole("bucket_window", window, 1), whole("budget", budget)
-    if bucket is None and (budget or length != 4096):
-        name = "budget" if budget else "bucket_window"
+    length, budgeted = whole("bucket_window", window, 1), any(budgets(budget))
+    if bucket is None and (budgeted or length != 4096):
+        name = "budget" if budgeted else "bucket_window"
         raise ArgumentError(f"{name} goes with bucket, the output whose length counts")
     return 0 if bucket is None else length
 

@@ -136,9 +136,16 @@ class Text(Field):
 
 @dataclass(frozen=True)
 class Json(Field):
-    """Whatever json can hold: dicts, lists, numbers, strings."""
+    """Whatever json can hold: dicts, lists, numbers, strings.
+
+    along  a field of segments: values are lists with an element for each of them, as their transcripts
+    """
 
     type_name: ClassVar[str] = "json"
+    along: str | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        return {} if self.along is None else {"along": self.along}
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,8 @@ class NDArray(Field):
 
     dtype  of NumPy or torch, or its name; also "bfloat16"
     shape  None in it stands for a dimension that varies from sample to sample
-    along  a token field: this one has an entry for each of its tokens (a loss mask, rewards), or spans of them
+    along  a token field: this one has an entry for each of its tokens (a loss mask, rewards), or spans of them; or a
+           field of segments (int64 of shape (None, 2)): an entry for each of them
     form   with along: "dense" (one entry for each token) or "spans" (integers of shape (None, 2): begin and end,
            ascending)
     """

@@ -29,6 +29,7 @@ from .arguments import (
     POLICIES,
     batch_sizes,
     bucket_length,
+    budgets,
     cache,
     callables,
     field_names,
@@ -46,6 +47,7 @@ from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter
 from .loader_state import checked, following, snapshot
 from .loader_stats import LoaderStats, summary
+from .packed import is_packed, with_fields, with_parameter
 from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
@@ -83,6 +85,20 @@ def _view_of(dataset: Dataset, view: Any) -> ItemView | None:
     return made if made.field else None
 
 
+def _packed_view(dataset: Dataset, view: Any, fields: Any, output: Any, ratios: Any) -> tuple[Any, Any]:
+    """Of packed sequences, the text with what other arguments say of it, and the outputs without their parameters."""
+    text = view.text if isinstance(view, ItemView) and view.packed else view
+    if not is_packed(text):
+        return view, fields
+    before = text
+    text, fields = with_fields(text, fields)
+    if output == "jax":
+        text = with_parameter(text, "dtype", "i32")
+    if ratios is not None and len(dataset.paths) > 1:
+        text = with_parameter(text, "per_file", "true")
+    return (view if text == before else text), fields
+
+
 def _decode(channels: int | None, orient: bool) -> str | None:
     """What the dataset says of decoding, as the library's option has it."""
     said = [f"channels={channels}"] if channels else []
@@ -107,7 +123,9 @@ class Loader:
     view              what a sample is, as ``"windows(tokens, 1025)"`` or ``"expand(audio, every=10, length=10)"``:
                       batches are of its items. None: rows. subset, weights and balance speak of rows: each stands for
                       the items that begin in it
-    fields            these outputs alone, in this order; x_length and its like come with x, unless some are named
+    fields            these outputs alone, in this order; x_length and its like come with x, unless some are named. Of
+                      packed sequences: tokens, labels, positions, segment_ids, cu_seqlens, max_seqlen, documents,
+                      loss_mask, mask, with their parameters, as ``"labels(shift=false)"``, ``"cu_seqlens(flat)"``
     order             "sequential", "random", or "quasi-random": random enough, and kind to slow disks
     seed              of order and augmentation, 0 to 2**64 - 1; the same on all ranks
     subset            a slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle
@@ -131,9 +149,12 @@ class Loader:
     index, valid, key more outputs: the sample's number among all of the files (with a view the item's), False for
                       repeats, the sample's key
     row               one more: the number of the row, which with a view is not the item's
+    samples           one more, x_samples, beside x_length of outputs that are made from recordings: the samples of the
+                      wave, where x_length counts frames
     bucket            an output: samples of like length go into the same batch
     bucket_window     so many samples are looked at for that
-    budget            with bucket: batches of at most so many elements instead of batch_size samples
+    budget            with bucket: batches of at most so many elements after padding instead of batch_size samples; as
+                      ``"300s"`` so many seconds of recordings
     block, window     order="quasi-random": samples of a block, blocks of a window; 0: 2 MiB and 128 MiB of them
     batches_ahead     how many batches are worked on or wait; 0: 3, or more of small ones
     prefetch          tell the system which samples come next
@@ -186,9 +207,10 @@ class Loader:
         valid: bool = False,
         key: bool = False,
         row: bool = False,
+        samples: bool = False,
         bucket: str | None = None,
         bucket_window: int = 4096,
-        budget: int = 0,
+        budget: int | str = 0,
         block: int = 0,
         window: int = 0,
         batches_ahead: int = 0,
@@ -215,6 +237,7 @@ class Loader:
         if subset is not None:
             dataset = dataset.subset(subset)
         self._dataset = dataset
+        view, fields = _packed_view(dataset, view, fields, output, ratios)
         self._view = _view_of(dataset, view)
         self._given = given
         kind = order_kind(order, shuffle)
@@ -238,12 +261,14 @@ class Loader:
             "bad": choice("on_error", on_error, POLICIES),
             "bucket_window": bucket_length(bucket, bucket_window, budget),
             "bucket_output": text("bucket", bucket),
-            "budget": whole("budget", budget),
+            "budget": budgets(budget)[0],
+            "budget_seconds": budgets(budget)[1],
             "prefetch": flag("prefetch", prefetch),
             "forget_behind": flag("forget_behind", forget_behind),
             "direct": direct,
             "want_index": index or (key and self._view is None),
             "want_valid": valid,
+            "want_samples": flag("samples", samples),
             "want_row": row or (key and self._view is not None),
             "view": None if self._view is None else self._view._core,
             "exact": flag("exact", exact),
@@ -258,8 +283,10 @@ class Loader:
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
             dataset,
-            field_names(dataset, fields),
-            fields is not None,
+            field_names(
+                dataset, fields if self._view is None or not self._view.packed else fields or self._view.defaults
+            ),
+            fields is not None or (self._view is not None and self._view.packed),
             (index, valid, key, row),
             convert,
             callables(transform),
@@ -308,7 +335,7 @@ class Loader:
         the length of every sample.
         """
         core = self._alive()
-        if not self._options["budget"]:
+        if not (self._options["budget"] or self._options["budget_seconds"]):
             return core.batch_count()
         epoch = self.epoch
         if self._waiting is not None and epoch == self._next_epoch:  # it is not begun

@@ -29,7 +29,8 @@ def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
     if options["bucket_window"]:  # a window that was begun is finished as it was planned; each drops what is left of it
         begun = state.get("bucket")
         end = begun.get("end") if isinstance(begun, Mapping) else None
-        drops = drops and not options["budget"] and (end is None or end == state["consumed"])
+        budgeted = options["budget"] or options["budget_seconds"]
+        drops = drops and not budgeted and (end is None or end == state["consumed"])
         rest = min(rest, options["bucket_window"])
     return bool(state["consumed"] and (rest == 0 or (drops and 0 < rest < all_ranks)))
 

@@ -91,8 +91,9 @@ def summary(loader: Loader) -> str:
         return f"Loader({where}, of the process that was forked)"
     o = loader._options
     size = f"{o['batch_size']}" if o["batch_size"] else f"{o['global_batch_size']} on all ranks"
-    if o["budget"]:  # how many takes time to count
-        batches = f"batches of at most {o['budget']:,} elements of {o['bucket_output']}"
+    if o["budget"] or o["budget_seconds"]:  # how many takes time to count
+        most = f"{o['budget']:,} elements" if o["budget"] else f"{o['budget_seconds']:g} seconds"
+        batches = f"batches of at most {most} of {o['bucket_output']}"
     else:
         batches = f"{len(loader):,} batches of {size}"
     view = loader.view

@@ -88,6 +88,7 @@ __all__ = [
     "Speed",
     "Squeeze",
     "Stack",
+    "Strings",
     "ToFloat",
     "TrivialAugment",
     "Truncate",
@@ -1391,6 +1392,16 @@ class Stack(Operation):
 
     def __init__(self, axis: int = 0) -> None:
         super().__init__(axis)
+
+
+class Strings(Operation):
+    """Text in a batch: a list of str in Python; in C the UTF-8 bytes of all samples end to end, and NAME_offset says
+    where each begins, as with ragged. A value that is not UTF-8 is a bad sample; last step of an output."""
+
+    name: ClassVar[str] = "strings"
+
+    def __init__(self) -> None:
+        super().__init__()
 
 
 class ToFloat(Operation):

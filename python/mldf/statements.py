@@ -37,6 +37,12 @@ class Compiled:
     decoded: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Outputs that are decoded in Python: their field, and the step fill for its nulls or ""."""
 
+    def strings(self) -> set[str]:
+        """Outputs that are lists of str: their last step is strings."""
+        lines = canonical("\n".join(self.statements)).splitlines()
+        found = [line for line in lines if re.search(r"[:|] strings$", line)]
+        return {name for line in found for name in output_names(_left_side(line))}
+
     def decode(self, left: str, output: str, source: str, fill: str = "") -> None:
         """One more of them: `source`, a user-defined field, as its bytes end to end."""
         known = fill.replace("valid=false", "valid=true")
@@ -132,7 +138,11 @@ def _left_sides(text: str) -> list[str]:
     >>> _left_sides("small = image: resize(8) | hflip; x: drop; y")
     ['small = image', 'x', 'y']
     """
-    return [re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0] for line in canonical(text).splitlines()]
+    return [_left_side(line) for line in canonical(text).splitlines()]
+
+
+def _left_side(line: str) -> str:
+    return re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0]
 
 
 def left_names(left: str) -> set[str]:

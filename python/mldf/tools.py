@@ -94,6 +94,7 @@ from .tool_options import (
     ranges,
     source_files,
     table_format,
+    tokenize_options,
     whole_files,
 )
 
@@ -132,17 +133,27 @@ def pack(
     delimiter: str | None = None,
     image: Mapping[str, Any] | Image | None = None,
     audio: Mapping[str, Any] | CompressedAudio | None = None,
+    cut: bool = False,
+    rate: int | None = None,
+    mono: bool = False,
     on_error: str = "raise",
     check: bool = False,
     compress: Any = None,
     resume: bool = False,
     max_decoded_bytes: int | None = None,
     max_unpacked: int | None = None,
+    text: str | None = None,
+    tokenizer: str | None = None,
+    eos: bool = False,
+    bos: bool = False,
+    utf8: str = "refuse",
+    tokenizer_timeout: int | None = None,
+    tokenizer_processes: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
-    """Packs folders of images or recordings, tables (CSV, TSV, JSON lines, JSON arrays of objects) or tar archives into
-    a new file.
+    """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines, JSON arrays of objects) or
+    tar archives into a new file.
 
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
@@ -151,21 +162,33 @@ def pack(
     image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
     audio       how recordings are stored: ``{"encode": "flac"}``, ``{"encode": "pcm"}``, ``{"keep_file": True}``, or an
                 :class:`mldf.CompressedAudio`
+    cut         of speech corpora whose utterances are parts of recordings: a sample for each utterance, cut out;
+                otherwise a sample is a recording with segments
+    rate, mono  recordings are resampled, and mixed to one channel; they are stored as PCM
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
     check       decode every image while packing
     compress    ``["text"]`` or ``{"text": 9}``
     resume      keep OUT.partial when interrupted, and go on from it
     max_decoded_bytes   as for :func:`mldf.open`: of one member of a compressed archive, None: 4 GiB
     max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
+    text        make tokens of this column or extension, "FIELD" or "FIELD=NAME"; of a folder every file is a document
+    tokenizer   with text: "bytes", "sentencepiece:FILE" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer
+    eos, bos    end every document with the tokenizer's eos, begin it with its bos
+    utf8        "refuse" text that is not UTF-8, or "replace" the broken bytes with U+FFFD
+    tokenizer_timeout, tokenizer_processes   seconds for one answer of its program (None: 300), programs side by side
     output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase
     """
     began = time.monotonic()
     options = {
         **output_options(output),
+        **tokenize_options(text, tokenizer, eos, bos, utf8, tokenizer_timeout, tokenizer_processes),
         **decoded_limit(max_decoded_bytes),
         "check_values": flag("check", check),
         "resume": flag("resume", resume),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
+        "cut": flag("cut", cut),
+        "audio_rate": whole_or_none("rate", rate, 1, 2**31 - 1),
+        "audio_mono": flag("mono", mono),
         **pack_options(
             format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter, audio
         ),

@@ -1,10 +1,12 @@
 /* BYTES, JSON and TEXT: payloads that the format stores as they come. JSON and TEXT are validated when written; reading
  * trusts that and leaves the walk over the value to a deep check. ndarray.c is next. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "field/edge.h"
 #include "field/type.h"
+#include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -123,11 +125,45 @@ static mldf_status json_check_deep(const void *state, const uint8_t *record, con
     return validate_json(payload, payload_bytes, MLDF_E_CORRUPT, err);
 }
 
+/* The state is the name of the segments that its values are lists for, or NULL. */
+static mldf_status json_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
+                             mldf_error *err) {
+    struct json json = {0};
+    mldf_status status = bind_size64(user, arguments, layout, state, err);
+    *state = NULL;
+    if (status >= 0)
+        status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
+    uint32_t at = status >= 0 ? mldfi_json_find(&json, 0, "along") : UINT32_MAX;
+    if (at != UINT32_MAX) {
+        const struct json_node *name = &json.nodes[at];
+        if (name->kind != MLDFI_JSON_STRING || mldfi_name_problem(name->text, (size_t)name->text_bytes))
+            status = mldfi_fail(err, MLDF_E_SCHEMA, "argument \"along\" is not the name of a field");
+        else if (!(*state = mldfi_copy_text(name->text, (size_t)name->text_bytes, err)))
+            status = MLDF_E_MEMORY;
+    }
+    mldfi_json_free(&json);
+    return status;
+}
+
+static void json_unbind(void *user, void *state) {
+    (void)user;
+    free(state);
+}
+
+static const char *json_along(const void *state, bool *spans) {
+    if (spans)
+        *spans = false;
+    return state;
+}
+
+static const char *const json_arguments[] = {"along", NULL};
+
 const struct field_type mldfi_type_json = {
-    .type = {sizeof(mldf_type), MLDF_JSON, "json", NULL, bind_size64, NULL, json_encode, json_decode},
+    .type = {sizeof(mldf_type), MLDF_JSON, "json", NULL, json_bind, json_unbind, json_encode, json_decode},
     .name = "json",
     .ending = "json",
-    .argument_names = no_arguments,
+    .along = json_along,
+    .argument_names = json_arguments,
     .check_deep = json_check_deep,
     .edge = mldfi_bytes_edge,
     .sizes = SIZES_BYTES,

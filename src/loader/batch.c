@@ -65,7 +65,8 @@ static void add_companion(struct naming *naming, enum array_kind kind, const str
     array->of = output;
 }
 
-static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, mldf_error *err) {
+static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, bool samples,
+                              mldf_error *err) {
     static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_RAGGED};
     const struct edge *edge = &output->edge;
     struct array_plan *array = add_array(naming, kinds[output->collate], output->name, "", edge->dtype);
@@ -76,12 +77,15 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
     } else if (output->collate == COLLATE_RAGGED) {
         add_companion(naming, ARRAY_OFFSET, output, index, "_offset", MLDF_I64);
     }
+    if (samples && output->waves && output->collate != COLLATE_FIXED)
+        add_companion(naming, ARRAY_SAMPLES, output, index, "_samples", MLDF_I64);
     if (output->valid)
         add_companion(naming, ARRAY_FILLED, output, index, "_valid", MLDF_BOOL);
     if (!array)
         return MLDF_OK;
     array->output = index;
     array->of = output;
+    naming->pool->has_runs = naming->pool->has_runs || output->run.each;
     if (output->collate != COLLATE_FIXED && edge->ndim == 0)
         return mldfi_fail(err, MLDF_E_TYPE, "output %s is one number: it has no length to pad", output->name);
     return take_inner(array, output, err);
@@ -92,7 +96,7 @@ static mldf_status add_all(struct naming *naming, const struct plan *plan, const
     mldf_status status = MLDF_OK;
     naming->bytes = naming->count = 0;
     for (size_t i = 0; i < mldfi_plan_output_count(plan) && status >= 0; i++)
-        status = add_output(naming, mldfi_plan_output(plan, i), i, err);
+        status = add_output(naming, mldfi_plan_output(plan, i), i, want->want_samples, err);
     if (want->want_index)
         add_array(naming, ARRAY_INDEX, "index", "", MLDF_U64);
     if (want->want_row)
@@ -189,6 +193,10 @@ static bool shape_sample(const struct array_plan *plan, const struct plan_length
     return true;
 }
 
+static bool is_run(const struct array_plan *plan) {
+    return plan->kind == ARRAY_FIXED && plan->of->run.each;
+}
+
 /* dims and rows of one array; false: too large. */
 static bool shape_array(const struct array_plan *plan, size_t samples, const struct plan_length *lengths,
                         size_t outputs, mldf_array *array, size_t *row) {
@@ -212,6 +220,11 @@ static bool shape_array(const struct array_plan *plan, size_t samples, const str
     if (!mldfi_mul_u64(each, item, &each) || !mldfi_mul_u64(each, first, &bytes) || bytes > SIZE_MAX / 4)
         return false;
     array->bytes = (size_t)bytes;
+    if (is_run(plan)) { /* and the end */
+        array->bytes += item;
+        array->dims[0] = array->bytes / item;
+        array->ndim = 1;
+    }
     *row = plan->kind == ARRAY_RAGGED || plan->kind == ARRAY_OFFSET ? 0 : (size_t)each;
     return true;
 }
@@ -287,6 +300,8 @@ mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const struc
         at += (size_t)mldfi_align_up(array->bytes, 64);
         if (pool->arrays[i].kind == ARRAY_OFFSET)
             set_offsets(&pool->arrays[i], samples, lengths, outputs, array);
+        if (is_run(&pool->arrays[i]) && samples == 0)
+            *(int32_t *)array->data = 0;
     }
     *out = batch;
     return MLDF_OK;
@@ -360,6 +375,8 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_l
             set_length(plan, at, &lengths[plan->output]);
         else if (plan->kind == ARRAY_MASK)
             set_mask(plan, &batch->arrays[i], (bool *)at, &lengths[plan->output]);
+        else if (plan->kind == ARRAY_SAMPLES)
+            mldfi_store_u64(at, lengths[plan->output].n[PLAN_SAMPLES]);
         else if (plan->kind == ARRAY_FILLED)
             *(bool *)at = !mldfi_worker_filled(worker, side, plan->output);
         else if (plan->kind == ARRAY_INDEX)
@@ -368,6 +385,20 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_l
             mldfi_store_u64(at, numbers->row);
         else if (plan->kind == ARRAY_VALID)
             *(bool *)at = numbers->valid;
+    }
+}
+
+void mldfi_batch_finish_runs(mldf_batch *batch) {
+    for (size_t i = 0; i < batch->pool->array_count; i++) {
+        const struct array_plan *plan = &batch->pool->arrays[i];
+        mldf_array *array = &batch->arrays[i];
+        size_t count;
+        if (!is_run(plan))
+            continue;
+        struct item_run run = {plan->of->run.each, plan->of->run.own, plan->of->run.ragged};
+        mldfi_item_run_finish(&run, array->data, batch->samples, (size_t)plan->inner, &count);
+        array->dims[0] = count;
+        array->bytes = count * sizeof(int32_t);
     }
 }
 

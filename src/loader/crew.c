@@ -104,10 +104,14 @@ static mldf_status compact(struct job *job, mldf_error *err) {
 static void finish(mldf_loader *loader, struct job *job) {
     mldf_error err;
     mldf_status status = MLDF_OK;
-    if (loader->options.bad == MLDF_BAD_SKIP) {
+    bool skips = loader->options.bad == MLDF_BAD_SKIP;
+    if (skips || loader->pool->has_runs) {
         job->state = JOB_BUSY;
         leave(loader);
-        status = compact(job, &err);
+        if (skips)
+            status = compact(job, &err);
+        if (status >= 0 && loader->pool->has_runs)
+            mldfi_batch_finish_runs(job->batch);
         come_back(loader);
     }
     if (status < 0)
@@ -179,6 +183,11 @@ static void begin_timing(struct worker *worker) {
         memcpy(worker->times, mldfi_worker_times(worker->plan), steps * sizeof *worker->times);
 }
 
+/* Of values that the worker has read so far. */
+static uint64_t stored_bytes(const struct worker *worker) {
+    return mldfi_worker_bytes(worker->plan) + worker->items.bytes;
+}
+
 static bool step_unit(struct worker *worker) {
     mldf_loader *loader = worker->loader;
     for (uint64_t number = loader->taken; number != loader->opened; number++) {
@@ -190,14 +199,14 @@ static bool step_unit(struct worker *worker) {
         job->claimed = to;
         leave(loader);
         begin_timing(worker);
-        uint64_t bytes = mldfi_worker_bytes(worker->plan);
+        uint64_t bytes = stored_bytes(worker);
         double start = mldfi_time();
         if (running)
             mldfi_unit_run(worker, job, from, to);
         else
             mldfi_unit_measure(worker, job, from, to);
         double seconds = mldfi_time() - start;
-        bytes = mldfi_worker_bytes(worker->plan) - bytes;
+        bytes = stored_bytes(worker) - bytes;
         come_back(loader);
         account(worker, running, to - from, seconds);
         loader->tally.bytes += running ? bytes : 0;

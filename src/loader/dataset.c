@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "field/type.h"
+#include "items/packed.h"
 #include "loader/loader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -67,6 +68,7 @@ void mldfi_dataset_free(struct dataset *dataset) {
     free(dataset->readers);
     free(dataset->first);
     free(dataset->fields);
+    free(dataset->elements);
     mldf_schema_free(dataset->made);
     memset(dataset, 0, sizeof *dataset);
 }
@@ -91,6 +93,8 @@ static bool same_type(const struct schema_field *one, const struct schema_field 
 static enum field_way way_of(const struct dataset *dataset, size_t reader, size_t field, size_t found) {
     if (field == dataset->cut)
         return dataset->cut_in_source ? WAY_PIECE : WAY_CUT;
+    if (dataset->elements && dataset->elements[field])
+        return WAY_ELEMENT;
     return mldfi_reader_is_direct(dataset->readers[reader], found) ? WAY_DIRECT : WAY_READ;
 }
 
@@ -129,7 +133,7 @@ mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size
     if (!dataset->fields)
         return MLDF_E_MEMORY;
     mldf_status status = MLDF_OK;
-    for (size_t r = 0; r < dataset->count && status >= 0; r++)
+    for (size_t r = 0; r < dataset->count && status >= 0 && !dataset->made_by_view; r++)
         for (size_t i = 0; i < used_count && status >= 0; i++)
             status = bind_field(dataset, r, used[i], err);
     return status;
@@ -145,6 +149,11 @@ mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order
             "the order is a mixture of %zu parts and there are %zu readers: with several readers a part is a "
             "reader",
             order->part_count, dataset->count);
+    if (dataset->by_part && dataset->view && dataset->view->packed && dataset->view->packed->plan_count == 1)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "the view %s has sequences of several files, and the order is a mixture of files: per_file "
+                          "packs each by itself",
+                          dataset->view->text);
     return MLDF_OK;
 }
 
@@ -162,11 +171,23 @@ mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, u
     dataset->view = view;
     dataset->seed = seed;
     dataset->stream = mldfi_rng_stream("loader/view", 11);
+    if (mldfi_view_computes(view)) {
+        dataset->made_by_view = true;
+        dataset->schema = view->schema;
+        dataset->field_count = mldf_schema_field_count(view->schema);
+        return MLDF_OK;
+    }
     mldf_status status = mldf_schema_find(dataset->schema, view->field, &dataset->cut, err);
     if (status >= 0) {
         struct edge edge = {0};
         const struct schema_field *field = &dataset->schema->fields[dataset->cut];
         dataset->cut_in_source = field->type->edge(field, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED;
+    }
+    if (status >= 0 && view->map->along) {
+        dataset->elements = mldfi_alloc_zero(dataset->schema->field_count + 1, sizeof *dataset->elements, err);
+        for (size_t f = 0; f < dataset->schema->field_count && dataset->elements; f++)
+            dataset->elements[f] = mldfi_view_mode(view, dataset->schema->fields[f].name) == ITEM_ELEMENT;
+        status = dataset->elements ? MLDF_OK : MLDF_E_MEMORY;
     }
     return status;
 }

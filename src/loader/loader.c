@@ -1,5 +1,6 @@
 /* Making and ending a loader: options are checked, the pipeline is compiled for the files, the order is made, threads are started. Whatever
  * is wrong with any of them is told by mldf_loader_new. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "os/file.h"
 #include "os/thread.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
 #include "util/error.h"
 #include "util/options.h"
 #include "util/random.h"
@@ -25,6 +27,8 @@ mldf_status mldfi_loader_check(const mldf_loader *loader, const char *what, mldf
 
 /* ---- Options ------------------------------------------------------------------------------------------------------------------------- */
 
+#define BUDGET_SECONDS_MAX 1e12
+
 static mldf_status check_options(mldf_loader_options *o, mldf_error *err) {
     if (o->world_size == 0 || o->rank >= o->world_size)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "rank %u of %u", o->rank, o->world_size);
@@ -40,7 +44,11 @@ static mldf_status check_options(mldf_loader_options *o, mldf_error *err) {
         return mldfi_fail(err, MLDF_E_ARGUMENT, "last, bad or codegen has a value that does not exist");
     if (o->threads < -1)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads", o->threads);
-    if ((o->budget || o->bucket_output) && !o->bucket_window)
+    if (o->budget && o->budget_seconds != 0)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "budget and budget_seconds: give one of them");
+    if (!(o->budget_seconds >= 0 && o->budget_seconds <= BUDGET_SECONDS_MAX))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a budget of %g seconds", o->budget_seconds);
+    if ((o->budget || o->budget_seconds > 0 || o->bucket_output) && !o->bucket_window)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "buckets need bucket_window: how many positions are sorted together");
     if (o->memory && (!o->memory->alloc || !o->memory->free))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a memory hook needs both functions");
@@ -107,6 +115,21 @@ static void cut_edge(void *user, size_t field, struct edge *edge) {
     const struct dataset *dataset = user;
     if (field == dataset->cut)
         dataset->view->map->edge(dataset->view, edge);
+    else if (dataset->elements && dataset->elements[field])
+        mldfi_item_element_edge(edge);
+}
+
+/* plan_options.is_default, plan_options.run */
+static bool made_default(void *user, size_t field) {
+    const struct dataset *dataset = user;
+    return mldfi_item_is_default(dataset->view, field);
+}
+
+static void made_run(void *user, size_t field, struct plan_run *out) {
+    const struct dataset *dataset = user;
+    struct item_run run;
+    mldfi_item_run(dataset->view, field, &run);
+    *out = (struct plan_run){run.each, run.own, run.ragged};
 }
 
 static mldf_status compile(mldf_loader *loader, mldf_error *err) {
@@ -122,6 +145,10 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
                                 .max_bytes = decoded_limit(&loader->dataset),
                                 .cut = loader->dataset.view ? cut_edge : NULL,
                                 .cut_user = &loader->dataset};
+    if (loader->dataset.made_by_view) {
+        want.is_default = made_default;
+        want.run = made_run;
+    }
     mldf_pipeline *decode;
     mldf_status status = mldfi_decode_options_parse(o->context, o->decode, &decode, err);
     want.decode = decode;
@@ -160,6 +187,28 @@ static mldf_status no_bucket_output(const mldf_loader *loader, const char *name,
                      : mldfi_fail(err, MLDF_E_ARGUMENT, "no output %.63s to sort by", name);
 }
 
+/* Seconds as elements of the bucket's output, which is what batches are cut by and states remember. */
+static mldf_status settle_budget(mldf_loader *loader, mldf_error *err) {
+    const struct bucket *bucket = &loader->series.bucket;
+    const struct plan_output *output = bucket->of;
+    double seconds = loader->options.budget_seconds;
+    struct ratio rate = output->edge.rate;
+    if (seconds == 0)
+        return MLDF_OK;
+    if (!rate.den || output->length_count != 1)
+        return mldfi_fail(
+            err, MLDF_E_ARGUMENT,
+            "a budget of %g seconds: output %s has no time axis of a known rate; give the budget in elements", seconds,
+            output->name);
+    /* Not less than one step: a batch has a sample at least. A rounding error must not make 300 s of 100 frames 29,999. */
+    double steps = floor(seconds * (double)rate.num / (double)rate.den * (1 + 0x1p-50));
+    uint64_t budget;
+    if (steps >= 0x1p62 || !mldfi_mul_u64(steps < 1 ? 1 : (uint64_t)steps, bucket->inner, &budget))
+        return mldfi_fail(err, MLDF_E_LIMIT, "a budget of %g seconds of output %s is too large", seconds, output->name);
+    loader->options.budget = budget;
+    return MLDF_OK;
+}
+
 static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
     const char *name = loader->options.bucket_output;
     struct bucket *bucket = &loader->series.bucket;
@@ -178,7 +227,7 @@ static mldf_status find_bucket_output(mldf_loader *loader, mldf_error *err) {
         for (uint32_t d = 0; d < output->edge.ndim; d++)
             if (mldfi_length_at(output, d) == PLAN_LENGTHS)
                 bucket->inner *= output->edge.dims[d] > 0 ? (uint64_t)output->edge.dims[d] : 1;
-        return MLDF_OK;
+        return settle_budget(loader, err);
     }
     return name ? no_bucket_output(loader, name, err)
                 : mldfi_fail(err, MLDF_E_ARGUMENT, "buckets need an output that is padded or ragged");
@@ -191,6 +240,20 @@ static uint64_t largest_batch(const mldf_loader *loader) {
     if (o->budget && loader->series.bucket.window)
         each = 1; /* the budget says */
     return loader->count && (o->last == MLDF_LAST_PAD || each < loader->count) ? each : loader->count;
+}
+
+/* A run's numbers are i32. */
+static mldf_status check_runs(const mldf_loader *loader, mldf_error *err) {
+    uint64_t samples = largest_batch(loader);
+    for (size_t i = 0; i < loader->outputs; i++) {
+        const struct plan_output *output = mldfi_plan_output(loader->plan, i);
+        if (output->run.each && samples > (uint64_t)(INT32_MAX - 1) / output->run.each)
+            return mldfi_fail(
+                err, MLDF_E_LIMIT,
+                "output %s: a batch of %llu samples of %llu tokens each has 2^31 or more: smaller batches",
+                output->name, (unsigned long long)samples, (unsigned long long)output->run.each);
+    }
+    return MLDF_OK;
 }
 
 /* ---- New and free ---------------------------------------------------------------------------------------------------------------------- */
@@ -214,6 +277,8 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
         status = mldfi_batch_pool_new(loader->plan, o, o->memory, 4, &loader->pool, err);
     if (status >= 0)
         status = mldfi_batch_pool_check(loader->pool, largest_batch(loader), err);
+    if (status >= 0)
+        status = check_runs(loader, err);
     if (status >= 0)
         status = mldfi_crew_new(loader, err);
     return status;
@@ -309,6 +374,8 @@ mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_out
         return MLDF_END;
     const struct array_plan *array = &loader->pool->arrays[index];
     *out = (mldf_output){.name = array->name, .dtype = array->dtype};
+    if (array->kind == ARRAY_FIXED && array->of->run.each)
+        return MLDF_OK; /* one run of numbers for the batch */
     if (array->kind <= ARRAY_RAGGED)
         show_dims(array, array->kind != ARRAY_RAGGED, true, out);
     else if (array->kind == ARRAY_MASK)

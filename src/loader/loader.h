@@ -61,11 +61,12 @@ struct direct_reader {
 
 /* How a field's value is had from a reader: found out once, when the loader is made. */
 enum field_way {
-    WAY_READ,   /* from the reader, which sees to it */
-    WAY_DIRECT, /* a pointer into the mapping */
-    WAY_CUT,    /* a view's piece of an array */
-    WAY_PIECE,  /* a view's piece of a recording: read as all others, and cut by the decoder */
-    WAY_NONE    /* the file has none of it: null */
+    WAY_READ,    /* from the reader, which sees to it */
+    WAY_DIRECT,  /* a pointer into the mapping */
+    WAY_CUT,     /* a view's piece of an array */
+    WAY_ELEMENT, /* an item's entry of a row's value */
+    WAY_PIECE,   /* a view's piece of a recording: read as all others, and cut by the decoder */
+    WAY_NONE     /* the file has none of it: null */
 };
 struct bound_field {
     size_t field; /* of the reader; SIZE_MAX: WAY_NONE */
@@ -87,6 +88,8 @@ struct dataset {
     const mldf_view *view; /* NULL: rows */
     size_t cut;            /* the field that it cuts, of the schema; SIZE_MAX: none */
     bool cut_in_source;    /* a recording: the pipeline cuts what it decodes */
+    bool made_by_view;     /* the schema is the view's: it makes every value */
+    bool *elements;        /* of the schema's fields: the item is an entry of the row's value; NULL: of none */
     uint64_t seed;         /* of random windows, with this stream: */
     uint32_t stream;
 };
@@ -135,8 +138,9 @@ enum array_kind {
     ARRAY_RAGGED,
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,
-    ARRAY_OFFSET, /* of a ragged output */
-    ARRAY_FILLED, /* NAME_valid of an output whose nulls are filled */
+    ARRAY_OFFSET,  /* of a ragged output */
+    ARRAY_SAMPLES, /* of the wave that an output was made from */
+    ARRAY_FILLED,  /* NAME_valid of an output whose nulls are filled */
     ARRAY_INDEX,
     ARRAY_ROW,
     ARRAY_VALID
@@ -160,7 +164,8 @@ struct batch_pool {
     char *names;
     struct array_plan *arrays;
     size_t array_count;
-    bool extras; /* some are not outputs of the plan: mldfi_batch_extras writes them */
+    bool has_runs; /* an output goes through a batch as one run */
+    bool extras;   /* some are not outputs of the plan: mldfi_batch_extras writes them */
     pthread_mutex_t lock;
     mldf_batch *idle; /* guarded by lock from here on */
     size_t idle_count, idle_most;
@@ -203,6 +208,8 @@ struct sample_numbers {
 /* What is not an output of the plan: length, mask, index, row, valid of one sample. It is the one that `worker` ran last, on this side. */
 void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths,
                         const struct sample_numbers *numbers, const struct plan_worker *worker, unsigned side);
+/* The outputs whose numbers go on from sample to sample, when all samples are there: batch.c. */
+void mldfi_batch_finish_runs(mldf_batch *batch);
 /* Leaves the rows out for which keep is false; arrays of rows alone (no RAGGED). */
 void mldfi_batch_compact(mldf_batch *batch, const bool *keep);
 

@@ -11,6 +11,7 @@
 #include "pipeline/stage.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/utf8.h"
 
 /* ---- Lengths ------------------------------------------------------------------------------------------------------------- */
 
@@ -157,6 +158,12 @@ mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor 
     size_t room = mldfi_room_bytes(output, target), bytes = mldfi_tensor_bytes(t);
     if (!fits(output, t, target))
         return refuse(output, t, err);
+    if (output->text) {
+        size_t valid = mldfi_utf8_valid_prefix(t->data, bytes);
+        if (valid < bytes)
+            return mldfi_fail_at(err, MLDF_E_CORRUPT, valid, "strings: byte %zu of %zu is not UTF-8 (0x%02x)", valid,
+                                 bytes, ((const uint8_t *)t->data)[valid]);
+    }
     if (output->length_count && output->length_dims[output->length_count - 1] > 0 && bytes < room) {
         spread(output, t, target);
         return MLDF_OK;

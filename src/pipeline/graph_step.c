@@ -199,6 +199,7 @@ static void note_collate(struct chain *chain, const struct op *op) {
     chain->output.multiple = state->multiple;
     chain->output.fill = state->fill;
     chain->output.mask = state->mask;
+    chain->output.text = state->text;
 }
 
 static mldf_status append_op(struct builder *b, size_t at, const struct step *step, const struct draw_place *place,

@@ -1,4 +1,4 @@
-/* pad and ragged say how values of different lengths, and images of different sizes, become a batch (collate.c does it); truncate cuts a
+/* pad, ragged and strings say how values of different lengths, and images of different sizes, become a batch (collate.c does it); truncate cuts a
  * value's first dimension. */
 #include <stdlib.h>
 
@@ -155,6 +155,29 @@ static const struct op_type mldfi_op_ragged = {
     .infer = ragged_infer,
 };
 
+/* ---- strings --------------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status strings_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    struct collate_state *state;
+    *out = *in;
+    if (in->kind != VALUE_BYTES)
+        return mldfi_edge_refuse(op, in, "text, JSON or bytes", err);
+    mldf_status s = collate_new(op, COLLATE_RAGGED, &state, err);
+    if (!s) {
+        state->length_count = 1;
+        state->text = true;
+    }
+    return s;
+}
+
+static const struct op_type mldfi_op_strings = {
+    .name = "strings",
+    .help = "text in a batch: a list of str in Python; in C the UTF-8 bytes of all samples end to end, and NAME_offset "
+            "says where each begins, as with ragged. A value that is not UTF-8 is a bad sample; last step of an output",
+    .flags = OP_COLLATE,
+    .infer = strings_infer,
+};
+
 /* ---- truncate -------------------------------------------------------------------------------------------------------------------- */
 
 enum { TRUNCATE_LENGTH, TRUNCATE_SIDE };
@@ -210,4 +233,5 @@ static const struct op_type mldfi_op_truncate = {
     .run = truncate_run,
 };
 
-const struct op_type *const mldfi_ops_collate[] = {&mldfi_op_pad, &mldfi_op_ragged, &mldfi_op_truncate, NULL};
+const struct op_type *const mldfi_ops_collate[] = {&mldfi_op_pad, &mldfi_op_ragged, &mldfi_op_strings,
+                                                   &mldfi_op_truncate, NULL};

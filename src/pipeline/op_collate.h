@@ -12,6 +12,7 @@ struct collate_state {
     uint64_t multiple;
     double fill; /* fits the element type */
     bool mask;
+    bool text;
 };
 
 #endif

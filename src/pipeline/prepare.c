@@ -13,6 +13,7 @@
 #include <inttypes.h>
 
 #include "pipeline/source.h"
+#include "pipeline/spectrum.h"
 #include "util/error.h"
 
 /* ---- Which chains count ------------------------------------------------------------------------------------------------------------------ */
@@ -46,7 +47,21 @@ static void pass_on(struct graph *graph, const struct chain *c) {
     }
 }
 
+static bool is_recording(const struct edge *edge) {
+    return edge->rate.den && mldfi_edge_is_wave(edge);
+}
+
+/* Is the chain's value made from a recording, through waves? */
+static bool has_waves(const struct graph *graph, const struct chain *c) {
+    bool waves = is_recording(&c->source) || (c->input_count == 1 && graph->chains[c->inputs[0]].output.waves);
+    for (size_t k = 0; k < c->op_count && !waves; k++)
+        waves = is_recording(&c->ops[k].out);
+    return waves;
+}
+
 void mldfi_plan_note_prepared(struct graph *graph) {
+    for (size_t i = 0; i < graph->chain_count; i++)
+        graph->chains[i].output.waves = has_waves(graph, &graph->chains[i]);
     for (size_t i = graph->chain_count; i-- > 0;) {
         struct chain *c = &graph->chains[i];
         const struct source_type *source = mldfi_chain_source(c);
@@ -87,6 +102,17 @@ static mldf_status begin_shape(const struct run *r, struct side *side, size_t ch
     return status;
 }
 
+/* How long the wave is that the value now is, or was made from. first: the chain's steps from there on are to come. */
+static void note_samples(const struct chain *c, size_t first, struct side *side, struct chain_memory *memory) {
+    const struct tensor *t = &memory->tensor;
+    if (!c->output.waves)
+        return;
+    if (is_recording(first ? &c->ops[first - 1].out : &c->source))
+        memory->samples = t->dims[t->ndim - 1];
+    else if (first == 0)
+        memory->samples = c->input_count == 1 ? side->chains[c->inputs[0]].samples : 0;
+}
+
 /* The shape of a chain's result, in its memory (without the data). */
 static mldf_status shape_of(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
@@ -94,6 +120,9 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
     struct tensor *t = &memory->tensor;
     size_t first;
     mldf_status status = begin_shape(r, side, chain, &first, err);
+    memory->samples = 0;
+    if (status == MLDF_OK && !memory->null)
+        note_samples(c, first, side, memory);
     for (size_t i = first; status == MLDF_OK && i < c->op_count; i++) {
         const struct op *op = &c->ops[i];
         const void *draw;
@@ -108,15 +137,19 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
         }
         *t = next;
         memory->frame = mldfi_frame_of(t);
+        note_samples(c, i + 1, side, memory);
     }
     if (status < 0)
         mldfi_name_chain(c, err);
     return status;
 }
 
-static mldf_status length_of(const struct chain *c, const struct tensor *t, struct plan_length *out, mldf_error *err) {
+static mldf_status length_of(const struct chain *c, const struct chain_memory *memory, struct plan_length *out,
+                             mldf_error *err) {
     const struct plan_output *output = &c->output;
+    const struct tensor *t = &memory->tensor;
     bool large = false;
+    out->n[PLAN_SAMPLES] = memory->samples;
     for (uint32_t i = 0; i < output->length_count; i++) {
         out->n[i] = t->dims[output->length_dims[i]];
         large = large || out->n[i] > PLAN_SIDE_MAX;
@@ -169,7 +202,7 @@ mldf_status mldfi_plan_prepare(const struct plan *plan, struct plan_worker *work
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++) {
         const struct chain *c = &plan->graph.chains[i];
         if (lengths && c->target != SIZE_MAX && c->output.collate != COLLATE_FIXED)
-            status = length_of(c, &side->chains[i].tensor, &lengths[c->target], err);
+            status = length_of(c, &side->chains[i], &lengths[c->target], err);
         if (status == MLDF_OK && ranges)
             status = mldfi_source_ranges(&r, side, i, ranges, err);
     }

@@ -87,6 +87,7 @@ struct side {
         int in;                             /* which buffer holds it; -1: elsewhere, not to be written */
         struct frame frame;                 /* of an image */
         bool null;                          /* the chain's own value was null: ops from fill_at on run on a constant */
+        uint64_t samples;                   /* of the last wave on the way, where the chain has one (prepare.c) */
         bool filled;                        /* it was, or the one was that it goes on from */
         mldf_buffer table;                  /* of point-wise steps, */
         const struct finish_plan *table_of; /* these ones */

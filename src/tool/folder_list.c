@@ -32,9 +32,9 @@ struct walk {
 /* Notes, tables, datasets and what file managers leave: known by name, never an error. */
 static bool is_side_file(const char *name) {
     static const char *const names[] = {"Thumbs.db", "desktop.ini", "LICENSE", "README", "Makefile", NULL};
-    static const char *const endings[] = {"txt", "md",   "csv",     "tsv",    "json", "jsonl", "ndjson",
-                                          "xml", "yaml", "yml",     "html",   "htm",  "log",   "pdf",
-                                          "py",  "mldf", "partial", "tables", NULL};
+    static const char *const endings[] = {"txt",    "lab", "md",   "csv",     "tsv",    "json", "jsonl",
+                                          "ndjson", "xml", "yaml", "yml",     "html",   "htm",  "log",
+                                          "pdf",    "py",  "mldf", "partial", "tables", NULL};
     for (size_t i = 0; names[i]; i++)
         if (strcasecmp(name, names[i]) == 0)
             return true;
@@ -96,7 +96,7 @@ static mldf_status look_at(struct walk *walk, const struct level *level, const c
         leave_out(walk, "neither a file nor a folder");
         return MLDF_OK;
     }
-    if (is_side_file(name)) {
+    if (!walk->hooks->every_file && is_side_file(name)) {
         leave_out(walk, "not a sample by its name");
         return MLDF_OK;
     }

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/audio_type.h"
+#include "tool/corpus.h"
+#include "tool/folder_notes.h"
 #include "tool/folder_pack.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
@@ -14,35 +17,45 @@
 #include "util/utf8.h"
 #include "writer/settle.h"
 
+/* As a row of a table. */
+#define TEXT_FILE_MAX (UINT64_C(1) << 30)
+
 struct folder_run {
     struct feed *feed;
     size_t first, count; /* of the feed's sources */
     struct folder_list list;
-    const struct field_type *type; /* of its files */
+    const struct field_type *type; /* of its files; NULL: documents */
     mldf_buffer file;              /* the one in hand */
     const char *place;             /* its path */
     size_t value, label;           /* fields */
     uint32_t *labels;              /* of each class folder; NULL: its number */
     bool label_may_be_null;        /* a file beside the class folders is a sample without a label */
     bool without_keys;             /* as the file that is appended to has none */
+    struct folder_notes notes;     /* of recordings that a new file is made of */
+    mldf_status notes_status;      /* of gathering them during the walk */
+    struct corpus_audio audio;     /* with another rate, or one channel */
+    mldf_buffer made;
 };
 
 /* ---- The list -------------------------------------------------------------------------------------------------------------- */
 
 static void on_left_out(void *user, const char *path, const char *why) {
-    const mldf_pack_options *options = ((struct feed *)user)->options;
+    struct folder_run *run = user;
+    const mldf_pack_options *options = run->feed->options;
     mldf_skip skip = {path, why};
+    if (run->notes_status >= 0)
+        run->notes_status = mldfi_notes_see(&run->notes, path, NULL);
     if (options->left_out)
         options->left_out(options->left_out_user, &skip);
 }
 
 static bool on_unreadable(void *user, const char *path, const mldf_error *why) {
-    struct feed *feed = user;
+    struct feed *feed = ((struct folder_run *)user)->feed;
     return feed->options->skip_bad_rows && mldfi_feed_refuse(feed, path, why, NULL) == MLDF_OK;
 }
 
 static mldf_status on_watch(void *user, mldf_error *err) {
-    return mldfi_watch(&((struct feed *)user)->watch, false, err);
+    return mldfi_watch(&((struct folder_run *)user)->feed->watch, false, err);
 }
 
 static mldf_status fail_empty(const char *folder, mldf_error *err) {
@@ -90,7 +103,7 @@ static void warn_mixed(const struct folder_run *run) {
 
 static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_error *err) {
     struct feed *feed = run->feed;
-    struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, feed};
+    struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, run, feed->options->tokenize != NULL};
     mldf_status status = MLDF_OK;
     for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++)
         status = mldfi_folder_add(&run->list, feed->sources[i], run->count > 1, &hooks, err);
@@ -98,6 +111,8 @@ static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_er
         status = mldfi_source_is_not_target(run->list.entries[i].path, feed->target, err);
     if (status == MLDF_OK && run->list.count == 0)
         status = fail_empty(feed->sources[run->first], err);
+    if (status == MLDF_OK && (run->notes.list_count || feed->options->tokenize) && layout == MLDF_LAYOUT_AUTO)
+        layout = MLDF_LAYOUT_FLAT; /* folders of speakers, chapters and documents are not classes */
     if (status == MLDF_OK)
         status = mldfi_folder_layout(&run->list, layout, err);
     if (status == MLDF_OK && run->list.mixed)
@@ -115,6 +130,23 @@ static void on_warning(void *user, const char *message) {
     mldfi_feed_warn(run->feed, run->place, message);
 }
 
+/* run->file as another rate, or one channel. */
+static mldf_status change_audio(struct folder_run *run, mldf_error *err) {
+    const mldf_pack_options *options = run->feed->options;
+    if (!options->audio_rate && !options->audio_mono)
+        return MLDF_OK;
+    mldf_status status = mldfi_corpus_audio_open(&run->audio, run->file.data, run->file.size, err);
+    if (status == MLDF_OK)
+        status = mldfi_corpus_audio_wav(&run->audio, 0, run->audio.info.samples, options->audio_rate,
+                                        options->audio_mono, &run->made, err);
+    if (status == MLDF_OK) {
+        mldf_buffer kept = run->file;
+        run->file = run->made;
+        run->made = kept;
+    }
+    return status;
+}
+
 static mldf_status read_entry(struct folder_run *run, const struct folder_entry *entry, mldf_error *err) {
     const char *key = entry->path + entry->key;
     size_t key_bytes = strlen(key);
@@ -124,10 +156,11 @@ static mldf_status read_entry(struct folder_run *run, const struct folder_entry 
                           direct ? "lies in no class folder" : "the name of its class folder is not UTF-8");
     if (!run->without_keys && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
         return mldfi_fail(err, MLDF_E_KEY, "the name is not UTF-8, and it is the sample's key");
-    mldf_status status = mldfi_read_file(entry->path, run->type->files->most_bytes, &run->file, err);
-    if (status == MLDF_OK)
+    mldf_status status =
+        mldfi_read_file(entry->path, run->type ? run->type->files->most_bytes : TEXT_FILE_MAX, &run->file, err);
+    if (status == MLDF_OK && run->type)
         status = run->type->files->look(key, run->file.data, run->file.size, on_warning, run, err);
-    return status;
+    return status < 0 ? status : change_audio(run, err);
 }
 
 static mldf_status pack_entry(struct folder_run *run, const struct folder_entry *entry, mldf_error *err) {
@@ -144,6 +177,11 @@ static mldf_status pack_entry(struct folder_run *run, const struct folder_entry 
     if (run->list.labelled && entry->label != FOLDER_NO_LABEL) {
         feed->values[run->label].kind = MLDF_KIND_INT;
         feed->values[run->label].as.i = run->labels ? run->labels[entry->label] : entry->label;
+    }
+    if (run->notes.has_text || run->notes.has_json) {
+        status = mldfi_notes_values(&run->notes, entry->path, feed->values, &why);
+        if (status < 0)
+            return mldfi_feed_refuse(feed, entry->path, &why, err);
     }
     const char *key = run->without_keys ? NULL : entry->path + entry->key;
     return mldfi_feed_submit(feed, entry->path, key, key ? strlen(key) : 0, err);
@@ -170,16 +208,23 @@ static mldf_status pack_entries(struct folder_run *run, mldf_error *err) {
 
 static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
-    mldf_status status = mldfi_check_file_options(options, run->type->files, err);
+    const struct field_files *files = run->type ? run->type->files : NULL;
+    mldf_status status = mldfi_check_file_options(options, files, err);
+    if (status == MLDF_OK && (options->audio_rate || options->audio_mono) && files != &mldfi_audio_files)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "another rate, or one channel, is for recordings");
     if (status < 0)
         mldfi_error_prefix(err, "%s", run->feed->sources[run->first]);
     if (status == MLDF_OK)
         status = mldf_schema_new(options->writer.context, out, err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK && !run->type)
+        status = mldf_schema_add(*out, run->feed->text.field, MLDF_TEXT, NULL, 0, err);
+    else if (status == MLDF_OK)
         status = mldfi_add_file_field(*out, run->type->files->field, run->type, options, 0, err);
     if (status == MLDF_OK && run->list.labelled)
         status = mldf_schema_add(*out, "label", MLDF_INT, NULL, run->list.strays ? MLDF_FIELD_NULLABLE : 0, err);
     run->label_may_be_null = run->list.strays > 0;
+    if (status == MLDF_OK)
+        status = mldfi_notes_fields(&run->notes, *out, err);
     if (status == MLDF_OK)
         status = mldfi_feed_icc(run->feed, *out, err);
     if (status == MLDF_OK)
@@ -207,8 +252,12 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
     struct folder_run run = {.feed = feed, .count = feed->source_count, .label = 1};
     mldf_schema *schema = NULL;
     mldf_status status = make_list(&run, feed->options->layout, err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK && !feed->options->tokenize)
         status = find_type(&run, err);
+    if (status == MLDF_OK && run.notes_status < 0)
+        status = mldfi_fail_memory(err, 0);
+    if (status == MLDF_OK && run.type->files == &mldfi_audio_files)
+        status = mldfi_notes_begin(&run.notes, &run.list, err);
     if (status == MLDF_OK)
         status = make_fields(&run, &schema, err);
     if (status == MLDF_OK)
@@ -221,6 +270,9 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
     mldf_schema_free(schema);
     feed->schema = NULL;
     mldfi_folder_free(&run.list);
+    mldfi_notes_free(&run.notes);
+    mldfi_corpus_audio_free(&run.audio);
+    mldf_buffer_free(&run.made);
     mldf_buffer_free(&run.file);
     return status;
 }
@@ -315,6 +367,9 @@ mldf_status mldfi_append_folders(struct feed *feed, size_t first, size_t count, 
     if (status == MLDF_E_SCHEMA)
         mldfi_error_prefix(err, "%s", feed->sources[first]);
     mldfi_folder_free(&run.list);
+    mldfi_notes_free(&run.notes);
+    mldfi_corpus_audio_free(&run.audio);
+    mldf_buffer_free(&run.made);
     mldf_buffer_free(&run.file);
     free(run.labels);
     return status;

@@ -9,6 +9,7 @@
 
 #include "field/field.h"
 #include "os/file.h"
+#include "tool/corpus.h"
 #include "tool/derive.h"
 #include "tool/pack_source.h"
 #include "util/buffer.h"
@@ -94,15 +95,21 @@ static mldf_status pack_rows(struct feed *feed, const char *out, mldf_schema **s
 
 /* Options that mean nothing for a kind of source are refused rather than ignored. */
 static mldf_status check_options(const struct source_list *list, const mldf_pack_options *options, const char *out,
-                                 mldf_error *err) {
+                                 corpus_kind corpus, mldf_error *err) {
     bool rows = list->kind == SOURCE_ROWS, folders = list->kind == SOURCE_FOLDERS;
     const char *name = list->paths[0];
+    if (options->cut && !corpus)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: only the utterances of a corpus can be cut out of recordings",
+                          name);
+    if ((options->audio_rate || options->audio_mono) && !folders && !corpus)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "%s: another rate, or one channel, is for folders of recordings and corpora", name);
     if (folders && options->schema)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "%s: the fields of a folder follow from its files and class folders: no schema", name);
     if (!rows && options->key_column)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys", name);
-    if (!rows && (options->file_column_count || options->file_root || options->allow_outside))
+    if (!rows && !corpus && (options->file_column_count || options->file_root || options->allow_outside))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: columns that name files are for tables", name);
     if (!rows && options->delimiter)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a delimiter is for CSV tables", name);
@@ -115,13 +122,17 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
     if (options->image_arguments && rows && !options->file_column_count)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: there is no image field that the image options could be for",
                           name);
+    if (!options->text_field != !options->tokenize)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "text and a tokenizer are given together");
+    if (options->format == MLDF_SOURCE_TEXT && !options->text_field)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: files of text are packed with a tokenizer", name);
     if (options->resume && (strcmp(out, "-") == 0 || (!folders && total_bytes(list->paths, list->count) == MLDF_NONE)))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a run can be resumed only from regular files to a regular file");
     return MLDF_OK;
 }
 
 static mldf_status pack_sources(const struct source_list *list, const char *out, const mldf_pack_options *options,
-                                mldf_pack_result *result, mldf_error *err) {
+                                corpus_kind corpus, mldf_pack_result *result, mldf_error *err) {
     mldf_schema *schema = NULL;
     struct feed feed;
     mldf_status status = mldfi_feed_begin(&feed, list->paths, list->count, options, err);
@@ -129,7 +140,9 @@ static mldf_status pack_sources(const struct source_list *list, const char *out,
         status = mldfi_feed_guard(&feed, out, err);
     if (status == MLDF_OK) {
         feed.watch.now.bytes_total = total_bytes(list->paths, list->count);
-        if (list->kind == SOURCE_FOLDERS)
+        if (corpus)
+            status = mldfi_pack_corpus(&feed, corpus, out, result, err);
+        else if (list->kind == SOURCE_FOLDERS)
             status = mldfi_pack_folders(&feed, out, result, err);
         else if (list->kind == SOURCE_ARCHIVES)
             status = mldfi_pack_tars(&feed, out, result, err);
@@ -139,6 +152,19 @@ static mldf_status pack_sources(const struct source_list *list, const char *out,
     mldfi_feed_free(&feed);
     mldf_schema_free(schema);
     return status;
+}
+
+/* All sources are one kind of corpus, or none is one. */
+static mldf_status find_corpus(const struct source_list *list, const mldf_pack_options *options, corpus_kind *out,
+                               mldf_error *err) {
+    for (size_t i = 0; i < list->count; i++) {
+        corpus_kind kind = mldfi_corpus_recognise(list->paths[i], options);
+        if (i && kind != *out)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s and %s are not corpora of one kind", list->paths[0],
+                              list->paths[i]);
+        *out = kind;
+    }
+    return MLDF_OK;
 }
 
 mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out, const mldf_pack_options *given,
@@ -153,15 +179,19 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
     if (!sources || !out || !mldfi_take_options(&own, sizeof own, given))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "pack needs sources, a target, and options from MLDF_PACK_OPTIONS_INIT");
-    mldf_status status = mldfi_sources_begin(&list, sources, source_count, options->format, err);
+    mldf_status status =
+        mldfi_sources_begin(&list, sources, source_count, options->text_field != NULL, options->format, err);
     if (status == MLDF_OK)
         status = mldfi_sources_are_not_target(list.paths, list.count, out, err);
+    corpus_kind corpus = CORPUS_NONE;
     if (status == MLDF_OK)
-        status = check_options(&list, options, out, err);
+        status = find_corpus(&list, options, &corpus, err);
+    if (status == MLDF_OK)
+        status = check_options(&list, options, out, corpus, err);
     if (status == MLDF_OK)
         status = check_target(out, options->writer.overwrite, err);
     if (status == MLDF_OK)
-        status = pack_sources(&list, out, options, result, err);
+        status = pack_sources(&list, out, options, corpus, result, err);
     if (status == MLDF_OK && result->written == 0 && options->warn)
         options->warn(options->warn_user, &(mldf_skip){out, result->skipped ? "has no samples: all were skipped"
                                                                             : "has no samples: the sources hold none"});

@@ -302,7 +302,7 @@ static mldf_status check_payload(struct verify_worker *w, struct value_check *c,
     return MLDF_OK;
 }
 
-/* V14: a side column and its tokens. */
+/* V14: a side column and its tokens, or segments. */
 static mldf_status check_along(struct verify_worker *w, const struct value_check *c, const mldf_value *value,
                                mldf_error *problem) {
     const mldf_reader *reader = w->verify->reader;
@@ -310,11 +310,11 @@ static mldf_status check_along(struct verify_worker *w, const struct value_check
     const struct schema_field *tokens = at == SIZE_MAX ? NULL : &reader->schema->fields[at];
     uint64_t count = 0;
     bool present = false;
-    if (!tokens || !tokens->type || !mldfi_is_tokens(tokens->info.type_id))
+    if (!tokens || !mldfi_is_along_target(tokens))
         return MLDF_OK; /* nothing says how long it must be */
     mldf_status status = mldfi_reader_is_valid(reader, c->sample, at, &present, problem);
     if (status >= 0 && present)
-        count = mldfi_tokens_count(tokens, c->record - c->field->info.row_offset + tokens->info.row_offset);
+        count = mldfi_along_count(tokens, c->record - c->field->info.row_offset + tokens->info.row_offset);
     if (status >= 0)
         status = mldfi_along_check(c->field, c->record, value->data, value->bytes, count, problem);
     if (status < 0 && problem)

@@ -65,7 +65,7 @@ mldf_status mldfi_added_field_tokens(const struct added_field *added, const char
     mldf_status st = mldfi_reader_is_valid(reader, sample, at, &valid, err);
     scratch->size = 0;
     if (st >= 0 && valid && (st = mldfi_reader_row(reader, sample, scratch, &row, err)) >= 0)
-        *out = mldfi_tokens_count(&reader->schema->fields[at], row + reader->schema->fields[at].info.row_offset);
+        *out = mldfi_along_count(&reader->schema->fields[at], row + reader->schema->fields[at].info.row_offset);
     return st;
 }
 

@@ -276,7 +276,7 @@ static mldf_status check_along(struct worker *worker, const struct job *job, siz
         const struct schema_field *along = &schema->fields[mldfi_schema_lookup(schema, name)];
         const struct job_payload *payload = &job->payloads[s * schema->payload_count + along->payload_index];
         if (payload->kind != MLDF_KIND_NULL)
-            tokens = mldfi_tokens_count(along, job->rows.data + s * schema->row_bytes + along->info.row_offset);
+            tokens = mldfi_along_count(along, job->rows.data + s * schema->row_bytes + along->info.row_offset);
     }
     if (st >= 0)
         st = mldfi_along_check(field, record, data, bytes, tokens, err);
@@ -375,6 +375,9 @@ static mldf_status encode_sample(struct worker *worker, struct job *job, size_t 
 
 mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error *err) {
     const mldf_schema *schema = worker->writer->schema;
+    mldf_status tokenized = worker->writer->tokenize.tokenizer ? mldfi_job_tokenize(worker, job, err) : MLDF_OK;
+    if (tokenized < 0)
+        return tokenized;
     size_t given_bad = job->bad_count, next_bad = 0;
     bool side_columns = false;
     for (size_t f = 0; f < schema->field_count; f++)

@@ -187,6 +187,7 @@ STEPS = {
     "solarize": _image("solarize", "solarize(threshold=60, p=0.9)"),
     "squeeze": ("values", "", "i32s", ["squeeze", "cast(f32) | squeeze"]),
     "stack": ("values", "", "both = [f32s, g]", ["stack", "stack(axis=1)", "stack(axis=-1)"]),
+    "strings": ("values", "", "text", ["strings", "truncate(4) | strings"]),
     "to_float": _image("to_float", "cast(u16) | to_float"),
     "trivialaugment": _image("trivialaugment", "trivialaugment(bins=20, interpolation=bilinear, fill=[9, 8, 7])"),
     "truncate": (*LIST, ["truncate(3) | pad", "truncate(length=2, side=left) | ragged"]),

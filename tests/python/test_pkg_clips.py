@@ -73,7 +73,7 @@ OTHERS = {
         "one_hot",
         "pad",
     ),
-    *("ragged", "replace_label", "reshape", "squeeze", "stack", "truncate", "window"),
+    *("ragged", "replace_label", "reshape", "squeeze", "stack", "strings", "truncate", "window"),
     # of recordings and their spectra
     *("channels", "cmvn", "db", "delta", "dither", "fbank", "gain", "log", "mel", "mfcc", "mono", "noise"),
     *("normalize_wave", "preemphasis", "resample", "spec_augment", "spectrogram", "speed", "stft"),

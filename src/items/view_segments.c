@@ -1,0 +1,202 @@
+/* segments(field, by=segments): the parts of a recording that a field of its row names.
+ *
+ *   row    audio     |------------------ n samples ------------------|
+ *          segments  [[b0, e0], [b1, e1], ...]        int64 of shape (k, 2): [begin, end) in samples; they may overlap, in any order
+ *   items            one for each segment: audio[b:e]; fields along="segments" give their k-th entry, the segments [b, e], others the row's value
+ *
+ * The segments of all rows are read once, when the view is made: 16 bytes for each. A segment that passes the end of its recording is an item that is
+ * a bad sample; so is a row whose segments cannot be read. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "field/along.h"
+#include "items/items.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+enum { BY };
+static const struct item_param params[] = {{"by", ITEM_NAME, NULL, .needed = false}, {0}};
+
+struct segment {
+    uint64_t begin, end; /* begin > end: could not be read */
+};
+struct segment_table {
+    uint64_t *first; /* rows + 1: items in front of each row */
+    struct segment *items;
+    size_t count, capacity;
+    uint64_t longest;
+};
+
+static uint64_t one(const mldf_view *view, struct row_steps row) {
+    (void)view, (void)row;
+    return 1;
+}
+
+static void free_segments(mldf_view *view) {
+    if (view->segments) {
+        free(view->segments->first);
+        free(view->segments->items);
+    }
+    free(view->segments);
+    view->segments = NULL;
+}
+
+static mldf_status add(struct segment_table *t, struct segment item, mldf_error *err) {
+    mldf_status status = mldfi_array_reserve(&t->items, &t->capacity, t->count + 1, sizeof *t->items, err);
+    if (status < 0)
+        return status;
+    t->items[t->count++] = item;
+    if (item.begin <= item.end && item.end - item.begin > t->longest)
+        t->longest = item.end - item.begin;
+    return MLDF_OK;
+}
+
+/* The segments of one row; a null has none. */
+static mldf_status add_row(mldf_view *view, const mldf_reader *reader, size_t field, uint64_t row, mldf_buffer *scratch,
+                           mldf_error *err) {
+    mldf_value value;
+    mldf_status status = mldf_reader_get(reader, row, field, scratch, &value, err);
+    if (status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT ||
+        status == MLDF_E_UNSUPPORTED) /* of the row, not of the machine */
+        return add(view->segments, (struct segment){1, 0}, err);
+    uint64_t count = status >= 0 && value.kind == MLDF_KIND_ARRAY ? value.bytes / 16 : 0;
+    const uint8_t *at = value.data;
+    for (uint64_t i = 0; i < count && status >= 0; i++, at += 16) {
+        struct segment item = {mldfi_load_u64(at), mldfi_load_u64(at + 8)};
+        if (item.begin > INT64_MAX || item.end > INT64_MAX) /* below 0 */
+            item = (struct segment){1, 0};
+        status = add(view->segments, item, err);
+    }
+    return status;
+}
+
+static mldf_status find_column(const mldf_view *view, size_t reader, size_t *out, mldf_error *err) {
+    const mldf_schema *schema = mldf_reader_schema(view->readers[reader]);
+    const char *name = view->args[BY].name;
+    mldf_status status = mldf_schema_find(schema, name, out, err);
+    if (status >= 0 && !mldfi_is_segments(&schema->fields[*out]))
+        status =
+            mldfi_fail(err, MLDF_E_TYPE,
+                       "view segments: field %s is %s %s; begin and end of each segment are int64 of shape [null,2]",
+                       name, schema->fields[*out].info.type_name, schema->fields[*out].info.arguments);
+    if (status >= 0)
+        return status;
+    mldfi_error_place(err, MLDF_NONE, name);
+    return mldfi_reader_name_error(view->readers[reader], err, status);
+}
+
+static mldf_status read_segments(mldf_view *view, mldf_error *err) {
+    struct segment_table *t = view->segments;
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    uint64_t at = 0;
+    mldf_status status = MLDF_OK;
+    for (size_t r = 0; r < view->reader_count && status >= 0; r++) {
+        uint64_t rows = view->first_row[r + 1] - view->first_row[r];
+        size_t field;
+        status = find_column(view, r, &field, err);
+        for (uint64_t i = 0; i < rows && status >= 0; i++, at++) {
+            t->first[at] = t->count;
+            status = add_row(view, view->readers[r], field, i, &scratch, err);
+            view->empty_rows += t->count == t->first[at];
+        }
+        view->first_item[r + 1] = t->count;
+    }
+    t->first[at] = t->count;
+    mldf_buffer_free(&scratch);
+    return status;
+}
+
+static mldf_status open_segments(mldf_view *view, mldf_error *err) {
+    uint64_t rows = view->first_row[view->reader_count];
+    if (!view->args[BY].name && !(view->args[BY].name = mldfi_copy_text("segments", 8, err)))
+        return MLDF_E_MEMORY;
+    mldf_status status = mldfi_row_table_make(view, one, err);
+    view->segments = status >= 0 ? mldfi_alloc_zero(1, sizeof *view->segments, err) : NULL;
+    if (!view->segments)
+        return status < 0 ? status : MLDF_E_MEMORY;
+    if (rows >= SIZE_MAX / 8 ||
+        !(view->segments->first = mldfi_alloc_zero((size_t)rows + 1, sizeof *view->segments->first, err)))
+        return MLDF_E_MEMORY;
+    status = read_segments(view, err);
+    if (status >= 0) { /* the table's digest is of the recordings' lengths */
+        XXH128_canonical_t sum;
+        uint8_t both[32];
+        XXH128_canonicalFromHash(
+            &sum, XXH3_128bits(view->segments->items, view->segments->count * sizeof *view->segments->items));
+        memcpy(both, view->digest, 16);
+        memcpy(both + 16, sum.digest, 16);
+        XXH128_canonicalFromHash(&sum, XXH3_128bits(both, sizeof both));
+        memcpy(view->digest, sum.digest, 16);
+    }
+    return status;
+}
+
+/* The row, of all readers, that an item is of. */
+static uint64_t row_of(const struct segment_table *t, uint64_t rows, uint64_t item) {
+    uint64_t low = 0, high = rows; /* first[low] <= item < first[high] */
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (t->first[middle] <= item)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void locate(const mldf_view *view, struct item_place *out) {
+    const struct segment_table *t = view->segments;
+    uint64_t row = row_of(t, view->first_row[view->reader_count], out->item);
+    const struct segment *item = &t->items[out->item];
+    out->within = out->item - t->first[row];
+    out->odd = item->begin > item->end || mldfi_row_table_steps(&view->table, row).steps == MLDF_NONE;
+    out->row = row;
+    out->reader = mldfi_view_reader_of(view, &out->row);
+    if (out->odd)
+        return;
+    out->from = item->begin;
+    out->have = out->steps = item->end - item->begin;
+}
+
+static void items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count) {
+    *first = view->segments->first[row];
+    *count = view->segments->first[row + 1] - *first;
+}
+
+static item_mode mode(const mldf_view *view, const char *field) {
+    const mldf_schema *schema = mldf_reader_schema(view->readers[0]);
+    size_t at = mldfi_schema_lookup(schema, field);
+    const char *along = at == SIZE_MAX ? NULL : mldfi_along_name(&schema->fields[at]);
+    if (strcmp(view->field, field) == 0)
+        return ITEM_CUT;
+    bool entry = strcmp(view->args[BY].name, field) == 0 || (along && strcmp(along, view->args[BY].name) == 0);
+    return entry ? ITEM_ELEMENT : ITEM_ANCHOR;
+}
+
+static void edge(const mldf_view *view, struct edge *out) {
+    out->dims[0] = DIM_VARIES;
+    if (out->most[0] > view->segments->longest)
+        out->most[0] = view->segments->longest;
+    out->seconds = (struct ratio){0, 0};
+}
+
+static const char *along(const mldf_view *view) {
+    return view->args[BY].name;
+}
+
+const struct item_map mldfi_view_segments = {
+    .name = "segments",
+    .params = params,
+    .cuts = true,
+    .version = 1,
+    .open = open_segments,
+    .locate = locate,
+    .items = items,
+    .mode = mode,
+    .edge = edge,
+    .along = along,
+    .free = free_segments,
+};
