@@ -56,8 +56,10 @@ void mldfi_item_prefetch(const mldf_reader *const *readers, const struct item_pl
         return;
     size_t step = (size_t)(v->bytes / v->dims[0]), bytes = (size_t)place->have * step;
     const uint8_t *from = (const uint8_t *)v->data + place->from * step;
-    for (size_t at = 0; at < bytes && at < PREFETCH_BYTES; at += 64)
-        __builtin_prefetch(from + at);
+    const uint8_t *end = from + (bytes < PREFETCH_BYTES ? bytes : PREFETCH_BYTES);
+    for (; from < end; from += 64)
+        __builtin_prefetch(from, 0,
+                           2); /* into the second cache: the first one has room for fewer at a time, and would wait */
 }
 
 /* Steps of the value, and bytes of one. */

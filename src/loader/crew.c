@@ -14,9 +14,14 @@ static struct job *job_at(mldf_loader *loader, uint64_t number) {
     return &loader->jobs[number % loader->job_count];
 }
 
+/* Whoever waits for a batch is woken when the lock is free: otherwise it would wake to wait for that. */
 static void leave(mldf_loader *loader) {
+    bool done = loader->done;
     loader->active++;
+    loader->done = false;
     pthread_mutex_unlock(&loader->lock);
+    if (done)
+        pthread_cond_signal(&loader->ready);
 }
 
 static void come_back(mldf_loader *loader) {
@@ -42,7 +47,7 @@ static void begin_phase(mldf_loader *loader, struct job *job, enum job_state sta
 static void set_done(mldf_loader *loader, struct job *job) {
     job->state = JOB_DONE;
     if (job == job_at(loader, loader->taken))
-        pthread_cond_signal(&loader->ready);
+        loader->done = true;
 }
 
 static void fail_job(mldf_loader *loader, struct job *job, const mldf_error *err) {
@@ -298,6 +303,9 @@ static void *worker_main(void *argument) {
             continue;
         bool full = is_full(loader);
         double start = mldfi_time();
+        if (loader->done)
+            pthread_cond_signal(&loader->ready);
+        loader->done = false;
         loader->waiting++;
         pthread_cond_wait(&loader->work, &loader->lock);
         loader->waiting--;

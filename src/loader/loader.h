@@ -415,6 +415,7 @@ struct mldf_loader {
     uint64_t taken, opened, planned;
     bool planning, plan_failed, stop, cancelled;
     atomic_bool halt; /* written under the lock; workers look at it between samples, without */
+    bool done;        /* the batch that is next is ready, and who waits for it is still to be woken */
     size_t active;    /* workers at work outside the lock */
     size_t waiting;   /* workers asleep */
     double cost[2];   /* seconds a sample takes to measure, to run: moving means */

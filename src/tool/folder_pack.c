@@ -256,7 +256,7 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
         status = find_type(&run, err);
     if (status == MLDF_OK && run.notes_status < 0)
         status = mldfi_fail_memory(err, 0);
-    if (status == MLDF_OK && run.type->files == &mldfi_audio_files)
+    if (status == MLDF_OK && run.type && run.type->files == &mldfi_audio_files)
         status = mldfi_notes_begin(&run.notes, &run.list, err);
     if (status == MLDF_OK)
         status = make_fields(&run, &schema, err);
