@@ -51,7 +51,9 @@ static const struct option_spec options[] = {
     {0, "tokenizer-processes", "N", "run the program N times side by side (default 1)"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields: for many small values"},
-    {0, "encrypt", "KEYFILE", "encrypt with this key; --passphrase-file encrypts under a passphrase"},
+    {0, "encrypt", "KEYFILE",
+     "encrypt with this key; --passphrase-file encrypts under a passphrase; payloads are hidden, but keys,\n"
+     "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
     {0, "card", "FILE", "a JSON object that describes the dataset"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "leave the checksums out"},
@@ -175,8 +177,8 @@ const struct command command_pack = {
     "Folders: every image below becomes a sample with the field image; its key is its path. When images lie only in\n"
     "sub-folders, the first of these names the class: the field label is its number, the card's \"classes\" has the names.\n"
     "Hidden files, notes and tables (.txt, .csv, .json ...) are left out; -v names them. What an image is, its bytes say.\n"
-    "Folders of recordings (WAV, FLAC) are packed the same way, with the field audio: FLAC as the frames it is made of, so\n"
-    "that extract gives the same file. Images and recordings in one folder are an error.\n"
+    "Folders of recordings (WAV, FLAC, MP3, Opus, Vorbis) are packed the same way, with the field audio: compressed files as\n"
+    "the packets they are made of. Images and recordings in one folder are an error.\n"
     "\n"
     "CSV, TSV and JSON lines: a sample for each row; all sources must have the same columns. A source named - is standard\n"
     "input. Without a schema the type of each column comes from the first 10,000 rows: integers, floats, booleans, text;\n"
