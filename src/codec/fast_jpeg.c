@@ -19,18 +19,22 @@ static mldf_status restore_rows(const struct fast_layout *l, struct fast_unpacke
                                 mldf_error *err) {
     const struct fast_grid *g = &l->grid;
     int16_t *blocks[2] = {NULL, NULL};
+    uint64_t *places[2] = {NULL, NULL};
     mldf_status status = MLDF_OK;
     for (unsigned class = 0; status == MLDF_OK && class < g->classes; class ++) {
         blocks[class] = mldfi_alloc_zero((size_t)g->mcus_across * g->blocks[class], 128, err);
-        status = blocks[class] ? MLDF_OK : MLDF_E_MEMORY;
+        places[class] = mldfi_alloc_zero((size_t)g->mcus_across * g->blocks[class], sizeof *places[class], err);
+        status = blocks[class] && places[class] ? MLDF_OK : MLDF_E_MEMORY;
     }
     for (uint32_t row = 0; status == MLDF_OK && row < g->mcus_down; row++) {
-        status = mldfi_fast_unpack_row(u, row, blocks, err);
+        status = mldfi_fast_unpack_row(u, row, blocks, places, err);
         if (status == MLDF_OK)
-            status = mldfi_fast_scan_row(scan, blocks, err);
+            status = mldfi_fast_scan_row(scan, blocks, places, err);
     }
     free(blocks[0]);
     free(blocks[1]);
+    free(places[0]);
+    free(places[1]);
     return status < 0 ? status : mldfi_fast_scan_end(scan, err);
 }
 
