@@ -1,6 +1,6 @@
 """Windows of a token stream: mldf's view against nanoGPT's memmap idiom and against memcpy, in one run.
 
-    python bench/bench_views.py [--tokens 100000000] [--batch 64] [--rounds 11] [--threads 1,2] [--folder DIR]
+    python bench/bench_views.py [--tokens 100000000] [--batch 64] [--rounds 11] [--threads 0,1,2] [--folder DIR]
 
 The stream is one row of u16. A batch is --batch windows of 1,025 tokens as int64: (x, y) of nanoGPT are two views of it. The rivals take turns, a
 round each; the numbers are medians over the rounds, and ratios are medians of the ratios of a round. All of it twice: by the clock, and by the
@@ -8,6 +8,7 @@ processor time of the process, all threads together, which other programs on the
 
     nanogpt   np.memmap, random starts, torch.stack(torch.from_numpy(slice.astype(int64))) for x and for y (train.py of nanoGPT)
     mldf      Loader(view="windows(x, 1025)"), random order, cast(i64) into the batch, torch tensors
+              threads 0: the caller's own thread does it all, which is what one thread's memcpy compares with by processor time
     memcpy    one thread's copy of a batch's bytes, from places all over 256 MiB to a batch that is used again: bytes written a second
 """
 
@@ -96,7 +97,7 @@ def main():
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--batches", type=int, default=1500)
-    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--threads", default="0,1,2")
     parser.add_argument("--folder")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -115,7 +116,7 @@ def main():
                 (" random", anywhere, "random"),
             ):
                 ours = Ours(packed, args.batch, n, text, order)
-                runs[f"mldf{name}, {n} thread{'s' * (n > 1)}"] = lambda ours=ours: ours(batches)
+                runs[f"mldf{name}, {n} thread{'s' * (n != 1)}"] = lambda ours=ours: ours(batches)
         found = {name: [] for name in runs}
         for run in runs.values():
             run()  # pages are in memory, code is compiled

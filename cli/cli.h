@@ -120,6 +120,12 @@ int load_schema(const struct invocation *invocation, const char *text, mldf_sche
 bool parse_on_error(const struct invocation *invocation, bool *skip);
 /* --format */
 bool parse_format(const struct invocation *invocation, mldf_source_format *out);
+/* --tokenizer, --tokenizer-timeout, --tokenizer-processes; NULL when not given. (tokenize_options.c) */
+int open_tokenizer(const struct invocation *invocation, mldf_tokenizer **out);
+/* --text, --tokenizer, --eos, --bos, --utf8. `how` outlives the packing. */
+int tokenize_options(const struct invocation *invocation, mldf_pack_options *packing, mldf_tokenize_options *how);
+/* well: its program is asked to end, and what goes wrong is a warning; else it is ended at once. NULL is fine. */
+void close_tokenizer(const struct invocation *invocation, mldf_tokenizer *tokenizer, bool well);
 /* --layout */
 bool parse_layout(const struct invocation *invocation, mldf_layout *out);
 /* Every value of a repeatable option; the array is the caller's to free. */

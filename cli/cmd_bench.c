@@ -10,7 +10,8 @@
 static const struct option_spec options[] = {
     {'p', "pipeline", "TEXT",
      "what is done with each sample: text, or @FILE; by default fields of fixed shape as they are"},
-    {0, "view", "TEXT", "what a sample is: rows (the default), windows(FIELD, LENGTH ...), expand(FIELD, every= ...)"},
+    {0, "view", "TEXT",
+     "what a sample is: rows (the default), windows(FIELD, LENGTH ...), expand(FIELD, every= ...), packed(FIELD, LENGTH ...)"},
     {0, "batch-size", "N", "samples of a batch; 64"},
     {0, "order", "KIND", "sequential (the default), random or quasi-random"},
     {0, "seed", "N", "of the order and of all random steps; 0"},

@@ -6,7 +6,8 @@
 
 static const struct option_spec options[] = {
     {0, "keep-index", NULL, "plain tar: keep the index in FILE.mldfidx, so that FILE opens at once the next time"},
-    {0, "view", "TEXT", "samples are the items of this view: windows(FIELD, LENGTH), expand(FIELD, every=N)"},
+    {0, "view", "TEXT",
+     "samples are the items of this view: windows(FIELD, LENGTH), expand(FIELD, every=N), packed(FIELD, LENGTH)"},
     {0, NULL, NULL, NULL},
 };
 

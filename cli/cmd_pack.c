@@ -12,7 +12,8 @@ static const struct option_spec options[] = {
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT"},
     {0, "schema", "FILE", "the fields and their types: a JSON file, or JSON that begins with { or ["},
-    {0, "format", "FORMAT", "csv, tsv, jsonl or tar (default: by the name's ending, else by the first bytes)"},
+    {0, "format", "FORMAT",
+     "csv, tsv, jsonl, tar, or text with --text (default: by the name's ending, else by the first bytes)"},
     {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column that holds the sample keys; it becomes no field"},
     {0, "files", "COLUMN", "the cells of this column name files, images or recordings; may be repeated"},
@@ -40,6 +41,13 @@ static const struct option_spec options[] = {
     {0, "mono", NULL, "recordings: mix the channels to one; stored as PCM"},
     {0, "cut", NULL,
      "corpora: a sample for each utterance, cut out of its recording; without it a sample is a recording with segments"},
+    {0, "text", "FIELD[=NAME]", "turn this column or extension into tokens, as the field NAME (default: FIELD)"},
+    {0, "tokenizer", "TOKENIZER", "bytes, sentencepiece:FILE, or exec:COMMAND (a program, started without a shell)"},
+    {0, "eos", NULL, "end every document with the tokenizer's eos"},
+    {0, "bos", NULL, "begin every document with the tokenizer's bos"},
+    {0, "utf8", "refuse|replace", "text that is not UTF-8: an error (default), or U+FFFD for the broken bytes"},
+    {0, "tokenizer-timeout", "SECONDS", "for one answer of the program (default 300)"},
+    {0, "tokenizer-processes", "N", "run the program N times side by side (default 1)"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields: for many small values"},
     {0, "encrypt", "KEYFILE", "encrypt with this key; --passphrase-file encrypts under a passphrase"},
@@ -57,6 +65,7 @@ struct pack_texts {
     mldf_schema *schema;
     mldf_buffer images, audio;
     const char **compress, **files;
+    mldf_tokenize_options tokenize;
 };
 
 /* The new file's secret: --encrypt, or what --key and --passphrase-file say. */
@@ -106,6 +115,8 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
     if (code == EXIT_FINE && schema)
         code = load_schema(v, schema, &texts->schema);
     if (code == EXIT_FINE)
+        code = tokenize_options(v, packing, &texts->tokenize);
+    if (code == EXIT_FINE)
         code = collect(v, "compress", &texts->compress, &packing->compress_count);
     if (code == EXIT_FINE)
         code = collect(v, "files", &texts->files, &packing->file_column_count);
@@ -136,6 +147,7 @@ static int run(struct invocation *v) {
     struct pack_texts texts;
     const char *out = option_value(v, "o");
     memset(&texts, 0, sizeof texts);
+    texts.tokenize = (mldf_tokenize_options)MLDF_TOKENIZE_OPTIONS_INIT;
     int code = check_output(v, out);
     if (code == EXIT_FINE)
         code = check_out_is_no_option(v, out);
@@ -143,6 +155,7 @@ static int run(struct invocation *v) {
         code = read_options(v, &packing, &texts);
     if (code == EXIT_FINE)
         code = pack(v, out, &packing);
+    close_tokenizer(v, texts.tokenize.tokenizer, code == EXIT_FINE);
     free(texts.compress);
     free(texts.files);
     mldf_buffer_free(&texts.images);
@@ -173,6 +186,10 @@ const struct command command_pack = {
     "\n"
     "tar archives (plain, gzip, zstd; - with --format tar): a sample for each key, a field for each extension.\n"
     "\n"
+    "--text with --tokenizer makes tokens of one field: a column, an extension; of folders every file is a document, and so is\n"
+    "a source named .txt or .md (or any with --format text). Strings of special tokens inside documents are text. The file keeps\n"
+    "the tokenizer's name and SHA-256, its vocabulary and ids.\n"
+    "\n"
     "With --json, one object: written, skipped and warnings (source, message), bytes, seconds.",
     options,
     "  mldf pack photos/ -o photos.mldf\n"
@@ -180,6 +197,7 @@ const struct command command_pack = {
     "  mldf pack speech/ -o speech.mldf\n"
     "  mldf pack train.csv --files image -o train.mldf\n"
     "  mldf pack 'shard-{000..009}.tar' -o all.mldf\n"
+    "  mldf pack corpus.jsonl --text text=tokens --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos -o c.mldf\n"
     "  zcat rows.csv.gz | mldf pack - --format csv -o rows.mldf\n",
     1,
     -1,

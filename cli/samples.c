@@ -21,6 +21,11 @@ struct selection {
     bool full;
 };
 
+/* Of rows, or of items that have fields of their own. */
+static const mldf_schema *schema_of(const struct selection *s) {
+    return s->view ? mldf_view_schema(s->view) : mldf_reader_schema(s->reader);
+}
+
 static uint64_t sample_count(const struct selection *s) {
     return s->view ? mldf_view_count(s->view) : mldf_reader_sample_count(s->reader);
 }
@@ -147,7 +152,7 @@ static int add_field(const struct invocation *v, struct selection *s, const char
         return usage_error(v, "no field has a name of %zu bytes", bytes);
     memcpy(word, name, bytes);
     word[bytes] = 0;
-    if (mldf_schema_find(mldf_reader_schema(s->reader), word, &s->fields[s->field_count], &err) < 0)
+    if (mldf_schema_find(schema_of(s), word, &s->fields[s->field_count], &err) < 0)
         return report_error(v, s->path, &err);
     for (size_t i = 0; i < s->field_count; i++)
         if (s->fields[i] == s->fields[s->field_count])
@@ -158,7 +163,7 @@ static int add_field(const struct invocation *v, struct selection *s, const char
 
 static int choose_fields(const struct invocation *v, struct selection *s) {
     const char *list = option_value(v, "fields"), *raw = option_value(v, "raw");
-    size_t all = mldf_schema_field_count(mldf_reader_schema(s->reader)), room = all;
+    size_t all = mldf_schema_field_count(schema_of(s)), room = all;
     int code = EXIT_FINE;
     if (list && raw)
         return usage_error(v, "--fields and --raw cannot be given together");
@@ -172,7 +177,8 @@ static int choose_fields(const struct invocation *v, struct selection *s) {
         return add_field(v, s, raw, strlen(raw));
     if (!list) {
         for (size_t i = 0; i < all; i++)
-            s->fields[s->field_count++] = i;
+            if (!s->view || mldf_view_field_is_default(s->view, i))
+                s->fields[s->field_count++] = i;
         return EXIT_FINE;
     }
     for (const char *p = list; code == EXIT_FINE;) {
@@ -209,7 +215,7 @@ static mldf_status row_of(const struct selection *s, uint64_t sample, uint64_t *
 }
 
 static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
-    const mldf_schema *schema = mldf_reader_schema(s->reader);
+    const mldf_schema *schema = schema_of(s);
     const char *key = NULL;
     size_t key_bytes = 0;
     uint64_t row;
@@ -247,7 +253,7 @@ static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_v
 }
 
 static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
-    const mldf_schema *schema = mldf_reader_schema(s->reader);
+    const mldf_schema *schema = schema_of(s);
     bool has_key = mldf_reader_has_keys(s->reader);
     const char *key;
     size_t key_bytes;
@@ -324,7 +330,8 @@ const struct option_spec samples_options[] = {
     {0, "samples", "I,J,...", "these samples, in this order"},
     {0, "keys", "K,L,...", "the samples with these keys"},
     {0, "fields", "NAME,...", "these fields alone; no other field's bytes are read"},
-    {0, "view", "TEXT", "samples are the items of this view: windows(FIELD, LENGTH), expand(FIELD, every=N)"},
+    {0, "view", "TEXT",
+     "samples are the items of this view: windows(FIELD, LENGTH), expand(FIELD, every=N), packed(FIELD, LENGTH)"},
     {0, "raw", "FIELD", "write the bytes of this field and nothing else, one sample after the other"},
     {0, "full", NULL, "arrays and payloads of any size in full"},
     {0, NULL, NULL, NULL},

@@ -107,6 +107,8 @@ bool parse_format(const struct invocation *v, mldf_source_format *out) {
         *out = MLDF_SOURCE_JSONL;
     else if (strcmp(text, "tar") == 0)
         *out = MLDF_SOURCE_TAR;
+    else if (strcmp(text, "text") == 0 && v->command == &command_pack)
+        *out = MLDF_SOURCE_TEXT;
     if (*out != MLDF_SOURCE_AUTO)
         return true;
     usage_error(v, "--format: '%s' is none of csv, tsv, jsonl and tar", text);

@@ -12,6 +12,9 @@ if(TARGET mldf_cli)
     install(TARGETS mldf_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
     install(FILES "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tar_to_tbl" DESTINATION "${CMAKE_INSTALL_BINDIR}") # a link to mldf
 endif()
+if(TARGET mldf_sentencepiece)
+    install(TARGETS mldf_sentencepiece RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
 
 string(REGEX REPLACE ">=[0-9.]+" "" MLDF_PC_REQUIRES_PRIVATE "libzstd libxxhash zlib libjpeg spng${MLDF_PC_OPTIONAL}")
 # Relative to the file itself, so that the installed tree can be moved and `cmake --install --prefix` works.

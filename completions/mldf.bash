@@ -12,7 +12,7 @@ _mldf_options() { # command
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
     pack)
         echo "$common $writing --schema --format --layout --key-column --files --root --allow-outside --on-error= --resume" \
-            "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --fast-limit --baseline" \
+            "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes --fast-limit --baseline" \
             "--icc --orientation --check --bitrate --no-decode --keep-file"
         ;;
     append) echo "$common -j --workers --format --layout --key-column --number-keys --on-error=" ;;

@@ -137,7 +137,7 @@ static void pack(const uint8_t *jpeg, size_t size, uint8_t choice) {
         uint8_t *exact = malloc(payload.size);
         memcpy(exact, payload.data, payload.size);
         decode(exact, payload.size, jpeg, size, choice);
-        if (mldfi_fast_restore(exact, payload.size, &again, &err) < 0 || again.size != size ||
+        if (mldfi_fast_restore(exact, payload.size, MLDF_IMAGE_MAX_BYTES, &again, &err) < 0 || again.size != size ||
             memcmp(again.data, jpeg, size) != 0)
             abort();
         free(exact);
@@ -157,14 +157,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         size_t bytes;
         uint8_t *made = build(data, size, &bytes);
         decode(made, bytes, NULL, 0, data[13]);
-        (void)mldfi_fast_restore(made, bytes, &jpeg, &err);
+        (void)mldfi_fast_restore(made, bytes, MLDF_IMAGE_MAX_BYTES, &jpeg, &err);
         free(made);
     } else {
         struct fast_layout layout;
         decode(data, size, NULL, 0, data[size - 1]);
         if (mldfi_fast_parse(data, size, &layout, &err) == MLDF_OK &&
             (uint64_t)layout.grid.width * layout.grid.height <= MOST_PIXELS)
-            (void)mldfi_fast_restore(data, size, &jpeg, &err);
+            (void)mldfi_fast_restore(data, size, MLDF_IMAGE_MAX_BYTES, &jpeg, &err);
     }
     mldf_buffer_free(&jpeg);
     return 0;

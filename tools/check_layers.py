@@ -15,7 +15,7 @@ import tempfile
 BASE = {"util"}
 FIELD = BASE | {"format", "codec", "kernel", "field"}
 READER = FIELD | {"os", "reader"}
-WRITER = READER | {"writer"}
+WRITER = READER | {"writer", "tokenizer"}
 TOOL = WRITER | {"tool"}
 ITEMS = READER | {"items"}
 ORDER = BASE | {"order"}
@@ -27,6 +27,7 @@ ALLOWED = {
     "format": BASE | {"format"},
     "codec": BASE | {"codec"},
     "kernel": BASE | {"kernel"},
+    "tokenizer": BASE | {"os", "tokenizer"},
     "field": FIELD,
     "reader": READER,
     "writer": WRITER,  # append reads the old file

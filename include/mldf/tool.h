@@ -4,6 +4,7 @@
 #define MLDF_TOOL_H
 
 #include "reader.h"
+#include "tokenizer.h"
 #include "writer.h"
 
 #ifdef __cplusplus
@@ -96,8 +97,9 @@ typedef enum mldf_source_format {
     MLDF_SOURCE_CSV,
     MLDF_SOURCE_TSV,
     MLDF_SOURCE_JSONL,
-    MLDF_SOURCE_TAR,   /* plain, gzip or zstd */
-    MLDF_SOURCE_FOLDER /* never needs to be said */
+    MLDF_SOURCE_TAR,    /* plain, gzip or zstd */
+    MLDF_SOURCE_FOLDER, /* never needs to be said */
+    MLDF_SOURCE_TEXT    /* with text_field: each file is a document, whatever its name */
 } mldf_source_format;
 
 /* What the sub-folders of a folder mean. */
@@ -141,11 +143,15 @@ typedef struct mldf_pack_options {
     bool cut;
     uint32_t audio_rate;
     bool audio_mono;
+    /* Text into tokens: "FIELD", or "FIELD=NAME" for another name in the new file. FIELD is a column of tables, an extension of archives. Of
+     * folders every file is a document, and so is a source whose name ends in .txt or .md. NULL: no tokenizing. Not for append. */
+    const char *text_field;
+    const mldf_tokenize_options *tokenize; /* its member `field` does not count */
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
     { \
         sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
-            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, false, 0, false \
+            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, false, 0, false, 0, 0 \
     }
 
 typedef struct mldf_pack_result {

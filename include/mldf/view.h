@@ -27,10 +27,15 @@ extern "C" {
 
 typedef struct mldf_view mldf_view;
 
-/* text: "rows", "windows(FIELD, LENGTH, stride=, random=, across=, unit=)", "expand(FIELD, every=, length=, last=, unit=)" or
- * "segments(FIELD, by=)". MLDF_E_SYNTAX and MLDF_E_ARGUMENT name the byte of the text (err->offset) or the parameter. */
+/* text: "rows", "windows(FIELD, LENGTH, stride=, random=, across=, unit=)", "expand(FIELD, every=, length=, last=, unit=)",
+ * "segments(FIELD, by=)" or "packed(FIELD, LENGTH, algorithm=, align=, long=, max_pieces=, bos=, eos= ...)". MLDF_E_SYNTAX and MLDF_E_ARGUMENT
+ * name the byte of the text (err->offset) or the parameter. */
 MLDF_API mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count, const char *text,
                                    mldf_view **out, mldf_error *err);
+/* The same of these rows alone (all readers' rows counted through, ascending, each once): for packed, whose items are of many rows. A plan
+ * that a file stores is of all its rows and is not used then. rows NULL: all of them. */
+MLDF_API mldf_status mldf_view_new_of(const mldf_reader *const *readers, size_t reader_count, const char *text,
+                                      const uint64_t *rows, uint64_t row_count, mldf_view **out, mldf_error *err);
 MLDF_API void mldf_view_free(mldf_view *view);
 
 /* Items of all readers; and of one of them. */
@@ -40,12 +45,19 @@ MLDF_API uint64_t mldf_view_reader_count(const mldf_view *view, size_t reader);
 MLDF_API uint64_t mldf_view_length(const mldf_view *view);
 /* The text with every parameter by name: equal for views that mean the same. */
 MLDF_API const char *mldf_view_text(const mldf_view *view);
+/* The fields of an item: those of the first reader; of packed its own (tokens, labels, positions ...), each of one shape. */
+MLDF_API const mldf_schema *mldf_view_schema(const mldf_view *view);
+/* Are they its own? */
+MLDF_API bool mldf_view_makes_fields(const mldf_view *view);
+/* Is this field of the view's schema in a batch that does not name its outputs? Of fields that are not the rows', a few are not. */
+MLDF_API bool mldf_view_field_is_default(const mldf_view *view, size_t field);
 /* The field that is cut; "" for rows. */
 MLDF_API const char *mldf_view_field(const mldf_view *view);
 /* The field whose entries are the items ("segments" of that view): of it, and of the fields that go along it, an item has its own entry. "" where
  * there is none. */
 MLDF_API const char *mldf_view_along(const mldf_view *view);
-/* 128 bits over the canonical text, the number of items and the rows' lengths: a loader's state knows its view by it. */
+/* 128 bits over the canonical text, the number of items and the rows' lengths: a loader's state knows its view by it. Parameters of packed that
+ * change what items show, not which there are, do not count. */
 MLDF_API void mldf_view_digest(const mldf_view *view, uint8_t digest[16]);
 /* Rows of which no item is made: too short, or empty; and rows whose value is null or whose record cannot be read: each of these is one
  * item, which is null or a bad sample. */
@@ -65,8 +77,13 @@ MLDF_API mldf_status mldf_view_locate(const mldf_view *view, uint64_t item, uint
 /* The items that begin in a row (all readers' rows counted through): [*first, *first + *count). */
 MLDF_API mldf_status mldf_view_items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count,
                                      mldf_error *err);
+/* All items that have a piece of a row, up to `room` of them, ascending; *count: how many there are. packed looks through its table: a few
+ * nanoseconds for each piece there is. */
+MLDF_API mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room, size_t *count,
+                                    mldf_error *err);
 /* A field of an item: the cut one as its stored elements (a recording's as [t, channels], or as bytes where its samples are no numbers
- * of a dtype), another one as its row has it, or the item's entry of it (mldf_view_along). field: of the first reader's schema. Data lives in the mapping or in scratch. */
+ * of a dtype), another one as its row has it, or the item's entry of it (mldf_view_along). field: of mldf_view_schema. Data lives in the mapping
+ * or in scratch. */
 MLDF_API mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, size_t field,
                                    mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 

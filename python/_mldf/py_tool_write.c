@@ -24,6 +24,9 @@ struct operation {
     const char *const *own[3]; /* freed at the end, as paths and items are */
     void *items;               /* ranges, fractions */
     mldf_schema *schema;
+    const char *tokenizer; /* of pack; NULL: none */
+    mldf_tokenizer_options tokenizer_options;
+    mldf_tokenize_options tokenize;
     union {
         mldf_pack_options pack;
         mldf_convert_options convert;
@@ -179,6 +182,17 @@ static bool fill_pack(struct operation *op) {
                 option_bool(op->options, "number_keys", &o->number_keys) && option_bool(op->options, "cut", &o->cut) &&
                 option_u64(op->options, "audio_rate", &rate) && option_bool(op->options, "audio_mono", &o->audio_mono);
     o->audio_rate = (uint32_t)rate;
+    int limit = 0, processes = 0;
+    op->tokenizer_options = (mldf_tokenizer_options)MLDF_TOKENIZER_OPTIONS_INIT;
+    op->tokenize = (mldf_tokenize_options)MLDF_TOKENIZE_OPTIONS_INIT;
+    fine = fine && option_text(op->options, "text", &o->text_field) &&
+           option_text(op->options, "tokenizer", &op->tokenizer) &&
+           option_bool(op->options, "eos", &op->tokenize.eos) && option_bool(op->options, "bos", &op->tokenize.bos) &&
+           option_bool(op->options, "replace_utf8", &op->tokenize.replace) &&
+           option_int(op->options, "tokenizer_timeout", &limit) &&
+           option_int(op->options, "tokenizer_processes", &processes);
+    op->tokenizer_options.timeout_seconds = (unsigned)limit;
+    op->tokenizer_options.processes = (unsigned)processes;
     o->format = (mldf_source_format)format;
     o->layout = (mldf_layout)layout;
     o->schema = op->schema;
@@ -190,7 +204,19 @@ static bool fill_pack(struct operation *op) {
 }
 
 static mldf_status call_pack(struct operation *op) {
-    return mldf_pack(op->paths, op->path_count, op->out, &op->how.pack, &op->result, &op->err);
+    mldf_status status = MLDF_OK;
+    if (op->tokenizer) {
+        status = mldf_tokenizer_open(op->tokenizer, &op->tokenizer_options, &op->tokenize.tokenizer, &op->err);
+        op->how.pack.tokenize = &op->tokenize;
+    }
+    if (status == MLDF_OK)
+        status = mldf_pack(op->paths, op->path_count, op->out, &op->how.pack, &op->result, &op->err);
+    /* How its program ends after the last answer, which was checked, changes nothing. */
+    if (op->tokenize.tokenizer && status == MLDF_OK)
+        (void)mldf_tokenizer_finish(op->tokenize.tokenizer, NULL);
+    else
+        mldf_tokenizer_free(op->tokenize.tokenizer);
+    return status;
 }
 
 static PyObject *pack(PyObject *module, PyObject *args) {

@@ -30,7 +30,8 @@ const mldf_view *view_from(struct module_state *state, PyObject *object) {
 }
 
 /* Readers stay open for as long as the view is there. */
-static bool make_view(struct module_state *state, struct view *self, PyObject *readers, const char *text) {
+static bool make_view(struct module_state *state, struct view *self, PyObject *readers, const char *text,
+                      const Py_buffer *rows) {
     Py_ssize_t count = PyTuple_Size(readers);
     const mldf_reader **list = calloc((size_t)count + 1, sizeof *list);
     mldf_error err;
@@ -48,28 +49,37 @@ static bool make_view(struct module_state *state, struct view *self, PyObject *r
     }
     if (!PyErr_Occurred()) {
         Py_BEGIN_ALLOW_THREADS
-        status = mldf_view_new(list, (size_t)count, text, &self->view, &err);
+        status = mldf_view_new_of(list, (size_t)count, text, rows ? rows->buf : NULL,
+                                  rows ? (uint64_t)rows->len / 8 : 0, &self->view, &err);
         Py_END_ALLOW_THREADS
         if (status < 0)
             raise_error(state, &err);
+        for (size_t i = 0; i < self->handle_count && status >= 0; i++)
+            if (self->handles[i]->context && !context_warn(self->handles[i]->context))
+                status = MLDF_E_STATE; /* a warning that is an error */
     }
     free(list);
-    return self->view != NULL;
+    return self->view != NULL && status >= 0;
 }
 
-/* new_view(readers, text) */
+/* new_view(readers, text, rows): rows are None, or a buffer of uint64 */
 static PyObject *new_view(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
-    PyObject *readers;
+    PyObject *readers, *rows;
+    Py_buffer buffer = {0};
     const char *text;
-    if (!PyArg_ParseTuple(args, "O!s", &PyTuple_Type, &readers, &text))
+    if (!PyArg_ParseTuple(args, "O!sO", &PyTuple_Type, &readers, &text, &rows))
+        return NULL;
+    if (rows != Py_None && PyObject_GetBuffer(rows, &buffer, PyBUF_SIMPLE) < 0)
         return NULL;
     struct view *self = PyObject_New(struct view, state->view_type);
-    if (!self)
-        return NULL;
-    memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
-    if (!make_view(state, self, readers, text))
-        Py_CLEAR(self);
+    if (self) {
+        memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
+        if (!make_view(state, self, readers, text, rows == Py_None ? NULL : &buffer))
+            Py_CLEAR(self);
+    }
+    if (rows != Py_None)
+        PyBuffer_Release(&buffer);
     return (PyObject *)self;
 }
 
@@ -123,6 +133,57 @@ static PyObject *view_items(PyObject *object, PyObject *rows) {
     return out;
 }
 
+/* find(row): the items that have a piece of it */
+static PyObject *view_find(PyObject *object, PyObject *number) {
+    struct view *self = (struct view *)object;
+    unsigned long long row = PyLong_AsUnsignedLongLong(number);
+    uint64_t *items = NULL;
+    size_t count = 0;
+    mldf_error err;
+    if (PyErr_Occurred())
+        return NULL;
+    mldf_status status = mldf_view_find(self->view, row, NULL, 0, &count, &err);
+    if (status >= 0 && count && !(items = calloc(count, sizeof *items)))
+        return PyErr_NoMemory();
+    if (status >= 0 && count)
+        status = mldf_view_find(self->view, row, items, count, &count, &err);
+    PyObject *list = status < 0 ? raise_error(state_of_self(object), &err) : PyList_New(0);
+    for (size_t i = 0; list && i < count; i++)
+        list_take(&list, PyLong_FromUnsignedLongLong(items[i]));
+    free(items);
+    return list;
+}
+
+/* get(item, draw, field): the bytes of a field that the view makes */
+static PyObject *view_get(PyObject *object, PyObject *args) {
+    struct view *self = (struct view *)object;
+    unsigned long long item, draw;
+    Py_ssize_t field;
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    mldf_value value;
+    mldf_error err;
+    if (!PyArg_ParseTuple(args, "KKn", &item, &draw, &field))
+        return NULL;
+    mldf_status status = mldf_view_get(self->view, item, draw, (size_t)field, &scratch, &value, &err);
+    PyObject *out = status < 0 ? raise_error(state_of_self(object), &err)
+                               : PyByteArray_FromStringAndSize(value.data, (Py_ssize_t)value.bytes);
+    mldf_buffer_free(&scratch);
+    return out;
+}
+
+/* fields(): None where they are the rows'; else the schema, and which of them a batch has without being asked */
+static PyObject *view_fields(PyObject *object, PyObject *ignored) {
+    struct view *self = (struct view *)object;
+    const mldf_schema *schema = mldf_view_schema(self->view);
+    (void)ignored;
+    if (!mldf_view_makes_fields(self->view))
+        Py_RETURN_NONE;
+    PyObject *defaults = PyList_New(0);
+    for (size_t i = 0; defaults && i < mldf_schema_field_count(schema); i++)
+        list_take(&defaults, PyBool_FromLong(mldf_view_field_is_default(self->view, i)));
+    return defaults ? Py_BuildValue("(NN)", schema_object(schema), defaults) : NULL;
+}
+
 /* describe(): (text, field, digest, count, length, counts of the readers, rows, rows without items, rows unmeasured, along) */
 static PyObject *view_describe(PyObject *object, PyObject *ignored) {
     struct view *self = (struct view *)object;
@@ -146,6 +207,9 @@ static PyMethodDef methods[] = {
     {"describe", view_describe, METH_NOARGS, "text, field, digest, counts ..."},
     {"locate", view_locate, METH_VARARGS, "locate(item, draw): [(reader, row, from, length)]"},
     {"items", view_items, METH_O, "items(rows): (first, count) of each, as bytes"},
+    {"find", view_find, METH_O, "find(row): the items that have a piece of it"},
+    {"get", view_get, METH_VARARGS, "get(item, draw, field): bytes of a field that the view makes"},
+    {"fields", view_fields, METH_NOARGS, "fields(): (schema, defaults) of fields that the view makes, or None"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -159,6 +223,6 @@ PyType_Spec view_spec = {"mldf._mldf.View", sizeof(struct view), 0,
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 PyMethodDef view_functions[] = {
-    {"new_view", new_view, METH_VARARGS, "new_view(readers, text): a View"},
+    {"new_view", new_view, METH_VARARGS, "new_view(readers, text, rows): a View"},
     {NULL, NULL, 0, NULL},
 };

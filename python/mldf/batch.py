@@ -113,7 +113,7 @@ def to_torch(device: Any, pin_memory: bool | None, non_blocking: bool) -> Conver
 
     def convert(array: Any) -> Any:
         if type(array) is own:
-            tensor = from_dlpack(array)
+            tensor = from_dlpack(array.__dlpack__())  # a capsule: torch need not ask which device it is on
         elif isinstance(array, torch.Tensor):  # what a user-defined field's decode gave, from here on
             tensor = array
         elif isinstance(array, (np.ndarray, np.generic)):

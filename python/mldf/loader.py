@@ -47,6 +47,7 @@ from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter
 from .loader_state import checked, following, snapshot
 from .loader_stats import LoaderStats, summary
+from .packed import is_packed, with_fields, with_parameter
 from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
@@ -84,6 +85,20 @@ def _view_of(dataset: Dataset, view: Any) -> ItemView | None:
     return made if made.field else None
 
 
+def _packed_view(dataset: Dataset, view: Any, fields: Any, output: Any, ratios: Any) -> tuple[Any, Any]:
+    """Of packed sequences, the text with what other arguments say of it, and the outputs without their parameters."""
+    text = view.text if isinstance(view, ItemView) and view.packed else view
+    if not is_packed(text):
+        return view, fields
+    before = text
+    text, fields = with_fields(text, fields)
+    if output == "jax":
+        text = with_parameter(text, "dtype", "i32")
+    if ratios is not None and len(dataset.paths) > 1:
+        text = with_parameter(text, "per_file", "true")
+    return (view if text == before else text), fields
+
+
 def _decode(channels: int | None, orient: bool) -> str | None:
     """What the dataset says of decoding, as the library's option has it."""
     said = [f"channels={channels}"] if channels else []
@@ -108,7 +123,9 @@ class Loader:
     view              what a sample is, as ``"windows(tokens, 1025)"`` or ``"expand(audio, every=10, length=10)"``:
                       batches are of its items. None: rows. subset, weights and balance speak of rows: each stands for
                       the items that begin in it
-    fields            these outputs alone, in this order; x_length and its like come with x, unless some are named
+    fields            these outputs alone, in this order; x_length and its like come with x, unless some are named. Of
+                      packed sequences: tokens, labels, positions, segment_ids, cu_seqlens, max_seqlen, documents,
+                      loss_mask, mask, with their parameters, as ``"labels(shift=false)"``, ``"cu_seqlens(flat)"``
     order             "sequential", "random", or "quasi-random": random enough, and kind to slow disks
     seed              of order and augmentation, 0 to 2**64 - 1; the same on all ranks
     subset            a slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle
@@ -220,6 +237,7 @@ class Loader:
         if subset is not None:
             dataset = dataset.subset(subset)
         self._dataset = dataset
+        view, fields = _packed_view(dataset, view, fields, output, ratios)
         self._view = _view_of(dataset, view)
         self._given = given
         kind = order_kind(order, shuffle)
@@ -265,8 +283,10 @@ class Loader:
         convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
         self._outputs = Outputs(
             dataset,
-            field_names(dataset, fields),
-            fields is not None,
+            field_names(
+                dataset, fields if self._view is None or not self._view.packed else fields or self._view.defaults
+            ),
+            fields is not None or (self._view is not None and self._view.packed),
             (index, valid, key, row),
             convert,
             callables(transform),

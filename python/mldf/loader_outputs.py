@@ -5,6 +5,7 @@ left to do with them in Python. loader.py asks once for each set of pipelines.
 from __future__ import annotations
 
 import itertools
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from .errors import ArgumentError, Error, NoFieldError, WrongTypeError
 from .fields import registered_types
 from .limits import flag, flag_or_none
 from .loader_custom import Decoded, Decoder, Rows
+from .packed import one_number
 from .pipeline import Pipelines, without_place
 from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
 from .suggest import near
@@ -104,6 +106,10 @@ class Outputs:
         view: ItemView | None = None,
     ) -> None:
         self._dataset, self._files = dataset, dataset._view.files
+        self._schema = self._files.schema if view is None else view.schema
+        self._packed = view is not None and view.packed
+        self._optional = {n for n in self._schema if view is not None and self._packed and n not in view.defaults}
+        self._flat = self._packed and view is not None and re.search(r"cu_seqlens=(flat|ragged)", view.text) is not None
         self._fields, self._wants = fields, wants
         self._alone = alone  # fields are outputs: no others; else those of the dataset
         self._convert, self._transforms = convert, transforms
@@ -131,10 +137,12 @@ class Outputs:
             raise ArgumentError(f"fields={self._fields}: a batch has one field at least")
         kinds = tuple(None if self._convert else numpy_dtype(outputs[i][1]) for i in picked)
         core.form(batch_type(names), tuple(picked), kinds)
+        if self._flat:
+            found.calls.update({n: [one_number, *found.calls.get(n, [])] for n in names if n.endswith("max_seqlen")})
         for name in found.calls:
             if name not in names:
                 raise NoFieldError(f"pipelines: there is no output {name!r}{near(name, names)}", field=name)
-        left_out = [n for n in self._files.schema if n not in names and (self._fields is None or n in self._fields)]
+        left_out = [n for n in self._schema if n not in names and (self._fields is None or n in self._fields)]
         if pipelines is None and self._fields is None and left_out:
             self._warn(left_out)
         index, _, key, row = self._wants
@@ -154,17 +162,17 @@ class Outputs:
     def _decoder(self, core: _mldf.Loader, found: Compiled, names: tuple[str, ...], policy: int) -> Decoder | None:
         outputs = []
         for name, (source, fill) in found.decoded.items():
-            custom = self._files.schema[source].custom
+            custom = self._schema[source].custom
             if name in names and custom is not None:
                 outputs.append(Decoded(name, source, custom, bool(fill), "valid=true" in fill))
-        own = (found.named | set(self._files.schema)) - found.dropped
+        own = (found.named | set(self._schema)) - found.dropped
         offsets = [n for n in names if n.endswith("_offset") and n not in own]
         ragged = {n.removesuffix("_offset") for n in offsets} - set(found.decoded) - found.strings()
         return Decoder(core, self._files, outputs, frozenset(ragged), policy, self._number) if outputs else None
 
     def _compile(self, pipelines: Pipelines | None) -> Compiled:
         """With what is not wanted dropped, and what is wanted there."""
-        schema = self._files.schema
+        schema = self._schema
         found = compile_pipelines(pipelines, schema)
         for name in dict.fromkeys([*found.plain, *self._asked(found)]):
             if name in found.outputs:
@@ -183,12 +191,15 @@ class Outputs:
                 continue  # x_length: _pick knows whether there is one
             elif name not in schema or not self._is_fixed(name) or schema[name].is_struct:
                 self._complain(name, [*schema, *found.named])
-            elif name in found.named:  # it does not come by itself where others are made of it
+            elif name in found.named or name in self._optional:  # it does not come by itself
                 found.statements.append(quoted(name))
+                found.named.add(name)
         named = found.named | set(found.plain)
         archives = all(info["format"] == "tar" for info in self._files.infos)  # together they have the fields of all
         for name, field in schema.items():
-            if name not in self._files.schemas[0] and not archives:  # whose fields are what a pipeline may name
+            if (
+                name not in self._files.schemas[0] and not archives and not self._packed
+            ):  # whose fields are what a pipeline may name
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
@@ -206,7 +217,7 @@ class Outputs:
 
     def _is_fixed(self, name: str) -> bool:
         """Is it an output without a pipeline: of one shape, by itself or as the view cuts it?"""
-        field = self._files.schema[name]
+        field = self._schema[name]
         cut = name == self._cut or name in self._entries
         cut = cut and field.shape is not None and None not in field.shape[1:]
         return field.is_fixed or cut
@@ -215,12 +226,12 @@ class Outputs:
         """What comes with the bytes of a user-defined field is no output."""
         for name, (_, fill) in found.decoded.items():
             for suffix in ["_offset"] + ["_valid"] * ("valid=true" not in fill):
-                if name + suffix in (self._fields or ()) and name + suffix not in {*self._files.schema, *found.named}:
-                    self._complain(name + suffix, [*self._files.schema, *found.named])
+                if name + suffix in (self._fields or ()) and name + suffix not in {*self._schema, *found.named}:
+                    self._complain(name + suffix, [*self._schema, *found.named])
 
     def _has(self, name: str, owner: str) -> bool:
         """Is the output, or the companion of one, among those that were asked for?"""
-        fields, schema = self._fields, self._files.schema
+        fields, schema = self._fields, self._schema
         return fields is None or name in fields or owner in fields or (owner not in schema and not self._alone)
 
     def _asked(self, found: Compiled) -> list[str]:
@@ -230,7 +241,7 @@ class Outputs:
 
     def _decodes(self, name: str) -> bool:
         """A user-defined field that is decoded without being asked for?"""
-        schema = self._files.schema
+        schema = self._schema
         return schema[name].custom is not None and name + "_offset" not in schema
 
     def _check_decode(self, name: str) -> None:
@@ -241,7 +252,7 @@ class Outputs:
             )
 
     def _warn(self, left_out: list[str]) -> None:
-        schema = self._files.schema
+        schema = self._schema
         own = [n for n in left_out if n in LOADERS_OWN]
         rest = [n for n in left_out if n not in own]
         fixed = [n for n in rest if (self._is_fixed(n) and not schema[n].is_struct) or schema[n].custom]
@@ -264,7 +275,7 @@ class Outputs:
         nobody asked for: a sample that Python cannot decode is taken out of its batch by them.
         """
         plain = found.plain
-        schema = list(self._files.schema)
+        schema = list(self._schema)
         order = self._fields if self._fields is not None else schema
         index, valid, key, row = self._wants
         needed = key or bool(found.decoded)
@@ -302,7 +313,7 @@ class Outputs:
 
     def _complain(self, name: str, names: list[str]) -> None:
         """Of an output that there is not."""
-        schema = self._files.schema
+        schema = self._schema
         if name in LOADERS_OWN:
             other = f"; the field of that name comes under another: pipelines={{'my_{name} = {name}': []}}"
             raise ArgumentError(

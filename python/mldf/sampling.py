@@ -81,6 +81,10 @@ def _mixed(dataset: Dataset, ratios: Any, draws: int | None, view: ItemView | No
         raise ArgumentError(f"ratios: {given} of them for {len(infos)} files; one for each, two at least")
     if any(isinstance(r, float) for r in ratios):
         raise WrongTypeError(f"ratios={list(ratios)}: whole numbers are needed, [7, 3] for shares of 0.7 and 0.3")
+    if view is not None and view.packed and "per_file=true" not in view.text:
+        raise ArgumentError(
+            f"ratios: the view {view.text} has sequences of several files; per_file=true packs each alone"
+        )
     shares = [whole("ratios", r, 1, 2**32) for r in ratios]
     counts = [i["num_samples"] for i in infos] if view is None else view._counts
     return ("mixture", list(zip(counts, shares)), draws or 0)
@@ -103,6 +107,11 @@ def describe(
         draws = whole("samples_per_epoch", draws, 1)
     if len(chosen) > 1:
         raise ArgumentError(f"{' and '.join(chosen)}: one of them at a time")
+    if view is not None and view.packed and (weights is not None or balance is not None):
+        raise ArgumentError(
+            f"{chosen[0]}: a packed sequence has pieces of many documents; ratios= mixes files, "
+            "subset= leaves documents out"
+        )
     if weights is not None:
         return _weighted(dataset, weights, draws, view)
     if balance is not None:
@@ -111,5 +120,5 @@ def describe(
         return _mixed(dataset, ratios, draws, view)
     if draws is not None:
         raise ArgumentError("samples_per_epoch goes with weights, balance or ratios")
-    numbers = _numbers(dataset)
+    numbers = None if view is not None and view.packed else _numbers(dataset)  # whose plan is of the subset
     return None if numbers is None else ("subset", _listed(_items(view, numbers), shuffled))

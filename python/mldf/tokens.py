@@ -39,6 +39,7 @@ from .foreign import Array, from_tensor, is_gone, is_tensor, missing, unmasked, 
 from .limits import text, whole_or_none
 from .schema import FieldInfo
 from .suggest import choice
+from .tokenizing import describe_tokenizer, is_tokenizer
 
 __all__ = ["PackedTokens", "TokenStream", "Tokens"]
 
@@ -58,9 +59,16 @@ class Tokens(Field):
     dtype             "uint8", "uint16" or "int32"; chosen by the vocabulary unless given
     bos, eos, pad     ids with these meanings
     eos_inside        True: documents end with their eos, stored; False: they do not
-    tokenizer         its name
+    tokenizer         its name; or the tokenizer itself: then a Writer takes str, see below
     tokenizer_sha256  of its file, 64 hexadecimal digits in lower case
     specials          "text" or "parse": how strings of special tokens inside documents were treated
+
+    tokenizer may be a Tokenizer of Hugging Face tokenizers, a fast one of transformers, an Encoding of tiktoken, a
+    SentencePieceProcessor, or any callable from a list of str to a list of ids (or of {"tokens": ids, "loss_mask":
+    mask}, whose other members are values of the fields of their names). It is called with about 1 MB of text at a time.
+    Post-processors are off; vocabulary comes from the tokenizer where it says so; bos and eos may be the text of a
+    token, and are put before and after every document (eos_inside=False: eos is only stored), except of those that come
+    as a dict.
 
     A Writer takes lists, arrays and tensors of any integer dtype. docs/guides/text.md has more.
     """
@@ -69,11 +77,11 @@ class Tokens(Field):
     """As a schema file has it."""
     vocabulary: int | None = None
     dtype: Any = None
-    bos: int | None = None
-    eos: int | None = None
-    pad: int | None = None
+    bos: int | str | None = None
+    eos: int | str | None = None
+    pad: int | str | None = None
     eos_inside: bool | None = None
-    tokenizer: str | None = None
+    tokenizer: Any = None
     tokenizer_sha256: str | None = None
     specials: str | None = None
 
@@ -84,7 +92,11 @@ class Tokens(Field):
             out["dtype"] = dtype_text(self.dtype)
             if out["dtype"] not in ("|u1", "<u2", "<i4"):
                 raise SchemaError(f"dtype={self.dtype!r}: tokens are uint8, uint16 or int32")
-        return out
+        if not is_tokenizer(self.tokenizer):
+            return out
+        if type(self) is not Tokens:
+            raise SchemaError(f"{type(self).__name__} has no tokenizer: documents of text are mldf.Tokens")
+        return describe_tokenizer(self.tokenizer, out)
 
 
 @dataclass(frozen=True)

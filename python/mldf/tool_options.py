@@ -15,7 +15,7 @@ from .dataset import Dataset
 from .errors import ArgumentError, NoSampleError, WrongTypeError
 from .fields import Image, registered_types, schema_json
 from .habits import PACK
-from .limits import flag, skips, text
+from .limits import flag, skips, text, whole_or_none
 from .look import is_whole
 from .paths import Path, Paths, encode, expand
 from .secret import Key, Passphrase, secret
@@ -23,6 +23,7 @@ from .suggest import choice
 from .writer import writer_options
 
 __all__ = [
+    "tokenize_options",
     "compressed",
     "keep_encrypted",
     "name_list",
@@ -110,7 +111,7 @@ def peek(paths: Iterable[str]) -> Iterator[_mldf.Reader]:
 
 # ---- of what is read ----
 
-_FORMATS = ("auto", "csv", "tsv", "jsonl", "tar", "folder")
+_FORMATS = ("auto", "csv", "tsv", "jsonl", "tar", "folder", "text")
 _LAYOUTS = ("auto", "flat", "classes")
 
 
@@ -209,3 +210,24 @@ def ranges(samples: Any, count: int) -> list[tuple[int, int]] | None:
         else:
             out.append((n, n + 1))
     return out
+
+
+def tokenize_options(
+    field: str | None,
+    tokenizer: str | None,
+    eos: bool,
+    bos: bool,
+    utf8: str,
+    timeout: int | None,
+    processes: int | None,
+) -> dict[str, Any]:
+    """What makes tokens of text while packing."""
+    return {
+        "text": text("text", field),
+        "tokenizer": text("tokenizer", tokenizer),
+        "eos": flag("eos", eos),
+        "bos": flag("bos", bos),
+        "replace_utf8": choice("utf8", utf8, ("refuse", "replace")) == 1,
+        "tokenizer_timeout": whole_or_none("tokenizer_timeout", timeout, 1, 1000000),
+        "tokenizer_processes": whole_or_none("tokenizer_processes", processes, 1, 256),
+    }

@@ -93,6 +93,7 @@ from .tool_options import (
     ranges,
     source_files,
     table_format,
+    tokenize_options,
     whole_files,
 )
 
@@ -139,6 +140,13 @@ def pack(
     resume: bool = False,
     max_decoded_bytes: int | None = None,
     max_unpacked: int | None = None,
+    text: str | None = None,
+    tokenizer: str | None = None,
+    eos: bool = False,
+    bos: bool = False,
+    utf8: str = "refuse",
+    tokenizer_timeout: int | None = None,
+    tokenizer_processes: int | None = None,
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
@@ -159,11 +167,17 @@ def pack(
     resume      keep OUT.partial when interrupted, and go on from it
     max_decoded_bytes   as for :func:`mldf.open`: of one member of a compressed archive, None: 4 GiB
     max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
+    text        make tokens of this column or extension, "FIELD" or "FIELD=NAME"; of a folder every file is a document
+    tokenizer   with text: "bytes", "sentencepiece:FILE" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer
+    eos, bos    end every document with the tokenizer's eos, begin it with its bos
+    utf8        "refuse" text that is not UTF-8, or "replace" the broken bytes with U+FFFD
+    tokenizer_timeout, tokenizer_processes   seconds for one answer of its program (None: 300), programs side by side
     output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase
     """
     began = time.monotonic()
     options = {
         **output_options(output),
+        **tokenize_options(text, tokenizer, eos, bos, utf8, tokenizer_timeout, tokenizer_processes),
         **decoded_limit(max_decoded_bytes),
         "check_values": flag("check", check),
         "resume": flag("resume", resume),

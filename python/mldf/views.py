@@ -25,7 +25,9 @@ import numpy.typing as npt
 
 from . import _mldf
 from .errors import ArgumentError, NoSampleError, WrongTypeError
-from .sample import Sample
+from .packed import is_packed
+from .sample import Sample, sample_type
+from .schema import Schema
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -76,7 +78,14 @@ class ItemView(Sequence[Sample]):
             raise WrongTypeError(f"a view's text is needed, as 'windows(x, 1025)', not {type(text).__name__}")
         self.dataset = dataset
         """Whose rows they are."""
-        self._core = _mldf.new_view(tuple(dataset._view.files.readers), text)
+        rows = None
+        if is_packed(text) and dataset._index is not None:  # a plan of these documents alone
+            rows = np.unique(dataset._numbers(None))
+            if len(rows) != len(dataset):
+                raise ArgumentError(
+                    "a packed view of a subset that has rows several times: each document is there once"
+                )
+        self._core = _mldf.new_view(tuple(dataset._view.files.readers), text, rows)
         described = self._core.describe()
         self.text: str = described[0]
         """The text with every parameter by name."""
@@ -89,12 +98,19 @@ class ItemView(Sequence[Sample]):
         """Rows, of all files, that are too short or empty."""
         self.rows_unmeasured: int = described[8]
         """Rows, of all files, that are null or cannot be read: each is an item, which is null or a bad sample."""
+        made = self._core.fields()
+        self.schema: Schema = dataset._view.files.schema if made is None else Schema.from_reader(made[0])
+        """The fields of an item: those of the rows, or of packed sequences tokens, labels and the others."""
+        self.packed = made is not None
+        """Are the fields of an item its own?"""
+        self.defaults = [] if made is None else [n for n, default in zip(self.schema, made[1]) if default]
+        """Of packed sequences, those that a batch has without being asked for."""
         self._along: str = described[9]
         schema = dataset._view.files.schema
         own = {n for n in schema if self._along in (n, schema[n].arguments.get("along"))}
         self._entries = own if self._along else set()
         self._numbers: Numbers | None = None
-        if dataset._index is not None:
+        if dataset._index is not None and not self.packed:
             self._numbers = spread(*items_of(self._core, dataset._numbers(None)))
 
     def __len__(self) -> int:
@@ -113,11 +129,39 @@ class ItemView(Sequence[Sample]):
         """The pieces that item `i` is made of, in order."""
         return [Piece(*piece) for piece in self._core.locate(self._number(i), 0)]
 
+    def find(self, row: int) -> list[int]:
+        """The items that have a piece of a row.
+
+        row  its number in the dataset
+        """
+        numbers = self.dataset._numbers(None)
+        if not hasattr(row, "__index__") or not -len(numbers) <= row < len(numbers):
+            raise NoSampleError(f"no row {row!r}: the dataset has {len(numbers)}")
+        items = self._core.find(int(numbers[row]))
+        if self._numbers is None:
+            return items
+        return [int(i) for i in np.flatnonzero(np.isin(self._numbers, items))]
+
+    def _made(self, item: int, name: str | None) -> Any:
+        """The fields of a packed sequence, or one of them."""
+        names = [name] if name is not None else [n for n in self.schema if n != "mask"]
+        numbers = {n: i for i, n in enumerate(self.schema)}
+        values = []
+        for n in names:
+            field = self.schema[n]  # raises, and names the nearest
+            data = np.frombuffer(self._core.get(item, 0, numbers[n]), field.dtype)
+            values.append(data.reshape(field.dims) if field.shape else data[0])
+        if name is not None:
+            return values[0]
+        return sample_type(tuple(names))._make(values)
+
     def __getitem__(self, index: Any) -> Any:
         """A sample; with a field's name, ``view[i, "x"]``, one value of it. index: the item's number."""
         name = None
         if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
             index, name = index
+        if self.packed:
+            return self._made(self._number(index), name)
         pieces = self.locate(index)
         whole = self.dataset._whole_files()
         starts = self.dataset._view.files.starts

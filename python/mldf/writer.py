@@ -37,6 +37,7 @@ from .progress import ProgressArgument, Reporting
 from .schema import Schema, no_field
 from .secret import Key, Passphrase, secret
 from .sources import columns_of, named, samples_from, with_keys
+from .tokenizing import Tokenizing, tokenizing
 from .values import converter, plain
 
 __all__ = ["WriteResult", "Writer", "write"]
@@ -148,7 +149,7 @@ class Writer:
             passphrase=passphrase,
         )
         options |= {"skip_bad_samples": skip, "check_values": flag("check", check), "resume": flag("resume", resume)}
-        self._open(path, schema_json(fields), options, progress)
+        self._open(path, schema_json(fields), options, progress, tokenizing(fields))
 
     @classmethod
     def existing(
@@ -178,7 +179,14 @@ class Writer:
         self._open(path, None, options, progress)
         return self
 
-    def _open(self, path: Path, schema: str | None, options: dict[str, Any], progress: ProgressArgument) -> None:
+    def _open(
+        self,
+        path: Path,
+        schema: str | None,
+        options: dict[str, Any],
+        progress: ProgressArgument,
+        waiting: Tokenizing | None = None,
+    ) -> None:
         name = encode(path)
         self.path = os.fsdecode(name)
         self.result: WriteResult | None = None
@@ -202,6 +210,7 @@ class Writer:
         self._skip = bool(options["skip_bad_samples"])
         self._resumes = bool(options.get("resume"))
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
+        self._waiting = waiting
         self._process = os.getpid()
         self._ended = False
         _live.add(self)
@@ -213,15 +222,43 @@ class Writer:
 
     def __len__(self) -> int:
         """Samples appended by this writer."""
-        return self._calls - len(self._refused)
+        return self._calls - len(self._refused) + (len(self._waiting.held) if self._waiting else 0)
 
     def append(self, sample: Mapping[str, Any] | Sequence[Any], key: str | bytes | None = None) -> None:
         """One sample: a dict of name to value, or a sequence of values in the fields' order.
 
         Values may be numbers, str, bytes, NumPy arrays, lists, PIL images, torch tensors (images: channels first),
         and paths of files for images and bytes. What a dict lacks is a null. key: the sample's name; all samples
-        have one or none.
+        have one or none. Text for a field with a tokenizer waits until there is about 1 MB of it.
         """
+        if self._waiting is not None:
+            self._wait(sample, key)
+        else:
+            self._append(sample, key)
+
+    def _wait(self, sample: Any, key: Any) -> None:
+        """A sample whose text is to be tokenized waits for others; so does one that comes after it."""
+        assert self._waiting is not None
+        with self._lock:
+            values = sample if isinstance(sample, Mapping) else dict(zip(self._names, self._ordered(sample)))
+            if not self._waiting.wants(values):
+                self._append(values, key)
+            elif self._waiting.hold(values, key):
+                self._tokenize()
+
+    def _tokenize(self) -> None:
+        """Samples that wait go through their tokenizer. An error ends the writer: those behind it would be lost."""
+        if self._waiting is None or not self._waiting.held:
+            return
+        with self._lock:
+            try:
+                for sample, key in self._waiting.take():
+                    self._append(sample, key)
+            except BaseException:
+                self._give_up()
+                raise
+
+    def _append(self, sample: Any, key: Any) -> None:
         try:
             if type(key) is not bytes and key is not None:
                 key = _key(key)
@@ -281,6 +318,7 @@ class Writer:
         False: nothing could be saved yet, because a dictionary is still being learnt.
         """
         with self._lock:
+            self._tokenize()
             return self._writer.checkpoint(position)
 
     def close(self) -> None:
@@ -290,6 +328,7 @@ class Writer:
 
     def finish(self) -> WriteResult:
         """Completes the file, durably, and says what was written. ``with`` does it."""
+        self._tokenize()
         self._ended = True
         try:
             with self._lock:

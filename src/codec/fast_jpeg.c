@@ -1,9 +1,11 @@
 /* Packing a JPEG with its proofs, and making the file again. A file is packed only if the very bytes come back from the very record that is
  * stored; every other file stays as it is, with a reason that the caller counts. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codec/fast_jpeg.h"
+#include "mldf/image.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -15,9 +17,22 @@ const char *mldfi_fast_reason_name(enum fast_reason reason) {
     return (unsigned)reason < FAST_REASONS ? names[reason] : "unknown";
 }
 
+static mldf_status over_limit(uint64_t bytes, uint64_t most, mldf_error *err) {
+    return mldfi_fail(err, MLDF_E_LIMIT,
+                      "fast JPEG: to restore the file takes %" PRIu64 " bytes, and the limit is %" PRIu64, bytes, most);
+}
+
+/* The index tells where each segment begins: 8 bytes for each, of which a bit is stored. And a row of blocks. */
+static mldf_status check_memory(const struct fast_grid *g, uint64_t most, mldf_error *err) {
+    uint64_t blocks = g->blocks[0] + (g->classes > 1 ? g->blocks[1] : 0);
+    uint64_t bytes = mldfi_fast_positions_count(g) * sizeof(uint64_t) + g->mcus_across * blocks * (128 + sizeof(uint64_t));
+    return bytes > most ? over_limit(bytes, most, err) : MLDF_OK;
+}
+
 static mldf_status restore_rows(const struct fast_layout *l, struct fast_unpacker *u, struct fast_scan *scan,
-                                mldf_error *err) {
+                                const mldf_buffer *out, uint64_t most, mldf_error *err) {
     const struct fast_grid *g = &l->grid;
+    size_t before = out->size;
     int16_t *blocks[2] = {NULL, NULL};
     uint64_t *places[2] = {NULL, NULL};
     mldf_status status = MLDF_OK;
@@ -30,6 +45,8 @@ static mldf_status restore_rows(const struct fast_layout *l, struct fast_unpacke
         status = mldfi_fast_unpack_row(u, row, blocks, places, err);
         if (status == MLDF_OK)
             status = mldfi_fast_scan_row(scan, blocks, places, err);
+        if (status == MLDF_OK && out->size - before > most)
+            status = over_limit(out->size - before, most, err);
     }
     free(blocks[0]);
     free(blocks[1]);
@@ -38,13 +55,15 @@ static mldf_status restore_rows(const struct fast_layout *l, struct fast_unpacke
     return status < 0 ? status : mldfi_fast_scan_end(scan, err);
 }
 
-mldf_status mldfi_fast_restore(const void *payload, size_t bytes, mldf_buffer *out, mldf_error *err) {
+mldf_status mldfi_fast_restore(const void *payload, size_t bytes, uint64_t most, mldf_buffer *out, mldf_error *err) {
     struct fast_layout layout;
     struct fast_unpacker *u = NULL;
     struct fast_scan *scan = NULL;
     mldf_buffer header = MLDF_BUFFER_INIT;
     size_t before = out->size;
     mldf_status status = mldfi_fast_parse(payload, bytes, &layout, err);
+    if (status == MLDF_OK)
+        status = check_memory(&layout.grid, most, err);
     if (status == MLDF_OK)
         status = mldfi_fast_unpack_new(&layout, &u, err);
     if (status == MLDF_OK)
@@ -54,7 +73,7 @@ mldf_status mldfi_fast_restore(const void *payload, size_t bytes, mldf_buffer *o
     if (status == MLDF_OK)
         status = mldf_buffer_append(out, header.data, header.size, err);
     if (status == MLDF_OK)
-        status = restore_rows(&layout, u, scan, err);
+        status = restore_rows(&layout, u, scan, out, most, err);
     if (status == MLDF_OK && layout.tail_bytes)
         status = mldf_buffer_append(out, layout.tail, layout.tail_bytes, err);
     mldfi_fast_scan_free(scan);
@@ -69,7 +88,8 @@ mldf_status mldfi_fast_restore(const void *payload, size_t bytes, mldf_buffer *o
 static mldf_status prove(const mldf_buffer *record, size_t from, const void *jpeg, size_t bytes, bool *good,
                          mldf_error *err) {
     mldf_buffer again = MLDF_BUFFER_INIT;
-    mldf_status status = mldfi_fast_restore(record->data + from, record->size - from, &again, err);
+    mldf_status status =
+        mldfi_fast_restore(record->data + from, record->size - from, MLDF_IMAGE_MAX_BYTES, &again, err);
     *good = status == MLDF_OK && again.size == bytes && memcmp(again.data, jpeg, bytes) == 0;
     mldf_buffer_free(&again);
     return status == MLDF_E_MEMORY ? status : MLDF_OK;

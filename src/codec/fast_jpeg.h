@@ -168,8 +168,8 @@ mldf_status mldfi_fast_write(const struct fast_source *source, const uint8_t *jp
 /* The whole way with its proofs: `out` is the payload of mode 7 when *reason is FAST_TAKEN. limit: of its size, in parts of the JPEG's. */
 mldf_status mldfi_fast_pack(const void *jpeg, size_t bytes, unsigned flags, double limit, mldf_buffer *out,
                             enum fast_reason *reason, mldf_error *err);
-/* Appends the file that was packed. */
-mldf_status mldfi_fast_restore(const void *payload, size_t bytes, mldf_buffer *out, mldf_error *err);
+/* Appends the file that was packed. most: bytes of memory that this may take, and of the file. */
+mldf_status mldfi_fast_restore(const void *payload, size_t bytes, uint64_t most, mldf_buffer *out, mldf_error *err);
 
 /* fast_jpeg_scan.c: the entropy-coded bytes of a baseline scan. `header` is the file from SOI to the end of SOS. */
 struct fast_scan;

@@ -171,10 +171,10 @@ struct field_type {
                               mldf_error *err);
 
     /* Is this value stored in a form that only decoders see? What everyone else gets is made by `unpack`, which appends the value's bytes to out and
-     * fills in the record that they would have. NULL: never. */
+     * fills in the record that they would have; most: bytes of memory that it may take. NULL: never. */
     bool (*is_packed)(const uint8_t *record);
-    mldf_status (*unpack)(const uint8_t *record, const void *payload, uint64_t payload_bytes, uint8_t *out_record,
-                          mldf_buffer *out, mldf_error *err);
+    mldf_status (*unpack)(const uint8_t *record, const void *payload, uint64_t payload_bytes, uint64_t most,
+                          uint8_t *out_record, mldf_buffer *out, mldf_error *err);
 
     /* What a writer has to say of a field when it is finished, as text in `out`; nothing: out stays empty. NULL: never. */
     void (*report)(const void *state, char *out, size_t room);

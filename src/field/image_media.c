@@ -43,7 +43,7 @@ static mldf_status check_fast(struct image_worker *w, const mldf_value *value, m
     mldf_buffer jpeg = MLDF_BUFFER_INIT, pixels = MLDF_BUFFER_INIT;
     mldf_image_shape shape;
     size_t bytes = 0;
-    mldf_status status = mldfi_fast_restore(value->data, (size_t)value->bytes, &jpeg, err);
+    mldf_status status = mldfi_fast_restore(value->data, (size_t)value->bytes, MLDF_IMAGE_MAX_BYTES, &jpeg, err);
     if (status == MLDF_OK)
         status = mldf_image_value_shape(value, NULL, &shape, err);
     if (status == MLDF_OK) {

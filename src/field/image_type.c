@@ -140,10 +140,10 @@ static bool image_is_packed(const uint8_t *record) {
 }
 
 /* The JPEG that was packed, and the record that it would have. */
-static mldf_status image_unpack(const uint8_t *record, const void *payload, uint64_t payload_bytes, uint8_t *out_record,
-                                mldf_buffer *out, mldf_error *err) {
+static mldf_status image_unpack(const uint8_t *record, const void *payload, uint64_t payload_bytes, uint64_t most,
+                                uint8_t *out_record, mldf_buffer *out, mldf_error *err) {
     size_t before = out->size;
-    mldf_status status = mldfi_fast_restore(payload, (size_t)payload_bytes, out, err);
+    mldf_status status = mldfi_fast_restore(payload, (size_t)payload_bytes, most, out, err);
     if (status < 0)
         return status;
     if (out->size - before > UINT32_MAX)

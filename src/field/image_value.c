@@ -105,7 +105,7 @@ static mldf_status decode_raw(struct image_job *job, const mldf_value *value, ml
 static mldf_status decode_restored(mldf_image_decoder *decoder, const mldf_value *value, const mldf_image_options *o,
                                    void *pixels, size_t pixels_bytes, mldf_error *err) {
     mldf_buffer jpeg = MLDF_BUFFER_INIT;
-    mldf_status status = mldfi_fast_restore(value->data, (size_t)value->bytes, &jpeg, err);
+    mldf_status status = mldfi_fast_restore(value->data, (size_t)value->bytes, o->max_bytes, &jpeg, err);
     if (status == MLDF_OK)
         status = mldf_image_decode(decoder, jpeg.data, jpeg.size, o, pixels, pixels_bytes, err);
     mldf_buffer_free(&jpeg);

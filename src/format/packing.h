@@ -40,6 +40,7 @@ struct packing {
     uint64_t lengths_hash;        /* XXH64 of the rows' lengths as u64, PACKING_NULL for nulls */
     uint32_t most_pieces;         /* in one bin */
     uint16_t field;               /* in a file */
+    uint8_t version;              /* of the algorithm that made it */
     bool wide;                    /* documents are u64 in the table, not u32 */
     const uint8_t *first, *table; /* u64[bins + 1]; pieces of 12 or 16 bytes. NULL with concat */
     uint64_t *ends;               /* concat: where each row ends in the run of all documents, bos and eos counted */

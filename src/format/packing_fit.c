@@ -503,6 +503,7 @@ mldf_status mldfi_packing_make(const struct packing_rule *rule, const uint64_t *
     mldf_status status = mldfi_packing_check_rule(rule, err);
     memset(out, 0, sizeof *out);
     out->rule = *rule;
+    out->version = PACKING_VERSION;
     out->rows = rows;
     out->wide = rows > UINT32_MAX;
     if (status >= 0)

@@ -34,6 +34,7 @@ static void load_header(const uint8_t *h, struct packing *p) {
     p->rule.eos = mldfi_load_u32(h + 92);
     p->field = mldfi_load_u16(h + 96);
     p->rule.algorithm = h[98];
+    p->version = h[99];
     p->rule.long_documents = h[100];
     p->wide = h[101] == 1;
 }
@@ -57,7 +58,7 @@ static void store_header(const struct packing *p, uint64_t bins_offset, uint64_t
     mldfi_store_u32(h + 92, p->rule.eos);
     mldfi_store_u16(h + 96, p->field);
     h[98] = p->rule.algorithm;
-    h[99] = PACKING_VERSION;
+    h[99] = p->version;
     h[100] = p->rule.long_documents;
     h[101] = p->wide;
 }

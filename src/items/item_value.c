@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "field/type.h"
-#include "items/items.h"
+#include "items/packed.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -13,6 +13,8 @@ enum { PREFETCH_BYTES = 8192 };
 
 void mldfi_item_cache_free(struct item_cache *cache) {
     mldf_buffer_free(&cache->aside);
+    mldfi_packed_item_free(cache->packed);
+    cache->packed = NULL;
 }
 
 static mldf_status fail_row(const mldf_reader *reader, uint64_t row, const char *field, mldf_error *err) {
@@ -20,22 +22,20 @@ static mldf_status fail_row(const mldf_reader *reader, uint64_t row, const char 
     return mldfi_reader_name_error(reader, err, err ? err->status : MLDF_E_CORRUPT);
 }
 
-/* Does the data outlive the scratch buffer? */
-static bool is_mapped(const mldf_reader *reader, const void *data) {
+bool mldfi_item_is_mapped(const mldf_reader *reader, const void *data) {
     uintptr_t at = (uintptr_t)data, base = (uintptr_t)reader->map.data;
     return reader->mapped && data && at >= base && at - base < reader->physical_bytes;
 }
 
-/* The row's whole value: kind, dims, bytes; data where it is at hand without reading. */
-static mldf_status row_value(const mldf_reader *reader, uint64_t row, size_t field, struct item_cache *cache,
-                             mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+mldf_status mldfi_item_row(const mldf_reader *reader, uint64_t row, size_t field, struct item_cache *cache,
+                           mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     size_t slot = (size_t)(row % ITEM_CACHE);
     if (cache->rows[slot].reader == reader && cache->rows[slot].row == row) {
         *out = cache->rows[slot].value;
         return MLDF_OK;
     }
     mldf_status status = mldfi_reader_record(reader, row, field, scratch, out, err);
-    bool mapped = status >= 0 && is_mapped(reader, out->data);
+    bool mapped = status >= 0 && mldfi_item_is_mapped(reader, out->data);
     /* Of a file that is read the record says it all; its bytes are the scratch buffer's, so they are not kept. */
     if (status >= 0 && out->kind == MLDF_KIND_ARRAY && (mapped || (!out->data && !reader->mapped))) {
         cache->rows[slot].reader = reader;
@@ -56,8 +56,10 @@ void mldfi_item_prefetch(const mldf_reader *const *readers, const struct item_pl
         return;
     size_t step = (size_t)(v->bytes / v->dims[0]), bytes = (size_t)place->have * step;
     const uint8_t *from = (const uint8_t *)v->data + place->from * step;
-    for (size_t at = 0; at < bytes && at < PREFETCH_BYTES; at += 64)
-        __builtin_prefetch(from + at);
+    const uint8_t *end = from + (bytes < PREFETCH_BYTES ? bytes : PREFETCH_BYTES);
+    for (; from < end; from += 64)
+        __builtin_prefetch(from, 0,
+                           2); /* into the second cache: the first one has room for fewer at a time, and would wait */
 }
 
 /* Steps of the value, and bytes of one. */
@@ -83,7 +85,7 @@ static mldf_status get_piece(const mldf_view *view, const mldf_reader *reader, c
     size_t field = view->fields[piece->reader];
     const struct schema_field *f = &reader->schema->fields[field];
     *data = NULL;
-    mldf_status status = row_value(reader, piece->row, field, cache, scratch, value, err);
+    mldf_status status = mldfi_item_row(reader, piece->row, field, cache, scratch, value, err);
     if (status < 0 || value->kind == MLDF_KIND_NULL)
         return status;
     status = measure(view, reader, piece, f, value, step, err);

@@ -2,6 +2,7 @@
  *
  *   view.c        new, free, what a view tells            view_text.c   "windows(x, 1025)" → map, field, parameters; canonical text
  *   view_rows.c   rows             view_windows.c windows             view_expand.c expand           one file for each map
+ *   view_packed.c packed: packed.h says more
  *   view_segments.c segments
  *   row_table.c   row → items in front of it, made once; item → row in constant time
  *   item_value.c  the value of an item's field: pieces        item_element.c  the k-th entry of a row's value
@@ -37,19 +38,28 @@ struct item_place {
 
 /* ---- Parameters (view_text.c) ---------------------------------------------------------------------------------------------- */
 
-typedef enum item_kind { ITEM_NUMBER, ITEM_FLAG, ITEM_CHOICE, ITEM_NAME } item_kind;
+typedef enum item_kind {
+    ITEM_NUMBER,
+    ITEM_FLAG,
+    ITEM_CHOICE,
+    ITEM_NAME,
+    ITEM_ID /* a token: its number, or `own`, what the field's arguments say */
+} item_kind;
+#define ITEM_OWN (-2.0)
 struct item_param {
-    const char *name; /* NULL: the end */
+    const char *name; /* NULL: the end. "WORD.NAME": also written as NAME inside the brackets behind the choice WORD */
     item_kind kind;
     const char *const *words; /* CHOICE */
     bool needed;
+    bool quiet; /* is not written while it is not given */
+    bool shows; /* changes what an item shows, not which items there are: no part of the digest */
 };
 struct item_arg {
     bool given;
     double number; /* FLAG: 0 or 1; CHOICE: the word's index */
     char *name;    /* NAME: of a field; malloc'ed */
 };
-enum { ITEM_PARAMS = 6 };
+enum { ITEM_PARAMS = 28 };
 
 /* ---- The table (row_table.c) ------------------------------------------------------------------------------------------------ */
 
@@ -87,6 +97,10 @@ struct mldf_view {
     bool seconds;                   /* lengths of the text are seconds */
     uint64_t empty_rows, odd_rows;
     uint8_t digest[16];
+    const uint64_t *rows; /* those that the view is of, or NULL: all. The caller's: of open alone */
+    uint64_t row_count;
+    struct packed *packed; /* of packed sequences */
+    mldf_schema *schema;   /* the fields of an item, where they are not the rows' */
 };
 
 /* ---- Maps -------------------------------------------------------------------------------------------------------------------- */
@@ -112,12 +126,13 @@ struct item_map {
     const char *(*along)(const mldf_view *view);
     void (*free)(mldf_view *view); /* what open made; NULL: nothing */
 };
-extern const struct item_map mldfi_view_rows, mldfi_view_windows, mldfi_view_expand, mldfi_view_segments;
+extern const struct item_map mldfi_view_rows, mldfi_view_windows, mldfi_view_expand, mldfi_view_segments,
+    mldfi_view_packed;
 
 /* Into view->map, field and args. */
 mldf_status mldfi_view_parse(mldf_view *view, const char *text, mldf_error *err);
-/* view->text, from the arguments as open left them. */
-mldf_status mldfi_view_write(mldf_view *view, mldf_error *err);
+/* The text from the arguments as open left them; shows: with those that are no part of the digest. The caller frees it. */
+mldf_status mldfi_view_write(const mldf_view *view, bool shows, char **out, mldf_error *err);
 
 /* Looks at all rows of all readers: count(view, row) is how many counts a row gives. Fills view->table and the numbers of rows. */
 mldf_status mldfi_row_table_make(mldf_view *view, uint64_t (*count)(const mldf_view *view, struct row_steps row),
@@ -173,11 +188,42 @@ struct item_cache {
         mldf_value value;
     } rows[ITEM_CACHE];
     mldf_buffer aside; /* a piece on its way into an item of several, or into a longer one */
+    struct packed_item *packed;
+    uint64_t bytes; /* of stored values that went into computed ones */
 };
 void mldfi_item_cache_free(struct item_cache *cache);
 /* The processor begins to fetch the item, where its row is in the cache above: the next item, while one is worked on. */
 void mldfi_item_prefetch(const mldf_reader *const *readers, const struct item_place *place,
                          const struct item_cache *cache);
+/* The row's whole value: kind, dims, bytes; data where it is at hand without reading, in the mapping or in scratch. */
+mldf_status mldfi_item_row(const mldf_reader *reader, uint64_t row, size_t field, struct item_cache *cache,
+                           mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* Does the data lie in the reader's mapping? */
+bool mldfi_item_is_mapped(const mldf_reader *reader, const void *data);
+
+/* Are the item's fields its own (view->schema), all of them of one shape? Then these give them: */
+static inline bool mldfi_view_computes(const mldf_view *view) {
+    return view->schema != NULL;
+}
+/* Field of view->schema, written to dst, which has room for all of it. */
+mldf_status mldfi_item_compute(const mldf_view *view, const mldf_reader *const *readers, const struct item_place *place,
+                               size_t field, struct item_cache *cache, void *dst, mldf_error *err);
+/* The same as a value in scratch; record: without its data. */
+mldf_status mldfi_item_computed(const mldf_view *view, const mldf_reader *const *readers,
+                                const struct item_place *place, size_t field, bool record, struct item_cache *cache,
+                                mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* Is the field in every batch that does not say which it wants? */
+bool mldfi_item_is_default(const mldf_view *view, size_t field);
+/* Is the field of all samples of a batch one run of i32, each sample's on top of those before (cu_seqlens)? */
+struct item_run {
+    uint64_t each; /* what a sample adds; 0: it is no run */
+    bool own;      /* it adds its own last number instead */
+    bool ragged;   /* entries that a sample does not have are left out */
+};
+void mldfi_item_run(const mldf_view *view, size_t field, struct item_run *out);
+/* samples * width numbers become one run, in place, and one more number, the end. *count: how many there are then. */
+void mldfi_item_run_finish(const struct item_run *run, int32_t *data, size_t samples, size_t width, size_t *count);
+
 /* The cut field's stored elements. readers: the view's, or copies of them. record: what it is, data NULL. */
 mldf_status mldfi_item_value(const mldf_view *view, const mldf_reader *const *readers, const struct item_place *place,
                              bool record, struct item_cache *cache, mldf_buffer *scratch, mldf_value *out,

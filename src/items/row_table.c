@@ -177,30 +177,41 @@ static bool is_of_the_row(mldf_status status) {
     return status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT || status == MLDF_E_UNSUPPORTED;
 }
 
-/* What the record says of itself, where it can be held against its payload's size. */
+/* The steps that a payload which is compressed or encrypted can have: a step takes a byte at least, unless the value is packets, of which each byte is
+ * 2^16 samples at most (a FLAC frame has 65,535). */
+static uint64_t most_steps(const mldf_reader *reader, const struct schema_field *f, uint64_t stored) {
+    uint64_t bytes = mldfi_reader_most_bytes(reader, f, stored);
+    unsigned shift = f->info.type_id == MLDF_AUDIO_COMPRESSED ? 16 : 0;
+    return bytes > COUNT_MAX >> shift ? COUNT_MAX : bytes << shift;
+}
+
+/* What the record says of itself against its payload's size. *most: the steps that there can be. */
 static mldf_status check_record(const mldf_reader *reader, const struct schema_field *f, uint64_t row,
-                                const uint8_t *record, mldf_buffer *scratch, mldf_error *err) {
+                                const uint8_t *record, mldf_buffer *scratch, uint64_t *most, mldf_error *err) {
     uint64_t ptr = 0, bytes = 0;
     mldf_value value;
-    if ((f->info.flags & MLDF_FIELD_COMPRESSED) || reader->encrypted)
-        return MLDF_OK;
     mldfi_record_payload(f, record, &ptr, &bytes);
     mldf_status status = mldfi_reader_check_payload(reader, row, f, 0, ptr, bytes, err);
-    return status < 0 ? status : mldfi_field_decode(f, record, 0, NULL, bytes, 0, scratch, &value, err);
+    bool hidden = bytes && ((f->info.flags & MLDF_FIELD_COMPRESSED) || reader->encrypted);
+    *most = hidden ? most_steps(reader, f, bytes) : COUNT_MAX;
+    if (status < 0 || hidden)
+        return status;
+    return mldfi_field_decode(f, record, 0, NULL, bytes, 0, scratch, &value, err);
 }
 
 /* Of one record. A null, or a record that contradicts itself or claims more steps than can be, has no length: its item tells why when it is read. */
 static mldf_status look(const mldf_reader *reader, const struct schema_field *f, size_t field, uint64_t row,
                         const uint8_t *record, mldf_buffer *scratch, struct row_steps *out, mldf_error *err) {
     struct field_steps found = {0, 0};
+    uint64_t most = 0;
     mldf_status status = MLDF_OK;
     bool valid = true;
     *out = (struct row_steps){MLDF_NONE, 0};
     if (f->info.flags & MLDF_FIELD_NULLABLE)
         status = mldfi_reader_is_valid(reader, row, field, &valid, err);
     if (status >= 0 && valid)
-        status = check_record(reader, f, row, record, scratch, err);
-    if (status >= 0 && valid && f->type->steps(f, record, &found) && found.steps <= COUNT_MAX)
+        status = check_record(reader, f, row, record, scratch, &most, err);
+    if (status >= 0 && valid && f->type->steps(f, record, &found) && found.steps <= most)
         *out = (struct row_steps){found.steps, found.rate};
     return status < 0 && is_of_the_row(status) ? MLDF_OK : status;
 }

@@ -5,7 +5,7 @@
 #include <xxhash.h>
 
 #include "field/type.h"
-#include "items/items.h"
+#include "items/packed.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -94,6 +94,24 @@ static mldf_status take_readers(mldf_view *view, const mldf_reader *const *reade
     return MLDF_OK;
 }
 
+/* The rows that the view is of: each once, ascending. */
+static mldf_status choose_rows(mldf_view *view, const uint64_t *rows, uint64_t count, mldf_error *err) {
+    uint64_t all = view->first_row[view->reader_count];
+    if (view->map != &mldfi_view_packed)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "view %s: it is made of all rows; an order chooses the items of some (mldf_view_items)",
+                          view->map->name);
+    for (uint64_t i = 0; i < count; i++)
+        if (rows[i] >= all || (i && rows[i] <= rows[i - 1]))
+            return mldfi_fail(err, MLDF_E_ARGUMENT,
+                              "view %s: row %" PRIu64 " at place %" PRIu64 "; rows below %" PRIu64
+                              " are needed, ascending, each once",
+                              view->map->name, rows[i], i, all);
+    view->rows = rows;
+    view->row_count = count;
+    return MLDF_OK;
+}
+
 /* The field that is cut, in every reader. */
 static mldf_status bind(mldf_view *view, mldf_error *err) {
     for (size_t i = 0; i < view->reader_count; i++) {
@@ -118,41 +136,52 @@ static mldf_status bind(mldf_view *view, mldf_error *err) {
 }
 
 /* The rows' hash is there; what was asked of them, and what came of it. */
-static void finish_digest(mldf_view *view) {
+static mldf_status finish_digest(mldf_view *view, mldf_error *err) {
     uint8_t both[16 + 8 + 16];
     XXH128_canonical_t text;
-    XXH128_canonicalFromHash(&text, XXH3_128bits(view->text, strlen(view->text)));
+    char *asked = NULL;
+    mldf_status status = mldfi_view_write(view, false, &asked, err);
+    if (status < 0)
+        return status;
+    XXH128_canonicalFromHash(&text, XXH3_128bits(asked, strlen(asked)));
+    free(asked);
     memcpy(both, view->digest, 16);
     mldfi_store_u64(both + 16, (uint64_t)view->map->version << 56 ^ view->first_item[view->reader_count]);
     memcpy(both + 24, text.digest, 16);
     XXH128_canonicalFromHash(&text, XXH3_128bits(both, sizeof both));
     memcpy(view->digest, text.digest, sizeof view->digest);
+    return MLDF_OK;
 }
 
 static mldf_status build(mldf_view *view, const mldf_reader *const *readers, size_t count, const char *text,
-                         mldf_error *err) {
+                         const uint64_t *rows, uint64_t row_count, mldf_error *err) {
     mldf_status status = mldfi_view_parse(view, text, err);
     if (status >= 0)
         status = take_readers(view, readers, count, err);
+    if (status >= 0 && rows)
+        status = choose_rows(view, rows, row_count, err);
     if (status >= 0 && view->map->cuts)
         status = bind(view, err);
     if (status >= 0)
         status = view->map->open(view, err);
     if (status >= 0)
-        status = mldfi_view_write(view, err);
-    if (status >= 0)
-        finish_digest(view);
-    return status;
+        status = mldfi_view_write(view, true, &view->text, err);
+    return status < 0 ? status : finish_digest(view, err);
 }
 
 mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count, const char *text, mldf_view **out,
                           mldf_error *err) {
+    return mldf_view_new_of(readers, reader_count, text, NULL, 0, out, err);
+}
+
+mldf_status mldf_view_new_of(const mldf_reader *const *readers, size_t reader_count, const char *text,
+                             const uint64_t *rows, uint64_t row_count, mldf_view **out, mldf_error *err) {
     if (!readers || reader_count == 0 || reader_count > UINT32_MAX || !text || !out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a new view needs readers, a text and a place for it");
     mldf_view *view = mldfi_alloc_zero(1, sizeof *view, err);
     if (!view)
         return MLDF_E_MEMORY;
-    mldf_status status = build(view, readers, reader_count, text, err);
+    mldf_status status = build(view, readers, reader_count, text, rows, row_count, err);
     if (status < 0) {
         mldf_view_free(view);
         return status;
@@ -164,9 +193,10 @@ mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count
 void mldf_view_free(mldf_view *view) {
     if (!view)
         return;
-    mldfi_row_table_free(&view->table);
     if (view->map && view->map->free)
         view->map->free(view);
+    mldf_schema_free(view->schema);
+    mldfi_row_table_free(&view->table);
     for (size_t i = 0; i < ITEM_PARAMS; i++)
         free(view->args[i].name);
     free(view->readers);
@@ -200,6 +230,18 @@ uint64_t mldf_view_length(const mldf_view *view) {
 
 const char *mldf_view_text(const mldf_view *view) {
     return view->text;
+}
+
+const mldf_schema *mldf_view_schema(const mldf_view *view) {
+    return view->schema ? view->schema : mldf_reader_schema(view->readers[0]);
+}
+
+bool mldf_view_makes_fields(const mldf_view *view) {
+    return view->schema != NULL;
+}
+
+bool mldf_view_field_is_default(const mldf_view *view, size_t field) {
+    return !view->schema || mldfi_item_is_default(view, field);
 }
 
 const char *mldf_view_field(const mldf_view *view) {
@@ -290,7 +332,32 @@ mldf_status mldf_view_items(const mldf_view *view, uint64_t row, uint64_t *first
     if (row >= view->first_row[view->reader_count])
         return mldfi_fail(err, MLDF_E_NO_SAMPLE, "no row %" PRIu64 ": there are %" PRIu64, row,
                           view->first_row[view->reader_count]);
+    if (!view->map->items)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
+                          "view %s: an item has pieces of many rows, and a row may be in several items: "
+                          "mldf_view_find names them",
+                          view->map->name);
     view->map->items(view, row, first, count);
+    return MLDF_OK;
+}
+
+mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room, size_t *count,
+                           mldf_error *err) {
+    uint64_t first, all = 0;
+    if (!view || !count || (!items && room))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "finding a row needs a view and places for items and their number");
+    *count = 0;
+    if (row >= view->first_row[view->reader_count])
+        return mldfi_fail(err, MLDF_E_NO_SAMPLE, "no row %" PRIu64 ": there are %" PRIu64, row,
+                          view->first_row[view->reader_count]);
+    if (view->packed) {
+        *count = mldfi_packed_find(view, row, items, room);
+        return MLDF_OK;
+    }
+    view->map->items(view, row, &first, &all);
+    for (uint64_t i = 0; i < all && i < room; i++)
+        items[i] = first + i;
+    *count = (size_t)all;
     return MLDF_OK;
 }
 
@@ -303,11 +370,18 @@ mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, s
         status = mldfi_fail(err, MLDF_E_ARGUMENT, "getting a value needs a scratch buffer and a place for the value");
     if (status < 0)
         return status;
-    const mldf_schema *schema = mldf_reader_schema(view->readers[0]);
+    const mldf_schema *schema = mldf_view_schema(view);
     if (field >= mldf_schema_field_count(schema))
-        return mldfi_reader_no_field(view->readers[0], field, err);
+        return view->schema ? mldfi_fail(err, MLDF_E_NO_FIELD, "no field %zu: an item has %zu", field,
+                                         mldf_schema_field_count(schema))
+                            : mldfi_reader_no_field(view->readers[0], field, err);
     const char *name = schema->fields[field].name;
     mldfi_view_place(view, item, draw, &place);
+    if (view->schema) {
+        status = mldfi_item_computed(view, view->readers, &place, field, false, &cache, scratch, out, err);
+        mldfi_item_cache_free(&cache);
+        return status;
+    }
     const mldf_reader *reader = view->readers[place.reader];
     if (mldfi_view_mode(view, name) == ITEM_CUT) {
         status = mldfi_item_value(view, view->readers, &place, false, &cache, scratch, out, err);

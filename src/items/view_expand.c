@@ -17,10 +17,10 @@ enum { LAST_PAD, LAST_KEEP, LAST_DROP };
 static const char *const lasts[] = {"pad", "keep", "drop", NULL};
 static const char *const units[] = {"auto", "seconds", "steps", NULL};
 static const struct item_param params[] = {
-    {"every", ITEM_NUMBER, NULL, false},
-    {"length", ITEM_NUMBER, NULL, false},
-    {"last", ITEM_CHOICE, lasts, false},
-    {"unit", ITEM_CHOICE, units, false},
+    {"every", ITEM_NUMBER, NULL, .needed = false},
+    {"length", ITEM_NUMBER, NULL, .needed = false},
+    {"last", ITEM_CHOICE, lasts, .needed = false},
+    {"unit", ITEM_CHOICE, units, .needed = false},
     {0},
 };
 

@@ -18,7 +18,7 @@
 #include "util/error.h"
 
 enum { BY };
-static const struct item_param params[] = {{"by", ITEM_NAME, NULL, false}, {0}};
+static const struct item_param params[] = {{"by", ITEM_NAME, NULL, .needed = false}, {0}};
 
 struct segment {
     uint64_t begin, end; /* begin > end: could not be read */

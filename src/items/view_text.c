@@ -2,6 +2,7 @@
  * whose name is more than letters, digits, '_', '.', '/' and '-' stands in double quotes ("" inside is one quote). */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,8 @@
 
 enum { TEXT_MAX = 1024 };
 
-static const struct item_map *const maps[] = {&mldfi_view_rows, &mldfi_view_windows, &mldfi_view_expand,
-                                              &mldfi_view_segments, NULL};
+static const struct item_map *const maps[] = {&mldfi_view_rows,     &mldfi_view_windows, &mldfi_view_expand,
+                                              &mldfi_view_segments, &mldfi_view_packed,  NULL};
 
 /* A word, a number or a quoted name. */
 struct word {
@@ -129,12 +130,52 @@ static mldf_status take_value(const mldf_view *view, size_t index, const struct 
     arg->given = true;
     if (param->kind == ITEM_NAME)
         return copy_name(value, &arg->name, err);
-    if (param->kind != ITEM_NUMBER)
+    if (param->kind == ITEM_FLAG || param->kind == ITEM_CHOICE)
         return take_choice(view, param, value, arg, err);
+    if (param->kind == ITEM_ID && is_word(value, "own")) {
+        arg->number = ITEM_OWN;
+        return MLDF_OK;
+    }
     if (!value->quoted && mldfi_parse_double(value->text, value->bytes, &arg->number))
         return MLDF_OK;
-    return mldfi_fail_at(err, MLDF_E_ARGUMENT, value->at, "view %s: %s is a number, not %.*s", view->map->name,
-                         param->name, (int)(value->bytes < 64 ? value->bytes : 64), value->text);
+    return mldfi_fail_at(err, MLDF_E_ARGUMENT, value->at, "view %s: %s is a number%s, not %.*s", view->map->name,
+                         param->name, param->kind == ITEM_ID ? " or own" : "",
+                         (int)(value->bytes < 64 ? value->bytes : 64), value->text);
+}
+
+/* The parameters of a choice in brackets behind it: WORD(VALUE, NAME=VALUE) are "WORD.NAME" of the list. */
+static mldf_status take_nested(mldf_view *view, struct scan *s, const struct word *choice) {
+    const struct item_param *params = view->map->params;
+    size_t next = 0;
+    mldf_status status = MLDF_OK;
+    for (bool more = false; status >= 0 && !take(s, ')'); more = true) {
+        struct word word, value;
+        char name[64];
+        size_t index = ITEM_PARAMS;
+        if (more && !take(s, ','))
+            return syntax(s, s->at, ", or )");
+        if ((status = take_word(s, &word)) < 0)
+            return status;
+        if (take(s, '=')) {
+            (void)snprintf(name, sizeof name, "%.*s.%.*s", (int)(choice->bytes < 24 ? choice->bytes : 24), choice->text,
+                           (int)(word.bytes < 24 ? word.bytes : 24), word.text);
+            status = find_param(view, &(struct word){name, strlen(name), word.at, false}, &index, s->err);
+            if (status >= 0)
+                status = take_word(s, &value);
+        } else {
+            value = word;
+            for (; params[next].name && index == ITEM_PARAMS; next++)
+                if (strncmp(params[next].name, choice->text, choice->bytes) == 0 &&
+                    params[next].name[choice->bytes] == '.' && !view->args[next].given)
+                    index = next;
+            if (index == ITEM_PARAMS)
+                return mldfi_fail_at(s->err, MLDF_E_ARGUMENT, word.at, "view %s: too many values in %.*s(...)",
+                                     view->map->name, (int)(choice->bytes < 24 ? choice->bytes : 24), choice->text);
+        }
+        if (status >= 0)
+            status = take_value(view, index, &value, &view->args[index], s->err);
+    }
+    return status;
 }
 
 /* VALUE, FLAG, or NAME=VALUE. *place: the next parameter that may come without its name. */
@@ -149,7 +190,11 @@ static mldf_status take_argument(mldf_view *view, struct scan *s, size_t *place)
         if (status >= 0)
             status = take_word(s, &value);
         *place = ITEM_PARAMS;
-        return status < 0 ? status : take_value(view, index, &value, &view->args[index], s->err);
+        if (status >= 0)
+            status = take_value(view, index, &value, &view->args[index], s->err);
+        if (status >= 0 && view->map->params[index].kind == ITEM_CHOICE && take(s, '('))
+            status = take_nested(view, s, &value);
+        return status;
     }
     const struct item_param *params = view->map->params;
     for (size_t i = 0; params[i].name; i++)
@@ -182,7 +227,8 @@ static mldf_status take_map(mldf_view *view, struct scan *s) {
             view->map = maps[i];
     if (view->map)
         return MLDF_OK;
-    return mldfi_fail_at(s->err, MLDF_E_ARGUMENT, word.at, "no view %.*s; there are rows, windows, expand and segments",
+    return mldfi_fail_at(s->err, MLDF_E_ARGUMENT, word.at,
+                         "no view %.*s; there are rows, windows, expand, segments and packed",
                          (int)(word.bytes < 64 ? word.bytes : 64), word.text);
 }
 
@@ -243,7 +289,7 @@ static mldf_status write_value(const struct item_param *param, const struct item
     return mldfi_buffer_append_text(out, text, err);
 }
 
-mldf_status mldfi_view_write(mldf_view *view, mldf_error *err) {
+mldf_status mldfi_view_write(const mldf_view *view, bool shows, char **out_text, mldf_error *err) {
     mldf_buffer out = MLDF_BUFFER_INIT;
     mldf_status status = mldfi_buffer_append_text(&out, view->map->name, err);
     if (view->map->cuts) {
@@ -252,14 +298,17 @@ mldf_status mldfi_view_write(mldf_view *view, mldf_error *err) {
         if (status >= 0)
             status = write_field(view->field, &out, err);
         for (size_t i = 0; status >= 0 && view->map->params[i].name; i++) {
-            status = mldfi_buffer_printf(&out, err, ", %s=", view->map->params[i].name);
+            const struct item_param *param = &view->map->params[i];
+            if ((param->quiet && !view->args[i].given) || (param->shows && !shows))
+                continue;
+            status = mldfi_buffer_printf(&out, err, ", %s=", param->name);
             if (status >= 0)
-                status = write_value(&view->map->params[i], &view->args[i], &out, err);
+                status = write_value(param, &view->args[i], &out, err);
         }
         if (status >= 0)
             status = mldf_buffer_append(&out, ")", 1, err);
     }
-    if (status >= 0 && !(view->text = mldfi_copy_text((const char *)out.data, out.size, err)))
+    if (status >= 0 && !(*out_text = mldfi_copy_text((const char *)out.data, out.size, err)))
         status = MLDF_E_MEMORY;
     mldf_buffer_free(&out);
     return status;

@@ -13,8 +13,9 @@ __extension__ typedef unsigned __int128 wide;
 enum { LENGTH, STRIDE, RANDOM, ACROSS, UNIT };
 static const char *const units[] = {"auto", "seconds", "steps", NULL};
 static const struct item_param params[] = {
-    {"length", ITEM_NUMBER, NULL, true}, {"stride", ITEM_NUMBER, NULL, false}, {"random", ITEM_FLAG, NULL, false},
-    {"across", ITEM_FLAG, NULL, false},  {"unit", ITEM_CHOICE, units, false},  {0},
+    {"length", ITEM_NUMBER, NULL, .needed = true}, {"stride", ITEM_NUMBER, NULL, .needed = false},
+    {"random", ITEM_FLAG, NULL, .needed = false},  {"across", ITEM_FLAG, NULL, .needed = false},
+    {"unit", ITEM_CHOICE, units, .needed = false}, {0},
 };
 
 static uint64_t windows_of(const mldf_view *view, uint64_t steps, uint32_t rate) {

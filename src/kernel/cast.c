@@ -204,8 +204,37 @@ static void convert_complex(mldf_dtype from, const void *in, void *out, size_t c
         EACH(2 * count, ((float *)out)[k] = (float)((const double *)in)[k]);
 }
 
+/* Token ids to what models take: one pass, without the block in between. */
+#define WIDEN(NAME, FROM, TO) \
+    static void NAME(const FROM *restrict in, TO *restrict out, size_t count) { \
+        EACH(count, out[k] = (TO)in[k]); \
+    }
+WIDEN(u8_to_i32, uint8_t, int32_t)
+WIDEN(u8_to_i64, uint8_t, int64_t)
+WIDEN(u16_to_i32, uint16_t, int32_t)
+WIDEN(u16_to_i64, uint16_t, int64_t)
+WIDEN(i32_to_i64, int32_t, int64_t)
+
+static bool widen(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count) {
+    if (from == MLDF_U16 && to == MLDF_I64)
+        u16_to_i64(in, out, count);
+    else if (from == MLDF_U16 && to == MLDF_I32)
+        u16_to_i32(in, out, count);
+    else if (from == MLDF_I32 && to == MLDF_I64)
+        i32_to_i64(in, out, count);
+    else if (from == MLDF_U8 && to == MLDF_I64)
+        u8_to_i64(in, out, count);
+    else if (from == MLDF_U8 && to == MLDF_I32)
+        u8_to_i32(in, out, count);
+    else
+        return false;
+    return true;
+}
+
 void mldfi_convert_elements(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count) {
     union block b;
+    if (widen(from, in, to, out, count))
+        return;
     if (from == to) {
         if (in != out && count)
             memcpy(out, in, count * mldf_dtype_bytes(from));

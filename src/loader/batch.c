@@ -85,6 +85,7 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
         return MLDF_OK;
     array->output = index;
     array->of = output;
+    naming->pool->has_runs = naming->pool->has_runs || output->run.each;
     if (output->collate != COLLATE_FIXED && edge->ndim == 0)
         return mldfi_fail(err, MLDF_E_TYPE, "output %s is one number: it has no length to pad", output->name);
     return take_inner(array, output, err);
@@ -192,6 +193,10 @@ static bool shape_sample(const struct array_plan *plan, const struct plan_length
     return true;
 }
 
+static bool is_run(const struct array_plan *plan) {
+    return plan->kind == ARRAY_FIXED && plan->of->run.each;
+}
+
 /* dims and rows of one array; false: too large. */
 static bool shape_array(const struct array_plan *plan, size_t samples, const struct plan_length *lengths,
                         size_t outputs, mldf_array *array, size_t *row) {
@@ -215,6 +220,11 @@ static bool shape_array(const struct array_plan *plan, size_t samples, const str
     if (!mldfi_mul_u64(each, item, &each) || !mldfi_mul_u64(each, first, &bytes) || bytes > SIZE_MAX / 4)
         return false;
     array->bytes = (size_t)bytes;
+    if (is_run(plan)) { /* and the end */
+        array->bytes += item;
+        array->dims[0] = array->bytes / item;
+        array->ndim = 1;
+    }
     *row = plan->kind == ARRAY_RAGGED || plan->kind == ARRAY_OFFSET ? 0 : (size_t)each;
     return true;
 }
@@ -290,6 +300,8 @@ mldf_status mldfi_batch_new(struct batch_pool *pool, size_t samples, const struc
         at += (size_t)mldfi_align_up(array->bytes, 64);
         if (pool->arrays[i].kind == ARRAY_OFFSET)
             set_offsets(&pool->arrays[i], samples, lengths, outputs, array);
+        if (is_run(&pool->arrays[i]) && samples == 0)
+            *(int32_t *)array->data = 0;
     }
     *out = batch;
     return MLDF_OK;
@@ -373,6 +385,20 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_l
             mldfi_store_u64(at, numbers->row);
         else if (plan->kind == ARRAY_VALID)
             *(bool *)at = numbers->valid;
+    }
+}
+
+void mldfi_batch_finish_runs(mldf_batch *batch) {
+    for (size_t i = 0; i < batch->pool->array_count; i++) {
+        const struct array_plan *plan = &batch->pool->arrays[i];
+        mldf_array *array = &batch->arrays[i];
+        size_t count;
+        if (!is_run(plan))
+            continue;
+        struct item_run run = {plan->of->run.each, plan->of->run.own, plan->of->run.ragged};
+        mldfi_item_run_finish(&run, array->data, batch->samples, (size_t)plan->inner, &count);
+        array->dims[0] = count;
+        array->bytes = count * sizeof(int32_t);
     }
 }
 

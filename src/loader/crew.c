@@ -14,9 +14,14 @@ static struct job *job_at(mldf_loader *loader, uint64_t number) {
     return &loader->jobs[number % loader->job_count];
 }
 
+/* Whoever waits for a batch is woken when the lock is free: otherwise it would wake to wait for that. */
 static void leave(mldf_loader *loader) {
+    bool done = loader->done;
     loader->active++;
+    loader->done = false;
     pthread_mutex_unlock(&loader->lock);
+    if (done)
+        pthread_cond_signal(&loader->ready);
 }
 
 static void come_back(mldf_loader *loader) {
@@ -42,7 +47,7 @@ static void begin_phase(mldf_loader *loader, struct job *job, enum job_state sta
 static void set_done(mldf_loader *loader, struct job *job) {
     job->state = JOB_DONE;
     if (job == job_at(loader, loader->taken))
-        pthread_cond_signal(&loader->ready);
+        loader->done = true;
 }
 
 static void fail_job(mldf_loader *loader, struct job *job, const mldf_error *err) {
@@ -104,10 +109,14 @@ static mldf_status compact(struct job *job, mldf_error *err) {
 static void finish(mldf_loader *loader, struct job *job) {
     mldf_error err;
     mldf_status status = MLDF_OK;
-    if (loader->options.bad == MLDF_BAD_SKIP) {
+    bool skips = loader->options.bad == MLDF_BAD_SKIP;
+    if (skips || loader->pool->has_runs) {
         job->state = JOB_BUSY;
         leave(loader);
-        status = compact(job, &err);
+        if (skips)
+            status = compact(job, &err);
+        if (status >= 0 && loader->pool->has_runs)
+            mldfi_batch_finish_runs(job->batch);
         come_back(loader);
     }
     if (status < 0)
@@ -179,6 +188,11 @@ static void begin_timing(struct worker *worker) {
         memcpy(worker->times, mldfi_worker_times(worker->plan), steps * sizeof *worker->times);
 }
 
+/* Of values that the worker has read so far. */
+static uint64_t stored_bytes(const struct worker *worker) {
+    return mldfi_worker_bytes(worker->plan) + worker->items.bytes;
+}
+
 static bool step_unit(struct worker *worker) {
     mldf_loader *loader = worker->loader;
     for (uint64_t number = loader->taken; number != loader->opened; number++) {
@@ -190,14 +204,14 @@ static bool step_unit(struct worker *worker) {
         job->claimed = to;
         leave(loader);
         begin_timing(worker);
-        uint64_t bytes = mldfi_worker_bytes(worker->plan);
+        uint64_t bytes = stored_bytes(worker);
         double start = mldfi_time();
         if (running)
             mldfi_unit_run(worker, job, from, to);
         else
             mldfi_unit_measure(worker, job, from, to);
         double seconds = mldfi_time() - start;
-        bytes = mldfi_worker_bytes(worker->plan) - bytes;
+        bytes = stored_bytes(worker) - bytes;
         come_back(loader);
         account(worker, running, to - from, seconds);
         loader->tally.bytes += running ? bytes : 0;
@@ -289,6 +303,9 @@ static void *worker_main(void *argument) {
             continue;
         bool full = is_full(loader);
         double start = mldfi_time();
+        if (loader->done)
+            pthread_cond_signal(&loader->ready);
+        loader->done = false;
         loader->waiting++;
         pthread_cond_wait(&loader->work, &loader->lock);
         loader->waiting--;

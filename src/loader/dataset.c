@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "field/type.h"
+#include "items/packed.h"
 #include "loader/loader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -132,7 +133,7 @@ mldf_status mldfi_dataset_bind(struct dataset *dataset, const size_t *used, size
     if (!dataset->fields)
         return MLDF_E_MEMORY;
     mldf_status status = MLDF_OK;
-    for (size_t r = 0; r < dataset->count && status >= 0; r++)
+    for (size_t r = 0; r < dataset->count && status >= 0 && !dataset->made_by_view; r++)
         for (size_t i = 0; i < used_count && status >= 0; i++)
             status = bind_field(dataset, r, used[i], err);
     return status;
@@ -148,6 +149,11 @@ mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order
             "the order is a mixture of %zu parts and there are %zu readers: with several readers a part is a "
             "reader",
             order->part_count, dataset->count);
+    if (dataset->by_part && dataset->view && dataset->view->packed && dataset->view->packed->plan_count == 1)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "the view %s has sequences of several files, and the order is a mixture of files: per_file "
+                          "packs each by itself",
+                          dataset->view->text);
     return MLDF_OK;
 }
 
@@ -165,6 +171,12 @@ mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, u
     dataset->view = view;
     dataset->seed = seed;
     dataset->stream = mldfi_rng_stream("loader/view", 11);
+    if (mldfi_view_computes(view)) {
+        dataset->made_by_view = true;
+        dataset->schema = view->schema;
+        dataset->field_count = mldf_schema_field_count(view->schema);
+        return MLDF_OK;
+    }
     mldf_status status = mldf_schema_find(dataset->schema, view->field, &dataset->cut, err);
     if (status >= 0) {
         struct edge edge = {0};

@@ -119,6 +119,19 @@ static void cut_edge(void *user, size_t field, struct edge *edge) {
         mldfi_item_element_edge(edge);
 }
 
+/* plan_options.is_default, plan_options.run */
+static bool made_default(void *user, size_t field) {
+    const struct dataset *dataset = user;
+    return mldfi_item_is_default(dataset->view, field);
+}
+
+static void made_run(void *user, size_t field, struct plan_run *out) {
+    const struct dataset *dataset = user;
+    struct item_run run;
+    mldfi_item_run(dataset->view, field, &run);
+    *out = (struct plan_run){run.each, run.own, run.ragged};
+}
+
 static mldf_status compile(mldf_loader *loader, mldf_error *err) {
     const mldf_loader_options *o = &loader->options;
     const char *text = o->pipeline ? o->pipeline : "";
@@ -132,6 +145,10 @@ static mldf_status compile(mldf_loader *loader, mldf_error *err) {
                                 .max_bytes = decoded_limit(&loader->dataset),
                                 .cut = loader->dataset.view ? cut_edge : NULL,
                                 .cut_user = &loader->dataset};
+    if (loader->dataset.made_by_view) {
+        want.is_default = made_default;
+        want.run = made_run;
+    }
     mldf_pipeline *decode;
     mldf_status status = mldfi_decode_options_parse(o->context, o->decode, &decode, err);
     want.decode = decode;
@@ -225,6 +242,20 @@ static uint64_t largest_batch(const mldf_loader *loader) {
     return loader->count && (o->last == MLDF_LAST_PAD || each < loader->count) ? each : loader->count;
 }
 
+/* A run's numbers are i32. */
+static mldf_status check_runs(const mldf_loader *loader, mldf_error *err) {
+    uint64_t samples = largest_batch(loader);
+    for (size_t i = 0; i < loader->outputs; i++) {
+        const struct plan_output *output = mldfi_plan_output(loader->plan, i);
+        if (output->run.each && samples > (uint64_t)(INT32_MAX - 1) / output->run.each)
+            return mldfi_fail(
+                err, MLDF_E_LIMIT,
+                "output %s: a batch of %llu samples of %llu tokens each has 2^31 or more: smaller batches",
+                output->name, (unsigned long long)samples, (unsigned long long)output->run.each);
+    }
+    return MLDF_OK;
+}
+
 /* ---- New and free ---------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers, size_t reader_count, mldf_error *err) {
@@ -246,6 +277,8 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
         status = mldfi_batch_pool_new(loader->plan, o, o->memory, 4, &loader->pool, err);
     if (status >= 0)
         status = mldfi_batch_pool_check(loader->pool, largest_batch(loader), err);
+    if (status >= 0)
+        status = check_runs(loader, err);
     if (status >= 0)
         status = mldfi_crew_new(loader, err);
     return status;
@@ -333,6 +366,8 @@ mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_out
         return MLDF_END;
     const struct array_plan *array = &loader->pool->arrays[index];
     *out = (mldf_output){.name = array->name, .dtype = array->dtype};
+    if (array->kind == ARRAY_FIXED && array->of->run.each)
+        return MLDF_OK; /* one run of numbers for the batch */
     if (array->kind <= ARRAY_RAGGED)
         show_dims(array, array->kind != ARRAY_RAGGED, true, out);
     else if (array->kind == ARRAY_MASK)

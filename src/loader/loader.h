@@ -88,6 +88,7 @@ struct dataset {
     const mldf_view *view; /* NULL: rows */
     size_t cut;            /* the field that it cuts, of the schema; SIZE_MAX: none */
     bool cut_in_source;    /* a recording: the pipeline cuts what it decodes */
+    bool made_by_view;     /* the schema is the view's: it makes every value */
     bool *elements;        /* of the schema's fields: the item is an entry of the row's value; NULL: of none */
     uint64_t seed;         /* of random windows, with this stream: */
     uint32_t stream;
@@ -163,7 +164,8 @@ struct batch_pool {
     char *names;
     struct array_plan *arrays;
     size_t array_count;
-    bool extras; /* some are not outputs of the plan: mldfi_batch_extras writes them */
+    bool has_runs; /* an output goes through a batch as one run */
+    bool extras;   /* some are not outputs of the plan: mldfi_batch_extras writes them */
     pthread_mutex_t lock;
     mldf_batch *idle; /* guarded by lock from here on */
     size_t idle_count, idle_most;
@@ -206,6 +208,8 @@ struct sample_numbers {
 /* What is not an output of the plan: length, mask, index, row, valid of one sample. It is the one that `worker` ran last, on this side. */
 void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths,
                         const struct sample_numbers *numbers, const struct plan_worker *worker, unsigned side);
+/* The outputs whose numbers go on from sample to sample, when all samples are there: batch.c. */
+void mldfi_batch_finish_runs(mldf_batch *batch);
 /* Leaves the rows out for which keep is false; arrays of rows alone (no RAGGED). */
 void mldfi_batch_compact(mldf_batch *batch, const bool *keep);
 
@@ -411,6 +415,7 @@ struct mldf_loader {
     uint64_t taken, opened, planned;
     bool planning, plan_failed, stop, cancelled;
     atomic_bool halt; /* written under the lock; workers look at it between samples, without */
+    bool done;        /* the batch that is next is ready, and who waits for it is still to be woken */
     size_t active;    /* workers at work outside the lock */
     size_t waiting;   /* workers asleep */
     double cost[2];   /* seconds a sample takes to measure, to run: moving means */

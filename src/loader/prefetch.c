@@ -41,6 +41,12 @@ static bool range_of(const mldf_reader *reader, uint64_t sample, size_t field, s
     return out->bytes && mldfi_range_inside(out->offset, out->bytes, reader->end);
 }
 
+/* The reader's field that a field of the plan is read from. */
+static size_t field_of(const struct dataset *dataset, size_t reader, size_t field) {
+    return dataset->made_by_view ? dataset->view->fields[reader]
+                                 : dataset->fields[reader * dataset->field_count + field].field;
+}
+
 /* Where values are, not anywhere in the file: padding is never read, so it need not be in memory. */
 static bool look(const mldf_loader *loader, struct prefetch *p) {
     const struct dataset *dataset = &loader->dataset;
@@ -54,8 +60,7 @@ static bool look(const mldf_loader *loader, struct prefetch *p) {
         if (!reader->mapped)
             return false;
         if (reader->file.fd >= 0 && samples &&
-            range_of(reader, roll(p) % samples,
-                     dataset->fields[index * dataset->field_count + used[roll(p) % fields]].field, &range) &&
+            range_of(reader, roll(p) % samples, field_of(dataset, index, used[roll(p) % fields]), &range) &&
             !mldfi_map_is_resident(&reader->map, range.offset))
             return false;
     }
@@ -184,6 +189,29 @@ static void narrow(const struct dataset *dataset, const struct seat *seat, size_
     range->bytes = seat->item.have * (range->bytes / steps);
 }
 
+/* The pieces of an item that the view puts together. */
+static bool gather_pieces(const struct dataset *dataset, const struct seat *seat, struct job *job) {
+    const mldf_view *view = dataset->view;
+    mldf_piece piece = {seat->item.reader, seat->item.row, seat->item.from, seat->item.have};
+    for (size_t i = 0; i == 0 || (seat->item.several && view->map->piece(view, &seat->item, i, &piece)); i++) {
+        const mldf_reader *reader = dataset->readers[piece.reader];
+        size_t its = view->fields[piece.reader];
+        const struct schema_field *f = &reader->schema->fields[its];
+        struct range range = {.reader = piece.reader};
+        uint64_t width = mldf_dtype_bytes(f->info.dtype), from, bytes;
+        if (!range_of(reader, piece.row, its, &range))
+            continue;
+        if (mldfi_reader_is_plain(reader, f) && width && mldfi_mul_u64(piece.from, width, &from) &&
+            mldfi_mul_u64(piece.length, width, &bytes) && mldfi_range_inside(from, bytes, range.bytes)) {
+            range.offset += from;
+            range.bytes = bytes;
+        }
+        if (!add(job, range))
+            return false;
+    }
+    return true;
+}
+
 static void gather(struct worker *worker, struct job *job) {
     const mldf_loader *loader = worker->loader;
     size_t fields;
@@ -193,6 +221,11 @@ static void gather(struct worker *worker, struct job *job) {
     for (size_t i = 0; i < job->count; i++) {
         const struct seat *seat = &job->slots[i].seat;
         bool parts = false;
+        if (dataset->made_by_view) {
+            if (!gather_pieces(dataset, seat, job))
+                break;
+            continue;
+        }
         for (size_t k = 0; k < fields; k++) {
             struct range range = {.reader = seat->reader};
             size_t its = dataset->fields[seat->reader * dataset->field_count + used[k]].field;

@@ -143,6 +143,39 @@ static const struct plan_feed feed = {.get = feed_get,
                                       .piece = feed_piece,
                                       .index = feed_index};
 
+/* ---- The feed of values that the view makes -------------------------------------------------------------------------------------- */
+
+static mldf_status made_value(struct worker *worker, uint64_t position, size_t field, bool record, mldf_buffer *scratch,
+                              mldf_value *out, mldf_error *err) {
+    const struct dataset *dataset = &worker->loader->dataset;
+    const struct seat *seat = seat_at(worker, position);
+    return seat ? mldfi_item_computed(dataset->view, dataset->readers, &seat->item, field, record, &worker->items,
+                                      scratch, out, err)
+                : no_seat(position, err);
+}
+
+static mldf_status made_get(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                            mldf_error *err) {
+    return made_value(user, position, field, false, scratch, out, err);
+}
+
+static mldf_status made_record(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
+                               mldf_error *err) {
+    return made_value(user, position, field, true, scratch, out, err);
+}
+
+/* Straight into the batch. */
+static mldf_status made_into(void *user, uint64_t position, size_t field, void *dst, mldf_error *err) {
+    struct worker *worker = user;
+    const struct dataset *dataset = &worker->loader->dataset;
+    const struct seat *seat = seat_at(worker, position);
+    return seat ? mldfi_item_compute(dataset->view, dataset->readers, &seat->item, field, &worker->items, dst, err)
+                : no_seat(position, err);
+}
+
+static const struct plan_feed made_feed = {
+    .get = made_get, .record = made_record, .into = made_into, .index = feed_index};
+
 static void free_targets(struct worker *worker) {
     free(worker->targets[0]);
     free(worker->targets[1]);
@@ -154,7 +187,7 @@ static void free_targets(struct worker *worker) {
 mldf_status mldfi_crew_worker_begin(mldf_loader *loader, struct worker *worker, mldf_error *err) {
     size_t outputs = loader->outputs + 1;
     worker->loader = loader;
-    worker->feed = feed;
+    worker->feed = loader->dataset.made_by_view ? made_feed : feed;
     worker->feed.user = worker;
     if (!loader->dataset.cut_in_source)
         worker->feed.piece = NULL;

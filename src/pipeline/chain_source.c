@@ -30,6 +30,8 @@ bool mldfi_field_is_default(const struct builder *b, size_t field) {
     if (mldfi_field_edge(b->schema, field, NULL, &edge, NULL) < 0 || edge.kind != VALUE_ARRAY)
         return false;
     cut(b, field, &edge);
+    if (b->options && b->options->is_default && !b->options->is_default(b->options->cut_user, field))
+        return false;
     for (uint32_t i = 0; i < edge.ndim; i++)
         if (edge.dims[i] == DIM_VARIES)
             return false;

@@ -85,6 +85,11 @@ mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
             return refuse_varying(b, at, err);
     for (uint32_t i = 0; i < out->length_count; i++)
         take_length(&out->edge, out->length_dims[i], out->length.n[i]);
+    if (b->options && b->options->run && chain->field != SIZE_MAX)
+        b->options->run(b->options->cut_user, chain->field, &out->run);
+    if (out->run.each && (chain->op_count || out->collate != COLLATE_FIXED))
+        return mldfi_chain_fail(b, at, err, MLDF_E_ARGUMENT,
+                                "it goes through the whole batch as one run: no steps can follow");
     return MLDF_OK;
 }
 

@@ -110,8 +110,8 @@ struct chain {
     size_t input_count;
     size_t share; /* other chains read the field too: which of the plan's shares (held.c); SIZE_MAX: they do not */
     bool into;    /* the field's type decodes into memory (run_into.c) */
-    bool direct;  /* a number or an array of fixed dims that goes into the batch as it is (run_direct.c), */
-    size_t direct_bytes; /* of this size */
+    bool direct;  /* a number or an array of fixed dims that goes into the batch, maybe cast (run_direct.c), */
+    size_t direct_count; /* of so many elements */
     struct edge
         source; /* type of the field's value, or of the one input's; of the first operation's output for a list of inputs */
     struct op *ops; /* an OP_COLLATE op stands last */

@@ -15,6 +15,12 @@ struct plan;
 struct plan_worker;
 struct schema_field;
 
+/* An output whose numbers go on from sample to sample: of i32, no step follows. */
+struct plan_run {
+    uint64_t each; /* what a sample adds; 0: it is none */
+    bool own, ragged;
+};
+
 struct plan_options {
     const mldf_context *context;
     bool exact, reference;
@@ -26,6 +32,10 @@ struct plan_options {
     uint64_t max_bytes; /* of a decoded image; 0: the codecs' own limit */
     /* A view (src/items) cuts a field: the type of its values as the feed gives them. NULL: as they are stored. */
     void (*cut)(void *user, size_t field, struct edge *edge);
+    /* Fields that a view makes: is this one an output that no statement names? NULL: all of a fixed shape are. */
+    bool (*is_default)(void *user, size_t field);
+    /* What a batch makes of a field's run (struct item_run); each 0: nothing. NULL: no field has one. */
+    void (*run)(void *user, size_t field, struct plan_run *out);
     void *cut_user;
 };
 
@@ -65,6 +75,7 @@ struct plan_output {
     bool text;                          /* RAGGED: bytes that must be UTF-8 */
     bool waves;                         /* made from a recording: n[PLAN_SAMPLES] is known */
     bool valid;                         /* one more output NAME_valid (bool): mldfi_worker_filled tells */
+    struct plan_run run;
 };
 
 /* Lengths (collate.c). In order: t, then h, then w. */
@@ -108,6 +119,8 @@ struct plan_feed {
      * of the file that has it. Only plans with such fields call it. */
     mldf_status (*stored)(void *user, uint64_t position, size_t field, mldf_buffer *scratch, mldf_value *out,
                           const struct schema_field **of, mldf_error *err);
+    /* The whole value of a field, which has one shape, straight to where it is wanted: for chains without steps. NULL: get. */
+    mldf_status (*into)(void *user, uint64_t position, size_t field, void *dst, mldf_error *err);
     /* Which piece of a value that is decoded the sample at a position is: false, or a NULL here: all of it. Other values get and record cut. */
     bool (*piece)(void *user, uint64_t position, size_t field, struct plan_piece *out);
     /* The index in the dataset of the sample at a position. NULL: the position itself. */

@@ -352,7 +352,8 @@ mldf_status mldfi_plan_run(const struct plan *plan, struct plan_worker *worker, 
     for (size_t i = 0; status == MLDF_OK && i < plan->graph.chain_count; i++) {
         const struct chain *c = &plan->graph.chains[i];
         const struct plan_target *target = target_of(plan, targets, i);
-        bool direct = c->direct && target && !worker->timing; /* the long way tells reading from the rest */
+        bool direct =
+            c->direct && target && !feed->into && !worker->timing; /* the long way tells reading from the rest */
         if (direct)
             status = mldfi_run_direct(&r, &worker->sides[0], i, target, err);
         if (!direct || status == MLDF_AGAIN)

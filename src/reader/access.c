@@ -304,10 +304,11 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
 static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                  mldf_value *out, mldf_error *err);
 
-/* Does the row say what the value is, and does reading it spare a read of the payload? */
+/* Does the row say what the value is, and does reading it spare a read of the payload? A user-defined type's decode wants the payload, unless the type
+ * finds its parts by the record. */
 static bool row_suffices(const mldf_reader *reader, const struct schema_field *f) {
-    return !reader->draft && f->type && f->info.type_id < MLDF_PRIVATE && mldfi_field_has_payload(f) &&
-           mldfi_reader_is_plain(reader, f);
+    return !reader->draft && f->type && (f->info.type_id < MLDF_PRIVATE || f->type->locate) &&
+           mldfi_field_has_payload(f) && mldfi_reader_is_plain(reader, f);
 }
 
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
@@ -428,7 +429,8 @@ mldf_status mldfi_reader_unpack(const mldf_reader *reader, uint64_t sample, size
         return MLDF_OK;
     if (!scratch)
         return place(reader, sample, f, err, mldfi_fail(err, MLDF_E_ARGUMENT, "this field needs a scratch buffer"));
-    mldf_status status = f->type->unpack(out->record, out->data, out->bytes, record, &made, err);
+    uint64_t most = mldfi_decoded_limit(reader->max_decoded, out->bytes);
+    mldf_status status = f->type->unpack(out->record, out->data, out->bytes, most, record, &made, err);
     if (status >= 0)
         status = mldfi_scratch_place(scratch, made.size + out->record_bytes, 0, &place_of_it, err);
     if (status >= 0) {

@@ -153,6 +153,13 @@ uint64_t mldfi_decoded_limit(uint64_t max_decoded, uint64_t stored) {
     return most < RAW_LIMIT ? most : RAW_LIMIT;
 }
 
+uint64_t mldfi_reader_most_bytes(const mldf_reader *reader, const struct schema_field *field, uint64_t stored) {
+    uint64_t limit = mldfi_decoded_limit(reader->max_decoded, stored), blocks = stored / 4 + 2;
+    if (!(field->info.flags & MLDF_FIELD_COMPRESSED))
+        return stored;
+    return blocks > limit / ZSTD_BLOCK ? limit : blocks * ZSTD_BLOCK;
+}
+
 /* The frame's own word for its content must agree with the prefix before memory is taken. */
 static mldf_status check_frame(const mldf_reader *reader, const struct payload *p, const uint8_t *frame,
                                uint64_t frame_bytes, uint64_t raw, mldf_error *err) {

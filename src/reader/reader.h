@@ -135,6 +135,8 @@ mldf_status mldfi_reader_get_packed(const mldf_reader *reader, uint64_t sample, 
 bool mldfi_reader_is_direct(const mldf_reader *reader, size_t field);
 mldf_status mldfi_reader_get_direct(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
                                     mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* The most bytes that a stored payload of this size can become: no zstd frame yields more, and the limit allows no more. */
+uint64_t mldfi_reader_most_bytes(const mldf_reader *reader, const struct schema_field *field, uint64_t stored);
 /* Makes what everyone else gets of such a value, in scratch. Other values stay as they are. */
 mldf_status mldfi_reader_unpack(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                 mldf_value *out, mldf_error *err);

@@ -39,7 +39,7 @@ mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size
     feed->ring_source = mldfi_alloc_zero(FEED_RING, sizeof *feed->ring_source, err);
     if (!feed->opened || !feed->ring_line || !feed->ring_source)
         return MLDF_E_MEMORY;
-    return MLDF_OK;
+    return options->text_field ? mldfi_text_names(&feed->text, options->text_field, err) : MLDF_OK;
 }
 
 mldf_status mldfi_feed_guard(struct feed *feed, const char *out, mldf_error *err) {

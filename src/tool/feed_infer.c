@@ -114,6 +114,11 @@ static mldf_status add_field(struct look *look, mldf_schema *schema, size_t colu
         const struct field_type *type = guess->files ? guess->files : mldfi_type_with_files(0);
         return mldfi_add_file_field(schema, name, type, look->feed->options, out->flags, err);
     }
+    if (strcmp(look->feed->text.field, name) == 0) { /* a column of numbers is text too, when it is to be tokenized */
+        out->type_id = MLDF_TEXT;
+        out->flags = guess->nulls ? MLDF_FIELD_NULLABLE : 0;
+        out->arguments[0] = 0;
+    }
     mldf_status status =
         mldf_schema_add(schema, name, out->type_id, out->arguments[0] ? out->arguments : NULL, out->flags, err);
     if (status < 0) {

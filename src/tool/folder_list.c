@@ -96,7 +96,7 @@ static mldf_status look_at(struct walk *walk, const struct level *level, const c
         leave_out(walk, "neither a file nor a folder");
         return MLDF_OK;
     }
-    if (is_side_file(name)) {
+    if (!walk->hooks->every_file && is_side_file(name)) {
         leave_out(walk, "not a sample by its name");
         return MLDF_OK;
     }

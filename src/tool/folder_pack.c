@@ -17,11 +17,14 @@
 #include "util/utf8.h"
 #include "writer/settle.h"
 
+/* As a row of a table. */
+#define TEXT_FILE_MAX (UINT64_C(1) << 30)
+
 struct folder_run {
     struct feed *feed;
     size_t first, count; /* of the feed's sources */
     struct folder_list list;
-    const struct field_type *type; /* of its files */
+    const struct field_type *type; /* of its files; NULL: documents */
     mldf_buffer file;              /* the one in hand */
     const char *place;             /* its path */
     size_t value, label;           /* fields */
@@ -72,7 +75,7 @@ static mldf_status find_type(struct folder_run *run, mldf_error *err) {
 
 static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_error *err) {
     struct feed *feed = run->feed;
-    struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, run};
+    struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, run, feed->options->tokenize != NULL};
     mldf_status status = MLDF_OK;
     for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++)
         status = mldfi_folder_add(&run->list, feed->sources[i], run->count > 1, &hooks, err);
@@ -80,8 +83,8 @@ static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_er
         status = mldfi_source_is_not_target(run->list.entries[i].path, feed->target, err);
     if (status == MLDF_OK && run->list.count == 0)
         status = fail_empty(feed->sources[run->first], err);
-    if (status == MLDF_OK && run->notes.list_count && layout == MLDF_LAYOUT_AUTO)
-        layout = MLDF_LAYOUT_FLAT; /* folders of speakers and chapters are no classes */
+    if (status == MLDF_OK && (run->notes.list_count || feed->options->tokenize) && layout == MLDF_LAYOUT_AUTO)
+        layout = MLDF_LAYOUT_FLAT; /* folders of speakers, chapters and documents are not classes */
     if (status == MLDF_OK)
         status = mldfi_folder_layout(&run->list, layout, err);
     feed->list_hash = mldfi_folder_fingerprint(&run->list, UINT64_C(0xcbf29ce484222325)) | 1;
@@ -123,8 +126,9 @@ static mldf_status read_entry(struct folder_run *run, const struct folder_entry 
                                                                   : "lies in no class folder");
     if (!run->without_keys && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
         return mldfi_fail(err, MLDF_E_KEY, "the name is not UTF-8, and it is the sample's key");
-    mldf_status status = mldfi_read_file(entry->path, run->type->files->most_bytes, &run->file, err);
-    if (status == MLDF_OK)
+    mldf_status status =
+        mldfi_read_file(entry->path, run->type ? run->type->files->most_bytes : TEXT_FILE_MAX, &run->file, err);
+    if (status == MLDF_OK && run->type)
         status = run->type->files->look(key, run->file.data, run->file.size, on_warning, run, err);
     return status < 0 ? status : change_audio(run, err);
 }
@@ -174,14 +178,17 @@ static mldf_status pack_entries(struct folder_run *run, mldf_error *err) {
 
 static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
-    mldf_status status = mldfi_check_file_options(options, run->type->files, err);
-    if (status == MLDF_OK && (options->audio_rate || options->audio_mono) && run->type->files != &mldfi_audio_files)
+    const struct field_files *files = run->type ? run->type->files : NULL;
+    mldf_status status = mldfi_check_file_options(options, files, err);
+    if (status == MLDF_OK && (options->audio_rate || options->audio_mono) && files != &mldfi_audio_files)
         status = mldfi_fail(err, MLDF_E_ARGUMENT, "another rate, or one channel, is for recordings");
     if (status < 0)
         mldfi_error_prefix(err, "%s", run->feed->sources[run->first]);
     if (status == MLDF_OK)
         status = mldf_schema_new(options->writer.context, out, err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK && !run->type)
+        status = mldf_schema_add(*out, run->feed->text.field, MLDF_TEXT, NULL, 0, err);
+    else if (status == MLDF_OK)
         status = mldfi_add_file_field(*out, run->type->files->field, run->type, options, 0, err);
     if (status == MLDF_OK && run->list.labelled)
         status = mldf_schema_add(*out, "label", MLDF_INT, NULL, 0, err);
@@ -214,11 +221,11 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
     struct folder_run run = {.feed = feed, .count = feed->source_count, .label = 1};
     mldf_schema *schema = NULL;
     mldf_status status = make_list(&run, feed->options->layout, err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK && !feed->options->tokenize)
         status = find_type(&run, err);
     if (status == MLDF_OK && run.notes_status < 0)
         status = mldfi_fail_memory(err, 0);
-    if (status == MLDF_OK && run.type->files == &mldfi_audio_files)
+    if (status == MLDF_OK && run.type && run.type->files == &mldfi_audio_files)
         status = mldfi_notes_begin(&run.notes, &run.list, err);
     if (status == MLDF_OK)
         status = make_fields(&run, &schema, err);

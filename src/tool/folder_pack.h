@@ -34,10 +34,11 @@ struct folder_hooks {
     bool (*unreadable)(void *user, const char *path, const mldf_error *why);
     mldf_status (*watch)(void *user, mldf_error *err); /* now and then: < 0 ends the walk */
     void *user;
+    bool every_file; /* whatever their names: documents */
 };
 
 /* Adds the files below `root`. Hidden names, what is neither file nor folder and side files (notes, tables, thumbnails) are left out;
- * links are followed; a folder that contains itself through a link is MLDF_E_ARGUMENT. with_root: keys begin with the root's own path. */
+ * links are followed; a root may be a file; a folder that contains itself through a link is MLDF_E_ARGUMENT. with_root: keys begin with the root's own path. */
 mldf_status mldfi_folder_add(struct folder_list *list, const char *root, bool with_root,
                              const struct folder_hooks *hooks, mldf_error *err);
 /* The type that the names of the files say; the first of the table when they say none. Names of two types: MLDF_E_TYPE, or, by majority, the type

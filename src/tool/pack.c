@@ -116,6 +116,10 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
     if (options->image_arguments && rows && !options->file_column_count)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: there is no image field that the image options could be for",
                           name);
+    if (!options->text_field != !options->tokenize)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "text and a tokenizer are given together");
+    if (options->format == MLDF_SOURCE_TEXT && !options->text_field)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: files of text are packed with a tokenizer", name);
     if (options->resume && (strcmp(out, "-") == 0 || (!folders && total_bytes(list->paths, list->count) == MLDF_NONE)))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a run can be resumed only from regular files to a regular file");
     return MLDF_OK;
@@ -169,7 +173,8 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
     if (!sources || !out || !mldfi_take_options(&own, sizeof own, given))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "pack needs sources, a target, and options from MLDF_PACK_OPTIONS_INIT");
-    mldf_status status = mldfi_sources_begin(&list, sources, source_count, options->format, err);
+    mldf_status status =
+        mldfi_sources_begin(&list, sources, source_count, options->text_field != NULL, options->format, err);
     if (status == MLDF_OK)
         status = mldfi_sources_are_not_target(list.paths, list.count, out, err);
     corpus_kind corpus = CORPUS_NONE;

@@ -5,6 +5,7 @@
 
 #include "tool/convert.h"
 #include "tool/icc.h"
+#include "tool/pack_text.h"
 #include "tool/rows.h"
 
 enum { FEED_RING = 1 << 16 };
@@ -52,8 +53,9 @@ struct feed {
     /* Where the latest rows came from, so that an error from a worker thread can name its line. */
     uint64_t *ring_line;
     uint32_t *ring_source;
-    char **ring_place;  /* instead of the two above: sources that are not text; owned */
-    uint64_t list_hash; /* of a folder's files, part of the fingerprint */
+    char **ring_place;      /* instead of the two above: sources that are not text; owned */
+    uint64_t list_hash;     /* of a folder's files, part of the fingerprint */
+    struct text_names text; /* what becomes tokens: pack_text.c */
 };
 
 mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size_t source_count,

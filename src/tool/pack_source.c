@@ -22,6 +22,10 @@ static bool ends_with(const char *name, const char *ending) {
     return n > e && strcasecmp(name + n - e, ending) == 0;
 }
 
+static bool named_document(const char *path) {
+    return ends_with(path, ".txt") || ends_with(path, ".md");
+}
+
 static bool named_tar(const char *path) {
     static const char *const endings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", NULL};
     for (size_t i = 0; endings[i]; i++)
@@ -68,7 +72,7 @@ source_kind mldfi_source_kind(const char *path, mldf_source_format format, bool 
         return SOURCE_FOLDERS;
     if (format == MLDF_SOURCE_TAR)
         return SOURCE_ARCHIVES;
-    if (format == MLDF_SOURCE_FOLDER)
+    if (format == MLDF_SOURCE_FOLDER || format == MLDF_SOURCE_TEXT)
         return SOURCE_FOLDERS;
     if (format != MLDF_SOURCE_AUTO)
         return SOURCE_ROWS;
@@ -156,11 +160,13 @@ static mldf_status fail_kinds(const struct source_list *list, size_t i, source_k
                       names[list->kind], both[1], names[kind]);
 }
 
-mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
+mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count, bool documents,
                                 mldf_source_format format, mldf_error *err) {
     mldf_status status = mldfi_sources_expand(list, given, count, err);
     for (size_t i = 0; status == MLDF_OK && i < list->count; i++) {
         source_kind kind = mldfi_source_kind(list->paths[i], format, false);
+        if (documents && format == MLDF_SOURCE_AUTO && kind == SOURCE_ROWS && named_document(list->paths[i]))
+            kind = SOURCE_FOLDERS;
         bool table = format == MLDF_SOURCE_CSV || format == MLDF_SOURCE_TSV || format == MLDF_SOURCE_JSONL;
         if (kind == SOURCE_FOLDERS && (table || format == MLDF_SOURCE_TAR))
             return mldfi_fail(err, MLDF_E_ARGUMENT, "%s is a folder, and another format was asked for", list->paths[i]);

@@ -19,7 +19,7 @@ struct source_list {
     source_kind kind;
 };
 /* The given names are borrowed. A name with braces that exists as it is stays as it is. */
-mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count,
+mldf_status mldfi_sources_begin(struct source_list *list, const char *const *given, size_t count, bool documents,
                                 mldf_source_format format, mldf_error *err);
 /* The same, without looking at the kinds: they may differ. */
 mldf_status mldfi_sources_expand(struct source_list *list, const char *const *given, size_t count, mldf_error *err);

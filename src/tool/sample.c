@@ -15,11 +15,25 @@
 mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,
                                    const mldf_writer_options *options, mldf_error *err) {
     mldf_writer_options writer = *options;
+    mldf_schema *tokens = NULL;
+    mldf_status status = MLDF_OK;
     mldfi_feed_hooks(feed, &writer);
     writer.resume = feed->options->resume;
-    if (strcmp(out, "-") == 0)
-        return mldf_writer_open_stream(STDOUT_FILENO, schema, &writer, &feed->writer, err);
-    return mldf_writer_open(out, schema, &writer, &feed->writer, err);
+    if (feed->options->tokenize) {
+        status = mldfi_text_schema(&feed->text, schema, feed->options->tokenize, &tokens, err);
+        schema = tokens;
+    }
+    if (status == MLDF_OK && strcmp(out, "-") == 0)
+        status = mldf_writer_open_stream(STDOUT_FILENO, schema, &writer, &feed->writer, err);
+    else if (status == MLDF_OK)
+        status = mldf_writer_open(out, schema, &writer, &feed->writer, err);
+    if (status == MLDF_OK && feed->options->tokenize) {
+        mldf_tokenize_options how = *feed->options->tokenize;
+        how.field = feed->text.name;
+        status = mldf_writer_tokenize(feed->writer, &how, err);
+    }
+    mldf_schema_free(tokens);
+    return status;
 }
 
 mldf_status mldfi_feed_icc(struct feed *feed, mldf_schema *schema, mldf_error *err) {

@@ -375,6 +375,9 @@ static mldf_status encode_sample(struct worker *worker, struct job *job, size_t 
 
 mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error *err) {
     const mldf_schema *schema = worker->writer->schema;
+    mldf_status tokenized = worker->writer->tokenize.tokenizer ? mldfi_job_tokenize(worker, job, err) : MLDF_OK;
+    if (tokenized < 0)
+        return tokenized;
     size_t given_bad = job->bad_count, next_bad = 0;
     bool side_columns = false;
     for (size_t f = 0; f < schema->field_count; f++)

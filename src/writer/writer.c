@@ -473,6 +473,7 @@ static void undo(mldf_writer *writer) {
 void mldf_writer_abort(mldf_writer *writer) {
     if (!writer)
         return;
+    atomic_store(&writer->cancelled, true); /* a thread may wait for a tokenizer */
     mldfi_schedule_stop(writer);
     undo(writer);
     mldfi_file_close(&writer->file);

@@ -23,6 +23,7 @@
 #include "format/format.h"
 #include "mldf/writer.h"
 #include "os/file.h"
+#include "tokenizer/tokenizer.h"
 #include "writer/keyset.h"
 #include "writer/row_tables.h"
 
@@ -189,6 +190,9 @@ struct mldf_writer {
 
     struct worker *workers; /* workers[0] is the caller's own */
     int thread_count;
+
+    mldf_tokenize_options tokenize; /* tokenizer NULL: none. tokenize.c */
+    size_t tokenize_field;
 };
 
 struct kept_section {
@@ -219,6 +223,10 @@ mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error 
 static inline const uint8_t *mldfi_payload_data(const struct job *job, const struct job_payload *payload) {
     return (payload->in_encoded ? job->encoded.data : job->arena.data) + payload->offset;
 }
+
+/* tokenize.c */
+/* Text in a job becomes ids, all of the job's in one request; documents that cannot be tokenized are noted as bad. */
+mldf_status mldfi_job_tokenize(struct worker *worker, struct job *job, mldf_error *err);
 
 /* place.c */
 /* A new file; page_size 0: automatic. */

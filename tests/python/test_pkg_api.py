@@ -160,7 +160,7 @@ def test_names_in_the_documents_are_there():
     headers = "".join(p.read_text(encoding="utf-8") for p in (pkg.ROOT / "include/mldf").glob("*.h"))
     # a header, a stream of random numbers, the end of a temporary name, a CMake target
     own = {"mldf.h", "mldf.order.weights", "mldf.tmp", "mldf_static"}
-    for name in ("mldf.compat.ffcv", "mldf.compat.torchvision", "mldf.compat.turboloader"):
+    for name in ("mldf.compat.ffcv", "mldf.compat.torchvision", "mldf.compat.turboloader", "mldf.tokenize"):
         importlib.import_module(name)
     missing = []
     for path in GUIDES:

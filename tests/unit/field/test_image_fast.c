@@ -108,7 +108,11 @@ static void bytes_come_back(void) {
                     continue;
                 }
                 again.size = 0;
-                REQUIRE_OK(mldfi_fast_restore(packed.data, packed.size, &again, &err), &err);
+                mldf_buffer none = MLDF_BUFFER_INIT;
+                CHECK_STATUS(MLDF_E_LIMIT, mldfi_fast_restore(packed.data, packed.size, 100, &none, &err), &err);
+                CHECK_CONTAINS("the limit is 100", err.message);
+                mldf_buffer_free(&none);
+                REQUIRE_OK(mldfi_fast_restore(packed.data, packed.size, MLDF_IMAGE_MAX_BYTES, &again, &err), &err);
                 REQUIRE_EQ_U64(jpeg.size, again.size);
                 CHECK(memcmp(jpeg.data, again.data, jpeg.size) == 0);
             }
@@ -324,7 +328,7 @@ static void damaged_payloads_are_safe(void) {
         o.scale = scales[round % 4];
         o.channels = 3;
         again.size = 0;
-        (void)mldfi_fast_restore(payload, packed.size, &again, &err);
+        (void)mldfi_fast_restore(payload, packed.size, MLDF_IMAGE_MAX_BYTES, &again, &err);
         if (mldf_image_value_shape(&value, &o, &shape, &err) == MLDF_OK) {
             uint8_t *first = malloc((size_t)shape.bytes), *other = malloc((size_t)shape.bytes);
             mldf_status before = MLDF_OK;
@@ -364,8 +368,8 @@ static void flipped_bits_are_noticed(void) {
             continue;
         packed.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         again.size = 0;
-        if (mldfi_fast_restore(packed.data, packed.size, &again, &err) == MLDF_OK && again.size == jpeg.size &&
-            memcmp(again.data, jpeg.data, jpeg.size) == 0)
+        if (mldfi_fast_restore(packed.data, packed.size, MLDF_IMAGE_MAX_BYTES, &again, &err) == MLDF_OK &&
+            again.size == jpeg.size && memcmp(again.data, jpeg.data, jpeg.size) == 0)
             check_fail(__FILE__, __LINE__, "bit %zu of byte %zu makes no difference", bit % 8, bit / 8);
         packed.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }

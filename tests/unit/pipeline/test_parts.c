@@ -1,93 +1,15 @@
-/* Parts: a test type whose values have two recordings of different rates in one payload, `clip.fast` and `clip.slow`. A group draws once for both;
+/* Parts of the type of clip_type.h. A group draws once for both;
  * the bytes that all chains of a sample need are fetched once, as their union, and counted here by the feed. Members of a struct and whole values
  * that several chains read are fetched once too.
  *
  *     payload   fast: FAST numbers of s16, number i is i · slow: SLOW numbers, number i is 2000 + i
- *     record    16 fast u32 · 20 slow u32                                                                                 */
-#include "check.h"
-#include "field/audio_type.h"
-#include "field/edge.h"
-#include "field/user_type.h"
+ *
+ * tests/fault/test_parts.c does it with a file. */
+#include "clip_type.h"
 #include "pipeline/plan.h"
-#include "util/bytes.h"
-#include "util/error.h"
 
-enum {
-    FAST = 1000,
-    SLOW = 250,
-    FAST_RATE = 100,
-    SLOW_RATE = 25,
-    FIRST_SLOW = 2000,
-    RECORD = 24,
-    CLIP = 0,
-    POSE,
-    LABEL
-};
+enum { FAST = 1000, SLOW = 250, FIRST_SLOW = 2000, RECORD = CLIP_RECORD, CLIP = 0, POSE, LABEL };
 enum { PAYLOAD = 2 * (FAST + SLOW) };
-
-/* ---- The type ------------------------------------------------------------------------------------------------------------------------------- */
-
-static mldf_status bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
-    (void)user, (void)arguments, (void)state, (void)err;
-    *layout = (mldf_record_layout){RECORD, 8, MLDF_FIELD_SIZE64, false};
-    return MLDF_OK;
-}
-
-static mldf_status encode(void *user, const void *state, const mldf_value *value, uint8_t *record, mldf_buffer *scratch,
-                          const void **payload, uint64_t *payload_bytes, mldf_error *err) {
-    (void)user, (void)state, (void)value, (void)record, (void)scratch, (void)payload, (void)payload_bytes, (void)err;
-    return MLDF_E_UNSUPPORTED;
-}
-
-static mldf_status decode(void *user, const void *state, const uint8_t *record, const void *payload,
-                          uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
-    (void)user, (void)state, (void)record, (void)scratch, (void)err;
-    *out = (mldf_value){.kind = MLDF_KIND_BYTES, .data = payload, .bytes = payload_bytes};
-    return MLDF_OK;
-}
-
-static mldf_status part(const struct schema_field *field, size_t index, struct field_part *out, mldf_error *err) {
-    (void)field, (void)err;
-    if (index > 1)
-        return MLDF_END;
-    *out = (struct field_part){.index = index};
-    strcpy(out->name, index ? "slow" : "fast");
-    return MLDF_OK;
-}
-
-static mldf_status part_edge(const struct schema_field *field, const struct field_part *which,
-                             const struct value_bounds *bounds, struct edge *out, mldf_error *err) {
-    uint32_t rate = which->index ? SLOW_RATE : FAST_RATE;
-    (void)field, (void)bounds, (void)err;
-    out->kind = VALUE_ENCODED;
-    out->family = FAMILY_AUDIO;
-    mldfi_set_axes(out->axes, "tc");
-    out->dtype = MLDF_F32;
-    out->ndim = 2;
-    mldfi_edge_bound(out, 0, NULL);
-    mldfi_edge_fix(out, 1, 1);
-    out->rates = (struct rates){rate, rate};
-    out->rate = (struct ratio){rate, 1};
-    return MLDF_OK;
-}
-
-static mldf_status locate(const struct schema_field *field, const struct field_part *which, const mldf_value *value,
-                          struct part_place *out, mldf_error *err) {
-    const uint8_t *record = value->record;
-    uint64_t fast = mldfi_load_u32(record + 16), slow = mldfi_load_u32(record + 20);
-    uint64_t samples = which->index ? slow : fast;
-    (void)field, (void)err;
-    out->offset = which->index ? 2 * fast : 0;
-    out->bytes = 2 * samples;
-    out->record_bytes = AUDIO_RECORD;
-    mldfi_store_u64(out->record + AUDIO_SIZE, out->bytes);
-    mldfi_store_u64(out->record + AUDIO_SAMPLES, samples);
-    mldfi_store_u32(out->record + AUDIO_RATE, which->index ? SLOW_RATE : FAST_RATE);
-    mldfi_store_u16(out->record + AUDIO_CHANNELS, 1);
-    out->record[AUDIO_BITS] = 16;
-    out->record[AUDIO_CODEC] = MLDF_AUDIO_PCM;
-    return MLDF_OK;
-}
 
 /* ---- A feed that counts ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -151,21 +73,10 @@ static mldf_status feed_range(void *user, uint64_t position, size_t field, uint6
 static const struct plan_feed feed = {.get = feed_get, .record = feed_record, .range = feed_range};
 
 static void begin(void) {
-    mldf_type type = MLDF_TYPE_INIT;
     mldf_error err;
-    type.id = 0x8777;
-    type.name = "org.example.clip";
-    type.bind = bind;
-    type.encode = encode;
-    type.decode = decode;
-    REQUIRE_OK(mldf_context_new(&clip.context, &err), &err);
-    REQUIRE_OK(mldf_context_register_type(clip.context, &type, &err), &err);
-    struct field_type *wrapped = &clip.context->types[0]->wrapped;
-    wrapped->part = part;
-    wrapped->part_edge = part_edge;
-    wrapped->locate = locate;
+    clip_context(&clip.context);
     REQUIRE_OK(mldf_schema_new(clip.context, &clip.schema, &err), &err);
-    REQUIRE_OK(mldf_schema_add(clip.schema, "clip", 0x8777, NULL, MLDF_FIELD_NULLABLE, &err), &err);
+    REQUIRE_OK(mldf_schema_add(clip.schema, "clip", CLIP_TYPE, NULL, MLDF_FIELD_NULLABLE, &err), &err);
     REQUIRE_OK(
         mldf_schema_add(clip.schema, "pose", MLDF_INLINE, "{\"descr\":[[\"x\",\"<f8\"],[\"y\",\"<f8\"]]}", 0, &err),
         &err);

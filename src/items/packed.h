@@ -1,0 +1,178 @@
+/* Packed sequences from the inside: documents cut into pieces, pieces put together into sequences of one length (docs/guides/packed-sequences.md).
+ *
+ *   view_packed.c       the map: parameters, fields of an item, places
+ *   packed_plan.c       lengths of documents; plans that are stored or made; item → pieces
+ *   packed_item.c       the pieces of one item with their tokens
+ *   packed_output.c     tokens, labels, positions ... of an item, written to where they are wanted
+ *   packed_objective.c  fill in the middle, masked tokens
+ *
+ * A document is a row; of a token stream, one of the documents of its rows. */
+#ifndef MLDF_ITEMS_PACKED_H
+#define MLDF_ITEMS_PACKED_H
+
+#include "format/packing.h"
+#include "items/items.h"
+
+/* Parameters, in the order of the text. Those from PAD on change what an item shows, not which items there are. */
+enum {
+    PACKED_LENGTH,
+    PACKED_ALGORITHM,
+    PACKED_ALIGN,
+    PACKED_LONG,
+    PACKED_MAX_PIECES,
+    PACKED_BOS,
+    PACKED_EOS,
+    PACKED_PER_FILE,
+    PACKED_OBJECTIVE,
+    PACKED_FIM_RATE,
+    PACKED_FIM_SPM,
+    PACKED_FIM_PREFIX,
+    PACKED_FIM_MIDDLE,
+    PACKED_FIM_SUFFIX,
+    PACKED_MLM_P,
+    PACKED_MLM_MASK,
+    PACKED_MLM_RANDOM,
+    PACKED_MLM_KEEP,
+    PACKED_PAD,
+    PACKED_ENDS,
+    PACKED_SHIFT,
+    PACKED_POSITIONS,
+    PACKED_BASE,
+    PACKED_CU,
+    PACKED_MAX,
+    PACKED_TARGET,
+    PACKED_DTYPE,
+    PACKED_PARAMS
+};
+enum { OBJECTIVE_CAUSAL, OBJECTIVE_FIM, OBJECTIVE_MLM };
+enum { ENDS_MASK, ENDS_NEXT };
+enum { POSITIONS_PIECE, POSITIONS_DOCUMENT };
+enum { CU_ROWS, CU_FLAT, CU_RAGGED };
+enum { MAX_OBSERVED, MAX_LENGTH };
+enum { DTYPE_I64, DTYPE_I32 };
+
+#define LABEL_NONE (-100) /* what losses ignore */
+
+enum packed_kind {
+    KIND_TOKENS,
+    KIND_LABELS,
+    KIND_POSITIONS,
+    KIND_CU,
+    KIND_MAX,
+    KIND_SEGMENTS,
+    KIND_CU_PADDED, /* with align > 1 */
+    KIND_DOCUMENTS,
+    KIND_LOSS,
+    KIND_MASK,
+    KIND_COLUMN
+};
+enum { PACKED_COLUMNS = 32 };
+
+/* A field of an item. */
+struct packed_field {
+    enum packed_kind kind;
+    size_t column;
+};
+/* A side column of the tokens. */
+struct packed_column {
+    const char *name; /* the first reader's */
+    mldf_dtype dtype;
+    bool spans;
+    size_t *fields; /* in each reader */
+};
+
+struct packed {
+    struct packing *plans; /* one of all documents, or one for each reader */
+    size_t plan_count;
+    uint64_t *first_item, *first_document; /* of each plan; one more */
+    mldf_buffer *sections;                 /* of stored plans, where a file is not mapped */
+    uint64_t *lengths;                     /* of the documents of made plans; NULL: stored */
+    uint64_t *first_of_row;                /* streams: rows + 1 numbers of documents; NULL: a row is a document */
+    uint64_t *starts;                      /* streams: where a document begins in its row */
+    uint32_t length, align, most_pieces;
+    int64_t bos, eos, pad; /* -1: none */
+    uint64_t vocabulary;   /* for random ids; 0: not known */
+    bool wide;             /* tokens, labels, positions are i64 */
+    int objective, ends, positions, cu;
+    bool shift, target;
+    int64_t base;
+    mldf_dtype *dtypes; /* of the stored ids, by reader */
+    struct packed_field fields[KIND_COLUMN + PACKED_COLUMNS];
+    size_t field_count, default_count; /* the first ones come without being asked for */
+    struct packed_column columns[PACKED_COLUMNS];
+    size_t column_count;
+};
+
+/* ---- packed_plan.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Plans for the rule: stored ones where they fit, else made. Fills plans, first_item, first_document, lengths and the digest's 16 bytes. */
+mldf_status mldfi_packed_plan(mldf_view *view, const struct packing_rule *rule, mldf_error *err);
+void mldfi_packed_plan_free(struct packed *p, size_t readers);
+
+/* The pieces of an item, one after the other. */
+struct packed_walk {
+    const struct packing *plan;
+    uint64_t first_document;
+    uint64_t at, end;
+    struct packing_cursor cursor;
+    bool concat;
+};
+struct packed_step {
+    uint64_t document; /* of all of them */
+    uint64_t from, length;
+    bool bos, eos; /* concat: known; else to be found out with the document's tokens */
+};
+void mldfi_packed_walk(const mldf_view *view, uint64_t item, struct packed_walk *out);
+bool mldfi_packed_next(struct packed_walk *walk, struct packed_step *out);
+/* Where a document is: reader, its row, and where it begins there; *tokens: how long it is, or MLDF_NONE: its row says. */
+void mldfi_packed_document(const mldf_view *view, uint64_t document, uint32_t *reader, uint64_t *row, uint64_t *begin,
+                           uint64_t *tokens);
+
+/* The items that have a piece of a row, ascending; returns how many, and puts `room` of them. */
+size_t mldfi_packed_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room);
+
+/* ---- packed_item.c ------------------------------------------------------------------------------------------------------------- */
+
+struct packed_piece {
+    const uint8_t *ids; /* the piece's first token; one more where `more` */
+    mldf_dtype dtype;
+    uint32_t reader;
+    uint64_t row, document;
+    uint64_t from, length; /* in the document */
+    uint64_t row_from;     /* in the row */
+    uint64_t tokens;       /* of the document */
+    uint32_t begin;        /* place in the sequence */
+    uint32_t places;
+    bool bos, eos;
+    bool more;     /* the document goes on behind the piece, with a stored token */
+    bool more_eos; /* or with the eos that is added */
+};
+struct packed_item {
+    const mldf_view *view;
+    uint64_t item, draw;
+    struct packed_piece *pieces; /* the view's most_pieces */
+    bool *moved;                 /* by piece: its tokens are in the arena. Behind the pieces */
+    size_t count;
+    int64_t following; /* ends=next: the token of the order behind the item; LABEL_NONE: none */
+    mldf_buffer arena; /* tokens of pieces that are not in a mapping */
+    mldf_buffer aside;
+    int64_t *tokens; /* of an objective: length of them, and as many labels */
+};
+void mldfi_packed_item_free(struct packed_item *item);
+/* The item at a place, gathered once and kept. */
+mldf_status mldfi_packed_gather(const mldf_view *view, const mldf_reader *const *readers,
+                                const struct item_place *place, struct item_cache *cache, struct packed_item **out,
+                                mldf_error *err);
+
+/* ---- packed_output.c ------------------------------------------------------------------------------------------------------------ */
+
+/* Tokens, and labels, of an item as i64: what an objective changes. */
+void mldfi_packed_tokens_i64(const struct packed *p, const struct packed_item *item, int64_t *out);
+void mldfi_packed_labels_i64(const struct packed *p, const struct packed_item *item, int64_t *out);
+
+/* ---- packed_objective.c --------------------------------------------------------------------------------------------------------- */
+
+/* Fills item->tokens and the labels behind them. */
+mldf_status mldfi_packed_objective(const mldf_view *view, struct packed_item *item, mldf_error *err);
+
+#endif

@@ -1,0 +1,234 @@
+"""mldf pack --text --tokenizer: sources of every kind, and programs that answer well, badly, late or not at all."""
+
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+
+import pytest
+
+MLDF = os.environ.get("MLDF", "mldf")
+
+# A program that speaks the protocol: ids are the bytes of the text plus 1. Each test changes a line of it.
+GOOD = """
+import json, os, struct, sys, time
+hello = {"mldf_tokenizer": 1, "name": "plus-one", "sha256": None, "vocabulary": 257, "bos": None, "eos": 0, "pad": None,
+         "specials": "text"}
+def out(data):
+    sys.stdout.buffer.write(data); sys.stdout.buffer.flush()
+def read(n):
+    data = sys.stdin.buffer.read(n)
+    if len(data) < n:
+        sys.exit(0)
+    return data
+def answer(n, ids, counts):
+    out(struct.pack("<IIQ", n, 0, len(ids)) + struct.pack(f"<{len(counts)}I", *counts) + struct.pack(f"<{len(ids)}I", *ids))
+#HELLO
+out(json.dumps(hello).encode() + b"\\n")
+while True:
+    n, kind, total = struct.unpack("<IIQ", read(16))
+    lengths = struct.unpack(f"<{n}I", read(4 * n))
+    text = read(total)
+    #REQUEST
+    answer(n, [b + 1 for b in text], lengths)
+"""
+
+
+def program(tmp_path, hello="pass", request="pass"):
+    path = tmp_path / "program.py"
+    path.write_text(GOOD.replace("#HELLO", hello).replace("#REQUEST", request))
+    return f"exec:'{sys.executable}' {path}"
+
+
+def pack(tmp_path, tokenizer, *more, code=0, source=None, timeout=60):
+    if source is None:
+        source = tmp_path / "rows.jsonl"
+        if not source.exists():
+            texts = ["one", "", "zwölf", "x" * 300]
+            source.write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(texts)))
+    out = tmp_path / "out.mldf"
+    words = [MLDF, "pack", str(source), "--text", "text=tokens", "--tokenizer", tokenizer, "-o", str(out), "-f", "-j", "2"]
+    done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    if code:
+        assert list(tmp_path.glob("*.mldf*")) == []  # nothing is left behind
+    return done.stderr
+
+
+def ids(path):
+    done = subprocess.run([MLDF, "cat", str(path), "--json", "--full"], capture_output=True, text=True, check=True)
+    return [json.loads(line)["fields"]["tokens"] for line in done.stdout.splitlines()]
+
+
+def test_a_program_makes_the_ids_and_the_field_says_which(tmp_path):
+    pack(tmp_path, program(tmp_path), "--eos")
+    texts = ["one", "", "zwölf", "x" * 300]
+    assert ids(tmp_path / "out.mldf") == [[b + 1 for b in t.encode()] + [0] for t in texts]
+    info = subprocess.run([MLDF, "info", "--json", str(tmp_path / "out.mldf")], capture_output=True, text=True, check=True)
+    arguments = json.loads(info.stdout)["fields"][1]["arguments"]
+    expected = {"dtype": "<u2", "eos": 0, "eos_inside": True, "specials": "text", "tokenizer": "plus-one", "vocabulary": 257}
+    assert arguments == expected
+
+
+def test_any_number_of_threads_and_programs_gives_the_same_bytes(tmp_path):
+    source = tmp_path / "many.jsonl"
+    source.write_text("".join(json.dumps({"text": f"document {i} " * (i % 97)}) + "\n" for i in range(6000)))
+    files = set()
+    for more in ([], ["-j", "0"], ["-j", "4", "--tokenizer-processes", "3"]):
+        pack(tmp_path, program(tmp_path), *more, source=source)
+        files.add((tmp_path / "out.mldf").read_bytes())
+    assert len(files) == 1
+
+
+def test_sources_of_every_kind_give_the_same_tokens(tmp_path):
+    texts = {"a.txt": "alpha", "b/c.txt": "gamma\n", "b/d": "delta ü"}
+    expected = [list(t.encode()) for t in texts.values()]
+    folder = tmp_path / "folder"
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    pack(tmp_path, "bytes", source=folder)
+    assert ids(tmp_path / "out.mldf") == expected
+    pack(tmp_path, "bytes", source=folder / "a.txt")
+    assert ids(tmp_path / "out.mldf") == expected[:1]
+    pack(tmp_path, "bytes", "--format", "text", source=folder / "b" / "d")
+    assert ids(tmp_path / "out.mldf") == expected[2:]
+    table = tmp_path / "t.csv"
+    table.write_text('text,n\n"alpha",1\n"gamma\n",2\n"delta ü",3\n')
+    pack(tmp_path, "bytes", source=table)
+    assert ids(tmp_path / "out.mldf") == expected
+    table.write_text("text\n12\n345\n")  # a column of numbers is text, too
+    pack(tmp_path, "bytes", source=table)
+    assert ids(tmp_path / "out.mldf") == [list(b"12"), list(b"345")]
+    archive = tmp_path / "a.tar"
+    with tarfile.open(archive, "w") as tar:
+        for i, text in enumerate(texts.values()):
+            member = tarfile.TarInfo(f"{i}.text")
+            member.size = len(text.encode())
+            tar.addfile(member, io.BytesIO(text.encode()))
+    pack(tmp_path, "bytes", source=archive)
+    assert ids(tmp_path / "out.mldf") == expected
+
+
+@pytest.mark.parametrize("threads", ["0", "2"])
+def test_text_that_is_not_utf8_is_refused_skipped_or_replaced(tmp_path, threads):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "good").write_text("good")
+    (folder / "bad").write_bytes(b"ab\xe2\x82 \xf0\x9f\x98x\xff")
+    error = pack(tmp_path, "bytes", "-j", threads, source=folder, code=1)
+    assert "folder/bad: byte 2 of the text is not UTF-8 (0xe2)" in error
+    assert "skipped" in pack(tmp_path, "bytes", "-j", threads, "--on-error=skip", source=folder)
+    assert ids(tmp_path / "out.mldf") == [list(b"good")]
+    pack(tmp_path, "bytes", "-j", threads, "--utf8", "replace", source=folder)
+    replaced = b"ab\xe2\x82 \xf0\x9f\x98x\xff".decode("utf-8", "replace").encode()
+    assert ids(tmp_path / "out.mldf") == [list(replaced), list(b"good")]
+
+
+# What goes wrong, and what must be said of it.
+WRONG = {
+    "no such program": (None, None, "cannot start /nonexistent/program"),
+    "ends at once": ("sys.exit(7)", "pass", "exit status 7"),
+    "says why": ("sys.exit('no model here')", "pass", "its stderr ends: no model here"),
+    "not JSON": ('out(b"hi there\\n")', "pass", "not the hello of a tokenizer"),
+    "a list": ('out(b"[1]\\n")', "pass", "not a JSON object"),
+    "another version": ('hello["mldf_tokenizer"] = 2', "pass", '"mldf_tokenizer" is not 1'),
+    "no vocabulary": ('del hello["vocabulary"]', "pass", '"vocabulary" is not a number'),
+    "vocabulary of nothing": ('hello["vocabulary"] = 0', "pass", "a vocabulary of 0 ids"),
+    "eos outside": ('hello["eos"] = 257', "pass", "eos is 257, outside the vocabulary"),
+    "hash of nonsense": ('hello["sha256"] = "XYZ"', "pass", '"sha256" is neither null'),
+    "an endless line": ('out(b"x" * 100000)', "pass", "more than 65536 bytes"),
+    "killed": ("pass", "os.kill(os.getpid(), 9)", "killed by signal 9"),
+    "dies with words": ("pass", "raise ValueError('bad luck')", "bad luck"),
+    "exits in the middle": ("pass", "out(b'1234'); sys.exit(0)", "exit status 0 before its answer"),
+    "hangs": ("pass", "time.sleep(600)", "no answer within 1 s (--tokenizer-timeout)"),
+    "hangs in the middle": ("pass", "out(struct.pack('<IIQ', n, 0, 5)); time.sleep(600)", "no answer within 1 s"),
+    "closes its output": ("pass", "os.close(1); time.sleep(600)", "closed its standard output"),
+    "another kind": ("pass", "out(struct.pack('<IIQ', n, 9, 0))", "an answer of kind 9"),
+    "another count": ("pass", "answer(n + 1, [], [0] * (n + 1))", "documents to a request of"),
+    "counts that lie": ("pass", "answer(n, [1, 2, 3], [0] * n)", "counts sum to 0 ids, and it announced 3"),
+    "far too many ids": ("pass", "out(struct.pack('<IIQ', n, 0, 1 << 60))", "units;"),
+    "an id outside": ("pass", "answer(n, [256, 257] + [0] * (n - 1), [2] + [1] * (n - 1))", "the id 257 as token 1"),
+    "refuses a document it was not asked": ("pass", "out(struct.pack('<IIQ', n, 1, 0))", "refused document"),
+    "refuses": ("pass", "out(struct.pack('<IIQ', 2, 1, 4) + b'why?'); continue", "rows.jsonl:3: the tokenizer refuses the document: why?"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_program_that_fails_is_an_error_that_says_how(tmp_path, name):
+    hello, request, expected = WRONG[name]
+    tokenizer = "exec:/nonexistent/program" if hello is None else program(tmp_path, hello, request)
+    code = 1 if name == "refuses" else 3
+    started = time.monotonic()
+    error = pack(tmp_path, tokenizer, "--tokenizer-timeout", "1", code=code)
+    assert expected in error and error.count("\n") == 1, error
+    assert time.monotonic() - started < 50
+
+
+def test_a_document_that_is_refused_may_be_left_out(tmp_path):
+    request = "bad = [i for i, m in enumerate(lengths) if m == 3]\n    if bad:\n        out(struct.pack('<IIQ', bad[0], 1, 2) + b'no'); continue"
+    said = pack(tmp_path, program(tmp_path, "pass", request), "--on-error=skip")
+    assert "skipped" in said and "rows.jsonl:1: the tokenizer refuses the document: no" in said
+    assert len(ids(tmp_path / "out.mldf")) == 3
+
+
+def test_neither_pipe_can_block_the_other(tmp_path):
+    # It answers before it has read everything, and fills stderr: who writes first and reads then would wait for ever.
+    request = "sys.stderr.write('noise ' * 100000)"
+    source = tmp_path / "long.jsonl"
+    source.write_text(json.dumps({"text": "y" * (3 << 20)}) + "\n" + json.dumps({"text": "z"}) + "\n")
+    pack(tmp_path, program(tmp_path, "pass", request), source=source)
+    assert [len(t) for t in ids(tmp_path / "out.mldf")] == [3 << 20, 1]
+
+
+def test_a_program_that_does_not_end_well_is_told_of(tmp_path):
+    broken = program(tmp_path).replace("program.py", "end.py")
+    text = GOOD.replace("sys.exit(0)", "sys.exit('lost my way')")
+    (tmp_path / "end.py").write_text(text)
+    said = pack(tmp_path, broken)
+    assert "warning: tokenizer plus-one: it ended with exit status 1; its stderr ends: lost my way" in said
+    assert len(ids(tmp_path / "out.mldf")) == 4
+
+
+@pytest.mark.parametrize("threads", ["0", "2"])
+def test_ctrl_c_ends_the_program_too(tmp_path, threads):
+    mark = tmp_path / "started"
+    tokenizer = program(tmp_path, "pass", f"open({str(mark)!r}, 'w').write(str(os.getpid())); time.sleep(600)")
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"text": "a"}\n')
+    words = [MLDF, "pack", str(source), "--text", "text", "--tokenizer", tokenizer, "-o", str(tmp_path / "o.mldf"), "-j", threads]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    while not mark.exists() or not mark.read_text():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130, process.stderr.read()
+    process.stderr.close()
+    child = int(mark.read_text())
+    for _ in range(500):
+        if not pathlib.Path(f"/proc/{child}").exists():
+            break
+        time.sleep(0.02)
+    assert not pathlib.Path(f"/proc/{child}").exists()
+    assert list(tmp_path.glob("*.mldf*")) == []
+
+
+def test_options_that_make_no_sense_are_refused(tmp_path):
+    def refused(expected, *words):
+        (tmp_path / "a.txt").write_text("a")
+        line = [MLDF, "pack", str(tmp_path / "a.txt"), "-o", str(tmp_path / "o.mldf"), *words]
+        done = subprocess.run(line, capture_output=True, text=True)
+        assert done.returncode == 2 and expected in done.stderr, done.stderr
+
+    refused("--text and --tokenizer are given together", "--text", "t")
+    refused("need --text and --tokenizer", "--eos")
+    refused("neither refuse nor replace", "--text", "t", "--tokenizer", "bytes", "--utf8", "drop")
+    refused('tokenizer "words" is not known', "--text", "t", "--tokenizer", "words")
+    refused("the quote ' in the command is not closed", "--text", "t", "--tokenizer", "exec:'a b")
+    refused("names no eos", "--text", "t", "--tokenizer", "bytes", "--eos")
+    refused("1 to 256 programs", "--text", "t", "--tokenizer", "bytes", "--tokenizer-processes", "1000")
