@@ -108,7 +108,7 @@ def one(image: Image.Image, chance: random.Random) -> bytes:
         data = jpegtran(data, chance)
     if chance.random() < 0.03:
         data += bytes(chance.randrange(256) for _ in range(chance.randrange(1, 300)))
-    if chance.random() < 0.02:
+    if chance.random() < 0.02 and len(data) > 4000:
         data = data[: -chance.randrange(3, 6)]  # in the scan: a file that ends in its header is refused
     return data
 
@@ -121,7 +121,7 @@ def main(folder: str, work: str, count: int) -> None:
         if p.is_file() and not p.is_symlink()
     ]
     (out / "in").mkdir(parents=True, exist_ok=True)
-    number = 0
+    number = len(list((out / "in").iterdir()))  # files that are there already are used
     while number < count:
         with Image.open(chance.choice(sources)) as image:
             image.draft("RGB", (2000, 2000))

@@ -25,7 +25,8 @@ static mldf_status over_limit(uint64_t bytes, uint64_t most, mldf_error *err) {
 /* The index tells where each segment begins: 8 bytes for each, of which a bit is stored. And a row of blocks. */
 static mldf_status check_memory(const struct fast_grid *g, uint64_t most, mldf_error *err) {
     uint64_t blocks = g->blocks[0] + (g->classes > 1 ? g->blocks[1] : 0);
-    uint64_t bytes = mldfi_fast_positions_count(g) * sizeof(uint64_t) + g->mcus_across * blocks * (128 + sizeof(uint64_t));
+    uint64_t bytes =
+        mldfi_fast_positions_count(g) * sizeof(uint64_t) + g->mcus_across * blocks * (128 + sizeof(uint64_t));
     return bytes > most ? over_limit(bytes, most, err) : MLDF_OK;
 }
 
