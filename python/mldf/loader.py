@@ -131,10 +131,13 @@ class Loader:
     subset            a slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle
     weights           draws with replacement, a weight for each sample
     balance           a field: every class as often as every other
-    ratios            of several files: so many draws of each
+    ratios            of several files: so many draws of each; fractions, as [0.7, 0.3], are taken in parts of 10,000
     samples_per_epoch of weights, balance, ratios
     global_batch_size instead of batch_size: of all ranks together
     rank, world_size  found in torch.distributed or the environment (RANK, WORLD_SIZE) when not given
+    group             instead of them: torch's ProcessGroup, or a DeviceMesh of one dimension, of the processes that
+                      share the data. With tensor or pipeline parallelism its peers must get equal batches:
+                      ``group=mesh["dp"]``
     threads           -1: the CPUs that this process may use; 0: all in next()
     num_workers       another name of threads
     drop_last         True: last="drop"
@@ -187,11 +190,12 @@ class Loader:
         subset: Any = None,
         weights: Any = None,
         balance: str | None = None,
-        ratios: Sequence[int] | None = None,
+        ratios: Sequence[int] | Sequence[float] | None = None,
         samples_per_epoch: int | None = None,
         global_batch_size: int | None = None,
         rank: int | None = None,
         world_size: int | None = None,
+        group: Any = None,
         threads: int | None = None,
         num_workers: int | None = None,
         drop_last: bool | None = None,
@@ -241,7 +245,7 @@ class Loader:
         self._view = _view_of(dataset, view)
         self._given = given
         kind = order_kind(order, shuffle)
-        self.rank, self.world_size, self._rank_from = find_rank(rank, world_size)
+        self.rank, self.world_size, self._rank_from = find_rank(rank, world_size, group)
         """Of this process, as given or found."""
         sizes = batch_sizes(batch_size, global_batch_size)
         if key and dataset.keys is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
 
-from .errors import ArgumentError
+from .errors import ArgumentError, WrongTypeError
 from .limits import whole
 
 __all__ = ["find_rank"]
@@ -26,15 +27,35 @@ def _warn_of_workers(rank: int, world_size: int) -> None:
         )
 
 
-def find_rank(rank: int | None = None, world_size: int | None = None) -> tuple[int, int, str]:
-    """(rank, world_size, where it was found): what is given, torch.distributed, or RANK and WORLD_SIZE of the
-    environment, as torchrun and its kin set them; else 0 of 1.
+def _of_group(group: Any) -> tuple[int, int, str]:
+    """The place of this process in a torch ProcessGroup, or in a DeviceMesh of one dimension."""
+    if hasattr(group, "get_local_rank") and hasattr(group, "mesh_dim_names"):
+        if group.ndim != 1:
+            names = ", ".join(group.mesh_dim_names or ()) or group.ndim
+            raise ArgumentError(f"group: a device mesh of one dimension is needed, as mesh['dp'], not of {names}")
+        return int(group.get_local_rank()), int(group.size()), "group"
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    if distributed is None or not isinstance(group, getattr(distributed, "ProcessGroup", ())):
+        raise WrongTypeError(f"group={group!r}: torch's ProcessGroup or a DeviceMesh of one dimension is needed")
+    rank, world_size = int(distributed.get_rank(group)), int(distributed.get_world_size(group))
+    if rank < 0:
+        raise ArgumentError("group: this process is not in it")
+    return rank, world_size, "group"
+
+
+def find_rank(rank: int | None = None, world_size: int | None = None, group: Any = None) -> tuple[int, int, str]:
+    """(rank, world_size, where it was found): what is given, the place in a group, torch.distributed, or RANK and
+    WORLD_SIZE of the environment, as torchrun and its kin set them; else 0 of 1.
 
     >>> find_rank(1, 4)
     (1, 4, 'given')
     """
     if (rank is None) != (world_size is None):
         raise ArgumentError("rank and world_size are given together, or neither")
+    if group is not None:
+        if rank is not None:
+            raise ArgumentError("group and rank: give one of them")
+        return _of_group(group)
     if rank is not None and world_size is not None:
         rank, world_size = whole("rank", rank), whole("world_size", world_size, 1, 2**32 - 1)
         if not 0 <= rank < world_size:

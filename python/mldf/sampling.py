@@ -72,6 +72,30 @@ def _balanced(dataset: Dataset, name: str, draws: int | None, view: ItemView | N
     return ("mixture", parts, draws or 0)
 
 
+PARTS = 10_000
+
+
+def _shares(ratios: Any) -> list[int]:
+    """Whole numbers that sum up to 10,000, by the largest remainders; of equal ones the first."""
+    try:
+        values = [float(r) for r in ratios]
+    except (TypeError, ValueError):
+        raise WrongTypeError(f"ratios={list(ratios)}: numbers are needed") from None
+    total = sum(values)
+    if not all(np.isfinite(v) and v > 0 for v in values):
+        raise ArgumentError(f"ratios={values}: numbers above 0 are needed")
+    exact = [v * PARTS / total for v in values]
+    parts = [int(e) for e in exact]
+    order = sorted(range(len(parts)), key=lambda i: (parts[i] - exact[i], i))
+    for i in order[: PARTS - sum(parts)]:
+        parts[i] += 1
+    if min(parts) == 0:
+        raise ArgumentError(
+            f"ratios={values}: a share below {1 / PARTS:g} of all is none; whole numbers say it exactly"
+        )
+    return parts
+
+
 def _mixed(dataset: Dataset, ratios: Any, draws: int | None, view: ItemView | None) -> tuple[Any, ...]:
     infos = dataset._view.files.infos
     if dataset._index is not None:
@@ -79,8 +103,8 @@ def _mixed(dataset: Dataset, ratios: Any, draws: int | None, view: ItemView | No
     if not isinstance(ratios, (Sequence, np.ndarray)) or len(ratios) != len(infos) or len(infos) < 2:
         given = len(ratios) if isinstance(ratios, Sized) else repr(ratios)
         raise ArgumentError(f"ratios: {given} of them for {len(infos)} files; one for each, two at least")
-    if any(isinstance(r, float) for r in ratios):
-        raise WrongTypeError(f"ratios={list(ratios)}: whole numbers are needed, [7, 3] for shares of 0.7 and 0.3")
+    if any(isinstance(r, (float, np.floating)) for r in ratios):
+        ratios = _shares(ratios)
     if view is not None and view.packed and "per_file=true" not in view.text:
         raise ArgumentError(
             f"ratios: the view {view.text} has sequences of several files; per_file=true packs each alone"

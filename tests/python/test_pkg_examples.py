@@ -74,6 +74,19 @@ def test_a_run_that_is_killed_goes_on_where_it_was(photos, tmp_path):
 
 @torch
 @pytest.mark.skipif(not pkg.has_loopback(), reason="there is no network, not even of the machine with itself")
+def test_a_tiny_gpt_learns_from_packed_text_and_survives_kills(tmp_path):
+    licences = sorted(str(p) for p in pathlib.Path("/usr/share/common-licenses").iterdir())[:4]
+    run("train_gpt.py", tmp_path / "whole.pt", *licences, "--log", tmp_path / "whole.log")
+    part = (tmp_path / "part.pt", *licences, "--log", tmp_path / "part.log")
+    run("train_gpt.py", *part, "--kill-after", 17, status=-signal.SIGKILL)
+    run("train_gpt.py", *part, "--kill-after", 20, "--threads", 1, status=-signal.SIGKILL)
+    run("train_gpt.py", *part, "--threads", 0)
+    whole = (tmp_path / "whole.log").read_text()
+    assert whole == (tmp_path / "part.log").read_text()  # every loss, in all digits
+    losses = [float(line.split()[1]) for line in whole.splitlines()]
+    assert len(losses) == 60 and sum(losses[-5:]) / 5 < 0.6 * losses[0]
+
+
 def test_two_ranks_train_as_one(photos):
     def launch(count):
         line = r"rank (\d) of (\d): (\d+) steps, (\d+) samples; weights sum to (-?\d+\.\d{4})\n"

@@ -202,8 +202,6 @@ def test_what_is_no_path_is_refused(path):
         mldf.Loader({"train": path})
     with open(path, "rb") as file, pytest.raises(T, match="not a BufferedReader"):
         mldf.Loader(file)
-    with pytest.raises(T, match=r"whole numbers are needed, \[7, 3\] for shares of 0.7 and 0.3"):
-        mldf.Loader([path, path], ratios=[0.5, 0.5])
 
 
 def test_functions_of_another_signature_are_refused():

@@ -238,3 +238,47 @@ def test_pack_from_python(tmp_path):
     assert mldf.open(tmp_path / "a.mldf")[0].tokens.tolist() == [97, 98, 0xEF, 0xBF, 0xBD]
     with pytest.raises(mldf.errors.ArgumentError, match="given together"):
         mldf.pack(tmp_path / "a.txt", tmp_path / "b.mldf", tokenizer="bytes")
+
+
+def test_the_ten_lines(tmp_path, trained, monkeypatch):
+    """docs/guides/text.md: from texts to a training loop that resumes in mid-epoch."""
+    torch = pytest.importorskip("torch")
+    import torch.nn.functional as F
+    from tokenizers import Tokenizer
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokenizer.json").write_bytes((trained / "tokenizer.json").read_bytes())
+    texts = [text[i : i + 700] for text in documents()[:8] for i in range(0, len(text), 700)]
+
+    def model(tokens, positions, cu_seqlens, max_seqlen):
+        assert tokens.dtype == torch.int64 and tokens.shape == positions.shape and cu_seqlens.dtype == torch.int32
+        assert (cu_seqlens[:, 0] == 0).all() and (cu_seqlens[:, -1] == tokens.shape[1]).all()
+        return F.one_hot(tokens, 700).float().requires_grad_()
+
+    def train(saved, stop=None):
+        tok = mldf.Tokens(tokenizer=Tokenizer.from_file("tokenizer.json"), eos="<|endoftext|>")
+        mldf.write("corpus.mldf", ({"tokens": t} for t in texts), {"tokens": tok}, overwrite=True)
+        loader = mldf.Loader("corpus.mldf", 4, shuffle=True, seed=1, output="torch",
+            view="packed(tokens, 256)", fields=["tokens", "labels", "positions", "cu_seqlens",
+                "max_seqlen"])  # fmt: skip
+        if saved:
+            loader.load_state_dict(saved["data"])
+        seen = []
+        for b in loader:
+            scores = model(b.tokens, b.positions, b.cu_seqlens, b.max_seqlen)
+            loss = F.cross_entropy(scores.flatten(0, 1), b.labels.flatten())
+            loss.backward()
+            torch.save({"data": loader.state_dict()}, "ckpt.pt")
+            seen.append((b.tokens.clone(), b.labels.clone()))
+            if len(seen) == stop:
+                break
+        return seen
+
+    whole = train(None)
+    first = train(None, stop=3)
+    rest = train(torch.load("ckpt.pt", weights_only=True))
+    assert len(whole) > 6 and len(first) + len(rest) == len(whole)
+    for (a, b), (c, d) in zip(whole, first + rest):
+        assert torch.equal(a, c) and torch.equal(b, d)
+    placed = torch.cat([tokens.flatten() for tokens, _ in whole])
+    assert int((placed == 0).sum()) >= len(texts)  # every document ends with its eos; padding is eos, too
