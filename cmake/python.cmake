@@ -21,7 +21,8 @@ set_property(SOURCE ${mldf_python_sources} APPEND PROPERTY COMPILE_OPTIONS -Wno-
 if(APPLE)
     target_link_options(mldf_python PRIVATE "-Wl,-undefined,dynamic_lookup" "-Wl,-exported_symbol,_PyInit__mldf")
 else()
-    target_link_options(mldf_python PRIVATE "-Wl,--exclude-libs,ALL")
+    # The script also hides _end and its like, which Debian's libvorbis exports and so makes every linker export.
+    target_link_options(mldf_python PRIVATE "-Wl,--exclude-libs,ALL" "-Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/python.map")
 endif()
 
 install(TARGETS mldf_python LIBRARY DESTINATION mldf COMPONENT python EXCLUDE_FROM_ALL)

@@ -50,7 +50,7 @@ $trial/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 # In another folder and with no environment but PATH, so that nothing of this tree can be found.
 mkdir "$folder/empty"
 here=$PWD
-wanted="sodium webp lz4"
+wanted="sodium webp lz4 flac mp3 opus vorbis"
 [ "$with_tiff" != ON ] || wanted="$wanted tiff"
 # shellcheck disable=SC2086 # a list of words
 (cd "$folder/empty" && env -i PATH=/usr/bin:/bin "$here/$trial/bin/python" -I "$here/tools/wheel_check.py" $wanted)

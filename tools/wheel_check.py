@@ -100,6 +100,17 @@ def use(folder):
     assert batch.image.shape == (2, 3, 16, 16) and batch.x.tolist()[0][0] == [2, 4] and batch.label.tolist() == [0, 1]
 
 
+def use_audio(folder):
+    """Recordings through the encoders and decoders that are inside."""
+    tone = (np.sin(np.arange(16000) / 8) * 20000).astype(np.int16)
+    for codec in {"flac", "opus"} & set(mldf.features):
+        with mldf.Writer(folder / f"{codec}.mldf", {"a": mldf.CompressedAudio(rate=16000, encode=codec)}) as w:
+            w.append({"a": tone})
+        with mldf.Loader(folder / f"{codec}.mldf", 1, pipelines="a: decode_audio(rate=16000) | window(0.5)", codegen="off") as loader:
+            got = next(iter(loader)).a[0]
+        assert got.shape == (8000,) and np.corrcoef(got, tone[:8000])[0, 1] > 0.99, codec
+
+
 def use_command():
     """The scripts that pip made, and `python -m mldf`."""
     scripts = pathlib.Path(sysconfig.get_path("scripts"))
@@ -134,6 +145,7 @@ def main(wanted_features):
     read_images(mldf.features)
     with tempfile.TemporaryDirectory() as folder:
         use(pathlib.Path(folder))
+        use_audio(pathlib.Path(folder))
     # Python's own modules may load libraries of the system (ssl, sqlite ...): those of mldf are what ldd says.
     program = extension.parent / "bin" / "mldf"
     for file in (extension, program):

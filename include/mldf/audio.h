@@ -13,7 +13,7 @@
  * "Sample" is here one instant of a recording: `channels` numbers. As float a number is i / 2^(bits - 1) for integers (of 8 bits:
  * (u - 128) / 128), rounded once; A-law and mu-law are the 16-bit integers of G.711; floats are themselves, not clipped.
  *
- * Writing: the bytes of a WAV or FLAC file, or an array (t) or (t, c) of int16, int32, float32, float64 or uint8; for arrays the field
+ * Writing: the bytes of a WAV, FLAC, MP3 or Ogg file, or an array (t) or (t, c) of int16, int32, float32, float64 or uint8; for arrays the field
  * has the argument "rate" (docs/guides/audio.md).
  */
 #ifndef MLDF_AUDIO_H

@@ -161,7 +161,7 @@ typedef struct mldf_pack_result {
  *   - CSV, TSV and JSON-lines files, "-" for standard input: a sample for each row;
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
  *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of
- *     recordings (WAV, FLAC, ...) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
+ *     recordings (WAV, FLAC, MP3, Opus, Vorbis) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
  *     Transcripts beside them become fields: LibriSpeech's *.trans.txt (`text`, `speaker`, `chapter`), or a .txt, .lab (`text`) or
  *     .json (`note`) of the same name;
  *   - speech corpora: Kaldi's folders (wav.scp), lhotse's cuts (JSON lines) and Shar folders, Common Voice's tables, NeMo's manifests, tables whose one

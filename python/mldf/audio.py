@@ -60,11 +60,11 @@ class Audio(Field):
 
 @dataclass(frozen=True)
 class CompressedAudio(Field):
-    """A recording, stored as the packets of its codec (FLAC), or as PCM: any window of it can be read alone.
+    """A recording, stored as packets (FLAC, MP3, Opus, Vorbis) or PCM: any window can be read alone.
 
     rate, channels, mask    as of :class:`Audio`
-    encode     "keep" (None): files stay what they are; "flac": PCM becomes FLAC
-    bitrate    of an encoder, in bits a second
+    encode     "keep" (None): files stay what they are; "flac": PCM becomes FLAC; "opus": all becomes Opus
+    bitrate    of Opus, in bits a second
     decode     False: samples are counted from headers, and nothing is decoded when writing
     keep_file  store the whole file where its packets do not give it back
 

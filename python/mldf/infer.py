@@ -176,7 +176,7 @@ def _is_audio(value: Any) -> bool:
     return isinstance(value, bytes) and ((value[:4] == b"RIFF" and value[8:12] == b"WAVE") or _is_compressed(value))
 
 
-_PACKETS = (".flac",)
+_PACKETS = (".flac", ".mp3", ".ogg", ".oga", ".opus")
 
 
 def _is_compressed(value: Any) -> bool:
@@ -185,7 +185,7 @@ def _is_compressed(value: Any) -> bool:
         return value.get("array") is None and _is_compressed(value["bytes"] or os.fspath(value["path"] or ""))
     if isinstance(value, (str, os.PathLike)):
         return os.fsdecode(value).lower().endswith(_PACKETS)
-    return bool(value[:4] == b"fLaC")
+    return bool(value[:4] in (b"fLaC", b"OggS") or value[:3] == b"ID3")
 
 
 def _audio(name: str, values: list[Any]) -> Field:

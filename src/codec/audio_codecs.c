@@ -5,7 +5,8 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-static const struct audio_container *const containers[] = {&mldfi_container_flac};
+static const struct audio_container *const containers[] = {&mldfi_container_flac, &mldfi_container_ogg,
+                                                           &mldfi_container_mp3};
 
 const struct audio_container *mldfi_audio_container(const void *data, size_t bytes) {
     for (size_t i = 0; i < sizeof containers / sizeof containers[0]; i++)
@@ -14,16 +15,36 @@ const struct audio_container *mldfi_audio_container(const void *data, size_t byt
     return NULL;
 }
 
+#if defined(MLDF_HAVE_FLAC)
+#define FLAC_DECODER &mldfi_decoder_flac
+#else
+#define FLAC_DECODER NULL
+#endif
+#if defined(MLDF_HAVE_MPG123)
+#define MP3_DECODER &mldfi_decoder_mp3
+#else
+#define MP3_DECODER NULL
+#endif
+#if defined(MLDF_HAVE_OPUS)
+#define OPUS_DECODER &mldfi_decoder_opus
+#else
+#define OPUS_DECODER NULL
+#endif
+#if defined(MLDF_HAVE_VORBIS)
+#define VORBIS_DECODER &mldfi_decoder_vorbis
+#else
+#define VORBIS_DECODER NULL
+#endif
+
 static const struct {
     mldf_audio_codec codec;
     const struct audio_decoder *decoder; /* NULL: built without */
     const char *library, *package;
 } decoders[] = {
-#if defined(MLDF_HAVE_FLAC)
-    {MLDF_AUDIO_FLAC, &mldfi_decoder_flac, "libFLAC", "libflac-dev"},
-#else
-    {MLDF_AUDIO_FLAC, NULL, "libFLAC", "libflac-dev"},
-#endif
+    {MLDF_AUDIO_FLAC, FLAC_DECODER, "libFLAC", "libflac-dev"},
+    {MLDF_AUDIO_MP3, MP3_DECODER, "libmpg123", "libmpg123-dev"},
+    {MLDF_AUDIO_OPUS, OPUS_DECODER, "libopus", "libopus-dev"},
+    {MLDF_AUDIO_VORBIS, VORBIS_DECODER, "libvorbis", "libvorbis-dev"},
 };
 
 mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decoder **out, mldf_error *err) {

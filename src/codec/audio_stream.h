@@ -74,10 +74,19 @@ struct audio_decoder {
 mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decoder **out, mldf_error *err);
 
 extern const struct audio_container mldfi_container_flac;
-extern const struct audio_decoder mldfi_decoder_flac;
+extern const struct audio_container mldfi_container_mp3;
+extern const struct audio_container mldfi_container_ogg; /* Opus and Vorbis */
+extern const struct audio_decoder mldfi_decoder_flac, mldfi_decoder_mp3, mldfi_decoder_opus, mldfi_decoder_vorbis;
+
+/* Bytes of the frame that a packet of MP3 begins with; 0: there is none. */
+size_t mldfi_mp3_frame_bytes(const uint8_t *packet, size_t bytes);
 
 /* Appends a whole file to out: channels interleaved as `info` says (PCM of 8 to 32 bits). */
 mldf_status mldfi_flac_encode(const mldf_audio_info *info, const void *pcm, mldf_buffer *out, mldf_error *err);
+
+/* Packets of Opus, with what belongs to them; pcm: channels interleaved. bitrate 0: the encoder's choice. */
+mldf_status mldfi_opus_encode(const mldf_audio_info *info, const float *pcm, uint32_t bitrate, struct audio_parts *out,
+                              mldf_error *err);
 
 enum { FLAC_STREAMINFO = 34 };
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/ogg.h"
 #include "field/audio_packets.h"
 #include "field/audio_type.h"
 #include "util/buffer.h"
@@ -100,6 +101,41 @@ static const char *ending_of(mldf_audio_codec codec) {
     return endings[codec];
 }
 
+/* Headers and packets as an Ogg file: Opus (RFC 7845) or Vorbis. A page holds about a second. */
+static mldf_status write_ogg(const mldf_audio_info *info, const struct packets_head *head, const struct audio_bytes *in,
+                             const uint8_t *extra, mldf_buffer *out, mldf_error *err) {
+    static const char tags[] = "OpusTags\4\0\0\0mldf\0\0\0\0";
+    struct ogg_writer w = {.out = out};
+    struct vorbis_headers headers;
+    uint64_t offsets[2], samples[2], opened = 0, start = info->codec == MLDF_AUDIO_VORBIS ? head->skip : 0;
+    const uint8_t *data = ((const struct audio_memory *)in->user)->data + head->first;
+    mldf_status status = MLDF_OK;
+    if (info->codec == MLDF_AUDIO_OPUS) {
+        status = mldfi_ogg_put(&w, extra, head->extra_bytes, 0, true, false, err);
+        if (status == MLDF_OK)
+            status = mldfi_ogg_put(&w, tags, sizeof tags - 1, 0, true, head->count == 0, err);
+    } else if (!mldfi_vorbis_headers(extra, head->extra_bytes, &headers)) {
+        status = mldfi_fail(err, MLDF_E_CORRUPT, "Vorbis: its three headers are not in %" PRIu32 " bytes",
+                            head->extra_bytes);
+    } else {
+        for (int i = 0; i < 3 && status == MLDF_OK; i++)
+            status = mldfi_ogg_put(&w, headers.data[i], headers.bytes[i], 0, i != 1, i == 2 && head->count == 0, err);
+    }
+    for (uint64_t i = 0; i < head->count && status == MLDF_OK; i++) {
+        bool last = i + 1 == head->count;
+        if ((status = mldfi_packets_offsets(head, in, i, 1, offsets, err)) < 0 ||
+            (status = mldfi_packets_samples(head, in, i, 1, samples, err)) < 0)
+            break;
+        uint64_t granule = samples[1] > start ? samples[1] - start : 0, end = head->decoded - head->trim - start;
+        bool page = samples[1] - opened >= info->rate || i + 2 == head->count; /* readers cut the last page */
+        opened = page ? samples[1] : opened;
+        status = mldfi_ogg_put(&w, data + offsets[0], (size_t)(offsets[1] - offsets[0]), granule < end ? granule : end,
+                               page, last, err);
+    }
+    mldf_buffer_free(&w.body);
+    return status;
+}
+
 /* The file that it was made from, where its bytes are here: kept whole, or head, packets and tail. Otherwise one that holds the same packets. */
 static mldf_status export_packets(const mldf_value *value, const mldf_audio_info *info, struct export_room *room,
                                   struct exported *out, mldf_error *err) {
@@ -122,6 +158,11 @@ static mldf_status export_packets(const mldf_value *value, const mldf_audio_info
         return MLDF_OK;
     }
     room->file.size = 0;
+    if (info->codec == MLDF_AUDIO_OPUS || info->codec == MLDF_AUDIO_VORBIS) {
+        status = write_ogg(info, &head, &in, extra, &room->file, err);
+        out->data = NULL;
+        out->bytes = 0;
+    }
     if (info->codec == MLDF_AUDIO_FLAC) {
         status = mldf_buffer_append(&room->file, "fLaC\x80\0\0\x22", 8, err);
         if (status == MLDF_OK)

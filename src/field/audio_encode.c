@@ -118,13 +118,36 @@ static mldf_status pack_file(struct audio_worker *w, const struct audio_state *s
     return s->undecoded ? MLDF_OK : mldfi_audio_check_packets(w, &out->info, out->payload, out->bytes, true, err);
 }
 
-static mldf_status encode_pcm(struct audio_worker *w, const struct audio_state *s, mldf_buffer *scratch,
-                              struct made *out, mldf_error *err) {
+/* PCM as FLAC. */
+static mldf_status to_flac(struct audio_worker *w, const struct audio_state *s, mldf_buffer *scratch, struct made *out,
+                           mldf_error *err) {
     w->file.size = 0;
     mldf_status status = mldfi_flac_encode(&out->info, out->payload, &w->file, err);
     if (status == MLDF_OK && out->payload == scratch->data)
         scratch->size = 0; /* PCM that was swapped there */
     return status < 0 ? status : pack_file(w, s, w->file.data, w->file.size, scratch, out, err);
+}
+
+/* PCM of any kind as Opus. */
+static mldf_status to_opus(struct audio_worker *w, const struct audio_state *s, mldf_buffer *scratch, struct made *out,
+                           mldf_error *err) {
+    struct audio_parts parts = {0};
+    uint64_t count = out->bytes / mldfi_pcm_bytes(out->info.codec, out->info.bits);
+    mldf_status status = count > SIZE_MAX / 8 ? MLDF_E_LIMIT : mldfi_buffer_resize(&w->pcm, (size_t)count * 4 + 1, err);
+    if (status == MLDF_E_LIMIT)
+        return mldfi_fail(err, status, "%" PRIu64 " samples do not fit into memory", out->info.samples);
+    if (status < 0)
+        return status;
+    float *numbers = (float *)(void *)w->pcm.data;
+    if (count)
+        mldfi_pcm_to_f32(out->info.codec, out->info.bits, out->payload, (size_t)count, numbers);
+    status = mldfi_opus_encode(&out->info, numbers, s->bitrate, &parts, err);
+    scratch->size = 0;
+    if (status == MLDF_OK)
+        status = mldfi_packets_build(&parts, 0, NULL, 0, false, scratch, err);
+    *out = (struct made){parts.info, scratch->data, scratch->size};
+    mldfi_audio_parts_free(&parts);
+    return status;
 }
 
 /* Floats as the integers that they were made from; exact up to 24 bits. */
@@ -190,11 +213,18 @@ static mldf_status make(struct audio_worker *w, const struct audio_state *s, con
     if (file && mldfi_audio_container(value->data, (size_t)value->bytes)) {
         if (!s->compressed)
             return unpack_file(w, s, value, scratch, out, err);
-        return pack_file(w, s, value->data, (size_t)value->bytes, scratch, out, err);
+        mldf_status status = pack_file(w, s, value->data, (size_t)value->bytes, scratch, out, err);
+        if (status < 0 || s->store != STORE_OPUS || out->info.codec == MLDF_AUDIO_OPUS)
+            return status;
+        scratch->size = 0;
+        status = unpack_file(w, s, value, scratch, out, err);
+        return status < 0 ? status : to_opus(w, s, scratch, out, err);
     }
     mldf_status status = file ? from_wav(value, scratch, out, err) : from_array(s, value, out, err);
     if (status == MLDF_OK && s->store == STORE_FLAC && out->info.codec == MLDF_AUDIO_PCM)
-        status = encode_pcm(w, s, scratch, out, err);
+        status = to_flac(w, s, scratch, out, err);
+    else if (status == MLDF_OK && s->store == STORE_OPUS)
+        status = to_opus(w, s, scratch, out, err);
     return status;
 }
 

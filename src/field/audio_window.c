@@ -11,7 +11,7 @@
 #include "util/error.h"
 
 enum { GROUP_PACKETS = 256, GROUP_BYTES = 4 << 20 };
-enum { OPUS_ANCHOR = 48000, OPUS_PREROLL = 3840, MP3_ANCHOR = 8, HISTORY_ANCHOR = 64 };
+enum { OPUS_ANCHOR = 48000, OPUS_PREROLL = 15360, MP3_ANCHOR = 8, HISTORY_ANCHOR = 64 };
 
 /* ---- Decoders that a thread keeps ---------------------------------------------------------------------------------------------------- */
 

@@ -30,7 +30,29 @@
 #else
 #define FEATURE_TIFF ""
 #endif
-#define FEATURES_TEXT "zstd" FEATURE_SODIUM FEATURE_LZ4 " jpeg png" FEATURE_WEBP FEATURE_TIFF
+#ifdef MLDF_HAVE_FLAC
+#define FEATURE_FLAC " flac"
+#else
+#define FEATURE_FLAC ""
+#endif
+#ifdef MLDF_HAVE_MPG123
+#define FEATURE_MPG123 " mp3"
+#else
+#define FEATURE_MPG123 ""
+#endif
+#ifdef MLDF_HAVE_OPUS
+#define FEATURE_OPUS " opus"
+#else
+#define FEATURE_OPUS ""
+#endif
+#ifdef MLDF_HAVE_VORBIS
+#define FEATURE_VORBIS " vorbis"
+#else
+#define FEATURE_VORBIS ""
+#endif
+#define FEATURES_TEXT \
+    "zstd" FEATURE_SODIUM FEATURE_LZ4 \
+    " jpeg png" FEATURE_WEBP FEATURE_TIFF FEATURE_FLAC FEATURE_MPG123 FEATURE_OPUS FEATURE_VORBIS
 
 const char *mldf_status_name(mldf_status status) {
     static const struct {

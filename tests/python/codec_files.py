@@ -1,7 +1,5 @@
 """Audio files made by the real encoders, and what the real decoders make of them: for tests of compressed recordings."""
 
-import functools
-import pathlib
 import subprocess
 import wave
 
@@ -36,7 +34,7 @@ def run(*command):
     subprocess.run([str(word) for word in command], check=True, capture_output=True)
 
 
-def ffmpeg(path, rate=None):
+def ffmpeg(path, decoder=()):
     """What FFmpeg makes of a file: f32 (t, channels)."""
     probe = [
         "ffprobe",
@@ -51,14 +49,9 @@ def ffmpeg(path, rate=None):
         str(path),
     ]
     channels = int(subprocess.run(probe, check=True, capture_output=True, text=True).stdout.split()[0].strip(","))
-    command = ["ffmpeg", "-v", "error", "-i", str(path), "-f", "f32le", "-acodec", "pcm_f32le", "-"]
+    command = ["ffmpeg", "-v", "error", *decoder, "-i", str(path), "-f", "f32le", "-acodec", "pcm_f32le", "-"]
     raw = subprocess.run(command, check=True, capture_output=True).stdout
     return np.frombuffer(raw, "<f4").reshape(-1, channels)
-
-
-@functools.cache
-def folder(tmp):
-    return pathlib.Path(tmp)
 
 
 def flac(folder, name, rate=RATE, channels=1, bits=16, seconds=3.0, options=(), seed=0):
@@ -68,3 +61,35 @@ def flac(folder, name, rate=RATE, channels=1, bits=16, seconds=3.0, options=(), 
     run("flac", "-s", "-f", *options, source, "-o", out)
     source.unlink()
     return out, whole
+
+
+def sox(path, channels):
+    """What sox makes of an MP3 file, by libmad: f32 (t, channels), a frame shorter at its end."""
+    raw = subprocess.run(["sox", str(path), "-t", "f32", "-"], check=True, capture_output=True).stdout
+    return np.frombuffer(raw, "<f4").reshape(-1, channels)
+
+
+ENCODERS = {
+    "lame": ("mp3", lambda source, out, options: ("lame", "--quiet", *options, source, out)),
+    "opusenc": ("opus", lambda source, out, options: ("opusenc", "--quiet", *options, source, out)),
+    "oggenc": ("ogg", lambda source, out, options: ("oggenc", "-Q", *options, source, "-o", out)),
+    "ffmpeg-mp3": ("mp3", lambda source, out, options: ("ffmpeg", "-v", "error", "-i", source, *options, out)),
+    "ffmpeg-opus": (
+        "opus",
+        lambda source, out, options: ("ffmpeg", "-v", "error", "-i", source, "-c:a", "libopus", *options, out),
+    ),
+    "ffmpeg-vorbis": (
+        "ogg",
+        lambda source, out, options: ("ffmpeg", "-v", "error", "-i", source, "-c:a", "libvorbis", *options, out),
+    ),
+}
+
+
+def encoded(folder, name, encoder, rate=RATE, channels=1, seconds=3.0, options=(), seed=0):
+    """The path of a file that the encoder made."""
+    ending, command = ENCODERS[encoder]
+    source, out = folder / f"{name}.source.wav", folder / f"{name}.{ending}"
+    write_wav(source, speech(rate, channels, seconds, seed), rate)
+    run(*command(source, out, options))
+    source.unlink()
+    return out

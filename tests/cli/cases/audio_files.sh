@@ -135,7 +135,7 @@ done
 expect 0 mldf verify --deep a.tar <<'END'
 a.tar: ok: 3 samples
 --- stderr
-mldf verify: a.tar: has no checksums: only its structure was checked
+mldf verify: a.tar: has no checksums: every value was decoded, but a changed value is not noticed
 END
 mldf convert tar.mldf -o b.tar -q
 check test "$(tar -tf b.tar | tr '\n' ' ')" = "1.txt 1.wav 2.txt 2.wav 3.txt 3.wav "
