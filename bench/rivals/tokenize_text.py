@@ -2,8 +2,8 @@
 """tokenize_text.py MLDF FOLDER [MEGABYTES]: text into tokens, `mldf pack` against datatrove's way of doing it.
 
 FOLDER has texts (/usr/share/common-licenses). A byte-level BPE of 1000 ids is trained on them; the texts, repeated up
-to MEGABYTES (100), are JSON lines. Both sides use the same tokenizer.json and leave special strings as text. The loop is
-that of datatrove's tokenizer step, restated: .ds and .ds.index. The ids are compared. With gigatoken installed,
+to MEGABYTES (100), are JSON lines. Both sides use the same tokenizer.json and leave special strings as text. The loop
+is that of datatrove's tokenizer step, restated: .ds and .ds.index. The ids are compared. With gigatoken installed,
 `python3 -m mldf.tokenize` uses it.
 """
 
