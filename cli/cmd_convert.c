@@ -28,7 +28,9 @@ static const struct option_spec options[] = {
     {0, "created", "SECONDS", "tbl1: time of creation, seconds since 1970 (default: as in IN, else 0)"},
     {0, "compress", "FIELD[=LEVEL]", "mldf: compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "mldf: train one zstd dictionary for the compressed fields"},
-    {0, "encrypt", "KEYFILE", "mldf: encrypt OUT with this key; --key opens IN"},
+    {0, "encrypt", "KEYFILE",
+     "mldf: encrypt OUT with this key; --key opens IN; payloads are hidden, but keys,\n"
+     "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
     {0, "decrypt", NULL, "mldf: do not encrypt OUT (default: with the secret that opened an encrypted IN)"},
     {0, "card", "FILE", "mldf: another card: a JSON object that describes the dataset"},
     {0, "page-size", "N", "mldf, beton: a power of two; K, M and G may follow (default: automatic)"},

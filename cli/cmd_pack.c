@@ -50,7 +50,9 @@ static const struct option_spec options[] = {
     {0, "tokenizer-processes", "N", "run the program N times side by side (default 1)"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields: for many small values"},
-    {0, "encrypt", "KEYFILE", "encrypt with this key; --passphrase-file encrypts under a passphrase"},
+    {0, "encrypt", "KEYFILE",
+     "encrypt with this key; --passphrase-file encrypts under a passphrase; payloads are hidden, but keys,\n"
+     "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
     {0, "card", "FILE", "a JSON object that describes the dataset"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "leave the checksums out"},

@@ -394,7 +394,15 @@ typedef struct mldf_field_summary {
     size_t class_count;
     const struct mldf_field_summary *members; /* of a struct: those that are numbers, in order */
     size_t member_count;
+    /* What the records of images and recordings say: height, width, channels; samples, rate ... In the order of the record. */
+    const struct mldf_measure *measures;
+    size_t measure_count;
 } mldf_field_summary;
+
+typedef struct mldf_measure {
+    const char *name;
+    const mldf_distribution *values;
+} mldf_measure;
 
 typedef struct mldf_summary_options {
     size_t struct_bytes;
@@ -411,6 +419,19 @@ MLDF_API mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summ
 MLDF_API void mldf_summary_free(mldf_summary *summary);
 /* NULL when there is no such field. */
 MLDF_API const mldf_field_summary *mldf_summary_field(const mldf_summary *summary, size_t field);
+
+/* ---- Names of classes ------------------------------------------------------------------------------------------------ */
+
+/* The names that the card gives the labels of an INT field: its "classes", a list for the field "label" (or for the only INT field), or
+ * {"FIELD": [...]}. The texts live as long as the object. */
+typedef struct mldf_classes mldf_classes;
+/* MLDF_END, and *out NULL: the card has no names for this field. */
+MLDF_API mldf_status mldf_classes_new(const mldf_reader *reader, size_t field, mldf_classes **out, mldf_error *err);
+MLDF_API size_t mldf_classes_count(const mldf_classes *classes);
+/* Not terminated; NULL when there is no such class. */
+MLDF_API const char *mldf_classes_name(const mldf_classes *classes, uint64_t number, size_t *bytes);
+MLDF_API bool mldf_classes_find(const mldf_classes *classes, const char *name, size_t bytes, uint64_t *number);
+MLDF_API void mldf_classes_free(mldf_classes *classes);
 
 /* ---- extract ------------------------------------------------------------------------------------------------------ */
 

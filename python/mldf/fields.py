@@ -347,12 +347,22 @@ def register_field(cls: type[CustomField]) -> type[CustomField]:
     for known, other in _registry.items():
         if known == number and other.type_name != name:
             raise SchemaError(f"{name} and {other.type_name} have the same number {number:#x}; give one a type_id")
+        if known == number and other is not cls and not _same_class(other, cls):
+            raise SchemaError(
+                f"{name} is registered already, by {other.__module__}.{other.__qualname__}: "
+                "another class cannot have its name"
+            )
         if known != number and other.type_name == name:
             raise SchemaError(f"{name} is registered with the number {known:#x}, and here it has {number:#x}")
     others = [known for known in registered_types() if known[0] != number]
     _mldf.check_schema('{"fields":[{"name":"x","type":"int"}]}', [*others, (number, name)])  # or it would fail later
     _registry[number] = cls
     return cls
+
+
+def _same_class(a: type, b: type) -> bool:
+    """One class, defined twice: a module that was loaded again, a cell of a notebook that ran twice."""
+    return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
 
 def registered_types() -> list[tuple[int, str]]:

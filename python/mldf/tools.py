@@ -74,7 +74,7 @@ from typing import Any
 from . import _mldf
 from .audio import CompressedAudio
 from .dataset import Dataset
-from .errors import ArgumentError, WrongTypeError
+from .errors import ArgumentError, WrongTypeError, warnings_since
 from .fields import Image, registered_types, schema_json
 from .limits import decoded_limit, flag, skips, text, thread_count, whole, whole_or_none
 from .look import opened, secret_of
@@ -111,7 +111,7 @@ def _result(began: float, answer: tuple[int, int, int, list[tuple[Any, ...]]]) -
         size,
         time.monotonic() - began,
         of("skipped") + of("lost"),
-        of("warning"),
+        of("warning") + [Skip("", message) for message in warnings_since(began)],
         of("left_out"),
         [Part(*r[1:]) for r in reports if r[0] == "part"],
         *next((r[1:] for r in reports if r[0] == "action"), (None,) * 5),

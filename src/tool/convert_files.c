@@ -83,7 +83,8 @@ static mldf_status make_schema(struct convert *c, mldf_error *err) {
     for (size_t i = 0; i < c->count && status >= 0; i++)
         status = mldfi_schema_take(c->sources.schema, c->chosen[i], c->schema, err);
     return status < 0 ? status
-                      : mldfi_apply_compress(c->schema, c->options.compress_fields, c->options.compress_count, err);
+                      : mldfi_apply_compress(c->options.writer.context, c->schema, c->options.compress_fields,
+                                             c->options.compress_count, err);
 }
 
 static mldf_status open_sink(struct convert *c, const char *format, const char *out, mldf_error *err) {

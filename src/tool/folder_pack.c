@@ -197,7 +197,8 @@ static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_e
     if (status == MLDF_OK)
         status = mldfi_feed_icc(run->feed, *out, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
+        status =
+            mldfi_apply_compress(options->writer.context, *out, options->compress_fields, options->compress_count, err);
     return status < 0 ? status : mldfi_feed_make_values(run->feed, *out, err);
 }
 

@@ -41,10 +41,26 @@ static mldf_status compress_one(mldf_schema *schema, const char *text, mldf_erro
                       mldf_schema_field(schema, field)->name, mldf_schema_field(schema, field)->type_name);
 }
 
-mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err) {
+/* JPEG, PNG and WebP are compressed already: zstd takes time and gains nothing. Raw pixels gain. */
+static void warn_of_images(const mldf_context *context, const mldf_schema *schema) {
+    for (size_t i = 0; context && i < schema->field_count; i++) {
+        const struct schema_field *f = &schema->fields[i];
+        if ((f->info.flags & MLDF_FIELD_COMPRESSED) && f->type && f->type->self_describing == FAMILY_IMAGE &&
+            !strstr(f->info.arguments, "\"raw\""))
+            mldfi_warn(context,
+                       "field %s: zstd does not make JPEG, PNG or WebP images smaller; --compress is for raw "
+                       "pixels, arrays and text",
+                       f->info.name);
+    }
+}
+
+mldf_status mldfi_apply_compress(const mldf_context *context, mldf_schema *schema, const char *const *fields,
+                                 size_t count, mldf_error *err) {
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK && i < count; i++)
         status = compress_one(schema, fields[i], err);
+    if (status == MLDF_OK && count)
+        warn_of_images(context, schema);
     return status;
 }
 
@@ -79,7 +95,8 @@ static mldf_status pack_rows(struct feed *feed, const char *out, mldf_schema **s
     if (status == MLDF_OK)
         status = mldfi_feed_icc(feed, *schema, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(*schema, options->compress_fields, options->compress_count, err);
+        status = mldfi_apply_compress(options->writer.context, *schema, options->compress_fields,
+                                      options->compress_count, err);
     if (status == MLDF_OK)
         status = mldfi_feed_use_schema(feed, *schema, err);
     if (status == MLDF_OK)

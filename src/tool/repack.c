@@ -30,7 +30,7 @@ static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_opti
         field->flags = (uint16_t)(field->flags & ~MLDF_FIELD_COMPRESSED);
         field->compress_level = 0;
     }
-    return mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
+    return mldfi_apply_compress(options->writer.context, *out, options->compress_fields, options->compress_count, err);
 }
 
 /* The page size of a 1.1 file stays, unless the caller gives another. */

@@ -97,7 +97,10 @@ most = max(s["seconds"] for s in d["steps"])
 allowed = ["consumer-bound: "] if d["wait_loader_seconds"] < 0.101 * d["seconds"] else []
 for name in [s["name"] for s in d["steps"] if s["seconds"] >= 0.999 * most]:
     allowed.append("read-bound: " if name == "read" else "decode-bound: " if name.endswith(": decode") else "bound by %s: use threads or do " % name)
-assert d["verdict"].startswith(tuple(allowed)), d
+if sum(step["seconds"] for step in d["steps"]) < 0.5:  # too little to judge by, and that is said
+    assert d["verdict"].startswith("no verdict: "), d
+else:
+    assert d["verdict"].startswith(tuple(allowed)), d
 END
 done
 
