@@ -120,6 +120,8 @@ int load_schema(const struct invocation *invocation, const char *text, mldf_sche
 bool parse_on_error(const struct invocation *invocation, bool *skip);
 /* --format */
 bool parse_format(const struct invocation *invocation, mldf_source_format *out);
+/* --delimiter */
+bool parse_delimiter(const struct invocation *invocation, char *out);
 /* --tokenizer, --tokenizer-timeout, --tokenizer-processes; NULL when not given. (tokenize_options.c) */
 int open_tokenizer(const struct invocation *invocation, mldf_tokenizer **out);
 /* --text, --tokenizer, --eos, --bos, --utf8. `how` outlives the packing. */

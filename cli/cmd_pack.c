@@ -14,6 +14,7 @@ static const struct option_spec options[] = {
     {0, "schema", "FILE", "the fields and their types: a JSON file, or JSON that begins with { or ["},
     {0, "format", "FORMAT",
      "csv, tsv, jsonl, tar, or text with --text (default: by the name's ending, else by the first bytes)"},
+    {0, "delimiter", "C", "of CSV: one character, or tab (default: by the first two lines)"},
     {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column that holds the sample keys; it becomes no field"},
     {0, "files", "COLUMN", "the cells of this column name files, images or recordings; may be repeated"},
@@ -104,7 +105,7 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
     const char *schema = option_value(v, "schema");
     int code = EXIT_FINE;
     if (!parse_on_error(v, &packing->skip_bad_rows) || !parse_format(v, &packing->format) ||
-        !parse_layout(v, &packing->layout))
+        !parse_layout(v, &packing->layout) || !parse_delimiter(v, &packing->delimiter))
         code = EXIT_USAGE;
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &packing->writer, &texts->extras);

@@ -11,11 +11,11 @@ _mldf_options() { # command
     diff) echo "$common --max --layout" ;;
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
     pack)
-        echo "$common $writing --schema --format --layout --key-column --files --root --allow-outside --on-error= --resume" \
+        echo "$common $writing --schema --format --layout --delimiter --key-column --files --root --allow-outside --on-error= --resume" \
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes --fast-limit --baseline" \
             "--icc --orientation --check --bitrate --no-decode --keep-file"
         ;;
-    append) echo "$common -j --workers --format --layout --key-column --number-keys --on-error=" ;;
+    append) echo "$common -j --workers --format --layout --delimiter --key-column --number-keys --on-error=" ;;
     stats) echo "$common --svg -f" ;;
     merge) echo "$common $writing --decrypt" ;;
     split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;

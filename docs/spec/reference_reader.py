@@ -1171,13 +1171,15 @@ class File:
                 raise SpecError("corrupt", f.at + 64, f"field {f.name}: type 0")
             if not max(1, {SIZE32: 12, SIZE64: 16}.get(f.form, 0)) <= f.record_bytes <= 65536:
                 raise SpecError("corrupt", f.at + 68, f"field {f.name}: record of {f.record_bytes} bytes")
-            if f.form or f.type_id in (INT, FLOAT):  # Z5
+            if f.form or f.type_id == FLOAT:  # Z5
                 f.row_align = 8
             else:
                 f.row_align = max(a for a in (1, 2, 4, 8) if f.record_bytes % a == 0)
             f.row_offset = align_up(self.row_bytes, f.row_align)
             self.row_bytes, row_align = f.row_offset + f.record_bytes, max(row_align, f.row_align)
-            f.known = (f.type_id, f.record_bytes) in ((INT, 8), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16), (TOKENS, 16),
+            if f.type_id == INT and f.record_bytes in (1, 2, 4):
+                f.arguments = {"dtype": {1: "|i1", 2: "<i2", 4: "<i4"}[f.record_bytes]}
+            f.known = (f.type_id, f.record_bytes) in (*((INT, n) for n in (1, 2, 4, 8)), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16), (TOKENS, 16),
                                                       *((t, 24) for t in IMAGES))
         self.row_bytes = align_up(self.row_bytes, row_align)
         if self.row_bytes > 16 * MIB:
@@ -1218,10 +1220,25 @@ class File:
         ptr, size = struct.unpack_from("<QQ" if f.form == SIZE64 else "<QI", self.data, r)
         if size == 0 and self.legacy:
             return 0, 0
+        if self.legacy and (not f.known or f.type_id == TOKENS):  # the record may hold a count; the allocation table has the size
+            size = self._allocated(ptr)
+            if size is None:
+                raise SpecError("corrupt", r, f"row {sample}, field {name}: no allocation at {ptr}", sample, name)  # A3
         if size == 0 and ptr or size and not (self.header.data_ptr <= ptr <= self.end and size <= self.end - ptr):
             raise SpecError("corrupt", r, f"row {sample}, field {name}: ptr {ptr} + size {size} is outside of "
                             f"{self.header.data_ptr} to {self.end}", sample, name)  # A3
         return ptr, size
+
+    def _allocated(self, ptr):
+        """The size of the allocation at ptr, or None; the table is sorted."""
+        low, high, at = 0, self.entry_count, self.header.alloc_table_ptr
+        while low < high:
+            middle = (low + high) // 2
+            found = self.u64(at + 16 * middle)
+            if found == ptr:
+                return self.u64(at + 16 * middle + 8)
+            low, high = (middle + 1, high) if found < ptr else (low, middle)
+        return None
 
     def stored(self, sample, name):
         """Record and value bytes, decrypted and decompressed, not decoded. None for a null."""
@@ -1303,7 +1320,7 @@ class File:
 
         if f.type_id == INT:  # A7
             dtype = f.arguments.get("dtype", "<i8")
-            number = struct.unpack("<Q" if dtype == "<u8" else "<q", s.record)[0]
+            number = int.from_bytes(s.record, "little", signed=dtype != "<u8")
             low, high = INT_DTYPES[dtype]
             if not low <= number <= high:
                 raise bad("corrupt", r, f"{number} is no {dtype}")

@@ -148,6 +148,8 @@ MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
  * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stand, when asked for, `x_samples` (i64) and, when
  * fill was asked for it, `x_valid` (bool). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
 MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
+/* The fields that are in no batch although nobody dropped them: no statement names them, and their samples differ in size. NULL past the last. */
+MLDF_API const char *mldf_loader_left_out(const mldf_loader *loader, size_t index);
 /* What the compiler did, pass by pass, appended as text. */
 MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 

@@ -5,7 +5,8 @@
 #include "field/field.h"
 #include "util/json.h"
 
-extern const struct field_type mldfi_type_int, mldfi_type_float;                   /* scalar.c */
+extern const struct field_type mldfi_type_int, mldfi_type_float; /* scalar.c */
+extern const struct field_type mldfi_type_draft_int;             /* INT in 1, 2 or 4 bytes: of 1.0 files only */
 extern const struct field_type mldfi_type_bytes, mldfi_type_json, mldfi_type_text; /* bytes.c */
 extern const struct field_type mldfi_type_ndarray;                                 /* ndarray.c */
 extern const struct field_type mldfi_type_inline;                                  /* inline.c */

@@ -10,6 +10,7 @@
 #include "field/field.h"
 #include "os/file.h"
 #include "tool/corpus.h"
+#include "tool/derive.h"
 #include "tool/pack_source.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -79,9 +80,10 @@ static uint64_t total_bytes(const char *const *sources, size_t count) {
 /* A name that is taken is better said before thousands of rows are looked at. */
 static mldf_status check_target(const char *out, bool overwrite, mldf_error *err) {
     bool exists;
-    if (overwrite || strcmp(out, "-") == 0)
-        return MLDF_OK;
-    mldf_status status = mldfi_file_exists(out, &exists, err);
+    mldf_status status = mldfi_check_mldf_name(out, err);
+    if (status < 0 || overwrite || strcmp(out, "-") == 0)
+        return status;
+    status = mldfi_file_exists(out, &exists, err);
     if (status == MLDF_OK && exists)
         status = mldfi_fail_exists(err, out);
     return status;
@@ -126,6 +128,10 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a key column is for tables; here names are the keys", name);
     if (!rows && !corpus && (options->file_column_count || options->file_root || options->allow_outside))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: columns that name files are for tables", name);
+    if (!rows && options->delimiter)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a delimiter is for CSV tables", name);
+    if (options->delimiter && ((unsigned char)options->delimiter >= 0x80 || strchr("\"\r\n", options->delimiter)))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a delimiter is one ASCII character, not a quote or a line end");
     if (!folders && options->layout != MLDF_LAYOUT_AUTO)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: a layout is for folders", name);
     if (options->image_arguments && options->schema)
@@ -203,6 +209,9 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
         status = check_target(out, options->writer.overwrite, err);
     if (status == MLDF_OK)
         status = pack_sources(&list, out, options, corpus, result, err);
+    if (status == MLDF_OK && result->written == 0 && options->warn)
+        options->warn(options->warn_user, &(mldf_skip){out, result->skipped ? "has no samples: all were skipped"
+                                                                            : "has no samples: the sources hold none"});
     mldfi_sources_free(&list);
     return status;
 }

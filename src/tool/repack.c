@@ -119,6 +119,8 @@ mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_opt
     memset(result, 0, sizeof *result);
     if (!path || !mldfi_take_options(&own, sizeof own, given))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "repack needs a path, and options from MLDF_REPACK_OPTIONS_INIT");
+    if (out && (status = mldfi_check_mldf_name(out, err)) < 0)
+        return status;
     char *real = NULL;
     if (!out) {
         status = mldfi_file_open(&lock, path, OS_OPEN_READ_WRITE, err);
