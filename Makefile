@@ -71,7 +71,8 @@ torch: setup $(VENV)/stamp ## PyTorch, torchvision, JAX and Numba into .venv, so
 .PHONY: demo test check
 demo: setup ## build, then pack, verify and load a small dataset of images, texts and arrays
 	@cmake --preset release >/dev/null || cmake --preset release
-	@cmake --build --preset release -j $(JOBS) --target mldf_cli
+	@echo "building libmldf and the command (a minute the first time) ..."
+	@cmake --build --preset release -j $(JOBS) --target mldf_cli >build/release/demo.log 2>&1 || { cat build/release/demo.log; exit 1; }
 	@tools/demo.sh build/release/bin/mldf
 
 test: dev python ## everything: C tests, command, fuzz corpora, layers, oracle, Python package
@@ -149,6 +150,7 @@ interop: release ## our files before the real TurboLoader and the real FFCV (ins
 bench: release ## the numbers that the documents quote (with bench-loader); BENCH_ARGS=--quick for a minute, without other loaders
 	@bench/run.sh build/release $(BENCH_ARGS)
 	@case "$(BENCH_ARGS)" in *--quick* | *--only* | *--json*) ;; *) $(MAKE) --no-print-directory bench-loader ;; esac
+	@$(PYTHON) bench/figure.py
 
 RIVALS := build/rivals
 .PHONY: bench-loader

@@ -1,4 +1,5 @@
-/* What the files of mldf bench share: cmd_bench.c reads the options and runs the loader, bench_report.c says what came of it. */
+/* What the files of mldf bench share: cmd_bench.c reads the options and runs the loader, bench_pipeline.c chooses what is decoded, bench_report.c says
+ * what came of it. */
 #ifndef MLDF_CLI_BENCH_H
 #define MLDF_CLI_BENCH_H
 
@@ -23,5 +24,8 @@ struct bench {
 /* Keeps the bad samples that came since the last call: the loader's own list ends at 1,000. Returns `status`, or what failed here. */
 mldf_status bench_note_bad(struct bench *bench, mldf_status status, mldf_error *err);
 int bench_report(struct bench *bench);
+/* bench_pipeline.c: a pipeline that decodes every field, where none was given; a warning about fields that are in no batch. */
+int bench_default_pipeline(struct bench *bench);
+void bench_warn_left_out(const struct bench *bench);
 
 #endif

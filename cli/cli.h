@@ -37,7 +37,7 @@ struct command {
 extern const struct command command_info, command_head, command_cat, command_verify, command_diff, command_plan,
     command_pack, command_append, command_merge, command_split, command_select, command_extract, command_stats,
     command_add_field, command_plan_tokens, command_repack, command_repair, command_clean, command_convert,
-    command_bench, command_tar_to_tbl;
+    command_bench, command_keygen, command_tar_to_tbl;
 extern const struct command *const commands[]; /* NULL at the end */
 
 struct option_use {
@@ -118,6 +118,8 @@ int load_schema(const struct invocation *invocation, const char *text, mldf_sche
 bool parse_on_error(const struct invocation *invocation, bool *skip);
 /* --format */
 bool parse_format(const struct invocation *invocation, mldf_source_format *out);
+/* --delimiter */
+bool parse_delimiter(const struct invocation *invocation, char *out);
 /* --tokenizer, --tokenizer-timeout, --tokenizer-processes; NULL when not given. (tokenize_options.c) */
 int open_tokenizer(const struct invocation *invocation, mldf_tokenizer **out);
 /* --text, --tokenizer, --eos, --bos, --utf8. `how` outlives the packing. */
@@ -189,6 +191,13 @@ void json_after_key(void);
 
 /* Prints a value as JSON. full: arrays of any size, and the bytes of payloads. */
 void render_value(const mldf_schema *schema, size_t field, const mldf_value *value, bool full);
+/* The name of a label, or NULL. */
+static inline const char *class_name(const mldf_classes *classes, const mldf_value *value, size_t *bytes) {
+    bool whole = (value->kind == MLDF_KIND_INT && value->as.i >= 0) || value->kind == MLDF_KIND_UINT;
+    return classes && whole ? mldf_classes_name(classes, value->as.u, bytes) : NULL;
+}
+/* The class of a label, where the card names it, as " (dark)" behind the number; classes may be NULL. */
+void out_class(const mldf_classes *classes, const mldf_value *value);
 void render_element(mldf_dtype dtype, const uint8_t *element);
 void render_inline(const mldf_field *field, const uint8_t *record);
 /* render_plan.c: the pack plans of a file; nothing where it has none. */
@@ -286,12 +295,18 @@ int choose_keys_list(const struct invocation *invocation, const mldf_reader *rea
 int choose_words(const struct invocation *invocation, const char *option, const char *text, struct choice *choice);
 void free_choice(struct choice *choice);
 
+/* ---- diff (diff_layout.c) -------------------------------------------------------------------------------------------------- */
+
+/* diff --layout: how two files are built, side by side. */
+int diff_layout(const struct invocation *invocation);
+
 /* ---- Statistics (cmd_stats.c, svg.c) ------------------------------------------------------------------------------------ */
 
 /* The distribution that says most about a field, or NULL; *what: "" for its values, else "length" or "bytes". */
 const mldf_distribution *main_distribution(const mldf_field_summary *field, const char **what);
+/* names: of each field, or NULL. */
 int write_svg(const struct invocation *invocation, const char *path, const char *source, const mldf_reader *reader,
-              const mldf_summary *summary);
+              const mldf_summary *summary, mldf_classes **names);
 
 /* ---- head and cat (samples.c) --------------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@ static const struct option_spec options[] = {
     {0, "format", "FORMAT", "csv, tsv or jsonl (default: by the name's ending, else by the first bytes)"},
     {0, "column", "NAME", "the column of SRC (default: the one named as the field, else the only one)"},
     {0, "key-column", "NAME", "match rows and samples by the keys in this column, instead of by their order"},
+    {0, "pipeline", "STEPS", "SRC is a field of FILE: its values through these steps, as mel(whisper) | cast(f16)"},
     {0, "compress", "LEVEL", "compress the field with zstd, level 1 to 22"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
     {0, NULL, NULL, NULL},
@@ -51,8 +52,13 @@ static int run(struct invocation *v) {
     if (code == EXIT_FINE)
         code = fill_options(v, &adding, &schema);
     if (code == EXIT_FINE) {
+        const char *steps = option_value(v, "pipeline");
         pack_report_begin(&report, v);
-        if (mldf_add_field(path, name, equals + 1, &adding, &result, &err) < 0) {
+        mldf_status status = steps ? mldf_derive_field(path, name, equals + 1, steps, &adding, &result, &err)
+                                   : mldf_add_field(path, name, equals + 1, &adding, &result, &err);
+        if (status < 0 && steps) {
+            code = report_error(v, NULL, &err);
+        } else if (status < 0) {
             code = report_foreign(v, path, &err, "only MLDF files grow; convert makes one of it");
             if (code == EXIT_FINE)
                 code = report_error(v, path, &err);
@@ -74,10 +80,14 @@ const struct command command_add_field = {
     "from the first 10,000 rows, as in pack. Until the command has finished, the file is what it was; a failure or an\n"
     "interrupt leaves it so. The new payloads stand behind the old ones; repack puts each sample's side by side again.\n"
     "\n"
+    "With --pipeline, SRC is a field of FILE, and the new field is what the steps make of it: features beside the recordings\n"
+    "that they are computed from. The field keeps the steps.\n"
+    "\n"
     "With --json, one object: written (samples), skipped, warnings, bytes (of the file), seconds.",
     options,
     "  mldf add-field train.mldf caption=captions.jsonl\n"
-    "  mldf add-field train.mldf score=scores.csv --key-column id\n",
+    "  mldf add-field train.mldf score=scores.csv --key-column id\n"
+    "  mldf add-field speech.mldf mel=audio --pipeline 'decode_audio(rate=16000, mono=true) | mel(whisper) | cast(f16)'\n",
     2,
     2,
     run,

@@ -5,6 +5,7 @@
 
 static const struct option_spec options[] = {
     {0, "format", "FORMAT", "csv, tsv, jsonl or tar (default: by the name's ending, else by the first bytes)"},
+    {0, "delimiter", "C", "of CSV: one character, or tab (default: by the first two lines)"},
     {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column of tables that holds the sample keys"},
     {0, "number-keys", NULL, "samples of files without keys get NAME/NUMBER as their keys, if FILE has keys"},
@@ -20,7 +21,8 @@ static int run(struct invocation *v) {
     mldf_error err;
     const char *path = v->files[0];
     if (!parse_on_error(v, &packing.skip_bad_rows) || !parse_format(v, &packing.format) ||
-        !parse_layout(v, &packing.layout) || !parse_threads(v, &packing.writer.threads))
+        !parse_layout(v, &packing.layout) || !parse_delimiter(v, &packing.delimiter) ||
+        !parse_threads(v, &packing.writer.threads))
         return EXIT_USAGE;
     if (check_no_stdin(v, 0, 1) != EXIT_FINE)
         return EXIT_USAGE;

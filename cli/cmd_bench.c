@@ -9,7 +9,8 @@
 
 static const struct option_spec options[] = {
     {'p', "pipeline", "TEXT",
-     "what is done with each sample: text, or @FILE; by default fields of fixed shape as they are"},
+     "what is done with each sample: text, or @FILE; by default every field is decoded, and the pipeline is shown; "
+     "where hashes are listed, fields of fixed shape as they are"},
     {0, "view", "TEXT",
      "what a sample is: rows (the default), windows(FIELD, LENGTH ...), expand(FIELD, every= ...), packed(FIELD, LENGTH ...)"},
     {0, "batch-size", "N", "samples of a batch; 64"},
@@ -255,6 +256,8 @@ static int run_bench(struct bench *b) {
         code = open_files(b, backend);
     if (code == EXIT_FINE)
         code = make_view(b);
+    if (code == EXIT_FINE)
+        code = bench_default_pipeline(b);
     if (code != EXIT_FINE)
         return code;
     mldf_status status =
@@ -263,6 +266,7 @@ static int run_bench(struct bench *b) {
         return usage_error(b->v, "%s", MLDF_ERROR_TEXT(&err));
     if (status < 0)
         return report_error(b->v, NULL, &err);
+    bench_warn_left_out(b);
     for (uint64_t epoch = 0; epoch < b->epochs && code == EXIT_FINE; epoch++)
         code = run_epoch(b, &samples);
     progress_clear();

@@ -1,11 +1,13 @@
 /* mldf diff: two files compared by content. */
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
 static const struct option_spec options[] = {
     {0, "max", "N", "list at most N differences (default 100)"},
+    {0, "layout", NULL, "compare headers, pointers, descriptors and sections side by side, not the content"},
     {0, NULL, NULL, NULL},
 };
 
@@ -96,6 +98,8 @@ static int run(struct invocation *v) {
         return EXIT_USAGE;
     if (check_no_stdin(v, 0, 2) != EXIT_FINE)
         return EXIT_USAGE;
+    if (option_given(v, "layout"))
+        return diff_layout(v);
     if (v->json) {
         json_begin('{');
         json_key("differences");
@@ -111,6 +115,8 @@ static int run(struct invocation *v) {
         json_result(&listing, differences == 0, status < 0 ? &err : NULL);
     else if (status == MLDF_OK && listing.truncated)
         note(v, "there are more differences than the %" PRIu64 " listed", listing.max);
+    else if (status == MLDF_OK && differences == 0 && isatty(STDOUT_FILENO) && !v->quiet)
+        out_text("equal\n"); /* a script has the exit status */
     mldf_reader_close(readers[0]);
     mldf_reader_close(readers[1]);
     if (status < 0)
@@ -123,13 +129,18 @@ const struct command command_diff = {
     "A B",
     "compare two files by content",
     "Compares names, types, values, nulls, sample keys and cards. The layout of the files, their compression and encryption,\n"
-    "and the order of their fields do not count. JSON is compared by value; every NaN equals every other. Nothing is printed\n"
-    "when the files are equal.\n"
+    "and the order of their fields do not count. JSON is compared by value; every NaN equals every other. Of arrays, the first\n"
+    "element that differs is shown, of short ones all. When the files are equal, \"equal\" is printed on a terminal, and nothing\n"
+    "to a file or pipe.\n"
+    "\n"
+    "--layout compares how the files are built instead: versions, flags, pages, pointers, descriptors, sections, side by side; lines\n"
+    "that differ begin with !. With --json, layout (name, a, b).\n"
     "\n"
     "With --json, one object: equal (null when one of them cannot be read), differences (sample, field, what, message),\n"
     "warnings, truncated. Exit status 0 when they are equal, 1 when they differ or one cannot be read.",
     options,
-    "  mldf diff old.mldf new.mldf\n",
+    "  mldf diff old.mldf new.mldf\n"
+    "  mldf diff --layout old.mldf new.mldf\n",
     2,
     2,
     run,

@@ -12,7 +12,9 @@ static const struct option_spec options[] = {
     {0, "card", "FILE", "the card: a JSON object that describes the dataset (default: the first file's)"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields"},
-    {0, "encrypt", "KEYFILE", "encrypt the result with this key; --key opens the inputs"},
+    {0, "encrypt", "KEYFILE",
+     "encrypt the result with this key; --key opens the inputs; payloads are hidden, but keys,\n"
+     "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
     {0, "decrypt", NULL, "do not encrypt the result (default: with the secret that opened an encrypted input)"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "leave the checksums out"},

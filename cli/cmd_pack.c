@@ -14,6 +14,7 @@ static const struct option_spec options[] = {
     {0, "schema", "FILE", "the fields and their types: a JSON file, or JSON that begins with { or ["},
     {0, "format", "FORMAT",
      "csv, tsv, jsonl, tar, or text with --text (default: by the name's ending, else by the first bytes)"},
+    {0, "delimiter", "C", "of CSV: one character, or tab (default: by the first two lines)"},
     {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
     {0, "key-column", "NAME", "the column that holds the sample keys; it becomes no field"},
     {0, "files", "COLUMN", "the cells of this column name files, images or recordings; may be repeated"},
@@ -50,7 +51,9 @@ static const struct option_spec options[] = {
     {0, "tokenizer-processes", "N", "run the program N times side by side (default 1)"},
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields: for many small values"},
-    {0, "encrypt", "KEYFILE", "encrypt with this key; --passphrase-file encrypts under a passphrase"},
+    {0, "encrypt", "KEYFILE",
+     "encrypt with this key; --passphrase-file encrypts under a passphrase; payloads are hidden, but keys,\n"
+     "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
     {0, "card", "FILE", "a JSON object that describes the dataset"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "leave the checksums out"},
@@ -102,7 +105,7 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
     const char *schema = option_value(v, "schema");
     int code = EXIT_FINE;
     if (!parse_on_error(v, &packing->skip_bad_rows) || !parse_format(v, &packing->format) ||
-        !parse_layout(v, &packing->layout))
+        !parse_layout(v, &packing->layout) || !parse_delimiter(v, &packing->delimiter))
         code = EXIT_USAGE;
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &packing->writer, &texts->extras);
@@ -176,6 +179,11 @@ const struct command command_pack = {
     "Hidden files, notes and tables (.txt, .csv, .json ...) are left out; -v names them. What an image is, its bytes say.\n"
     "Folders of recordings (WAV, FLAC, MP3, Opus, Vorbis) are packed the same way, with the field audio: compressed files as\n"
     "the packets they are made of. Images and recordings in one folder are an error.\n"
+    "Transcripts beside them become fields: LibriSpeech's *.trans.txt, or a .txt, .lab or .json of the same name.\n"
+    "\n"
+    "Speech corpora: a Kaldi folder (wav.scp, segments, text, utt2spk), lhotse's cuts (JSON lines, also .gz) or a Shar folder,\n"
+    "a table of Common Voice, a manifest of NeMo, a table with one --files column and start and duration in seconds.\n"
+    "A sample is a recording with segments, or with --cut an utterance. Commands in manifests are never run.\n"
     "\n"
     "CSV, TSV and JSON lines: a sample for each row; all sources must have the same columns. A source named - is standard\n"
     "input. Without a schema the type of each column comes from the first 10,000 rows: integers, floats, booleans, text;\n"
@@ -195,6 +203,7 @@ const struct command command_pack = {
     "  mldf pack photos/ -o photos.mldf\n"
     "  mldf pack photos/ -o small.mldf --max-resolution 512 --encode jpeg --on-error=skip\n"
     "  mldf pack speech/ -o speech.mldf\n"
+    "  mldf pack kaldi/data/train --allow-outside --rate 16000 -o train.mldf\n"
     "  mldf pack train.csv --files image -o train.mldf\n"
     "  mldf pack 'shard-{000..009}.tar' -o all.mldf\n"
     "  mldf pack corpus.jsonl --text text=tokens --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos -o c.mldf\n"

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -86,7 +87,28 @@ static void json_distribution(const mldf_distribution *d) {
     json_end('}');
 }
 
-static void json_classes(const mldf_field_summary *f) {
+static void json_class_name(const mldf_classes *classes, const mldf_value *value) {
+    size_t bytes = 0;
+    const char *name = class_name(classes, value, &bytes);
+    if (!name)
+        return;
+    json_key("class_name");
+    json_string_bytes(name, bytes);
+}
+
+static void json_measures(const mldf_field_summary *f) {
+    if (!f->measure_count)
+        return;
+    json_key("measures");
+    json_begin('{');
+    for (size_t i = 0; i < f->measure_count; i++) {
+        json_key(f->measures[i].name);
+        json_distribution(f->measures[i].values);
+    }
+    json_end('}');
+}
+
+static void json_classes(const mldf_field_summary *f, const mldf_classes *names) {
     json_key("distinct");
     json_u64_or_null(f->classes ? f->class_count : MLDF_NONE);
     json_key("classes");
@@ -101,12 +123,13 @@ static void json_classes(const mldf_field_summary *f) {
         json_value(&f->classes[i].value);
         json_key("count");
         json_u64(f->classes[i].count);
+        json_class_name(names, &f->classes[i].value);
         json_end('}');
     }
     json_end(']');
 }
 
-static void json_field(const mldf_field_summary *f) {
+static void json_field(const mldf_field_summary *f, const mldf_classes *names) {
     json_key(f->name);
     json_begin('{');
     json_key("type");
@@ -137,13 +160,14 @@ static void json_field(const mldf_field_summary *f) {
     } else {
         json_null();
     }
-    json_classes(f);
+    json_measures(f);
+    json_classes(f, names);
     json_end('}');
     for (size_t i = 0; i < f->member_count; i++)
-        json_field(&f->members[i]);
+        json_field(&f->members[i], NULL);
 }
 
-static void print_json(const mldf_reader *reader, const mldf_summary *summary) {
+static void print_json(const mldf_reader *reader, const mldf_summary *summary, mldf_classes **names) {
     const mldf_schema *schema = mldf_reader_schema(reader);
     json_begin('{');
     json_key("num_samples");
@@ -151,7 +175,7 @@ static void print_json(const mldf_reader *reader, const mldf_summary *summary) {
     json_key("fields");
     json_begin('{');
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
-        json_field(mldf_summary_field(summary, i));
+        json_field(mldf_summary_field(summary, i), names[i]);
     json_end('}');
     json_token_plans(reader);
     json_warnings();
@@ -174,7 +198,7 @@ static void bar(uint64_t count, uint64_t most) {
 static void print_row(const char *name, const mldf_distribution *d) {
     if (!d || !d->count)
         return;
-    out_printf("  %-8s %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g%s\n", name, d->min, d->max, d->mean, d->std,
+    out_printf("  %-11s %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g %12.6g%s\n", name, d->min, d->max, d->mean, d->std,
                d->p50, d->p90, d->p99, d->exact ? "" : "  (percentiles estimated)");
 }
 
@@ -195,7 +219,7 @@ static void print_bins(const mldf_distribution *d) {
     }
 }
 
-static void print_classes(const mldf_field_summary *f) {
+static void print_classes(const mldf_field_summary *f, const mldf_classes *names) {
     uint64_t most = f->class_count ? f->classes[0].count : 0;
     size_t shown = f->class_count < CLASSES_SHOWN ? f->class_count : CLASSES_SHOWN;
     out_printf("  %zu different value%s\n", f->class_count, f->class_count == 1 ? "" : "s");
@@ -204,6 +228,7 @@ static void print_classes(const mldf_field_summary *f) {
         bar(f->classes[i].count, most);
         out_text("  ");
         json_value(&f->classes[i].value);
+        out_class(names, &f->classes[i].value);
         json_line_end();
     }
     if (shown < f->class_count)
@@ -216,7 +241,7 @@ const mldf_distribution *main_distribution(const mldf_field_summary *f, const ch
     return numbers ? f->values : f->lengths ? f->lengths : f->bytes;
 }
 
-static void print_field(const mldf_field_summary *f) {
+static void print_field(const mldf_field_summary *f, const mldf_classes *names, bool brief) {
     const char *what;
     const mldf_distribution *shown = main_distribution(f, &what);
     char name[32];
@@ -226,7 +251,8 @@ static void print_field(const mldf_field_summary *f) {
         out_printf(", %" PRIu64 " not finite", f->nonfinite);
     out_char('\n');
     if (shown && shown->count)
-        out_printf("  %-8s %12s %12s %12s %12s %12s %12s %12s\n", "", "min", "max", "mean", "std", "p50", "p90", "p99");
+        out_printf("  %-11s %12s %12s %12s %12s %12s %12s %12s\n", "", "min", "max", "mean", "std", "p50", "p90",
+                   "p99");
     print_row("value", f->values);
     print_row("length", f->lengths);
     print_row("bytes", f->bytes);
@@ -234,23 +260,30 @@ static void print_field(const mldf_field_summary *f) {
         snprintf(name, sizeof name, "dim %u", d);
         print_row(name, &f->dims[d]);
     }
+    for (size_t i = 0; i < f->measure_count; i++)
+        print_row(f->measures[i].name, f->measures[i].values);
+    for (size_t i = 0; brief && i < f->member_count; i++)
+        print_field(&f->members[i], NULL, brief);
+    if (brief)
+        return;
     if (f->classes && f->class_count <= CLASSES_SHOWN)
-        print_classes(f);
+        print_classes(f, names);
     else if (shown && shown->count)
         print_bins(shown);
     if (f->classes && f->class_count > CLASSES_SHOWN)
-        print_classes(f);
+        print_classes(f, names);
     for (size_t i = 0; i < f->member_count; i++)
-        print_field(&f->members[i]);
+        print_field(&f->members[i], NULL, brief);
 }
 
-static void print_text(const char *path, const mldf_reader *reader, const mldf_summary *summary) {
+static void print_text(const char *path, const mldf_reader *reader, const mldf_summary *summary, mldf_classes **names,
+                       bool brief) {
     const mldf_schema *schema = mldf_reader_schema(reader);
     char count[32];
     format_count(count, mldf_reader_sample_count(reader));
     out_line("%s: %s sample%s", path, count, mldf_reader_sample_count(reader) == 1 ? "" : "s");
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
-        print_field(mldf_summary_field(summary, i));
+        print_field(mldf_summary_field(summary, i), names[i], brief);
     text_token_plans(reader);
 }
 
@@ -273,7 +306,26 @@ static int check_svg(const struct invocation *v, const char *path) {
     return complain(v, EXIT_ENVIRONMENT, "%s: already exists; use -f to overwrite it", path);
 }
 
+static int find_classes(const struct invocation *v, const mldf_reader *reader, mldf_classes ***out) {
+    size_t count = mldf_schema_field_count(mldf_reader_schema(reader));
+    mldf_error err;
+    *out = calloc(count + 1, sizeof **out);
+    if (!*out)
+        return no_memory(v);
+    for (size_t i = 0; i < count; i++)
+        if (mldf_classes_new(reader, i, &(*out)[i], &err) < 0)
+            return report_error(v, v->files[0], &err);
+    return EXIT_FINE;
+}
+
+static void free_classes(const mldf_reader *reader, mldf_classes **names) {
+    for (size_t i = 0; names && i < mldf_schema_field_count(mldf_reader_schema(reader)); i++)
+        mldf_classes_free(names[i]);
+    free(names);
+}
+
 static int run(struct invocation *v) {
+    mldf_classes **names = NULL;
     mldf_summary_options gathering = MLDF_SUMMARY_OPTIONS_INIT;
     mldf_reader *reader = NULL;
     mldf_summary *summary = NULL;
@@ -286,12 +338,15 @@ static int run(struct invocation *v) {
     if (code == EXIT_FINE && mldf_summary_new(reader, &gathering, &summary, &err) < 0)
         code = report_error(v, v->files[0], &err);
     progress_clear();
+    if (code == EXIT_FINE)
+        code = find_classes(v, reader, &names);
     if (code == EXIT_FINE && svg)
-        code = write_svg(v, svg, v->files[0], reader, summary);
+        code = write_svg(v, svg, v->files[0], reader, summary, names);
     if (code == EXIT_FINE && v->json)
-        print_json(reader, summary);
+        print_json(reader, summary, names);
     else if (code == EXIT_FINE && !(svg && strcmp(svg, "-") == 0))
-        print_text(v->files[0], reader, summary);
+        print_text(v->files[0], reader, summary, names, v->quiet);
+    free_classes(reader, names);
     mldf_summary_free(summary);
     mldf_reader_close(reader);
     return code;
@@ -303,8 +358,9 @@ const struct command command_stats = {
     "sizes, classes, lengths, dimensions",
     "Reads every sample once and shows, for each field, how many values and nulls there are and how they are distributed:\n"
     "numbers by value, those in arrays and in structs (as FIELD.MEMBER) too, text by its characters, payloads by their bytes,\n"
-    "arrays by their dimensions; class counts where a\n"
-    "field of integers or short texts has at most 1000 different values. std is the population's. Percentiles and histograms\n"
+    "arrays by their dimensions, images and recordings by what their records say (height, width, rate); class counts where a\n"
+    "field of integers or short texts has at most 1000 different values, with the names that the card's \"classes\" gives them.\n"
+    "With -q, the table without histograms. std is the population's. Percentiles and histograms\n"
     "are exact up to 65,536 values; beyond that they come from a random sample of so many, with a fixed seed, and are marked\n"
     "as estimated. Checksums are not checked; see verify.\n"
     "\n"

@@ -5,13 +5,17 @@
 
 #include "cli.h"
 
-const struct command *const commands[] = {&command_info,    &command_head,        &command_cat,
-                                          &command_verify,  &command_diff,        &command_stats,
-                                          &command_plan,    &command_pack,        &command_append,
-                                          &command_convert, &command_merge,       &command_select,
-                                          &command_split,   &command_extract,     &command_add_field,
-                                          &command_repack,  &command_repair,      &command_clean,
-                                          &command_bench,   &command_plan_tokens, NULL};
+const struct command *const commands[] = {&command_info,      &command_head,
+                                          &command_cat,       &command_verify,
+                                          &command_diff,      &command_stats,
+                                          &command_plan,      &command_pack,
+                                          &command_append,    &command_convert,
+                                          &command_merge,     &command_select,
+                                          &command_split,     &command_extract,
+                                          &command_add_field, &command_repack,
+                                          &command_repair,    &command_clean,
+                                          &command_bench,     &command_plan_tokens,
+                                          &command_keygen,    NULL};
 
 static const struct command *find_command(const char *name) {
     for (size_t i = 0; commands[i]; i++)
@@ -27,7 +31,7 @@ static void print_usage(void) {
              "\n"
              "Commands:\n");
     for (size_t i = 0; commands[i]; i++)
-        out_printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        out_printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
     out_text("\n"
              "  mldf help COMMAND or mldf COMMAND --help shows its options; mldf --version the version.\n"
              "\n"

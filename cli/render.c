@@ -225,3 +225,14 @@ void render_value(const mldf_schema *schema, size_t index, const mldf_value *v, 
         break;
     }
 }
+
+void out_class(const mldf_classes *classes, const mldf_value *v) {
+    size_t bytes = 0;
+    const char *name = class_name(classes, v, &bytes);
+    if (!name)
+        return;
+    out_text(" (");
+    for (size_t i = 0; i < bytes; i++) /* what a terminal may obey becomes question marks */
+        out_char((unsigned char)name[i] < 32 || name[i] == 127 ? '?' : name[i]);
+    out_char(')');
+}

@@ -19,6 +19,7 @@ struct selection {
     mldf_buffer *scratch; /* one for each selected field */
     mldf_buffer key_scratch;
     bool full;
+    mldf_classes **classes; /* of each field, or NULL; text alone */
 };
 
 /* Of rows, or of items that have fields of their own. */
@@ -278,6 +279,7 @@ static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_v
         const mldf_field *field = mldf_schema_field(schema, s->fields[i]);
         out_printf("  %s: ", field->name);
         render_value(schema, s->fields[i], &values[i], s->full);
+        out_class(s->classes[i], &values[i]);
         json_line_end();
     }
     return MLDF_OK;
@@ -303,6 +305,18 @@ static mldf_status print_one(const struct invocation *v, struct selection *s, ui
     else
         return v->json ? print_json(s, sample, values, err) : print_text(s, sample, values, err);
     return MLDF_OK;
+}
+
+/* The card's names of classes, which stand beside the labels. */
+static int find_classes(const struct invocation *v, struct selection *s) {
+    mldf_error err;
+    s->classes = calloc(s->field_count + 1, sizeof *s->classes);
+    if (!s->classes)
+        return no_memory(v);
+    for (size_t i = 0; i < s->field_count; i++)
+        if (mldf_classes_new(s->reader, s->fields[i], &s->classes[i], &err) < 0)
+            return report_error(v, s->path, &err);
+    return EXIT_FINE;
 }
 
 static int print_all(const struct invocation *v, struct selection *s) {
@@ -352,8 +366,13 @@ int cmd_samples(struct invocation *v, bool head) {
         code = choose_fields(v, &s);
     if (code == EXIT_FINE)
         code = choose_samples(v, &s, head);
+    if (code == EXIT_FINE && !v->json)
+        code = find_classes(v, &s);
     if (code == EXIT_FINE)
         code = print_all(v, &s);
+    for (size_t i = 0; s.classes && i < s.field_count; i++)
+        mldf_classes_free(s.classes[i]);
+    free(s.classes);
     for (size_t i = 0; s.scratch && i < s.field_count; i++)
         mldf_buffer_free(&s.scratch[i]);
     mldf_buffer_free(&s.key_scratch);

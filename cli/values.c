@@ -115,6 +115,21 @@ bool parse_format(const struct invocation *v, mldf_source_format *out) {
     return false;
 }
 
+bool parse_delimiter(const struct invocation *v, char *out) {
+    const char *text = option_value(v, "delimiter");
+    *out = 0;
+    if (!text)
+        return true;
+    if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0)
+        text = "\t";
+    if (strlen(text) != 1 || (unsigned char)*text >= 0x80 || strchr("\"\r\n", *text)) {
+        usage_error(v, "--delimiter: '%s' is not one ASCII character, or tab", text);
+        return false;
+    }
+    *out = *text;
+    return true;
+}
+
 bool parse_layout(const struct invocation *v, mldf_layout *out) {
     static const char *const names[] = {"auto", "flat", "classes"};
     const char *text = option_value(v, "layout");

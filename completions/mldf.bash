@@ -8,14 +8,14 @@ _mldf_options() { # command
     info) echo "$common --keep-index --view" ;;
     head | cat) echo "$common $reading --view" ;;
     verify) echo "$common --deep -j --workers" ;;
-    diff) echo "$common --max" ;;
+    diff) echo "$common --max --layout" ;;
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
     pack)
-        echo "$common $writing --schema --format --layout --key-column --files --root --allow-outside --on-error= --resume" \
+        echo "$common $writing --schema --format --layout --delimiter --key-column --files --root --allow-outside --on-error= --resume" \
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes --fast-limit --baseline" \
             "--icc --orientation --check --bitrate --no-decode --keep-file"
         ;;
-    append) echo "$common -j --workers --format --layout --key-column --number-keys --on-error=" ;;
+    append) echo "$common -j --workers --format --layout --delimiter --key-column --number-keys --on-error=" ;;
     stats) echo "$common --svg -f" ;;
     merge) echo "$common $writing --decrypt" ;;
     split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;
@@ -25,6 +25,7 @@ _mldf_options() { # command
     plan-tokens) echo "$common --length --field --algorithm --align --long --max-pieces --bos --eos" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
+    keygen) echo "$common" ;;
     clean) echo "$common --dry-run --other-hosts" ;;
     convert) echo "$common $writing --from --dtype --eos --eos-at --vocabulary --to --fields --drop-fields --on-error= --lz4 --dataset-version --created --decrypt" ;;
     bench)
@@ -37,7 +38,7 @@ _mldf_options() { # command
 }
 
 _mldf() {
-    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field plan-tokens repack repair clean bench"
+    local commands="info head cat verify diff stats plan pack append convert merge split select extract add-field plan-tokens repack repair clean bench keygen"
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" word i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -72,6 +73,46 @@ _mldf() {
         ;;
     --format)
         mapfile -t COMPREPLY < <(compgen -W "csv tsv jsonl" -- "$current")
+        return
+        ;;
+    --layout)
+        mapfile -t COMPREPLY < <(compgen -W "auto classes flat" -- "$current")
+        return
+        ;;
+    --encode)
+        mapfile -t COMPREPLY < <(compgen -W "keep jpeg raw smart proportion yuv420 fast-jpeg" -- "$current")
+        return
+        ;;
+    --last)
+        mapfile -t COMPREPLY < <(compgen -W "keep drop pad" -- "$current")
+        return
+        ;;
+    --codegen)
+        mapfile -t COMPREPLY < <(compgen -W "auto off wait" -- "$current")
+        return
+        ;;
+    --isa)
+        mapfile -t COMPREPLY < <(compgen -W "portable sse4 avx2 avx512 neon" -- "$current")
+        return
+        ;;
+    --algorithm)
+        mapfile -t COMPREPLY < <(compgen -W "best-fit next-fit concat" -- "$current")
+        return
+        ;;
+    --long)
+        mapfile -t COMPREPLY < <(compgen -W "cut truncate drop" -- "$current")
+        return
+        ;;
+    --from)
+        mapfile -t COMPREPLY < <(compgen -W "megatron llmc nanogpt olmo datatrove" -- "$current")
+        return
+        ;;
+    --orientation)
+        mapfile -t COMPREPLY < <(compgen -W "record apply" -- "$current")
+        return
+        ;;
+    --icc)
+        mapfile -t COMPREPLY < <(compgen -W "keep card drop" -- "$current")
         return
         ;;
     --to)

@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct input input;
     struct rows rows;
     struct columns columns = {0};
-    struct rows_options options = {MLDF_SOURCE_JSONL, false, true, false, NULL};
+    struct rows_options options = {MLDF_SOURCE_JSONL, false, true, false, NULL, 0};
     mldf_error err;
     mldf_schema *schema = NULL;
     if (size < 1)

@@ -1,13 +1,15 @@
 #!/bin/bash
 # tools/demo.sh MLDF: a tour of the command with data that every Debian machine has: licence and copyright texts with images of
 # their first pages, and the table of installed packages. Packs, verifies, loads batches for training, prints a table. Works in a
-# temporary folder, asks nothing of the network, checks what it shows.
+# folder of its own, which it leaves for you to try more on (mldf-demo, or what MLDF_DEMO names), asks nothing of the network, checks what it shows.
 set -euo pipefail
 
 mldf=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d "${TMPDIR:-/tmp}/mldf-demo-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+work=${MLDF_DEMO:-$here/../build/demo}
+rm -rf "$work"
+mkdir -p "$work"
+work=$(realpath "$work")
 cd "$work"
 export XDG_CACHE_HOME="$work/cache" # where bench keeps compiled pipelines
 
@@ -105,3 +107,19 @@ row() { # file, sources...
 row docs.mldf first.jsonl second.jsonl pages/*.png
 row packed.mldf first.jsonl second.jsonl pages/*.png
 row packages.mldf packages.csv
+
+say "What to try next"
+cat <<END
+The files are in $work: packed.mldf, packages.mldf, damaged.mldf, train.pipeline.
+
+    cd $work && export PATH=$(dirname "$mldf"):\$PATH
+    mldf stats packed.mldf --svg stats.svg                      # how the values are distributed, as a drawing
+    mldf select packed.mldf -o long.mldf --where 'lines > 300'  # some samples
+    mldf repair damaged.mldf -o saved.mldf                      # what is whole of a damaged file
+    mldf pack ~/Pictures -o photos.mldf                         # your own images; sub-folders become classes
+    mldf bench photos.mldf -p 'image: random_resized_crop(224) | hflip | chw(f32)' --order random
+    mldf help pack                                              # every command has --help and a man page
+
+Python: make python && .venv/bin/python -c 'import mldf; print(mldf.open("$work/packed.mldf"))'
+Read: docs/quickstart.md (photos and PyTorch in ten minutes), docs/README.md (everything else)
+END

@@ -42,6 +42,7 @@ KNOWN_KINDS = {*range(1, 13), SEALED_DICTIONARY}
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 WAVEFORM, PACKETS = 20, 21
+SPECTROGRAM, CODEC_TOKENS = GRIDS = (22, 23)
 TOKENS, PACKED, STREAM = TOKEN_TYPES = (41, 42, 44)
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
@@ -567,6 +568,55 @@ def token_parts(f, value):
     return ids, table[::2].tolist(), table[1::2].tolist()
 
 
+def check_grid_arguments(type_id, a):
+    """ValueError when the arguments of a spectrogram or of codec tokens are wrong."""
+    def whole(name, most):
+        if name in a and (type(a[name]) is not int or not 1 <= a[name] <= most):
+            raise ValueError(name)
+
+    if type_id == SPECTROGRAM:
+        if a.get("dtype") not in ("<f2", "<f4") or a.get("layout", "tf") not in ("tf", "ft") or not isinstance(a.get("pipeline", ""), str):
+            raise ValueError("dtype, layout or pipeline")
+        for name, most in (("bins", 65535), ("rate", 2**32 - 1), ("hop", 2**32 - 1)):
+            whole(name, most)
+        return
+    if "vocabulary" not in a:
+        raise ValueError("vocabulary")
+    whole("vocabulary", 2**31)
+    whole("codebooks", 65535)
+    rate = a.get("rate", [1, 1])
+    if not isinstance(rate, list) or len(rate) != 2 or any(type(n) is not int or not 1 <= n < 2**32 for n in rate):
+        raise ValueError("rate")
+
+
+def grid_form(f):
+    """(dtype, is time the first dimension?, element code, bins or codebooks of every value or None)"""
+    a = f.arguments
+    if f.type_id == SPECTROGRAM:
+        return a["dtype"], a.get("layout", "tf") == "tf", 1 if a["dtype"] == "<f2" else 2, a.get("bins")
+    dtype = "|u1" if a["vocabulary"] <= 256 else "<u2" if a["vocabulary"] <= 65536 else "<i4"
+    return dtype, False, np.dtype(dtype).itemsize, a.get("codebooks")
+
+
+def grid_fault(f, record, data):
+    """(byte of the record, or None for the payload; why), or None."""
+    dtype, _, code, fixed = grid_form(f)
+    frames, across, kind, zero = struct.unpack_from("<IHBB", record, 16)
+    if kind != code:
+        return 22, f"element code {kind}"
+    if zero:
+        return 23, f"a zero is {zero}"
+    if fixed is not None and across != fixed:
+        return 20, f"{across}, not {fixed}"
+    if frames * across * np.dtype(dtype).itemsize != len(data):
+        return 8, f"{len(data)} bytes"
+    if f.type_id == CODEC_TOKENS and data:
+        ids = np.frombuffer(data, dtype)
+        if int(ids.max()) >= f.arguments["vocabulary"] or int(ids.min()) < 0:
+            return None, "an id outside the vocabulary"
+    return None
+
+
 def check_name(name):
     """ValueError when it is not the name of a field."""
     if not isinstance(name, str) or not 1 <= len(name.encode()) <= 63 or any(ord(c) < 32 or ord(c) == 127 for c in name):
@@ -1040,6 +1090,9 @@ class File:
             if f.type_id == PACKETS:
                 check_packet_arguments(a)
             return SIZE64, 32
+        if f.type_id in GRIDS and f.form != SIZE32:
+            check_grid_arguments(f.type_id, a)
+            return SIZE64, 24
         if f.type_id in TOKEN_TYPES and not (f.type_id == PACKED and f.form == SIZE32):  # with SIZE32 it is the draft's form
             if f.type_id != TOKENS or a:  # without arguments 41 is the draft's
                 check_token_arguments(a)
@@ -1118,13 +1171,15 @@ class File:
                 raise SpecError("corrupt", f.at + 64, f"field {f.name}: type 0")
             if not max(1, {SIZE32: 12, SIZE64: 16}.get(f.form, 0)) <= f.record_bytes <= 65536:
                 raise SpecError("corrupt", f.at + 68, f"field {f.name}: record of {f.record_bytes} bytes")
-            if f.form or f.type_id in (INT, FLOAT):  # Z5
+            if f.form or f.type_id == FLOAT:  # Z5
                 f.row_align = 8
             else:
                 f.row_align = max(a for a in (1, 2, 4, 8) if f.record_bytes % a == 0)
             f.row_offset = align_up(self.row_bytes, f.row_align)
             self.row_bytes, row_align = f.row_offset + f.record_bytes, max(row_align, f.row_align)
-            f.known = (f.type_id, f.record_bytes) in ((INT, 8), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16), (TOKENS, 16),
+            if f.type_id == INT and f.record_bytes in (1, 2, 4):
+                f.arguments = {"dtype": {1: "|i1", 2: "<i2", 4: "<i4"}[f.record_bytes]}
+            f.known = (f.type_id, f.record_bytes) in (*((INT, n) for n in (1, 2, 4, 8)), (FLOAT, 8), (BYTES, 16), (JSON, 16), (TEXT, 16), (TOKENS, 16),
                                                       *((t, 24) for t in IMAGES))
         self.row_bytes = align_up(self.row_bytes, row_align)
         if self.row_bytes > 16 * MIB:
@@ -1165,10 +1220,25 @@ class File:
         ptr, size = struct.unpack_from("<QQ" if f.form == SIZE64 else "<QI", self.data, r)
         if size == 0 and self.legacy:
             return 0, 0
+        if self.legacy and (not f.known or f.type_id == TOKENS):  # the record may hold a count; the allocation table has the size
+            size = self._allocated(ptr)
+            if size is None:
+                raise SpecError("corrupt", r, f"row {sample}, field {name}: no allocation at {ptr}", sample, name)  # A3
         if size == 0 and ptr or size and not (self.header.data_ptr <= ptr <= self.end and size <= self.end - ptr):
             raise SpecError("corrupt", r, f"row {sample}, field {name}: ptr {ptr} + size {size} is outside of "
                             f"{self.header.data_ptr} to {self.end}", sample, name)  # A3
         return ptr, size
+
+    def _allocated(self, ptr):
+        """The size of the allocation at ptr, or None; the table is sorted."""
+        low, high, at = 0, self.entry_count, self.header.alloc_table_ptr
+        while low < high:
+            middle = (low + high) // 2
+            found = self.u64(at + 16 * middle)
+            if found == ptr:
+                return self.u64(at + 16 * middle + 8)
+            low, high = (middle + 1, high) if found < ptr else (low, middle)
+        return None
 
     def stored(self, sample, name):
         """Record and value bytes, decrypted and decompressed, not decoded. None for a null."""
@@ -1221,6 +1291,9 @@ class File:
         if f.type_id in (WAVEFORM, PACKETS) and f.known:
             samples, _, channels = struct.unpack_from("<QIH", record, 16)
             return [min(samples, 2**32 - 1), channels]
+        if f.type_id in GRIDS and f.known:
+            frames, across = struct.unpack_from("<IH", record, 16)
+            return [frames, across] if grid_form(f)[1] else [across, frames]
         if f.type_id in TOKEN_TYPES and f.arguments:
             return [min(self.tokens(f, record), 2**32 - 1)]
         if f.type_id != NDARRAY:
@@ -1247,7 +1320,7 @@ class File:
 
         if f.type_id == INT:  # A7
             dtype = f.arguments.get("dtype", "<i8")
-            number = struct.unpack("<Q" if dtype == "<u8" else "<q", s.record)[0]
+            number = int.from_bytes(s.record, "little", signed=dtype != "<u8")
             low, high = INT_DTYPES[dtype]
             if not low <= number <= high:
                 raise bad("corrupt", r, f"{number} is no {dtype}")
@@ -1262,6 +1335,11 @@ class File:
             if math.prod(shape) * ITEM_BYTES[dtype] != len(s.data):
                 raise bad("corrupt", r + 8, f"{len(s.data)} bytes for shape {shape}")
             return np.frombuffer(s.data, "<u2" if dtype == "bfloat16" else dtype).reshape(shape)
+        if f.type_id in GRIDS:
+            wrong = grid_fault(f, s.record, s.data)
+            if wrong:
+                raise bad("corrupt", r + wrong[0] if wrong[0] is not None else struct.unpack_from("<Q", s.record)[0], wrong[1])
+            return np.frombuffer(s.data, grid_form(f)[0]).reshape(self.shape(f, s.record))
         if f.type_id in IMAGES or f.type_id in (WAVEFORM, PACKETS):
             audio = f.type_id not in IMAGES
             wrong = audio_fault(f.arguments, s.record, len(s.data), f.type_id == PACKETS) if audio else image_fault(s.record, len(s.data))

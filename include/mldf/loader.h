@@ -148,6 +148,8 @@ MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
  * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stand, when asked for, `x_samples` (i64) and, when
  * fill was asked for it, `x_valid` (bool). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
 MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
+/* The fields that are in no batch although nobody dropped them: no statement names them, and their samples differ in size. NULL past the last. */
+MLDF_API const char *mldf_loader_left_out(const mldf_loader *loader, size_t index);
 /* What the compiler did, pass by pass, appended as text. */
 MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 
@@ -198,6 +200,17 @@ MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *o
  * order or the seed is another, or the samples are: by a few of their keys, or else of their values (docs/decisions/12-states-know-their-samples.md);
  * a different version of a codec library is a warning. */
 MLDF_API mldf_status mldf_loader_restore(mldf_loader *loader, const char *json, size_t json_bytes, mldf_error *err);
+
+/* ---- Fields that are computed ------------------------------------------------------------------------------------------------- */
+
+struct mldf_add_field_options; /* mldf/tool.h */
+struct mldf_pack_result;
+/* Adds the field `name` to a file, in place: the field `from` of every sample through `steps` ("decode_audio(rate=16000, mono=true) | mel(whisper) |
+ * cast(f16)"). A spectrogram becomes an AUDIO_SPECTROGRAM whose arguments keep the steps, so that it can be computed again; other arrays an
+ * NDARRAY. Of the options column, key_column, schema and format are not used. The file is what it was until this has finished. */
+MLDF_API mldf_status mldf_derive_field(const char *path, const char *name, const char *from, const char *steps,
+                                       const struct mldf_add_field_options *options, struct mldf_pack_result *result,
+                                       mldf_error *err);
 
 /* ---- What happened ------------------------------------------------------------------------------------------------------------ */
 

@@ -32,9 +32,11 @@ enum {
     MLDF_IMAGE_RAW = 10,
     MLDF_IMAGE_JPEG = 11,
     MLDF_IMAGE_PNG = 12,
-    MLDF_IMAGE = 13,            /* any mode, row by row; see image.h */
-    MLDF_AUDIO_WAVEFORM = 20,   /* PCM; see audio.h */
-    MLDF_AUDIO_COMPRESSED = 21, /* packets of FLAC, MP3, Opus ...; see audio.h */
+    MLDF_IMAGE = 13,              /* any mode, row by row; see image.h */
+    MLDF_AUDIO_WAVEFORM = 20,     /* PCM; see audio.h */
+    MLDF_AUDIO_COMPRESSED = 21,   /* packets of FLAC, MP3, Opus ...; see audio.h */
+    MLDF_AUDIO_SPECTROGRAM = 22,  /* (frames, bins) or (bins, frames) of float16 or float32 */
+    MLDF_AUDIO_CODEC_TOKENS = 23, /* (codebooks, frames): ids of a neural codec */
     MLDF_TEXT = 40,
     MLDF_TEXT_TOKENIZED = 41, /* ids of a vocabulary; see tokens.h */
     MLDF_TEXT_PACKED = 42,    /* a sequence that holds pieces of several documents */

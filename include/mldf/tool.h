@@ -96,7 +96,7 @@ typedef enum mldf_source_format {
     MLDF_SOURCE_AUTO = 0,
     MLDF_SOURCE_CSV,
     MLDF_SOURCE_TSV,
-    MLDF_SOURCE_JSONL,
+    MLDF_SOURCE_JSONL,  /* an object for each line, or one array of objects */
     MLDF_SOURCE_TAR,    /* plain, gzip or zstd */
     MLDF_SOURCE_FOLDER, /* never needs to be said */
     MLDF_SOURCE_TEXT    /* with text_field: each file is a document, whatever its name */
@@ -104,9 +104,11 @@ typedef enum mldf_source_format {
 
 /* What the sub-folders of a folder mean. */
 typedef enum mldf_layout {
-    MLDF_LAYOUT_AUTO = 0, /* images or recordings directly in the folder: flat; only in sub-folders: classes */
-    MLDF_LAYOUT_FLAT,     /* nothing */
-    MLDF_LAYOUT_CLASSES   /* the first part of a path names the class */
+    /* More images or recordings in sub-folders than beside them: classes; otherwise flat. Where there are both, `warn` hears of it, and those beside
+     * class folders have no label: the field is nullable then. */
+    MLDF_LAYOUT_AUTO = 0,
+    MLDF_LAYOUT_FLAT,   /* nothing */
+    MLDF_LAYOUT_CLASSES /* the first part of a path names the class; a file beside the class folders is bad */
 } mldf_layout;
 
 typedef struct mldf_pack_options {
@@ -134,6 +136,7 @@ typedef struct mldf_pack_options {
     mldf_skip_fn left_out; /* a file of a folder that is no sample by its name or kind */
     void *left_out_user;
     bool number_keys; /* append: samples of files without keys get "NAME/NUMBER" where the file's have keys */
+    char delimiter;   /* of CSV: an ASCII character; 0: tab, comma, semicolon or vertical bar, by the first two lines */
     /* JSON object for every audio field that pack makes up itself, or NULL: the arguments of audio_compressed, with "encode":"pcm" for a field of
      * audio_waveform. */
     const char *audio_arguments;
@@ -151,14 +154,14 @@ typedef struct mldf_pack_options {
 #define MLDF_PACK_OPTIONS_INIT \
     { \
         sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
-            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, false, 0, false, 0, 0 \
+            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, 0, false, 0, false, 0, 0 \
     }
 
 typedef struct mldf_pack_result {
     uint64_t written, skipped, bytes;
 } mldf_pack_result;
 /* Into one new file; "-" as out streams to standard output. The sources are all of one kind:
- *   - CSV, TSV and JSON-lines files, "-" for standard input: a sample for each row;
+ *   - CSV, TSV and JSON-lines files and JSON arrays of objects, "-" for standard input: a sample for each row;
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
  *     key is the path below the folder. Sorted by the bytes of that path, so the same folder gives the same file anywhere. Folders of
  *     recordings (WAV, FLAC, MP3, Opus, Vorbis) likewise, with the field `audio`; both in one folder are MLDF_E_TYPE, or with skip_bad_rows the fewer are skipped;
@@ -169,7 +172,7 @@ typedef struct mldf_pack_result {
  *     parts, rows are recordings with `segments` (mldf/view.h) and JSON lists along it; `cut` changes that. Commands in manifests are
  *     MLDF_E_UNSUPPORTED;
  *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
- * A file of another kind among the sources is MLDF_E_ARGUMENT. */
+ * A file of another kind among the sources is MLDF_E_ARGUMENT. Sources without a single sample make an empty file, and `warn` hears of it. */
 MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,
                                const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
 /* The same sources, and files (MLDF, TBL, .beton) with the fields of the file, added to it; here kinds may be mixed. Class folders get the
@@ -194,7 +197,7 @@ typedef struct mldf_convert_options {
     size_t compress_count;
     bool drop_fields;         /* leave out, with a warning, fields that the format has no place for */
     bool lz4;                 /* TBL version 2: compress the samples that get smaller */
-    uint64_t dataset_version; /* TBL version 1; MLDF_NONE: as the source's card says, else 0 */
+    uint64_t dataset_version; /* TBL; MLDF_NONE: as the source's card says, else 0 */
     uint64_t created;         /* the same: seconds since 1970 */
     mldf_skip_fn skip;        /* with drop_fields: a sample without an image has no place in a TBL file */
     void *skip_user;
@@ -394,7 +397,15 @@ typedef struct mldf_field_summary {
     size_t class_count;
     const struct mldf_field_summary *members; /* of a struct: those that are numbers, in order */
     size_t member_count;
+    /* What the records of images and recordings say: height, width, channels; samples, rate ... In the order of the record. */
+    const struct mldf_measure *measures;
+    size_t measure_count;
 } mldf_field_summary;
+
+typedef struct mldf_measure {
+    const char *name;
+    const mldf_distribution *values;
+} mldf_measure;
 
 typedef struct mldf_summary_options {
     size_t struct_bytes;
@@ -411,6 +422,19 @@ MLDF_API mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summ
 MLDF_API void mldf_summary_free(mldf_summary *summary);
 /* NULL when there is no such field. */
 MLDF_API const mldf_field_summary *mldf_summary_field(const mldf_summary *summary, size_t field);
+
+/* ---- Names of classes ------------------------------------------------------------------------------------------------ */
+
+/* The names that the card gives the labels of an INT field: its "classes", a list for the field "label" (or for the only INT field), or
+ * {"FIELD": [...]}. The texts live as long as the object. */
+typedef struct mldf_classes mldf_classes;
+/* MLDF_END, and *out NULL: the card has no names for this field. */
+MLDF_API mldf_status mldf_classes_new(const mldf_reader *reader, size_t field, mldf_classes **out, mldf_error *err);
+MLDF_API size_t mldf_classes_count(const mldf_classes *classes);
+/* Not terminated; NULL when there is no such class. */
+MLDF_API const char *mldf_classes_name(const mldf_classes *classes, uint64_t number, size_t *bytes);
+MLDF_API bool mldf_classes_find(const mldf_classes *classes, const char *name, size_t bytes, uint64_t *number);
+MLDF_API void mldf_classes_free(mldf_classes *classes);
 
 /* ---- extract ------------------------------------------------------------------------------------------------------ */
 

@@ -170,16 +170,27 @@ static PyObject *dims_object(const mldf_field_summary *f) {
     return list;
 }
 
+static PyObject *measures_object(const mldf_field_summary *f) {
+    PyObject *out = PyDict_New();
+    for (size_t i = 0; out && i < f->measure_count; i++) {
+        PyObject *item = distribution_object(f->measures[i].values);
+        if (!item || PyDict_SetItemString(out, f->measures[i].name, item) < 0)
+            Py_CLEAR(out);
+        Py_XDECREF(item);
+    }
+    return out;
+}
+
 static PyObject *members_object(const mldf_field_summary *f);
 
 static PyObject *summary_object(const mldf_field_summary *f) {
-    return Py_BuildValue("{s:s,s:s,s:K,s:K,s:K,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "name", f->name, "type", f->type,
-                         "count", (unsigned long long)f->present, "nulls", (unsigned long long)f->nulls, "nonfinite",
-                         (unsigned long long)f->nonfinite, "elements",
-                         number_or_none(f->elements ? f->elements : MLDF_NONE), "min", number_object(&f->min), "max",
-                         number_object(&f->max), "values", distribution_object(f->values), "lengths",
-                         distribution_object(f->lengths), "bytes", distribution_object(f->bytes), "dims",
-                         dims_object(f), "classes", classes_object(f), "members", members_object(f));
+    return Py_BuildValue(
+        "{s:s,s:s,s:K,s:K,s:K,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "name", f->name, "type", f->type, "count",
+        (unsigned long long)f->present, "nulls", (unsigned long long)f->nulls, "nonfinite",
+        (unsigned long long)f->nonfinite, "elements", number_or_none(f->elements ? f->elements : MLDF_NONE), "min",
+        number_object(&f->min), "max", number_object(&f->max), "values", distribution_object(f->values), "lengths",
+        distribution_object(f->lengths), "bytes", distribution_object(f->bytes), "dims", dims_object(f), "classes",
+        classes_object(f), "measures", measures_object(f), "members", members_object(f));
 }
 
 /* Of a struct; a member has none itself. */

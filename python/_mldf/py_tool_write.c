@@ -165,10 +165,10 @@ static void on_part(void *user, const mldf_part *part) {
 static bool fill_pack(struct operation *op) {
     mldf_pack_options *o = &op->how.pack;
     *o = (mldf_pack_options)MLDF_PACK_OPTIONS_INIT;
-    int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO;
+    int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO, delimiter = 0;
     uint64_t rate = 0;
     bool fine = operation_writer(op, &o->writer) && option_int(op->options, "format", &format) &&
-                option_int(op->options, "layout", &layout) &&
+                option_int(op->options, "layout", &layout) && option_int(op->options, "delimiter", &delimiter) &&
                 option_schema(op->options, "schema", op->state, context_get(op->context), &op->schema) &&
                 option_text(op->options, "key_column", &o->key_column) &&
                 operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count) &&
@@ -195,6 +195,7 @@ static bool fill_pack(struct operation *op) {
     op->tokenizer_options.processes = (unsigned)processes;
     o->format = (mldf_source_format)format;
     o->layout = (mldf_layout)layout;
+    o->delimiter = (char)delimiter;
     o->schema = op->schema;
     o->skip = on_skip;
     o->warn = on_warn;

@@ -13,7 +13,8 @@ array([0, 1])
 
 Reading: :func:`open` and :class:`Dataset`. Writing: :class:`Writer` and :func:`write`, with the field types
 :class:`Int`, :class:`Float`, :class:`Bytes`, :class:`Text`, :class:`Json`, :class:`NDArray`, :class:`Struct`,
-:class:`Image`, :class:`Audio`, :class:`Tokens`, :class:`TokenStream`, :class:`PackedTokens` and your own
+:class:`Image`, :class:`Audio`, :class:`AudioSpectrogram`, :class:`CodecTokens`, :class:`Tokens`,
+:class:`TokenStream`, :class:`PackedTokens` and your own
 (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`,
 :func:`merge`, :func:`split` and the rest of what the command
 ``mldf`` does. What can go wrong: :mod:`mldf.errors`. Images alone: :mod:`mldf.images`. NumPy is all that is needed;
@@ -33,7 +34,9 @@ from .batch import Batch
 from .dataset import Dataset, open
 from .errors import Error
 from .fields import (
+    AudioSpectrogram,
     Bytes,
+    CodecTokens,
     CustomField,
     Field,
     Float,
@@ -63,10 +66,12 @@ from .writer import Writer, WriteResult, write
 
 __all__ = [
     "Audio",
+    "AudioSpectrogram",
     "Batch",
     "Bytes",
     "CFunction",
     "CSource",
+    "CodecTokens",
     "CompressedAudio",
     "CustomField",
     "Dataset",

@@ -25,6 +25,7 @@ paths  one path, a list of them, a glob, or a range in braces
 from __future__ import annotations
 
 import bisect
+import contextlib
 import itertools
 import json
 import os
@@ -35,12 +36,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .columns import Index
-from .errors import IoError, StateError, WrongTypeError
+from .errors import Error, IoError, StateError, WrongTypeError
 from .fields import CustomField, register_field
 from .files import Files, View, field_list
 from .keys import Keys
 from .limits import decoded_limit, flag, whole_or_none
 from .paths import Paths, expand, named
+from .results import class_names
 from .sample import Sample
 from .schema import Schema
 from .secret import Key, Passphrase, secret
@@ -190,7 +192,10 @@ class Dataset(Subsets, Sequence[Sample]):
 
     def __getitem__(self, index: Any) -> Any:
         if type(index) is int and 0 <= index < self._whole:
-            return self._sample(self._plan, index)
+            try:
+                return self._sample(self._plan, index)
+            except Error as error:
+                raise self._partly(error, index) from None
         if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
             rows, name = index
             if type(rows) is int and 0 <= rows < self._whole:
@@ -198,13 +203,29 @@ class Dataset(Subsets, Sequence[Sample]):
             return self._values(rows, name)
         if hasattr(index, "__index__") and getattr(index, "ndim", 0) == 0:
             n = self._locate(index)
-            if self._starts is None:
-                return self._sample(self._plan, n)
-            part = bisect.bisect_right(self._starts, n) - 1
-            return self._view.files.readers[part].sample(self._view.plans[part], n - self._starts[part])
+            part = 0 if self._starts is None else bisect.bisect_right(self._starts, n) - 1
+            begin = self._starts[part] if self._starts is not None else 0
+            try:
+                return self._view.files.readers[part].sample(self._view.plans[part], n - begin)
+            except Error as error:
+                raise self._partly(error, int(index)) from None
         if isinstance(index, str):
             return self.column(index)
         return self.subset(index)
+
+    def _partly(self, error: Error, i: int) -> Error:
+        """A value of sample i does not decode: the error says which others can be read, and has them as `readable`."""
+        if len(self.fields) == 1:
+            return error
+        readable: dict[str, Any] = {}
+        for name in self.fields:
+            with contextlib.suppress(Error):
+                readable[name] = self[i, name]
+        if not 0 < len(readable) < len(self.fields):
+            return error
+        error.readable = readable
+        error.args = (f"{error}; the other fields can be read: ds[{i}, {next(iter(readable))!r}]", *error.args[1:])
+        return error
 
     def _values(self, rows: Any, name: str) -> Any:
         slot = self._view.slot(name)
@@ -328,7 +349,14 @@ class Dataset(Subsets, Sequence[Sample]):
 
     def __repr__(self) -> str:
         width = max((len(n) for n in self.schema), default=0)
-        return "\n".join([self._title(), *(f"  {name:{width}}  {field}" for name, field in self.schema.items())])
+        known = (
+            {}
+            if self._view.files.closed
+            else class_names(self._reader.card(), [(n, f.type) for n, f in self.schema.items()])
+        )
+        shown = {n: f"  {len(c)} classes: {', '.join(c[:5])}{', ...' if len(c) > 5 else ''}" for n, c in known.items()}
+        lines = [f"  {name:{width}}  {field}{shown.get(name, '')}" for name, field in self.schema.items()]
+        return "\n".join([self._title(), *lines])
 
     def _repr_html_(self) -> str:
         from .notebook import dataset_html

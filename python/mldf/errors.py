@@ -14,7 +14,10 @@ the file), ``sample`` and ``field`` say where, or are None.
 
 from __future__ import annotations
 
+import collections
 import sys
+import threading
+import time
 import warnings
 from typing import Any
 
@@ -67,6 +70,8 @@ class Error(Exception):
     """Its number."""
     field: str | None = None
     """Its name."""
+    readable: dict[str, Any] | None = None
+    """When ``ds[i]`` fails for one field: the values of the others."""
     path: str | None = None
     """The file, ``table.csv:17:3``, or the line and column of a text."""
 
@@ -320,8 +325,19 @@ class SyntaxMistakeError(DataError, ValueError):
 # ---- warnings ----
 
 
+_recent = threading.local()  # .list: (time, message) of the last warnings of this thread
+
+
+def warnings_since(began: float) -> list[str]:
+    """What this thread was warned of since then, by time.monotonic(): for the results of whole-file operations."""
+    return [message for at, message in getattr(_recent, "list", ()) if at >= began]
+
+
 def warn(message: str) -> None:
     """A UserWarning about the line that called this package."""
+    if not hasattr(_recent, "list"):
+        _recent.list = collections.deque(maxlen=64)
+    _recent.list.append((time.monotonic(), message))
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "mldf":
         level, frame = level + 1, frame.f_back

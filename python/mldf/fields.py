@@ -29,6 +29,7 @@ import operator
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Union
 
 import numpy as np
@@ -38,7 +39,9 @@ from .errors import SchemaError, WrongTypeError
 from .limits import flag
 
 __all__ = [
+    "AudioSpectrogram",
     "Bytes",
+    "CodecTokens",
     "CustomField",
     "Field",
     "Fields",
@@ -219,6 +222,62 @@ class Struct(Field):
 
 
 @dataclass(frozen=True)
+class AudioSpectrogram(Field):
+    """Features of a recording: numbers for each frame and band, an array (frames, bins) or (bins, frames).
+
+    dtype     "float16" or "float32"
+    bins      bands of every value; None: they differ
+    layout    "tf": (frames, bins), "ft": (bins, frames)
+    rate      samples a second of the recordings that they were made from
+    hop       samples from one frame to the next
+    pipeline  the steps that made them, as text, so that they can be made again
+
+    >>> AudioSpectrogram("float16", 80).arguments()
+    {'dtype': '<f2', 'layout': 'tf', 'bins': 80}
+    """
+
+    type_name: ClassVar[str] = "audio_spectrogram"
+    dtype: Any = "float32"
+    bins: int | None = None
+    layout: str = "tf"
+    rate: int | None = None
+    hop: int | None = None
+    pipeline: str | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"dtype": dtype_text(self.dtype), "layout": self.layout}
+        given = {name: getattr(self, name) for name in ("bins", "rate", "hop", "pipeline")}
+        return out | {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class CodecTokens(Field):
+    """The ids that a neural codec made of a recording, an array (codebooks, frames).
+
+    vocabulary  how many ids there are: up to 256 are stored as uint8, up to 65536 as uint16, more as int32
+    codebooks   of every value; None: they differ
+    rate        frames a second: a number, or (n, d) for n / d
+
+    >>> CodecTokens(1024, 8, rate=12.5).arguments()
+    {'vocabulary': 1024, 'codebooks': 8, 'rate': [25, 2]}
+    """
+
+    type_name: ClassVar[str] = "audio_codec_tokens"
+    vocabulary: int
+    codebooks: int | None = None
+    rate: float | tuple[int, int] | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"vocabulary": self.vocabulary}
+        if self.codebooks is not None:
+            out["codebooks"] = self.codebooks
+        if self.rate is not None:
+            pair = self.rate if isinstance(self.rate, tuple) else Fraction(self.rate).limit_denominator(10**6)
+            out["rate"] = list(pair) if isinstance(pair, tuple) else [pair.numerator, pair.denominator]
+        return out
+
+
+@dataclass(frozen=True)
 class Image(Field):
     """An image. By default a file's bytes are kept as they are, and arrays are stored raw.
 
@@ -347,12 +406,22 @@ def register_field(cls: type[CustomField]) -> type[CustomField]:
     for known, other in _registry.items():
         if known == number and other.type_name != name:
             raise SchemaError(f"{name} and {other.type_name} have the same number {number:#x}; give one a type_id")
+        if known == number and other is not cls and not _same_class(other, cls):
+            raise SchemaError(
+                f"{name} is registered already, by {other.__module__}.{other.__qualname__}: "
+                "another class cannot have its name"
+            )
         if known != number and other.type_name == name:
             raise SchemaError(f"{name} is registered with the number {known:#x}, and here it has {number:#x}")
     others = [known for known in registered_types() if known[0] != number]
     _mldf.check_schema('{"fields":[{"name":"x","type":"int"}]}', [*others, (number, name)])  # or it would fail later
     _registry[number] = cls
     return cls
+
+
+def _same_class(a: type, b: type) -> bool:
+    """One class, defined twice: a module that was loaded again, a cell of a notebook that ran twice."""
+    return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
 
 def registered_types() -> list[tuple[int, str]]:

@@ -143,8 +143,10 @@ class Outputs:
             if name not in names:
                 raise NoFieldError(f"pipelines: there is no output {name!r}{near(name, names)}", field=name)
         left_out = [n for n in self._schema if n not in names and (self._fields is None or n in self._fields)]
-        if pipelines is None and self._fields is None and left_out:
-            self._warn(left_out)
+        # Who names a field, also to drop it, knows of it.
+        unnamed = left_out if pipelines is None else [n for n in left_out if n not in found.named]
+        if self._fields is None and unnamed:
+            self._warn(unnamed)
         index, _, key, row = self._wants
         decoder = self._decoder(core, found, names, options["bad"])
         if decoder is not None:

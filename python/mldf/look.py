@@ -37,7 +37,7 @@ from .fields import registered_types, schema_json
 from .limits import decoded_limit, flag, text, thread_count, whole, whole_or_none
 from .paths import Path, encode
 from .progress import ProgressArgument, Reporting
-from .results import Difference, DiffResult, Problem, VerifyResult
+from .results import Difference, DiffResult, Info, Problem, Stats, VerifyResult, class_names
 from .schema import Schema, rows_dtype
 from .secret import Key, Passphrase, secret
 
@@ -86,7 +86,7 @@ def info(
     passphrase: Passphrase = None,
     keep_index: bool = False,
     max_unpacked: int | None = None,
-) -> dict[str, Any]:
+) -> Info:
     """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key.
 
     keep_index    of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time
@@ -113,7 +113,7 @@ def info(
     plans = [] if foreign else [_filled(plan) for plan in reader.token_plans()]
     reader.close()
     major, minor = about["version_major"], about["version_minor"]
-    return {
+    about_all = {
         "format": about["format"],
         "version": (str(major) if major else None) if foreign else f"{major}.{minor}",
         "num_samples": about["num_samples"],
@@ -128,6 +128,7 @@ def info(
         **{k: about[k] for k in ("has_keys", "generation", "authenticated", "ignored_bytes", "header_recovered")},
         **({"token_plans": plans} if plans else {}),
     }
+    return Info(about_all)
 
 
 def _filled(plan: dict[str, Any]) -> dict[str, Any]:
@@ -286,13 +287,19 @@ def diff(
 
 def stats(
     source: Path | Dataset, *, key: Key = None, passphrase: Passphrase = None, progress: ProgressArgument = None
-) -> dict[str, dict[str, Any]]:
+) -> Stats:
     """How the values of each field are distributed: a dict for each field, with the keys of ``mldf stats --json``. The
     members of a struct that are numbers follow it as "pose.x".
     """
     with opened(source, key, passphrase) as reader, Reporting("stats", progress) as hook:
         found = _mldf.stats(reader, hook)
-    return {one["name"]: _summary(one) for field in found for one in (field, *field["members"])}
+        names = class_names(reader.card(), [(f["name"], f["type"]) for f in reader.fields()])
+    for field in found:
+        for one in field["classes"] or ():
+            label, known = one["value"], names.get(field["name"], ())
+            if isinstance(label, int) and 0 <= label < len(known):
+                one["class_name"] = known[label]
+    return Stats({one["name"]: _summary(one) for field in found for one in (field, *field["members"])})
 
 
 def _summary(one: dict[str, Any]) -> dict[str, Any]:
@@ -304,6 +311,7 @@ def _summary(one: dict[str, Any]) -> dict[str, Any]:
         **{k: one[k] for k in ("type", "count", "nulls", "nonfinite", "elements", "min", "max")},
         **{k: values[k] for k in names},
         **{k: one[k] for k in ("lengths", "bytes", "dims")},
+        **({"measures": one["measures"]} if one["measures"] else {}),
         "distinct": None if classes is None else len(classes),
         "classes": classes,
     }

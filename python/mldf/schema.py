@@ -17,6 +17,7 @@ __all__ = ["FieldInfo", "Schema"]
 IMAGE_TYPES = range(10, 14)
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT, PRIVATE = 1, 2, 3, 4, 5, 6, 40, 0x8000
 AUDIO, COMPRESSED_AUDIO = 20, 21
+SPECTROGRAM, CODEC_TOKENS = 22, 23
 TOKENS, PACKED, STREAM = 41, 42, 44
 TOKEN_RECORDS = {
     TOKENS: [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u4")],
@@ -258,6 +259,11 @@ def rows_dtype(schema: Schema, row_bytes: int) -> np.dtype[Any]:
             kind = _record(image, field.record_bytes)
         elif field.type_id in (AUDIO, COMPRESSED_AUDIO) and field.known:
             kind = np.dtype(AUDIO_RECORD)
+        elif field.type_id in (SPECTROGRAM, CODEC_TOKENS) and field.known:
+            across = "bins" if field.type_id == SPECTROGRAM else "codebooks"
+            kind = np.dtype(
+                [("ptr", "<u8"), ("size", "<u8"), ("frames", "<u4"), (across, "<u2"), ("kind", "u1"), ("zero", "u1")]
+            )
         elif field.type_id in TOKEN_RECORDS and field.known and field.dtype is not None:
             kind = np.dtype(TOKEN_RECORDS[field.type_id])
         elif field.type_id == TEXT:

@@ -120,6 +120,15 @@ def table_format(format: str | None) -> int:
     return 0 if format is None else choice("format", format, _FORMATS)
 
 
+def _delimiter(delimiter: str | None) -> int:
+    if delimiter is None:
+        return 0
+    mark = text("delimiter", delimiter) or ""
+    if len(mark) != 1 or ord(mark) >= 0x80 or mark in '"\r\n':
+        raise ArgumentError(f"delimiter: {mark!r} is not one ASCII character, or is a quote or a line end")
+    return ord(mark)
+
+
 def _image(image: Mapping[str, Any] | Image) -> dict[str, Any]:
     if isinstance(image, Image):
         return {k: v for k, v in image.describe().items() if k != "type"}
@@ -147,10 +156,12 @@ def pack_options(
     files: Any,
     root: Path | None,
     allow_outside: bool,
+    delimiter: str | None,
     audio: Mapping[str, Any] | CompressedAudio | None = None,
 ) -> dict[str, Any]:
     """What pack and append share."""
     return {
+        "delimiter": _delimiter(delimiter),
         "format": table_format(format),
         "layout": 0 if layout is None else choice("layout", layout, _LAYOUTS),
         "schema": None if fields is None else schema_json(fields),

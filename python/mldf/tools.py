@@ -41,6 +41,7 @@ path          the file that is changed
 out           the new file
 format        of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes
 layout        of a folder: "flat" or "classes"; None: by what is there
+delimiter     of CSV: one character; None: by the first two lines
 key_column    the column of a table that has the samples' keys
 files         columns of a table that hold names of files
 root          where those names begin; None: at the table
@@ -49,7 +50,7 @@ fields        these fields alone, in this order
 compress      with zstd: ``["text"]``, or with the level ``{"text": 9}``
 decompress    nothing is compressed
 lz4           of tbl2: compress the samples that get smaller
-dataset_version, created    of tbl1: the dataset's version, and seconds since 1970; None: as in the source, else 0
+dataset_version, created    of TBL files: the dataset's version, and seconds since 1970; None: as in the source, else 0
 threads       None: the CPUs that this process may use
 overwrite     replace what exists
 on_error      "raise", or "skip": leave out what does not fit, and list it in the result
@@ -74,7 +75,7 @@ from typing import Any
 from . import _mldf
 from .audio import CompressedAudio
 from .dataset import Dataset
-from .errors import ArgumentError, WrongTypeError
+from .errors import ArgumentError, WrongTypeError, warnings_since
 from .fields import Image, registered_types, schema_json
 from .limits import decoded_limit, flag, skips, text, thread_count, whole, whole_or_none
 from .look import opened, secret_of
@@ -111,7 +112,7 @@ def _result(began: float, answer: tuple[int, int, int, list[tuple[Any, ...]]]) -
         size,
         time.monotonic() - began,
         of("skipped") + of("lost"),
-        of("warning"),
+        of("warning") + [Skip("", message) for message in warnings_since(began)],
         of("left_out"),
         [Part(*r[1:]) for r in reports if r[0] == "part"],
         *next((r[1:] for r in reports if r[0] == "action"), (None,) * 5),
@@ -129,6 +130,7 @@ def pack(
     files: Sequence[str] | str | None = None,
     root: Path | None = None,
     allow_outside: bool = False,
+    delimiter: str | None = None,
     image: Mapping[str, Any] | Image | None = None,
     audio: Mapping[str, Any] | CompressedAudio | None = None,
     cut: bool = False,
@@ -150,11 +152,13 @@ def pack(
     progress: ProgressArgument = None,
     **output: Any,
 ) -> Result:
-    """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines) or tar archives into a file.
+    """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines, JSON arrays of objects) or
+    tar archives into a new file.
 
     fields      the schema; None: from the data
     layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
+    delimiter   of CSV: one character; None: tab, comma, semicolon or vertical bar, by the first two lines
     image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
     audio       how recordings are stored: ``{"encode": "flac"}``, ``{"encode": "pcm"}``, ``{"keep_file": True}``, or an
                 :class:`mldf.CompressedAudio`
@@ -186,7 +190,7 @@ def pack(
         "audio_rate": whole_or_none("rate", rate, 1, 2**31 - 1),
         "audio_mono": flag("mono", mono),
         **pack_options(
-            format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, audio
+            format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter, audio
         ),
     }
     with Reporting("pack", progress) as hook:
@@ -203,6 +207,7 @@ def append(
     files: Sequence[str] | str | None = None,
     root: Path | None = None,
     allow_outside: bool = False,
+    delimiter: str | None = None,
     number_keys: bool = False,
     on_error: str = "raise",
     threads: int | None = None,
@@ -223,7 +228,7 @@ def append(
     began = time.monotonic()
     options = {
         **output_options({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
-        **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside),
+        **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside, delimiter),
         **decoded_limit(max_decoded_bytes),
         "number_keys": flag("number_keys", number_keys),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),

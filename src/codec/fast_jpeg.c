@@ -25,7 +25,8 @@ static mldf_status over_limit(uint64_t bytes, uint64_t most, mldf_error *err) {
 /* The index tells where each segment begins: 8 bytes for each, of which a bit is stored. And a row of blocks. */
 static mldf_status check_memory(const struct fast_grid *g, uint64_t most, mldf_error *err) {
     uint64_t blocks = g->blocks[0] + (g->classes > 1 ? g->blocks[1] : 0);
-    uint64_t bytes = mldfi_fast_positions_count(g) * sizeof(uint64_t) + g->mcus_across * blocks * 128;
+    uint64_t bytes =
+        mldfi_fast_positions_count(g) * sizeof(uint64_t) + g->mcus_across * blocks * (128 + sizeof(uint64_t));
     return bytes > most ? over_limit(bytes, most, err) : MLDF_OK;
 }
 
@@ -34,20 +35,24 @@ static mldf_status restore_rows(const struct fast_layout *l, struct fast_unpacke
     const struct fast_grid *g = &l->grid;
     size_t before = out->size;
     int16_t *blocks[2] = {NULL, NULL};
+    uint64_t *places[2] = {NULL, NULL};
     mldf_status status = MLDF_OK;
     for (unsigned class = 0; status == MLDF_OK && class < g->classes; class ++) {
         blocks[class] = mldfi_alloc_zero((size_t)g->mcus_across * g->blocks[class], 128, err);
-        status = blocks[class] ? MLDF_OK : MLDF_E_MEMORY;
+        places[class] = mldfi_alloc_zero((size_t)g->mcus_across * g->blocks[class], sizeof *places[class], err);
+        status = blocks[class] && places[class] ? MLDF_OK : MLDF_E_MEMORY;
     }
     for (uint32_t row = 0; status == MLDF_OK && row < g->mcus_down; row++) {
-        status = mldfi_fast_unpack_row(u, row, blocks, err);
+        status = mldfi_fast_unpack_row(u, row, blocks, places, err);
         if (status == MLDF_OK)
-            status = mldfi_fast_scan_row(scan, blocks, err);
+            status = mldfi_fast_scan_row(scan, blocks, places, err);
         if (status == MLDF_OK && out->size - before > most)
             status = over_limit(out->size - before, most, err);
     }
     free(blocks[0]);
     free(blocks[1]);
+    free(places[0]);
+    free(places[1]);
     return status < 0 ? status : mldfi_fast_scan_end(scan, err);
 }
 

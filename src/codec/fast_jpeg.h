@@ -115,9 +115,10 @@ struct fast_place mldfi_fast_place(const struct fast_grid *grid, unsigned class,
 struct fast_unpacker;
 mldf_status mldfi_fast_unpack_new(const struct fast_layout *layout, struct fast_unpacker **out, mldf_error *err);
 void mldfi_fast_unpack_free(struct fast_unpacker *u);
-/* Coefficients of one row, in the record's order: blocks[class] has mcus_across * grid.blocks[class] of 64. Every rule of the
- * format is checked. */
-mldf_status mldfi_fast_unpack_row(struct fast_unpacker *u, uint32_t row, int16_t *blocks[2], mldf_error *err);
+/* Coefficients of one row, in the record's order: blocks[class] has mcus_across * grid.blocks[class] of 64, places[class] a word for each: bit p is set when
+ * place p, an AC's, is not zero. Every rule of the format is checked. */
+mldf_status mldfi_fast_unpack_row(struct fast_unpacker *u, uint32_t row, int16_t *blocks[2], uint64_t *places[2],
+                                  mldf_error *err);
 
 /* ---- From JPEG and back ----------------------------------------------------------------------------------------------------- */
 
@@ -176,7 +177,8 @@ mldf_status mldfi_fast_scan_new(const uint8_t *header, size_t bytes, const struc
                                 struct fast_scan **scan, mldf_error *err);
 void mldfi_fast_scan_free(struct fast_scan *scan);
 /* One row of MCUs, as mldfi_fast_unpack_row gives it. */
-mldf_status mldfi_fast_scan_row(struct fast_scan *scan, int16_t *const blocks[2], mldf_error *err);
+mldf_status mldfi_fast_scan_row(struct fast_scan *scan, int16_t *const blocks[2], uint64_t *const places[2],
+                                mldf_error *err);
 mldf_status mldfi_fast_scan_end(struct fast_scan *scan, mldf_error *err);
 
 /* The cold header with the quantisers taken out, and put back. */

@@ -157,24 +157,44 @@ static bool decodes_alike(const int16_t *natural, const uint8_t *quantiser) {
     return true;
 }
 
-/* One block into the record's order, with its word of places. */
-static enum fast_reason take_block(const int16_t *natural, const uint8_t *quantiser, int16_t *out, uint64_t *places) {
+/* What a block's component needs, made once: weights and places by natural place. */
+struct taking {
+    const uint8_t *quantiser; /* in JPEG's order */
+    uint8_t weight[64], place[64];
+};
+
+static void begin_taking(struct taking *t, const uint8_t *quantiser) {
+    t->quantiser = quantiser;
+    for (unsigned k = 0; k < 64; k++) {
+        t->weight[mldfi_fast_zigzag[k]] = quantiser[k];
+        t->place[mldfi_fast_scan[k]] = (uint8_t)k;
+    }
+}
+
+/* One block into the record's order, with its word of places. `out` is zero; most coefficients are, too, and pass four at a time. */
+static enum fast_reason take_block(const struct taking *t, const int16_t *natural, int16_t *out, uint64_t *places) {
     enum { SAFE = 1900 }; /* a sum of absolute values for which no decoder comes near a limit */
     uint64_t set = 0;
     uint32_t sum = 0;
-    uint16_t weight[64];
-    for (unsigned k = 0; k < 64; k++)
-        weight[mldfi_fast_zigzag[k]] = quantiser[k];
-    for (unsigned i = 0; i < 64; i++) {
-        int v = natural[mldfi_fast_scan[i]];
-        out[i] = (int16_t)v;
-        set |= (uint64_t)(v != 0) << i;
-        sum += (uint32_t)abs(v) * weight[mldfi_fast_scan[i]];
-        if (i && (v > 1023 || v < -1023))
-            return FAST_VALUES;
+    bool large = false;
+    for (unsigned at = 0; at < 64; at += 4) {
+        uint64_t four;
+        memcpy(&four, natural + at, sizeof four);
+        if (!four)
+            continue;
+        for (unsigned i = at; i < at + 4; i++) {
+            const int v = natural[i];
+            const unsigned p = t->place[i], most = (unsigned)abs(v);
+            out[p] = (int16_t)v;
+            set |= (uint64_t)(v != 0) << p;
+            sum += most * t->weight[i];
+            large |= i && most > 1023;
+        }
     }
     *places = set;
-    return sum <= SAFE || decodes_alike(natural, quantiser) ? FAST_TAKEN : FAST_RANGE;
+    if (large)
+        return FAST_VALUES;
+    return sum <= SAFE || decodes_alike(natural, t->quantiser) ? FAST_TAKEN : FAST_RANGE;
 }
 
 static enum fast_reason check_dc(const struct fast_source *s) {
@@ -209,13 +229,15 @@ static void take_blocks(struct coefficient_reader *r, jvirt_barray_ptr *arrays) 
         for (unsigned i = 0; i < g->blocks[class]; i++) {
             struct fast_place place = mldfi_fast_place(g, class, i);
             unsigned h = class ? 1 : g->h, v = class ? 1 : g->v;
+            struct taking taking;
+            begin_taking(&taking, s->quantiser[s->quantiser_of[place.component]]);
             for (uint32_t y = 0; y < g->mcus_down; y++) {
                 JBLOCKARRAY rows = r->cinfo.mem->access_virt_barray((j_common_ptr)&r->cinfo, arrays[place.component],
                                                                     y * v + place.y, 1, FALSE);
                 for (uint32_t x = 0; x < g->mcus_across && r->reason == FAST_TAKEN; x++) {
                     size_t at = ((size_t)y * g->mcus_across + x) * g->blocks[class] + i;
-                    r->reason = take_block(rows[0][x * h + place.x], s->quantiser[s->quantiser_of[place.component]],
-                                           s->blocks[class] + 64 * at, s->places[class] + at);
+                    r->reason = take_block(&taking, rows[0][x * h + place.x], s->blocks[class] + 64 * at,
+                                           s->places[class] + at);
                 }
             }
         }

@@ -28,6 +28,8 @@ struct fast_scan {
     int last[3];
     uint64_t word; /* bits to be written, the next one highest among `count` */
     unsigned count;
+    uint8_t place_of[64]; /* zigzag rank → place in the record's order */
+    uint64_t turn[8][256];
 };
 
 static mldf_status bad(mldf_error *err, const char *what) {
@@ -112,6 +114,20 @@ static mldf_status take_header(struct fast_scan *s, const uint8_t *data, size_t 
     return take_scan(s, &m, ids, err);
 }
 
+/* A word of places, in the record's order, becomes one in zigzag order: the sum of what its bytes become. */
+static void make_turns(struct fast_scan *s) {
+    uint8_t rank[64];
+    for (unsigned k = 0; k < 64; k++)
+        for (unsigned i = 0; i < 64; i++)
+            if (mldfi_fast_scan[i] == mldfi_fast_zigzag[k]) {
+                rank[i] = (uint8_t)k;
+                s->place_of[k] = (uint8_t)i;
+            }
+    for (unsigned byte = 0; byte < 8; byte++)
+        for (unsigned v = 1; v < 256; v++)
+            s->turn[byte][v] = s->turn[byte][v & (v - 1)] | UINT64_C(1) << rank[8 * byte + (unsigned)__builtin_ctz(v)];
+}
+
 mldf_status mldfi_fast_scan_new(const uint8_t *header, size_t bytes, const struct fast_grid *grid, mldf_buffer *out,
                                 struct fast_scan **scan, mldf_error *err) {
     struct fast_scan *s = mldfi_alloc_zero(1, sizeof *s, err);
@@ -120,6 +136,7 @@ mldf_status mldfi_fast_scan_new(const uint8_t *header, size_t bytes, const struc
         return MLDF_E_MEMORY;
     s->grid = grid;
     s->out = out;
+    make_turns(s);
     mldf_status status = take_header(s, header, bytes, err);
     s->left = s->interval;
     if (status < 0) {
@@ -147,11 +164,19 @@ static uint8_t *drain(struct fast_scan *s, uint8_t *to) {
     return to;
 }
 
-/* A word of 16 bits at most and its mantissa of 16 at most. `to` has room for 16 bytes. */
+/* A word of 16 bits at most with its mantissa of 16 at most. Less than 32 bits wait before and after it. `to` has room for 16 bytes. */
 static inline uint8_t *put(struct fast_scan *s, uint8_t *to, uint32_t bits, unsigned count) {
     s->word = s->word << count | bits;
     s->count += count;
-    return s->count > 24 ? drain(s, to) : to;
+    if (s->count < 32)
+        return to;
+    const uint32_t next = (uint32_t)(s->word >> (s->count - 32)), inverse = ~next;
+    if ((inverse - 0x01010101u) & next & 0x80808080u) /* a byte may be 0xff */
+        return drain(s, to);
+    for (unsigned i = 0; i < 4; i++)
+        to[i] = (uint8_t)(next >> (24 - 8 * i));
+    s->count -= 32;
+    return to + 4;
 }
 
 static uint32_t mantissa(int value, unsigned size) {
@@ -170,32 +195,25 @@ static uint8_t *fill(struct fast_scan *s, uint8_t *to) {
 /* 64 symbols of 16 + 16 bits, each byte perhaps doubled, and what was waiting. */
 enum { BLOCK_ROOM = 64 * 8 + 32 };
 
-static const uint8_t *places(uint8_t out[64]) {
-    uint8_t place_of[64];
-    for (unsigned i = 0; i < 64; i++)
-        place_of[mldfi_fast_scan[i]] = (uint8_t)i;
-    for (unsigned i = 0; i < 64; i++)
-        out[i] = place_of[mldfi_fast_zigzag[i]];
+static inline uint64_t turn(const struct fast_scan *s, uint64_t places) {
+    uint64_t out = 0;
+    for (unsigned byte = 0; byte < 8; byte++)
+        out |= s->turn[byte][places >> (8 * byte) & 255];
     return out;
 }
 
-/* NULL: the file's codes lack a symbol that the block needs. */
-static uint8_t *put_block(struct fast_scan *s, unsigned component, const int16_t *b, const uint8_t *order,
-                          uint8_t *to) {
+/* NULL: the file's codes lack a symbol that the block needs. places: those that are not zero; the DC's does not matter. */
+static uint8_t *put_block(struct fast_scan *s, unsigned component, const int16_t *b, uint64_t places, uint8_t *to) {
     const struct huffman *dc = &s->dc[s->dc_of[component]], *ac = &s->ac[s->ac_of[component]];
     int difference = b[0] - s->last[component];
-    unsigned size = mldfi_fast_size(difference), run = 0;
+    unsigned size = mldfi_fast_size(difference), next = 1;
     s->last[component] = b[0];
     if (size > 16 || !dc->length[size])
         return NULL;
-    to = put(s, to, dc->word[size], dc->length[size]);
-    to = put(s, to, mantissa(difference, size), size);
-    for (unsigned k = 1; k < 64; k++) {
-        int v = b[order[k]];
-        if (v == 0) {
-            run++;
-            continue;
-        }
+    to = put(s, to, (uint32_t)dc->word[size] << size | mantissa(difference, size), dc->length[size] + size);
+    for (uint64_t left = turn(s, places) & ~UINT64_C(1); left; left &= left - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(left), run = k - next;
+        int v = b[s->place_of[k]];
         for (; run > 15; run -= 16) {
             if (!ac->length[0xf0])
                 return NULL;
@@ -205,11 +223,10 @@ static uint8_t *put_block(struct fast_scan *s, unsigned component, const int16_t
         unsigned symbol = run << 4 | size;
         if (size > 15 || !ac->length[symbol])
             return NULL;
-        to = put(s, to, ac->word[symbol], ac->length[symbol]);
-        to = put(s, to, mantissa(v, size), size);
-        run = 0;
+        to = put(s, to, (uint32_t)ac->word[symbol] << size | mantissa(v, size), ac->length[symbol] + size);
+        next = k + 1;
     }
-    if (run == 0)
+    if (next == 64)
         return to;
     return ac->length[0] ? put(s, to, ac->word[0], ac->length[0]) : NULL;
 }
@@ -224,11 +241,10 @@ static uint8_t *restart(struct fast_scan *s, uint8_t *to) {
     return to;
 }
 
-mldf_status mldfi_fast_scan_row(struct fast_scan *s, int16_t *const blocks[2], mldf_error *err) {
+mldf_status mldfi_fast_scan_row(struct fast_scan *s, int16_t *const blocks[2], uint64_t *const places[2],
+                                mldf_error *err) {
     const struct fast_grid *g = s->grid;
     const unsigned all = g->blocks[0] + (g->classes > 1 ? g->blocks[1] : 0);
-    uint8_t order[64];
-    places(order);
     for (uint32_t x = 0; x < g->mcus_across; x++) {
         uint8_t *start, *to;
         mldf_status status = mldfi_buffer_extend(s->out, (size_t)all * BLOCK_ROOM + 32, &start, err);
@@ -242,7 +258,8 @@ mldf_status mldfi_fast_scan_row(struct fast_scan *s, int16_t *const blocks[2], m
             unsigned class = i >= g->blocks[0], n = class ? i - g->blocks[0] : i;
             /* In the file an MCU's blocks go right, then down. */
             unsigned at = class ? n : n % g->h * g->v + n / g->h;
-            to = put_block(s, class ? 1 + n : 0, blocks[class] + ((size_t)x * g->blocks[class] + at) * 64, order, to);
+            const size_t block = (size_t)x * g->blocks[class] + at;
+            to = put_block(s, class ? 1 + n : 0, blocks[class] + block * 64, places[class][block], to);
         }
         if (!to) {
             s->out->size -= (size_t)all * BLOCK_ROOM + 32;

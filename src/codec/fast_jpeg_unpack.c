@@ -14,7 +14,8 @@ enum { WINDOW = 1 << FAST_CODE_BITS };
 
 /* By the next FAST_CODE_BITS bits. Every window begins with a word: the codes of a set are complete. */
 struct word {
-    uint8_t symbol, length;
+    uint8_t length, size; /* of the word, and of the value that follows it; 0: none does */
+    uint8_t run, ends;    /* places to skip before it; blocks that end */
 };
 
 struct fast_unpacker {
@@ -23,10 +24,26 @@ struct fast_unpacker {
     struct word words[FAST_STREAMS][WINDOW];
 };
 
-static void spread(const struct fast_code *code, unsigned symbols, struct word *out) {
+static struct word meaning(unsigned symbol, unsigned length, bool dc) {
+    struct word w = {.length = (uint8_t)length};
+    if (dc) {
+        w.size = (uint8_t)symbol;
+    } else if (symbol < FAST_SKIP) {
+        w.size = (uint8_t)(symbol % 10 + 1);
+        w.run = (uint8_t)(symbol / 10);
+    } else if (symbol == FAST_SKIP) {
+        w.run = 8;
+    } else {
+        w.ends = symbol == FAST_END ? 1 : symbol == FAST_END_4 ? 4 : 16;
+    }
+    return w;
+}
+
+static void spread(const struct fast_code *code, bool dc, struct word *out) {
+    const unsigned symbols = dc ? FAST_DC_SYMBOLS : FAST_AC_SYMBOLS;
     for (unsigned s = 0; s < symbols; s++)
         for (unsigned i = code->word[s]; code->length[s] && i < WINDOW; i += 1u << code->length[s])
-            out[i] = (struct word){(uint8_t)s, code->length[s]};
+            out[i] = meaning(s, code->length[s], dc);
 }
 
 static mldf_status check_checkpoints(const struct fast_unpacker *u, mldf_error *err) {
@@ -64,7 +81,7 @@ mldf_status mldfi_fast_unpack_new(const struct fast_layout *l, struct fast_unpac
             mldfi_fast_dc_code(s, l->code[s], &code);
         else
             mldfi_fast_ac_code(s - 2, l->code[s], &code);
-        spread(&code, s < 2 ? FAST_DC_SYMBOLS : FAST_AC_SYMBOLS, u->words[s]);
+        spread(&code, s < 2, u->words[s]);
     }
     if (status < 0) {
         mldfi_fast_unpack_free(u);
@@ -100,58 +117,56 @@ static mldf_status read_dc(struct fast_unpacker *u, uint32_t row, unsigned class
             return wrong(u, at, row, class, "the row of DCs ends early", err);
         uint64_t bits = peek(u->layout->stream, at);
         struct word w = u->words[class][bits & (WINDOW - 1)];
-        int difference = mldfi_fast_extend((uint32_t)(bits >> w.length) & ((1u << w.symbol) - 1), w.symbol);
+        int difference = mldfi_fast_extend((uint32_t)(bits >> w.length) & ((1u << w.size) - 1), w.size);
         int before = i < g->lag[class] ? 0 : blocks[64 * (i - g->lag[class])], now = before + difference;
         if (now < INT16_MIN || now > INT16_MAX)
             return wrong(u, at, row, class, "a DC beyond 16 bits", err);
         blocks[64 * i] = (int16_t)now;
-        at += w.length + w.symbol;
+        at += w.length + w.size;
     }
     return at == end ? MLDF_OK : wrong(u, at, row, class, "the row of DCs does not end where the index says", err);
 }
 
-static unsigned ends_of(unsigned symbol) {
-    return symbol == FAST_END ? 1 : symbol == FAST_END_4 ? 4 : symbol == FAST_END_16 ? 16 : 0;
-}
-
 static mldf_status read_segment(struct fast_unpacker *u, uint32_t row, unsigned stream, uint64_t at, uint64_t end,
-                                int16_t *blocks, size_t count, mldf_error *err) {
+                                int16_t *blocks, uint64_t *places, size_t count, mldf_error *err) {
     const unsigned first = stream < 4 ? 1 : FAST_LOW, last = stream < 4 ? FAST_LOW - 1 : 63;
+    const uint8_t *stream_bits = u->layout->stream;
+    const struct word *words = u->words[stream];
     unsigned place = first;
     for (size_t i = 0; i < count;) {
         if (at >= end)
             return wrong(u, at, row, stream, "the segment ends early", err);
-        uint64_t bits = peek(u->layout->stream, at);
-        struct word w = u->words[stream][bits & (WINDOW - 1)];
-        unsigned ends = ends_of(w.symbol);
+        const uint64_t bits = peek(stream_bits, at);
+        const struct word w = words[bits & (WINDOW - 1)];
         at += w.length;
-        if (ends) {
-            if (ends > count - i)
-                return wrong(u, at, row, stream, "more ends of blocks than blocks", err);
-            i += ends;
-            place = first;
-        } else if (w.symbol == FAST_SKIP) {
-            place += 8;
-        } else {
-            unsigned size = w.symbol % 10u + 1;
-            place += w.symbol / 10u;
+        place += w.run;
+        if (w.size) {
             if (place > last)
                 return wrong(u, at, row, stream, "a block of too many coefficients", err);
             blocks[64 * i + place] =
-                (int16_t)mldfi_fast_extend((uint32_t)(bits >> w.length) & ((1u << size) - 1), size);
+                (int16_t)mldfi_fast_extend((uint32_t)(bits >> w.length) & ((1u << w.size) - 1), w.size);
+            places[i] |= UINT64_C(1) << place;
             place++;
-            at += size;
-        }
-        if (place > last + 1)
+            at += w.size;
+        } else if (w.ends) {
+            if (w.ends > count - i)
+                return wrong(u, at, row, stream, "more ends of blocks than blocks", err);
+            i += w.ends;
+            place = first;
+        } else if (place > last + 1) {
             return wrong(u, at, row, stream, "a block of too many coefficients", err);
+        }
     }
     return at == end ? MLDF_OK : wrong(u, at, row, stream, "the segment does not end where the index says", err);
 }
 
-mldf_status mldfi_fast_unpack_row(struct fast_unpacker *u, uint32_t row, int16_t *blocks[2], mldf_error *err) {
+mldf_status mldfi_fast_unpack_row(struct fast_unpacker *u, uint32_t row, int16_t *blocks[2], uint64_t *places[2],
+                                  mldf_error *err) {
     const struct fast_grid *g = &u->layout->grid;
-    for (unsigned class = 0; class < g->classes; class ++)
+    for (unsigned class = 0; class < g->classes; class ++) {
         memset(blocks[class], 0, (size_t)g->mcus_across * g->blocks[class] * 128);
+        memset(places[class], 0, (size_t)g->mcus_across * g->blocks[class] * sizeof *places[class]);
+    }
     for (unsigned stream = 0; stream < FAST_STREAMS; stream++) {
         unsigned class = stream & 1;
         if (class >= g->classes)
@@ -165,7 +180,7 @@ mldf_status mldfi_fast_unpack_row(struct fast_unpacker *u, uint32_t row, int16_t
             uint32_t mcus = left < g->segment ? left : g->segment;
             status =
                 read_segment(u, row, stream, span[s], span[s + 1], blocks[class] + (size_t)from * g->blocks[class] * 64,
-                             (size_t)mcus * g->blocks[class], err);
+                             places[class] + (size_t)from * g->blocks[class], (size_t)mcus * g->blocks[class], err);
         }
         if (status < 0)
             return status;

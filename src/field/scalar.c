@@ -117,6 +117,35 @@ static mldf_status int_decode(void *user, const void *state, const uint8_t *reco
     return MLDF_OK;
 }
 
+/* ---- INT of 1.0 files ------------------------------------------------------------------------------------------- */
+
+/* Writers of the draft stored small integers in records of 1, 2 or 4 bytes. Such a field is an INT of that dtype; what is copied from it is an
+ * INT as this version writes it. */
+static mldf_status draft_int_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
+                                  mldf_error *err) {
+    mldf_status status = int_bind(user, arguments, layout, state, err);
+    if (status == MLDF_OK)
+        layout->record_bytes = layout->record_align =
+            (uint16_t)mldf_dtype_bytes(((const struct int_state *)*state)->dtype);
+    return status;
+}
+
+static mldf_status draft_int_decode(void *user, const void *state, const uint8_t *record, const void *payload,
+                                    uint64_t payload_bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+    mldf_dtype dtype = ((const struct int_state *)state)->dtype;
+    (void)user, (void)payload, (void)payload_bytes, (void)scratch, (void)err;
+    memset(out, 0, sizeof *out);
+    out->dtype = dtype;
+    out->kind = MLDF_KIND_INT;
+    if (dtype == MLDF_I8)
+        out->as.i = (int8_t)record[0];
+    else if (dtype == MLDF_I16)
+        out->as.i = (int16_t)mldfi_load_u16(record);
+    else
+        out->as.i = (int32_t)mldfi_load_u32(record);
+    return MLDF_OK;
+}
+
 static void int_observe(const void *state, const uint8_t *record, struct observation *out) {
     const struct int_state *s = state;
     memset(out, 0, sizeof *out);
@@ -142,6 +171,17 @@ const struct field_type mldfi_type_int = {
     .name = "int",
     .ending = "",
     .observe = int_observe,
+    .describe = int_describe,
+    .argument_names = int_arguments,
+    .canonical = int_canonical,
+    .edge = int_edge,
+    .letter = 'i',
+};
+
+const struct field_type mldfi_type_draft_int = {
+    .type = {sizeof(mldf_type), MLDF_INT, "int", NULL, draft_int_bind, int_unbind, int_encode, draft_int_decode},
+    .name = "int",
+    .ending = "",
     .describe = int_describe,
     .argument_names = int_arguments,
     .canonical = int_canonical,

@@ -65,8 +65,15 @@ static bool is_draft_form(const struct descriptor *d, const struct field_type *t
 /* A 1.0 file has no arguments that count: its types are known where they need none and agree with the descriptor. */
 static mldf_status bind_draft(struct schema_field *field, const struct descriptor *d, mldf_error *err) {
     const struct field_type *type = mldfi_builtin_type(d->type_id);
+    const char *arguments = "{}";
     mldf_error why;
-    field->arguments = mldfi_copy_text("{}", 2, err);
+    if (d->type_id == MLDF_INT && (d->metadata_size == 1 || d->metadata_size == 2 || d->metadata_size == 4)) {
+        type = &mldfi_type_draft_int;
+        arguments = d->metadata_size == 1   ? "{\"dtype\":\"|i1\"}"
+                    : d->metadata_size == 2 ? "{\"dtype\":\"<i2\"}"
+                                            : "{\"dtype\":\"<i4\"}";
+    }
+    field->arguments = mldfi_copy_text(arguments, strlen(arguments), err);
     if (!field->arguments)
         return MLDF_E_MEMORY;
     mldf_status status = type ? mldfi_field_bind(field, type, &why) : MLDF_OK;
@@ -164,6 +171,8 @@ void mldfi_schema_descriptor(const mldf_schema *schema, size_t field, struct des
     out->metadata_size = f->info.record_bytes;
     out->row_offset = f->info.row_offset;
     out->row_align = (uint16_t)f->info.record_align;
+    if (f->type == &mldfi_type_draft_int) /* what is written has the records of this version */
+        out->metadata_size = out->row_align = 8;
     *long_arguments = bytes > FORMAT_ARGUMENT_BYTES;
     out->arguments_bytes = *long_arguments ? FORMAT_LONG_ARGUMENTS : (uint16_t)bytes;
     if (!*long_arguments)

@@ -34,6 +34,10 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_audio_waveform;
     case MLDF_AUDIO_COMPRESSED:
         return &mldfi_type_audio_compressed;
+    case MLDF_AUDIO_SPECTROGRAM:
+        return &mldfi_type_audio_spectrogram;
+    case MLDF_AUDIO_CODEC_TOKENS:
+        return &mldfi_type_audio_codec_tokens;
     case MLDF_TEXT:
         return &mldfi_type_text;
     case MLDF_TEXT_TOKENIZED:

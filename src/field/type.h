@@ -5,14 +5,16 @@
 #include "field/field.h"
 #include "util/json.h"
 
-extern const struct field_type mldfi_type_int, mldfi_type_float;                   /* scalar.c */
+extern const struct field_type mldfi_type_int, mldfi_type_float; /* scalar.c */
+extern const struct field_type mldfi_type_draft_int;             /* INT in 1, 2 or 4 bytes: of 1.0 files only */
 extern const struct field_type mldfi_type_bytes, mldfi_type_json, mldfi_type_text; /* bytes.c */
 extern const struct field_type mldfi_type_ndarray;                                 /* ndarray.c */
 extern const struct field_type mldfi_type_inline;                                  /* inline.c */
 extern const struct field_type mldfi_type_image_raw, mldfi_type_image_jpeg, mldfi_type_image_png,
-    mldfi_type_image;                                       /* image_type.c */
-extern const struct field_type mldfi_type_audio_waveform;   /* audio_waveform.c */
-extern const struct field_type mldfi_type_audio_compressed; /* audio_compressed.c */
+    mldfi_type_image;                                                                       /* image_type.c */
+extern const struct field_type mldfi_type_audio_waveform;                                   /* audio_waveform.c */
+extern const struct field_type mldfi_type_audio_compressed;                                 /* audio_compressed.c */
+extern const struct field_type mldfi_type_audio_spectrogram, mldfi_type_audio_codec_tokens; /* audio_grid.c */
 extern const struct field_type mldfi_type_text_tokenized, mldfi_type_text_packed,
     mldfi_type_token_stream; /* tokens_type.c */
 

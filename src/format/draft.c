@@ -62,7 +62,7 @@ mldf_status mldfi_draft_stride(const uint8_t *table, uint64_t available, size_t 
 
 /* Rule Z5: what the draft's writer, NumPy with align=True, gives a record. */
 static uint16_t natural_align(const struct descriptor *d) {
-    if (d->flags != 0 || d->type_id == MLDF_INT || d->type_id == MLDF_FLOAT)
+    if (d->flags != 0 || d->type_id == MLDF_FLOAT)
         return 8;
     for (uint16_t align = 8; align > 1; align /= 2)
         if (d->metadata_size % align == 0)

@@ -28,7 +28,9 @@ enum {
     FORMAT_MIN_PAGE = 4096,
     FORMAT_AUTO_SMALL_PAGE = 4096,
     FORMAT_AUTO_PAGE = 2 << 20,
-    FORMAT_AUTO_HOLD = 2 << 20, /* a file with no more data than this gets small pages */
+    /* A file with no more data and no more payloads than this gets small pages: a large page in front is then an eighth of it at most. */
+    FORMAT_AUTO_HOLD = 16 << 20,
+    FORMAT_AUTO_PAYLOADS = 1 << 18,
     FORMAT_MAX_FIELDS = 65535,
     FORMAT_MAX_RECORD = 65536,
     FORMAT_MAX_ROW = 16 << 20,
@@ -197,5 +199,10 @@ struct placement {
 /* Places the non-empty payloads of one sample, in order, at or after *cursor, by the page rule of the specification,
  * and moves the cursor behind the last one. False when the file would pass 2^63. */
 bool mldfi_place_sample(struct placement *payloads, size_t count, uint64_t page_size, uint64_t *cursor);
+
+/* The page rule of a writer that chooses the page size itself: bytes of the data region with small pages, and its payloads. */
+static inline bool mldfi_wants_large_pages(uint64_t data_bytes, uint64_t payloads) {
+    return data_bytes > FORMAT_AUTO_HOLD || payloads > FORMAT_AUTO_PAYLOADS;
+}
 
 #endif

@@ -121,10 +121,13 @@ static mldf_status metadata_type(struct tbl *tbl, uint64_t count, uint16_t *type
 
 static mldf_status make_card(mldf_reader *reader, const struct tbl_info *info, mldf_error *err) {
     char text[128];
-    if (info->version != 1 || (info->dataset_version == 0 && info->created == 0))
+    if (info->dataset_version == 0 && info->created == 0 && info->custom_flags == 0)
         return MLDF_OK;
-    snprintf(text, sizeof text, "{\"created\":%llu,\"dataset_version\":%u}", (unsigned long long)info->created,
-             info->dataset_version);
+    int used = snprintf(text, sizeof text, "{\"created\":%llu,\"dataset_version\":%u",
+                        (unsigned long long)info->created, info->dataset_version);
+    if (info->custom_flags)
+        used += snprintf(text + used, sizeof text - (size_t)used, ",\"custom_flags\":%u", info->custom_flags);
+    snprintf(text + used, sizeof text - (size_t)used, "}");
     reader->foreign.card = mldfi_copy_text(text, strlen(text), err);
     return reader->foreign.card ? MLDF_OK : MLDF_E_MEMORY;
 }

@@ -2,6 +2,7 @@
 #include "interop/sink.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,16 +32,37 @@ mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options 
         if (options->lz4 && strcmp(options->format, "tbl2") != 0)
             return mldfi_fail(err, MLDF_E_ARGUMENT, "LZ4 is for TBL version 2; %s has none", options->format);
         if ((options->dataset_version != MLDF_NONE || options->created != MLDF_NONE) &&
-            strcmp(options->format, "tbl1") != 0)
-            return mldfi_fail(err, MLDF_E_ARGUMENT,
-                              "only TBL version 1 (tbl1) has a dataset version and a time of "
-                              "creation");
+            strncmp(options->format, "tbl", 3) != 0)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "only TBL files have a dataset version and a time of creation");
         return sinks[i].open(out, options, err);
     }
     return mldfi_fail(
         err, MLDF_E_ARGUMENT,
         "no format is named '%s': mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron and nanogpt are",
         options->format);
+}
+
+void mldfi_sink_warn_card(const struct sink_options *options, const char *format, const char *const *held) {
+    struct json json = {0};
+    char names[300] = "";
+    size_t used = 0, count = 0;
+    if (options->card && mldfi_json_parse(&json, options->card, options->card_bytes, NULL) == MLDF_OK &&
+        json.nodes[0].kind == MLDFI_JSON_OBJECT)
+        for (uint32_t i = mldfi_json_first(&json, 0); i < json.nodes[0].next; i = json.nodes[i].next) {
+            const struct json_node *node = &json.nodes[i];
+            size_t k = 0;
+            while (held[k] && !(strlen(held[k]) == node->key_bytes && memcmp(held[k], node->key, node->key_bytes) == 0))
+                k++;
+            if (held[k])
+                continue;
+            if (used + node->key_bytes + 8 < sizeof names)
+                used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", count ? ", " : "",
+                                         (int)node->key_bytes, node->key);
+            count++;
+        }
+    if (count)
+        mldfi_warn(options->writer->context, "the card is left out (%s): %s has no place for it", names, format);
+    mldfi_json_free(&json);
 }
 
 mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err) {

@@ -68,7 +68,7 @@ struct sink_options {
     bool keys;        /* every sample comes with its key */
     bool drop_fields; /* leave out, with a warning, what the format has no place for */
     bool lz4;
-    uint64_t dataset_version, created; /* TBL version 1; MLDF_NONE: as the card says */
+    uint64_t dataset_version, created; /* TBL; MLDF_NONE: as the card says */
 };
 
 mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
@@ -83,6 +83,8 @@ mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_opti
 
 /* ---- What they share --------------------------------------------------------------------------------------------------- */
 
+/* Warns of members of the card that the format does not hold: those that are not among `held` (ended by NULL). */
+void mldfi_sink_warn_card(const struct sink_options *options, const char *format, const char *const *held);
 /* A number, text or JSON as JSON, appended: what cannot be a number of JSON (an infinity) is a string. */
 mldf_status mldfi_sink_json(mldf_buffer *out, const mldf_field *field, const mldf_value *value, mldf_error *err);
 

@@ -294,6 +294,7 @@ static mldf_status choose_fields(struct beton_sink *s, const struct sink_options
 }
 
 mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
+    static const char *const held[] = {"beton", NULL};
     struct beton_write_options writing = BETON_WRITE_OPTIONS_INIT;
     size_t count = mldf_schema_field_count(options->schema);
     struct beton_sink *s = mldfi_alloc_zero(1, sizeof *s, err);
@@ -319,6 +320,8 @@ mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_op
         status = mldfi_beton_writer_open(&s->writer, options->path, s->fields, s->count, &writing, err);
     }
     mldfi_json_free(&json);
+    if (status >= 0)
+        mldfi_sink_warn_card(options, "a .beton file", held);
     if (status >= 0 && options->keys)
         mldfi_warn(options->writer->context, "the sample keys are left out: a .beton file has no place for them");
     if (status < 0)

@@ -303,17 +303,23 @@ static mldf_status open_writer(struct tbl_sink *s, const struct sink_options *op
     writing.compress = options->lz4;
     writing.overwrite = options->writer->overwrite;
     writing.threads = options->lz4 && threads > 1 ? (unsigned)threads : 0;
-    if (s->version == 1) {
-        version = version == MLDF_NONE ? number_of_card(options, "dataset_version") : version;
-        writing.created = created == MLDF_NONE ? number_of_card(options, "created") : created;
-        if (version > UINT32_MAX)
-            return mldfi_fail(err, MLDF_E_RANGE, "the dataset version %" PRIu64 " does not fit 32 bits", version);
-        writing.dataset_version = (uint32_t)version;
-    }
+    version = version == MLDF_NONE ? number_of_card(options, "dataset_version") : version;
+    writing.created = created == MLDF_NONE ? number_of_card(options, "created") : created;
+    if (version > UINT32_MAX)
+        return mldfi_fail(err, MLDF_E_RANGE, "the dataset version %" PRIu64 " does not fit 32 bits", version);
+    writing.dataset_version = (uint32_t)version;
+    uint64_t flags = number_of_card(options, "custom_flags");
+    if (flags && (s->version == 1 || flags > UINT32_MAX))
+        mldfi_warn(options->writer->context,
+                   "the custom flags %" PRIu64 " are left out: TBL version %u has no place for them", flags,
+                   s->version);
+    else
+        writing.custom_flags = (uint32_t)flags;
     return mldfi_tbl_writer_open(&s->writer, options->path, &writing, err);
 }
 
 mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
+    static const char *const held[] = {"created", "dataset_version", "custom_flags", NULL};
     struct tbl_sink *s = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
         return MLDF_E_MEMORY;
@@ -329,6 +335,8 @@ mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_opti
         s->may_skip = options->drop_fields && images_are_nullable(s);
     if (status >= 0)
         status = open_writer(s, options, err);
+    if (status >= 0)
+        mldfi_sink_warn_card(options, "a TBL file", held);
     if (status >= 0 && options->keys)
         mldfi_warn(options->writer->context, "the sample keys are left out: a TBL file has no place for them");
     if (status < 0)

@@ -34,9 +34,11 @@ struct tbl;
 struct tbl_info {
     uint32_t version; /* 1 or 2 */
     uint64_t count;
-    uint32_t flags;                           /* version 2 */
-    uint32_t dataset_version;                 /* version 1: bytes 20-23 */
-    uint64_t created;                         /* version 1: bytes 24-31; seconds since 1970, 0 unknown */
+    uint32_t flags; /* version 2 */
+    /* What users keep in the free bytes. Version 1: dataset_version at 20, created at 24; or, as TurboLoader's guide has it, created at 16,
+     * dataset_version at 24, custom_flags at 28. Version 2: created at 48, dataset_version at 56, custom_flags at 60. */
+    uint32_t dataset_version, custom_flags;
+    uint64_t created;                         /* seconds since 1970, 0 unknown */
     uint64_t metadata_offset, metadata_bytes; /* version 2; 0, 0 without metadata */
 };
 
@@ -77,16 +79,17 @@ mldf_status mldfi_tbl_verify(struct tbl *tbl, tbl_problem_fn report, void *user,
 /* ---- Writing ------------------------------------------------------------------------------------------------------ */
 
 struct tbl_write_options {
-    uint32_t version;         /* 1 or 2 */
-    uint64_t count;           /* MLDF_NONE: not known, payloads go through a temporary file beside the target */
-    bool compress;            /* version 2: LZ4, kept for a sample when it is smaller */
-    bool overwrite;           /* an existing file may be replaced */
-    unsigned threads;         /* that compress; 0: the caller's own */
-    uint32_t dataset_version; /* version 1 */
-    uint64_t created;         /* version 1 */
+    uint32_t version; /* 1 or 2 */
+    uint64_t count;   /* MLDF_NONE: not known, payloads go through a temporary file beside the target */
+    bool compress;    /* version 2: LZ4, kept for a sample when it is smaller */
+    bool overwrite;   /* an existing file may be replaced */
+    unsigned threads; /* that compress; 0: the caller's own */
+    uint32_t dataset_version;
+    uint64_t created;
+    uint32_t custom_flags; /* version 2 */
 };
 #define TBL_WRITE_OPTIONS_INIT \
-    { 2, MLDF_NONE, false, false, 0, 0, 0 }
+    { 2, MLDF_NONE, false, false, 0, 0, 0, 0 }
 
 struct tbl_sample {
     const void *data;

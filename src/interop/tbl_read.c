@@ -22,6 +22,9 @@ bool mldfi_tbl_is(const void *data, uint64_t bytes) {
     return bytes >= 4 && p[0] == 'T' && p[1] == 'B' && p[2] == 'L' && (p[3] == 1 || p[3] == 2);
 }
 
+/* The year 2001: no header_size of a file below 62 million samples is that large. */
+#define GUIDE_STAMP_LEAST UINT64_C(1000000000)
+
 /* Sets index_end; the index must be inside the file. */
 static mldf_status check_index(struct tbl *tbl, uint64_t header, uint64_t entry, mldf_error *err) {
     uint64_t index, count = tbl->info.count;
@@ -41,7 +44,15 @@ static mldf_status open_v1(struct tbl *tbl, mldf_error *err) {
     if (status < 0)
         return status;
     uint32_t header_size = mldfi_load_u32(p + 16);
-    if (header_size != 0 && header_size != tbl->index_end)
+    uint64_t stamp = mldfi_load_u64(p + 16);
+    /* A writer that follows the guide puts a time where the real program has header_size. */
+    if (header_size != tbl->index_end && (header_size == 0 || stamp >= GUIDE_STAMP_LEAST)) {
+        tbl->info.created = stamp >= GUIDE_STAMP_LEAST ? stamp : 0;
+        tbl->info.dataset_version = mldfi_load_u32(p + 24);
+        tbl->info.custom_flags = mldfi_load_u32(p + 28);
+        return MLDF_OK;
+    }
+    if (header_size != tbl->index_end)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 16, "header_size is %u; for %llu samples it is %llu or 0",
                              header_size, ULL(tbl->info.count), ULL(tbl->index_end));
     tbl->info.dataset_version = mldfi_load_u32(p + 20);
@@ -68,6 +79,9 @@ static mldf_status open_v2(struct tbl *tbl, mldf_error *err) {
     if (status < 0)
         return status;
     tbl->info.flags = mldfi_load_u32(p + 40);
+    tbl->info.created = mldfi_load_u64(p + 48);
+    tbl->info.dataset_version = mldfi_load_u32(p + 56);
+    tbl->info.custom_flags = mldfi_load_u32(p + 60);
     if (!(tbl->info.flags & TBL_FILE_METADATA))
         return MLDF_OK;
     uint64_t offset = mldfi_load_u64(p + 24), bytes = mldfi_load_u64(p + 32);

@@ -169,9 +169,8 @@ static mldf_status check_options(const struct tbl_write_options *o, mldf_error *
         return mldfi_fail(err, MLDF_E_ARGUMENT, "TBL version %u: there are 1 and 2", o->version);
     if (o->version == 1 && o->compress)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "TBL version 1 has no compression");
-    if (o->version == 2 && (o->dataset_version || o->created))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "a dataset version and a time of creation have room in TBL version 1 only");
+    if (o->version == 1 && o->custom_flags)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "custom flags have room in TBL version 2 only");
     if (o->version == 1 && o->count != MLDF_NONE && o->count > TBL_V1_COUNT_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "%llu samples: TBL version 1 ends at %d", ULL(o->count), TBL_V1_COUNT_MAX);
     if (o->count != MLDF_NONE && o->count > UINT64_MAX / 64)
@@ -354,6 +353,9 @@ static mldf_status write_header(struct tbl_writer *w, uint64_t data_end, mldf_er
         mldfi_store_u64(p + 32, metadata);
         mldfi_store_u32(p + 40, (w->options.compress ? TBL_FILE_COMPRESSED : 0u) | (metadata ? TBL_FILE_METADATA : 0u) |
                                     TBL_FILE_CHECKSUMS);
+        mldfi_store_u64(p + 48, w->options.created);
+        mldfi_store_u32(p + 56, w->options.dataset_version);
+        mldfi_store_u32(p + 60, w->options.custom_flags);
         mldfi_store_u32(p + 44, (uint32_t)crc32(0, p, TBL_V2_HEADER));
     }
     return mldfi_file_write(&w->file, 0, p, w->header_bytes, err);

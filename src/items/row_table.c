@@ -191,7 +191,7 @@ static mldf_status check_record(const mldf_reader *reader, const struct schema_f
     uint64_t ptr = 0, bytes = 0;
     mldf_value value;
     mldfi_record_payload(f, record, &ptr, &bytes);
-    mldf_status status = mldfi_reader_check_payload(reader, row, f, 0, ptr, bytes, err);
+    mldf_status status = mldfi_reader_check_payload(reader, row, f, 0, ptr, &bytes, err);
     bool hidden = bytes && ((f->info.flags & MLDF_FIELD_COMPRESSED) || reader->encrypted);
     *most = hidden ? most_steps(reader, f, bytes) : COUNT_MAX;
     if (status < 0 || hidden)

@@ -231,6 +231,65 @@ static void transform_4(const struct jpeg_blocks *b) {
         transform_to_4(b, true);
 }
 
+/* 2 x 2, two pairs of blocks at a time. 32768 is a shift. Columns first: */
+#define HALF_2(UNPACK, R0, R1) \
+    do { \
+        const v even = ADD(_mm256_srai_epi32(UNPACK(_mm256_setzero_si256(), x[0]), 1), _mm256_set1_epi32(1 << 12)); \
+        const v odd = ADD(TIMES(UNPACK(x[1], x[3]), 29692, -10426), TIMES(UNPACK(x[5], x[7]), 6967, -5906)); \
+        R0 = _mm256_srai_epi32(ADD(even, odd), 13); \
+        R1 = _mm256_srai_epi32(SUB(even, odd), 13); \
+    } while (0)
+ALWAYS void columns_to_2(const struct jpeg_blocks *b, size_t pair, const bool low_band, v row[2]) {
+    v x[8], l[2], h[2];
+    if (low_band)
+        load_low(b->q, b->low + pair * 2 * JPEG_LOW_STRIDE, x);
+    else
+        load_rows(b->q, b->low + pair * 2 * JPEG_LOW_STRIDE, b->high + pair * 2 * JPEG_HIGH_STRIDE, x);
+    HALF_2(_mm256_unpacklo_epi16, l[0], l[1]);
+    if (!low_band)
+        HALF_2(_mm256_unpackhi_epi16, h[0], h[1]);
+    for (int k = 0; k < 2; k++)
+        row[k] = _mm256_packs_epi32(l[k], low_band ? _mm256_setzero_si256() : h[k]);
+}
+
+/* Then rows: in each half of a register those of one block. */
+ALWAYS void transform_to_2(const struct jpeg_blocks *b, const bool low_band) {
+    const v odds = _mm256_broadcastsi128_si256(_mm_setr_epi16(0, 29692, 0, -10426, 0, 6967, 0, -5906));
+    const v none = _mm256_setzero_si256(), half = _mm256_set1_epi32(1 << 19);
+    const __m128i order = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, -1, -1, -1, -1, -1, -1, -1, -1);
+    for (size_t i = 0; i < b->pairs; i += 2) {
+        const size_t other = i + 1 < b->pairs ? i + 1 : i;
+        v m[2], n[2];
+        columns_to_2(b, i, low_band, m);
+        columns_to_2(b, other, low_band, n);
+        const v odd =
+            _mm256_hadd_epi32(_mm256_hadd_epi32(_mm256_madd_epi16(m[0], odds), _mm256_madd_epi16(m[1], odds)),
+                              _mm256_hadd_epi32(_mm256_madd_epi16(n[0], odds), _mm256_madd_epi16(n[1], odds)));
+        const v first = _mm256_unpacklo_epi32(_mm256_unpacklo_epi16(none, m[0]), _mm256_unpacklo_epi16(none, m[1]));
+        const v second = _mm256_unpacklo_epi32(_mm256_unpacklo_epi16(none, n[0]), _mm256_unpacklo_epi16(none, n[1]));
+        const v even = ADD(_mm256_srai_epi32(_mm256_unpacklo_epi64(first, second), 1), half);
+        const v words =
+            _mm256_packs_epi32(_mm256_srai_epi32(ADD(even, odd), 20), _mm256_srai_epi32(SUB(even, odd), 20));
+        const v bytes = _mm256_xor_si256(_mm256_packs_epi16(words, words), _mm256_set1_epi8((char)0x80));
+        for (int k = 0; k < 2; k++) {
+            const __m128i of = k ? _mm256_extracti128_si256(bytes, 1) : _mm256_castsi256_si128(bytes);
+            const uint64_t rows = (uint64_t)_mm_cvtsi128_si64(_mm_shuffle_epi8(of, order));
+            uint8_t *to = (k ? b->b : b->a) + i * b->step, *next = (k ? b->b : b->a) + other * b->step;
+            memcpy(next, (const uint8_t *)&rows + (other == i ? 0 : 4), 2);
+            memcpy(next + b->stride, (const uint8_t *)&rows + (other == i ? 2 : 6), 2);
+            memcpy(to, &rows, 2);
+            memcpy(to + b->stride, (const uint8_t *)&rows + 2, 2);
+        }
+    }
+}
+
+static void transform_2(const struct jpeg_blocks *b) {
+    if (b->high)
+        transform_to_2(b, false);
+    else
+        transform_to_2(b, true);
+}
+
 /* ---- Upsampling ------------------------------------------------------------------------------------------------------------ */
 
 ALWAYS v wide(const uint8_t *p) {
@@ -344,7 +403,6 @@ static void join(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t co
 }
 
 const struct jpeg_kernels mldfi_jpeg_avx2 = {
-    segments, dcs,  {mldfi_jpeg_transform_1, mldfi_jpeg_transform_2, transform_4, transform_8}, up_across, up_both,
-    color,    join,
+    segments, dcs, {mldfi_jpeg_transform_1, transform_2, transform_4, transform_8}, up_across, up_both, color, join,
 };
 #endif

@@ -350,6 +350,14 @@ void mldf_loader_free(mldf_loader *loader) {
 
 /* ---- What it makes ------------------------------------------------------------------------------------------------------------------------ */
 
+const char *mldf_loader_left_out(const mldf_loader *loader, size_t index) {
+    const mldf_schema *schema = loader->dataset.schema;
+    for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
+        if (!mldfi_plan_names(loader->plan, i) && index-- == 0)
+            return mldf_schema_field(schema, i)->name;
+    return NULL;
+}
+
 size_t mldf_loader_output_count(const mldf_loader *loader) {
     return loader->pool->array_count;
 }

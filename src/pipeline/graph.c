@@ -346,7 +346,7 @@ mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *sc
     free(b.drafts);
     free(b.leads);
     free(b.tuples);
-    free(b.named);
+    out->named = b.named;
     mldfi_arena_free(&b.arena);
     if (status < 0)
         mldfi_graph_free(out);
@@ -360,5 +360,6 @@ void mldfi_graph_free(struct graph *graph) {
         mldfi_chain_free(&graph->chains[i]);
     free(graph->chains);
     free(graph->outputs);
+    free(graph->named);
     memset(graph, 0, sizeof *graph);
 }

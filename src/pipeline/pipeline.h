@@ -134,6 +134,7 @@ struct graph {
     size_t chain_count;
     size_t *outputs; /* the chains that are not hidden, in the order of the text, then of the schema */
     size_t output_count;
+    bool *named;           /* for each field of the schema: a statement names it, or it is an output without one */
     uint32_t shared_count; /* different draws of a sample: op.shared of ops with OP_DRAWS is below this */
 };
 mldf_status mldfi_graph_new(const mldf_pipeline *pipeline, const mldf_schema *schema, const struct value_bounds *bounds,

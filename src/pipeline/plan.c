@@ -293,6 +293,10 @@ bool mldfi_plan_pairs(const struct plan *plan) {
     return plan->pairs;
 }
 
+bool mldfi_plan_names(const struct plan *plan, size_t field) {
+    return plan->graph.named[field];
+}
+
 const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count) {
     *count = plan->field_count;
     return plan->fields;

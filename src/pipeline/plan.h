@@ -96,6 +96,8 @@ const struct plan_output *mldfi_plan_output(const struct plan *plan, size_t inde
 bool mldfi_plan_pairs(const struct plan *plan);
 /* Fields of the schema that it reads, ascending. */
 const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
+/* Is this field of the schema named by a statement, also by one that drops it, or an output without one? */
+bool mldfi_plan_names(const struct plan *plan, size_t field);
 
 /* A piece of a value in time: `have` steps from `from` on, and zeros up to `steps`. steps MLDF_NONE: the value should have been unreadable. */
 struct plan_piece {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "field/image_type.h"
+#include "field/type.h"
 #include "reader/foreign.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
@@ -164,7 +165,7 @@ static mldf_status load_stored(const mldf_reader *reader, uint64_t sample, size_
     size_t record_place = reader->mapped ? 0 : (size_t)(record - scratch->data);
     if (mldfi_field_has_payload(f)) {
         mldfi_record_payload(f, record, &p.ptr, &p.bytes);
-        if ((status = mldfi_reader_check_payload(reader, sample, f, p.record_at, p.ptr, p.bytes, err)) < 0)
+        if ((status = mldfi_reader_check_payload(reader, sample, f, p.record_at, p.ptr, &p.bytes, err)) < 0)
             return status;
     }
     if (reader->verified_blocks &&
@@ -287,7 +288,8 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
         set_null(out); /* the draft's writer leaves the record of a missing value zero, and no JSON text is empty */
         return MLDF_OK;
     }
-    if (!stored)
+    /* A number in a record that no newer file has is its own stored form. */
+    if (!stored || f->type == &mldfi_type_draft_int)
         return decode(reader, sample, f, payload_ptr, scratch, out, err);
     if (reader->draft && (status = settle_image(reader, f, scratch, out, err)) < 0)
         return status;
@@ -361,7 +363,7 @@ static inline mldf_status get_short(const mldf_reader *reader, uint64_t sample, 
     if (mldfi_field_has_payload(f)) {
         mldfi_record_payload(f, record, &ptr, &bytes);
         if (bytes == 0 ? ptr != 0 : ptr < reader->header.data_ptr || !mldfi_range_inside(ptr, bytes, reader->end))
-            return mldfi_reader_check_payload(reader, sample, f, mldfi_record_at(reader, sample, f), ptr, bytes, err);
+            return mldfi_reader_check_payload(reader, sample, f, mldfi_record_at(reader, sample, f), ptr, &bytes, err);
         data = bytes ? reader->map.data + ptr : NULL;
     }
     out->record = record;

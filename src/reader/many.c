@@ -63,7 +63,9 @@ static uint64_t fixed_item_bytes(const struct schema_field *f) {
     uint64_t bytes = mldf_dtype_bytes(f->info.dtype);
     if (!f->type)
         return MLDF_NONE;
-    if (f->info.type_id == MLDF_INT || f->info.type_id == MLDF_FLOAT || f->info.type_id == MLDF_INLINE)
+    if (f->info.type_id == MLDF_INT)
+        return 8; /* in a 1.0 file the record may be shorter */
+    if (f->info.type_id == MLDF_FLOAT || f->info.type_id == MLDF_INLINE)
         return f->info.record_bytes;
     if (f->info.type_id != MLDF_NDARRAY)
         return MLDF_NONE;
@@ -102,7 +104,8 @@ static mldf_status gather_records(const mldf_reader *reader, const uint64_t *sam
 
 static mldf_status gather_values(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
                                  uint8_t *dst, size_t item_bytes, mldf_error *err) {
-    bool in_record = !mldfi_field_has_payload(&reader->schema->fields[field]);
+    const struct schema_field *f = &reader->schema->fields[field];
+    bool in_record = !mldfi_field_has_payload(f), number = f->info.type_id == MLDF_INT;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     mldf_status status = MLDF_OK;
     for (size_t i = 0; i < count && status >= 0; i++, dst += item_bytes) {
@@ -113,7 +116,7 @@ static mldf_status gather_values(const mldf_reader *reader, const uint64_t *samp
         if (value.kind == MLDF_KIND_NULL)
             memset(dst, 0, item_bytes);
         else if (item_bytes)
-            memcpy(dst, in_record ? value.record : value.data, item_bytes);
+            memcpy(dst, number ? &value.as : in_record ? value.record : value.data, item_bytes);
     }
     mldf_buffer_free(&scratch);
     return status;

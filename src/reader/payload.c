@@ -69,9 +69,44 @@ __attribute__((cold, format(printf, 6, 7))) static mldf_status fail_payload(cons
     return status;
 }
 
+/* Writers of the 1.0 draft disagreed on what a record's size counts: bytes, samples, frames or tokens. So where the type does not say it, the entry
+ * of the allocation table for that ptr does; the table is sorted. */
+static mldf_status find_size(const mldf_reader *reader, const struct payload *p, uint64_t *size, mldf_error *err) {
+    const struct table_ref *table = &reader->tables.allocation;
+    uint64_t low = 0, high = table->entries;
+    while (low < high) {
+        uint8_t entry[FORMAT_ALLOCATION_BYTES];
+        uint64_t middle = low + (high - low) / 2;
+        mldf_status status =
+            mldfi_reader_copy(reader, table->ptr + middle * FORMAT_ALLOCATION_BYTES, entry, sizeof entry, err);
+        if (status < 0)
+            return status;
+        uint64_t ptr = mldfi_load_u64(entry);
+        if (ptr == p->ptr) {
+            *size = mldfi_load_u64(entry + 8);
+            return MLDF_OK;
+        }
+        if (ptr < p->ptr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return fail_payload(reader, p, err, MLDF_E_CORRUPT, p->record_at,
+                        "the allocation table has no entry for ptr %" PRIu64
+                        ", and in a 1.0 file the record's size, %" PRIu64 ", may count something else than bytes",
+                        p->ptr, p->bytes);
+}
+
 mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
-                                       uint64_t record_at, uint64_t ptr, uint64_t bytes, mldf_error *err) {
-    const struct payload p = {sample, (size_t)(field - reader->schema->fields), record_at, ptr, bytes};
+                                       uint64_t record_at, uint64_t ptr, uint64_t *size, mldf_error *err) {
+    struct payload p = {sample, (size_t)(field - reader->schema->fields), record_at, ptr, *size};
+    if (*size && mldfi_reader_may_count(reader, field)) {
+        mldf_status status = find_size(reader, &p, size, err);
+        if (status < 0)
+            return status;
+        p.bytes = *size;
+    }
+    uint64_t bytes = *size;
     if (bytes == 0) {
         if (ptr == 0 || reader->draft)
             return MLDF_OK;

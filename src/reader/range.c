@@ -43,7 +43,7 @@ static mldf_status read_part(const mldf_reader *reader, uint64_t sample, const s
     size_t place = reader->mapped ? 0 : (size_t)(record - scratch->data);
     if (mldfi_field_has_payload(f)) {
         mldfi_record_payload(f, record, &ptr, &have);
-        if ((status = mldfi_reader_check_payload(reader, sample, f, at, ptr, have, err)) < 0)
+        if ((status = mldfi_reader_check_payload(reader, sample, f, at, ptr, &have, err)) < 0)
             return status;
     }
     bool whole = mldfi_reader_is_plain(

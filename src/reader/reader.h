@@ -115,9 +115,14 @@ mldf_status mldfi_reader_check_section(const mldf_reader *reader, const struct s
                                        const char *name, mldf_error *err);
 /* Validity bit. */
 mldf_status mldfi_reader_is_valid(const mldf_reader *reader, uint64_t sample, size_t field, bool *out, mldf_error *err);
-/* Rule A3: does the payload of this record lie in the file? record_at: the record's byte in the file. */
+/* May the size in this field's records count something else than bytes, so that the allocation table says it? */
+static inline bool mldfi_reader_may_count(const mldf_reader *reader, const struct schema_field *field) {
+    return reader->draft && (!field->type || field->info.type_id == MLDF_TEXT_TOKENIZED);
+}
+/* Rule A3: does the payload of this record lie in the file? record_at: the record's byte in the file. *bytes is the record's size; in a 1.0 file it
+ * becomes that of the allocation table where the record's may count something else. */
 mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
-                                       uint64_t record_at, uint64_t ptr, uint64_t bytes, mldf_error *err);
+                                       uint64_t record_at, uint64_t ptr, uint64_t *bytes, mldf_error *err);
 /* Rule A4: the metadata blocks that hold [offset, offset+bytes), counted in the metadata table, have their CRC. */
 mldf_status mldfi_reader_check_blocks(const mldf_reader *reader, uint64_t offset, uint64_t bytes, mldf_error *err);
 

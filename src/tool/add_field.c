@@ -102,11 +102,11 @@ static mldf_status infer_schema(struct addition *a, mldf_error *err) {
 
 static mldf_status open_rows(struct addition *a, mldf_error *err) {
     /* With a schema the columns beside ours are not known, and do not matter. */
-    struct rows_options options = {a->options->format, false, a->options->schema != NULL, false, &a->feed.watch};
+    struct rows_options options = {a->options->format, false, a->options->schema != NULL, false, &a->feed.watch, 0};
     a->rows = &a->feed.opened[0];
     mldf_status status = a->rows->open ? mldfi_rows_rewind(a->rows, &options, &a->feed.columns, err)
                                        : mldfi_rows_open(a->rows, a->source, &options, &a->feed.columns, err);
-    if (status < 0 || a->rows->format == MLDF_SOURCE_JSONL)
+    if (status < 0 || a->rows->table.format == MLDF_SOURCE_JSONL)
         return status;
     size_t found = 0;
     for (size_t i = 0; i < a->rows->header_count; i++)

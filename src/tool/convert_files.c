@@ -2,13 +2,13 @@
  * (src/interop/sink.h) takes them, convert_batch.c carries them there. convert.c beside this file is about cells of text and has nothing to do with it. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "field/field.h"
 #include "mldf/tool.h"
 #include "os/target.h"
 #include "tool/convert_batch.h"
 #include "tool/copy_samples.h"
+#include "tool/derive.h"
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -17,21 +17,9 @@
 /* ---- What is wanted ------------------------------------------------------------------------------------------------------ */
 
 static mldf_status choose_format(const char *out, const char *asked, const char **format, mldf_error *err) {
-    static const char *const endings[][2] = {{".mldf", "mldf"},       {".tbl", "tbl2"},      {".beton", "beton"},
-                                             {".tar", "tar"},         {".tar.gz", "tar.gz"}, {".tgz", "tar.gz"},
-                                             {".tar.zst", "tar.zst"}, {".tzst", "tar.zst"},  {".idx", "megatron"}};
-    size_t bytes = strlen(out);
-    if (asked) {
-        *format = strcmp(asked, "tbl") == 0 ? "tbl2" : asked;
+    *format = asked && strcmp(asked, "tbl") == 0 ? "tbl2" : asked ? asked : mldfi_format_of_name(out);
+    if (*format)
         return MLDF_OK;
-    }
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t ending = strlen(endings[i][0]);
-        if (bytes > ending && strcasecmp(out + bytes - ending, endings[i][0]) == 0) {
-            *format = endings[i][1];
-            return MLDF_OK;
-        }
-    }
     return mldfi_fail_file(
         err, MLDF_E_ARGUMENT, out,
         "the name does not say which format to write (.mldf, .tbl, .beton, .tar, .tar.gz or .tar.zst); --to does");
@@ -82,7 +70,8 @@ static mldf_status make_schema(struct convert *c, mldf_error *err) {
     for (size_t i = 0; i < c->count && status >= 0; i++)
         status = mldfi_schema_take(c->sources.schema, c->chosen[i], c->schema, err);
     return status < 0 ? status
-                      : mldfi_apply_compress(c->schema, c->options.compress_fields, c->options.compress_count, err);
+                      : mldfi_apply_compress(c->options.writer.context, c->schema, c->options.compress_fields,
+                                             c->options.compress_count, err);
 }
 
 static mldf_status open_sink(struct convert *c, const char *format, const char *out, mldf_error *err) {

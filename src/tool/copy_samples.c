@@ -21,7 +21,8 @@ mldf_status mldfi_match_field(const mldf_schema *source, const mldf_field *wante
     if (strcmp(have->arguments, wanted->arguments) != 0 && !unnamed)
         return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' has the arguments %.150s, not %.150s", wanted->name,
                           have->arguments, wanted->arguments);
-    if (have->record_bytes != wanted->record_bytes)
+    /* Known integers are copied as numbers, from the short records of a 1.0 file, too. */
+    if (have->record_bytes != wanted->record_bytes && !(have->known && have->type_id == MLDF_INT))
         return mldfi_fail(err, MLDF_E_SCHEMA, "field '%s' has records of %u bytes, not %u", wanted->name,
                           have->record_bytes, wanted->record_bytes);
     return MLDF_OK;

@@ -163,7 +163,7 @@ static mldf_status read_cuts(struct corpus *corpus, const char *path, bool shar,
     if (status >= 0)
         status = mldfi_input_memory(&input, path, text.data, text.size, err);
     if (status >= 0) {
-        mldfi_jsonl_begin(&lines, &input);
+        mldfi_jsonl_begin(&lines, &input, false);
         while ((status = mldfi_jsonl_next(&lines, err)) == MLDF_OK) {
             status = add_cut(corpus, &lines.tree, path, lines.line, shar, &joined, err);
             if (status < 0)

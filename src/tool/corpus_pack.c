@@ -129,7 +129,8 @@ static mldf_status make_fields(struct corpus_run *run, mldf_schema **out, mldf_e
                                  run->segments ? along : NULL, nullable ? MLDF_FIELD_NULLABLE : 0, err);
     }
     if (status >= 0)
-        status = mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
+        status =
+            mldfi_apply_compress(options->writer.context, *out, options->compress_fields, options->compress_count, err);
     return status < 0 ? status : mldfi_feed_make_values(run->feed, *out, err);
 }
 

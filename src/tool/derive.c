@@ -2,6 +2,7 @@
 #include "tool/derive.h"
 
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "field/field.h"
@@ -53,8 +54,34 @@ mldf_status mldfi_derive_options(const mldf_reader *reader, const mldf_schema *s
 
 /* ---- The output ---------------------------------------------------------------------------------------------------- */
 
+const char *mldfi_format_of_name(const char *name) {
+    static const char *const endings[][2] = {{".mldf", "mldf"},       {".tbl", "tbl2"},      {".beton", "beton"},
+                                             {".tar", "tar"},         {".tar.gz", "tar.gz"}, {".tgz", "tar.gz"},
+                                             {".tar.zst", "tar.zst"}, {".tzst", "tar.zst"},  {".idx", "megatron"}};
+    size_t bytes = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t ending = strlen(endings[i][0]);
+        if (bytes > ending && strcasecmp(name + bytes - ending, endings[i][0]) == 0)
+            return endings[i][1];
+    }
+    return NULL;
+}
+
+mldf_status mldfi_check_mldf_name(const char *out, mldf_error *err) {
+    const char *format = mldfi_format_of_name(out);
+    if (!format || strcmp(format, "mldf") == 0)
+        return MLDF_OK;
+    return mldfi_fail_file(err, MLDF_E_ARGUMENT, out,
+                           "the name says %s, but an MLDF file would be written: give it a name in .mldf; convert then "
+                           "makes %s of it",
+                           format, format);
+}
+
 mldf_status mldfi_check_output(const char *out, bool overwrite, mldf_error *err) {
-    return strcmp(out, "-") == 0 ? MLDF_OK : mldfi_target_check(out, overwrite, err);
+    mldf_status status = mldfi_check_mldf_name(out, err);
+    if (status == MLDF_OK && strcmp(out, "-") != 0)
+        status = mldfi_target_check(out, overwrite, err);
+    return status;
 }
 
 mldf_status mldfi_open_output(const char *out, const mldf_schema *schema, const mldf_writer_options *options,

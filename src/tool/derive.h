@@ -15,6 +15,10 @@ mldf_status mldfi_derive_options(const mldf_reader *reader, const mldf_schema *s
                                  mldf_buffer *card, mldf_error *err);
 /* A name that is taken is better said before the work than after it. "-" is never taken. */
 mldf_status mldfi_check_output(const char *out, bool overwrite, mldf_error *err);
+/* The format that the ending of a name says ("tbl2", "tar.gz", "mldf" ...), or NULL. */
+const char *mldfi_format_of_name(const char *name);
+/* MLDF_E_ARGUMENT when the name says another format than MLDF, which is what pack, merge, select, split, repack and repair write. */
+mldf_status mldfi_check_mldf_name(const char *out, mldf_error *err);
 /* "-" is standard output. */
 mldf_status mldfi_open_output(const char *out, const mldf_schema *schema, const mldf_writer_options *options,
                               mldf_writer **writer, mldf_error *err);

@@ -166,15 +166,11 @@ static mldf_status compare_value(struct diff *d, struct pair *p, uint64_t sample
     status = mldfi_values_equal(&p->compare, &x, &y, &equal, err);
     if (status < 0 || equal)
         return status;
-    char tx[160], ty[160];
+    char text[800];
     const char *name = mldf_schema_field(p->compare.schema, p->a)->name;
-    mldfi_value_text(&x, tx, sizeof tx);
-    mldfi_value_text(&y, ty, sizeof ty);
     bool null = x.kind == MLDF_KIND_NULL || y.kind == MLDF_KIND_NULL;
-    if (strcmp(tx, ty) == 0)
-        report(d, sample, name, "value", "the contents differ (%s each)", tx);
-    else
-        report(d, sample, name, null ? "null" : "value", "%s in the first file, %s in the second", tx, ty);
+    mldfi_value_difference(&p->compare, &x, &y, text, sizeof text);
+    report(d, sample, name, null ? "null" : "value", "%s", text);
     return MLDF_OK;
 }
 

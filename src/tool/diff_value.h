@@ -19,4 +19,8 @@ mldf_status mldfi_json_equal(const void *x, size_t x_bytes, const void *y, size_
 /* A short text of a value for a message. */
 void mldfi_value_text(const mldf_value *value, char *out, size_t out_bytes);
 
+/* How two values that are not equal differ (diff_text.c). */
+void mldfi_value_difference(const struct value_compare *compare, const mldf_value *x, const mldf_value *y, char *out,
+                            size_t out_bytes);
+
 #endif

@@ -301,7 +301,8 @@ static mldf_status feed_row(struct feed *feed, struct rows *rows, size_t source,
 
 mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err) {
     struct rows *rows = &feed->opened[source];
-    struct rows_options options = {feed->options->format, false, false, feed->inferred != NULL, &feed->watch};
+    struct rows_options options = {feed->options->format,  false,        false,
+                                   feed->inferred != NULL, &feed->watch, feed->options->delimiter};
     mldf_error local;
     if (!err)
         err = &local;
@@ -311,7 +312,7 @@ mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err)
         return status;
     status = rows->open ? mldfi_rows_rewind(rows, &options, &feed->columns, err)
                         : mldfi_rows_open(rows, feed->sources[source], &options, &feed->columns, err);
-    if (status == MLDF_OK && rows->format != MLDF_SOURCE_JSONL)
+    if (status == MLDF_OK && rows->table.format != MLDF_SOURCE_JSONL)
         status = check_header(feed, rows, err);
     uint64_t before = feed->watch.now.bytes_done;
     if (status == MLDF_OK && source == feed->start.source && feed->start.offset)

@@ -73,17 +73,17 @@ static mldf_status look_at_source(struct look *look, size_t source, mldf_error *
     struct feed *feed = look->feed;
     struct rows *rows = &feed->opened[source];
     bool first = source == 0;
-    struct rows_options options = {feed->options->format, true, first, !first, &feed->watch};
+    struct rows_options options = {feed->options->format, true, first, !first, &feed->watch, feed->options->delimiter};
     mldf_error local;
     mldf_status status = mldfi_rows_open(rows, feed->sources[source], &options, &feed->columns, err);
     if (status < 0)
         return status;
-    bool json = rows->format == MLDF_SOURCE_JSONL;
+    bool json = rows->table.format == MLDF_SOURCE_JSONL;
     if (first)
         look->json = json;
     else if (look->json != json)
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, rows->input.name,
-                               "CSV and JSON lines are packed together only with a schema");
+                               "CSV and JSON are packed together only with a schema");
     while (look->rows < INFER_ROWS && mldfi_input_may_look(&rows->input)) {
         status = mldfi_rows_next(rows, &feed->columns, json, &local);
         if (status == MLDF_END)

@@ -59,16 +59,27 @@ mldf_status mldfi_folder_type(const struct folder_list *list, bool by_majority, 
 
 /* ---- Classes ------------------------------------------------------------------------------------------------------------ */
 
-/* A sample directly in the folder makes it flat; another file there does not, unless there is nothing else. */
-static bool looks_labelled(const struct folder_list *list) {
-    bool deep = false;
+/* Samples directly in the folder, and in sub-folders. What a name does not show to be a sample counts only where nothing else lies deeper. */
+struct places {
+    size_t direct, deep;
+    bool any_deep;
+};
+
+static struct places count_places(const struct folder_list *list) {
+    struct places places = {0, 0, false};
     for (size_t i = 0; i < list->count; i++) {
         bool direct = strchr(below(&list->entries[i]), '/') == NULL;
-        if (direct && mldfi_type_of_file(below(&list->entries[i]), NULL))
-            return false;
-        deep = deep || !direct;
+        size_t sample = mldfi_type_of_file(below(&list->entries[i]), NULL) != NULL;
+        places.direct += direct ? sample : 0;
+        places.deep += direct ? 0 : sample;
+        places.any_deep = places.any_deep || !direct;
     }
-    return deep;
+    return places;
+}
+
+/* Sub-folders are classes unless most samples lie beside them: a few stray files must not take the labels of all others. */
+static bool looks_labelled(const struct places *places) {
+    return places->direct ? places->direct < places->deep : places->any_deep;
 }
 
 static int by_bytes(const void *a, const void *b) {
@@ -137,7 +148,10 @@ static uint32_t label_of(const struct folder_list *list, const struct folder_ent
 }
 
 mldf_status mldfi_folder_layout(struct folder_list *list, mldf_layout layout, mldf_error *err) {
-    list->labelled = layout == MLDF_LAYOUT_CLASSES || (layout == MLDF_LAYOUT_AUTO && looks_labelled(list));
+    struct places places = count_places(list);
+    list->labelled = layout == MLDF_LAYOUT_CLASSES || (layout == MLDF_LAYOUT_AUTO && looks_labelled(&places));
+    list->mixed = layout == MLDF_LAYOUT_AUTO && places.direct && places.deep;
+    list->strays = list->mixed && list->labelled ? places.direct : 0;
     if (!list->labelled)
         return MLDF_OK;
     mldf_status status = collect(list, err);

@@ -29,6 +29,7 @@ struct folder_run {
     const char *place;             /* its path */
     size_t value, label;           /* fields */
     uint32_t *labels;              /* of each class folder; NULL: its number */
+    bool label_may_be_null;        /* a file beside the class folders is a sample without a label */
     bool without_keys;             /* as the file that is appended to has none */
     struct folder_notes notes;     /* of recordings that a new file is made of */
     mldf_status notes_status;      /* of gathering them during the walk */
@@ -73,6 +74,33 @@ static mldf_status find_type(struct folder_run *run, mldf_error *err) {
     return status;
 }
 
+/* The layout decides over all labels, so a choice that was not clear is reported, with the option that makes the other one. */
+static void warn_mixed(const struct folder_run *run) {
+    const struct folder_list *list = &run->list;
+    const struct folder_entry *first = NULL;
+    size_t direct = 0;
+    char message[400];
+    for (size_t i = 0; i < list->count; i++)
+        if (!strchr(list->entries[i].path + list->entries[i].below, '/') &&
+            mldfi_type_of_file(list->entries[i].path, NULL) && direct++ == 0)
+            first = &list->entries[i];
+    if (!first)
+        return;
+    if (list->labelled)
+        (void)snprintf(
+            message, sizeof message,
+            "files beside the class folders: %zu of %zu; their label is null; use layout flat if the sub-folders "
+            "are not classes",
+            direct, list->count);
+    else
+        (void)snprintf(
+            message, sizeof message,
+            "files beside the sub-folders: %zu of %zu, so sub-folders are not taken as classes and there are no "
+            "labels; use layout classes if they are",
+            direct, list->count);
+    mldfi_feed_warn(run->feed, first->path, message);
+}
+
 static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_error *err) {
     struct feed *feed = run->feed;
     struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, run, feed->options->tokenize != NULL};
@@ -87,6 +115,8 @@ static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_er
         layout = MLDF_LAYOUT_FLAT; /* folders of speakers, chapters and documents are not classes */
     if (status == MLDF_OK)
         status = mldfi_folder_layout(&run->list, layout, err);
+    if (status == MLDF_OK && run->list.mixed)
+        warn_mixed(run);
     feed->list_hash = mldfi_folder_fingerprint(&run->list, UINT64_C(0xcbf29ce484222325)) | 1;
     feed->watch.now.samples_total = run->list.count;
     feed->watch.now.bytes_total = run->list.total_bytes;
@@ -120,10 +150,10 @@ static mldf_status change_audio(struct folder_run *run, mldf_error *err) {
 static mldf_status read_entry(struct folder_run *run, const struct folder_entry *entry, mldf_error *err) {
     const char *key = entry->path + entry->key;
     size_t key_bytes = strlen(key);
-    if (run->list.labelled && entry->label == FOLDER_NO_LABEL)
+    bool direct = strchr(entry->path + entry->below, '/') == NULL;
+    if (run->list.labelled && entry->label == FOLDER_NO_LABEL && !(direct && run->label_may_be_null))
         return mldfi_fail(err, MLDF_E_TYPE,
-                          strchr(entry->path + entry->below, '/') ? "the name of its class folder is not UTF-8"
-                                                                  : "lies in no class folder");
+                          direct ? "lies in no class folder" : "the name of its class folder is not UTF-8");
     if (!run->without_keys && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
         return mldfi_fail(err, MLDF_E_KEY, "the name is not UTF-8, and it is the sample's key");
     mldf_status status =
@@ -144,7 +174,7 @@ static mldf_status pack_entry(struct folder_run *run, const struct folder_entry 
     feed->values[run->value].kind = MLDF_KIND_BYTES;
     feed->values[run->value].data = run->file.data;
     feed->values[run->value].bytes = run->file.size;
-    if (run->list.labelled) {
+    if (run->list.labelled && entry->label != FOLDER_NO_LABEL) {
         feed->values[run->label].kind = MLDF_KIND_INT;
         feed->values[run->label].as.i = run->labels ? run->labels[entry->label] : entry->label;
     }
@@ -191,13 +221,15 @@ static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_e
     else if (status == MLDF_OK)
         status = mldfi_add_file_field(*out, run->type->files->field, run->type, options, 0, err);
     if (status == MLDF_OK && run->list.labelled)
-        status = mldf_schema_add(*out, "label", MLDF_INT, NULL, 0, err);
+        status = mldf_schema_add(*out, "label", MLDF_INT, NULL, run->list.strays ? MLDF_FIELD_NULLABLE : 0, err);
+    run->label_may_be_null = run->list.strays > 0;
     if (status == MLDF_OK)
         status = mldfi_notes_fields(&run->notes, *out, err);
     if (status == MLDF_OK)
         status = mldfi_feed_icc(run->feed, *out, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
+        status =
+            mldfi_apply_compress(options->writer.context, *out, options->compress_fields, options->compress_count, err);
     return status < 0 ? status : mldfi_feed_make_values(run->feed, *out, err);
 }
 
@@ -314,6 +346,8 @@ static mldf_status append_run(struct folder_run *run, mldf_error *err) {
     }
     run->without_keys = feed->keyless;
     status = make_list(run, layout, err);
+    run->label_may_be_null =
+        labels && run->list.strays && (mldf_schema_field(schema, run->label)->flags & MLDF_FIELD_NULLABLE);
     if (status == MLDF_OK)
         status = choose_type(run, schema, err);
     if (status == MLDF_OK)

@@ -25,6 +25,8 @@ struct folder_list {
     char **classes; /* sorted by bytes */
     size_t class_count, class_capacity;
     bool labelled;
+    bool mixed;    /* the layout was chosen here, and there are samples both in sub-folders and beside them */
+    size_t strays; /* samples beside the class folders: their label is null; 0 where the caller asked for classes */
     uint64_t total_bytes;
 };
 

@@ -105,7 +105,8 @@ static mldf_status look_at(struct merge *m, size_t i, bool **nullable, mldf_erro
         *nullable = mldfi_alloc_zero(m->schema->field_count + 1, sizeof **nullable, err);
         status = *nullable ? MLDF_OK : MLDF_E_MEMORY;
         if (status == MLDF_OK)
-            status = mldfi_apply_compress(m->schema, m->options->compress_fields, m->options->compress_count, err);
+            status = mldfi_apply_compress(m->writing.context, m->schema, m->options->compress_fields,
+                                          m->options->compress_count, err);
         if (status == MLDF_OK)
             status = mldfi_derive_options(reader, m->schema, &m->writing, &m->card, err);
     } else if (status == MLDF_OK) {

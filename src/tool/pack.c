@@ -10,6 +10,7 @@
 #include "field/field.h"
 #include "os/file.h"
 #include "tool/corpus.h"
+#include "tool/derive.h"
 #include "tool/pack_source.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -41,10 +42,26 @@ static mldf_status compress_one(mldf_schema *schema, const char *text, mldf_erro
                       mldf_schema_field(schema, field)->name, mldf_schema_field(schema, field)->type_name);
 }
 
-mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err) {
+/* JPEG, PNG and WebP are compressed already: zstd takes time and gains nothing. Raw pixels gain. */
+static void warn_of_images(const mldf_context *context, const mldf_schema *schema) {
+    for (size_t i = 0; context && i < schema->field_count; i++) {
+        const struct schema_field *f = &schema->fields[i];
+        if ((f->info.flags & MLDF_FIELD_COMPRESSED) && f->type && f->type->self_describing == FAMILY_IMAGE &&
+            !strstr(f->info.arguments, "\"raw\""))
+            mldfi_warn(context,
+                       "field %s: zstd does not make JPEG, PNG or WebP images smaller; --compress is for raw "
+                       "pixels, arrays and text",
+                       f->info.name);
+    }
+}
+
+mldf_status mldfi_apply_compress(const mldf_context *context, mldf_schema *schema, const char *const *fields,
+                                 size_t count, mldf_error *err) {
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK && i < count; i++)
         status = compress_one(schema, fields[i], err);
+    if (status == MLDF_OK && count)
+        warn_of_images(context, schema);
     return status;
 }
 
@@ -63,9 +80,10 @@ static uint64_t total_bytes(const char *const *sources, size_t count) {
 /* A name that is taken is better said before thousands of rows are looked at. */
 static mldf_status check_target(const char *out, bool overwrite, mldf_error *err) {
     bool exists;
-    if (overwrite || strcmp(out, "-") == 0)
-        return MLDF_OK;
-    mldf_status status = mldfi_file_exists(out, &exists, err);
+    mldf_status status = mldfi_check_mldf_name(out, err);
+    if (status < 0 || overwrite || strcmp(out, "-") == 0)
+        return status;
+    status = mldfi_file_exists(out, &exists, err);
     if (status == MLDF_OK && exists)
         status = mldfi_fail_exists(err, out);
     return status;
@@ -79,7 +97,8 @@ static mldf_status pack_rows(struct feed *feed, const char *out, mldf_schema **s
     if (status == MLDF_OK)
         status = mldfi_feed_icc(feed, *schema, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(*schema, options->compress_fields, options->compress_count, err);
+        status = mldfi_apply_compress(options->writer.context, *schema, options->compress_fields,
+                                      options->compress_count, err);
     if (status == MLDF_OK)
         status = mldfi_feed_use_schema(feed, *schema, err);
     if (status == MLDF_OK)
@@ -109,6 +128,10 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "a key column is for tables; here names are the keys");
     if (!rows && !corpus && (options->file_column_count || options->file_root || options->allow_outside))
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "columns that name files are for tables");
+    if (!rows && options->delimiter)
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "a delimiter is for CSV tables");
+    if (options->delimiter && ((unsigned char)options->delimiter >= 0x80 || strchr("\"\r\n", options->delimiter)))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a delimiter is one ASCII character, not a quote or a line end");
     if (!folders && options->layout != MLDF_LAYOUT_AUTO)
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "a layout is for folders");
     if (options->image_arguments && options->schema)
@@ -186,6 +209,9 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
         status = check_target(out, options->writer.overwrite, err);
     if (status == MLDF_OK)
         status = pack_sources(&list, out, options, corpus, result, err);
+    if (status == MLDF_OK && result->written == 0 && options->warn)
+        options->warn(options->warn_user, &(mldf_skip){out, result->skipped ? "has no samples: all were skipped"
+                                                                            : "has no samples: the sources hold none"});
     mldfi_sources_free(&list);
     return status;
 }

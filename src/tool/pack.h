@@ -121,6 +121,7 @@ mldf_status mldfi_feed_resume(struct feed *feed, mldf_error *err);
 mldf_status mldfi_feed_checkpoint(struct feed *feed, size_t source, bool now, mldf_error *err);
 
 /* "FIELD" or "FIELD=LEVEL" for each. */
-mldf_status mldfi_apply_compress(mldf_schema *schema, const char *const *fields, size_t count, mldf_error *err);
+mldf_status mldfi_apply_compress(const mldf_context *context, mldf_schema *schema, const char *const *fields,
+                                 size_t count, mldf_error *err);
 
 #endif

@@ -291,7 +291,8 @@ static mldf_status make_fields(struct tar_run *run, mldf_schema **out, mldf_erro
     if (status == MLDF_OK)
         status = mldfi_feed_icc(feed, *out, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(*out, feed->options->compress_fields, feed->options->compress_count, err);
+        status = mldfi_apply_compress(feed->options->writer.context, *out, feed->options->compress_fields,
+                                      feed->options->compress_count, err);
     if (status < 0)
         return status;
     run->bytes_before = 0;

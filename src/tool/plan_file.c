@@ -140,7 +140,10 @@ static mldf_status plan_data(const mldf_schema *schema, const mldf_plan_options 
         return MLDF_OK;
     }
     mldf_status status = place_all(shape, options->samples, *page_size, end, err);
-    if (status < 0 || !automatic || *end <= *begin + FORMAT_AUTO_HOLD)
+    uint64_t payloads;
+    if (!mldfi_mul_u64(options->samples, shape->count, &payloads))
+        payloads = UINT64_MAX;
+    if (status < 0 || !automatic || !mldfi_wants_large_pages(*end - *begin, payloads))
         return status;
     *page_size = FORMAT_AUTO_PAGE;
     *begin = *end = first_page(schema->field_count, *page_size);

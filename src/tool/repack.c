@@ -30,7 +30,7 @@ static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_opti
         field->flags = (uint16_t)(field->flags & ~MLDF_FIELD_COMPRESSED);
         field->compress_level = 0;
     }
-    return mldfi_apply_compress(*out, options->compress_fields, options->compress_count, err);
+    return mldfi_apply_compress(options->writer.context, *out, options->compress_fields, options->compress_count, err);
 }
 
 /* The page size of a 1.1 file stays, unless the caller gives another. */
@@ -119,6 +119,8 @@ mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_opt
     memset(result, 0, sizeof *result);
     if (!path || !mldfi_take_options(&own, sizeof own, given))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "repack needs a path, and options from MLDF_REPACK_OPTIONS_INIT");
+    if (out && (status = mldfi_check_mldf_name(out, err)) < 0)
+        return status;
     char *real = NULL;
     if (!out) {
         status = mldfi_file_open(&lock, path, OS_OPEN_READ_WRITE, err);

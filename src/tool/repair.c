@@ -8,6 +8,7 @@
 
 #include "os/target.h"
 #include "reader/foreign.h"
+#include "tool/derive.h"
 #include "tool/pack_source.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
@@ -334,7 +335,9 @@ mldf_status mldf_repair(const char *path, const char *out, const mldf_repair_opt
         memcpy(&options, given, given->struct_bytes < sizeof options ? given->struct_bytes : sizeof options);
     result = result ? result : &unused;
     memset(result, 0, sizeof *result);
-    mldf_status status = out ? mldfi_source_is_not_target(path, out, err) : MLDF_OK;
+    mldf_status status = out ? mldfi_check_mldf_name(out, err) : MLDF_OK;
+    if (status == MLDF_OK && out)
+        status = mldfi_source_is_not_target(path, out, err);
     if (status < 0)
         return status;
     return out ? mldfi_repair_into(path, out, &options, result, err) : repair_in_place(path, &options, result, err);

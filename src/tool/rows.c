@@ -3,67 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "interop/tar.h"
-#include "interop/tbl.h"
 #include "util/buffer.h"
 #include "util/error.h"
-#include "util/known.h"
-
-/* ---- Which format -------------------------------------------------------------------------------------------------- */
-
-static bool ends_with(const char *name, const char *ending) {
-    size_t n = strlen(name), e = strlen(ending);
-    return n > e && strcasecmp(name + n - e, ending) == 0;
-}
-
-/* A first look at the bytes, for names that say nothing and for files that are something else altogether. */
-static mldf_status sniff(struct rows *rows, mldf_error *err) {
-    struct input *in = &rows->input;
-    while (in->end - in->begin < 512) {
-        mldf_status status = mldfi_input_more(in, err);
-        if (status < 0)
-            return status;
-        if (status == MLDF_END)
-            break;
-    }
-    const char *text = in->data + in->begin;
-    size_t bytes = in->end - in->begin;
-    if (bytes >= 9 && memcmp(text, "\x89MLDF\r\n\x1a\n", 9) == 0)
-        return mldfi_fail_file(err, MLDF_E_ARGUMENT, in->name, "is an MLDF file already: use append or repack");
-    if (mldfi_tbl_is(text, bytes) || (bytes >= 4 && memcmp(text, "\2\0", 2) == 0))
-        return mldfi_fail_file(err, MLDF_E_ARGUMENT, in->name, "is a %s file: convert makes MLDF of it",
-                               text[0] == 2 ? ".beton" : "TBL");
-    if (ends_with(in->name, ".tar") || mldfi_tar_is(text, bytes))
-        return mldfi_fail_file(err, MLDF_E_ARGUMENT, in->name, "is a tar archive: --format tar packs it");
-    const char *kind = mldfi_known_kind(text, bytes);
-    if (kind)
-        return mldfi_fail_file(err, MLDF_E_UNSUPPORTED, in->name,
-                               "is %s: neither a table nor a tar archive that is read here", kind);
-    if (rows->format != MLDF_SOURCE_AUTO)
-        return MLDF_OK;
-    if (ends_with(in->name, ".csv"))
-        rows->format = MLDF_SOURCE_CSV;
-    else if (ends_with(in->name, ".tsv") || ends_with(in->name, ".tab"))
-        rows->format = MLDF_SOURCE_TSV;
-    else if (ends_with(in->name, ".jsonl") || ends_with(in->name, ".ndjson"))
-        rows->format = MLDF_SOURCE_JSONL;
-    if (rows->format != MLDF_SOURCE_AUTO)
-        return MLDF_OK;
-    size_t at = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    while (at < bytes && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n'))
-        at++;
-    if (at < bytes && text[at] == '{') {
-        rows->format = MLDF_SOURCE_JSONL;
-    } else {
-        const char *line_end = memchr(text + at, '\n', bytes - at);
-        size_t line = line_end ? (size_t)(line_end - text) : bytes;
-        bool tab = memchr(text + at, '\t', line - at) && !memchr(text + at, ',', line - at);
-        rows->format = tab ? MLDF_SOURCE_TSV : MLDF_SOURCE_CSV;
-    }
-    return MLDF_OK;
-}
 
 /* ---- CSV header ---------------------------------------------------------------------------------------------------- */
 
@@ -81,6 +23,10 @@ static mldf_status map_header_cell(struct rows *rows, size_t index, bool may_add
     const struct csv_cell *cell = &rows->csv.cells[index];
     if (cell->bytes == 0)
         return fail_cell(rows, cell->line, cell->column, MLDF_E_SYNTAX, err, "a column without a name", "", 0, "");
+    for (size_t i = 0; i < cell->bytes; i++)
+        if ((unsigned char)cell->text[i] < ' ' && !strchr("\t\r\n", cell->text[i]))
+            return fail_cell(rows, cell->line, cell->column + i, MLDF_E_SYNTAX, err,
+                             "a control character in the name of a column: is this a text file?", "", 0, "");
     size_t column = mldfi_columns_find(columns, cell->text, cell->bytes);
     if (column == SIZE_MAX) {
         if (!may_add)
@@ -135,11 +81,11 @@ static mldf_status read_header(struct rows *rows, const struct rows_options *opt
 
 static mldf_status begin(struct rows *rows, const struct rows_options *options, struct columns *columns,
                          mldf_error *err) {
-    if (rows->format == MLDF_SOURCE_JSONL) {
-        mldfi_jsonl_begin(&rows->jsonl, &rows->input);
+    if (rows->table.format == MLDF_SOURCE_JSONL) {
+        mldfi_jsonl_begin(&rows->jsonl, &rows->input, rows->table.array);
         return MLDF_OK;
     }
-    mldfi_csv_begin(&rows->csv, &rows->input, rows->format == MLDF_SOURCE_TSV ? '\t' : ',');
+    mldfi_csv_begin(&rows->csv, &rows->input, rows->table.delimiter);
     return read_header(rows, options, columns, err);
 }
 
@@ -147,9 +93,9 @@ mldf_status mldfi_rows_open_input(struct rows *rows, struct input *input, const 
                                   struct columns *columns, mldf_error *err) {
     memset(rows, 0, sizeof *rows);
     rows->input = *input;
-    rows->format = options->format;
     rows->open = true;
-    mldf_status status = sniff(rows, err);
+    struct table_format given = {options->format, options->delimiter, false};
+    mldf_status status = mldfi_table_format(&rows->input, &given, &rows->table, err);
     if (status == MLDF_OK)
         status = begin(rows, options, columns, err);
     if (status < 0)
@@ -191,15 +137,15 @@ void mldfi_rows_close(struct rows *rows) {
 }
 
 void mldfi_rows_tell(const struct rows *rows, uint64_t *offset, uint64_t *line) {
-    bool json = rows->format == MLDF_SOURCE_JSONL;
+    bool json = rows->table.format == MLDF_SOURCE_JSONL;
     *offset = rows->input.consumed + (json ? rows->jsonl.pending : rows->csv.pending);
-    *line = json ? rows->jsonl.line : rows->csv.line;
+    *line = !json ? rows->csv.line : rows->table.array ? rows->jsonl.next_line : rows->jsonl.line;
 }
 
 mldf_status mldfi_rows_seek(struct rows *rows, uint64_t offset, uint64_t line, mldf_error *err) {
     mldf_status status = mldfi_input_seek(&rows->input, offset, err);
     rows->csv.pending = rows->jsonl.pending = 0;
-    rows->csv.line = rows->jsonl.line = line;
+    rows->csv.line = rows->jsonl.line = rows->jsonl.next_line = line;
     rows->csv.started = rows->jsonl.started = true;
     return status;
 }
@@ -254,10 +200,12 @@ static size_t member_column(const struct columns *columns, const struct json_nod
 
 static mldf_status add_key(struct rows *rows, struct columns *columns, const struct json_node *node, bool may_add,
                            mldf_error *err) {
+    uint64_t line, at;
+    mldfi_jsonl_place(&rows->jsonl, node->offset, &line, &at);
     if (node->key_bytes == 0)
-        return fail_cell(rows, rows->line, node->offset + 1, MLDF_E_SYNTAX, err, "a column without a name", "", 0, "");
+        return fail_cell(rows, line, at, MLDF_E_SYNTAX, err, "a column without a name", "", 0, "");
     if (!may_add)
-        return fail_cell(rows, rows->line, node->offset + 1, MLDF_E_TYPE, err, "column '", node->key, node->key_bytes,
+        return fail_cell(rows, line, at, MLDF_E_TYPE, err, "column '", node->key, node->key_bytes,
                          "' is not known: no field of the schema, and not in the rows that the types were taken from");
     mldf_status status = mldfi_columns_add(columns, node->key, node->key_bytes, err);
     return status < 0 ? status : clear_cells(rows, columns->count, err);
@@ -290,15 +238,14 @@ static mldf_status next_jsonl(struct rows *rows, struct columns *columns, bool m
         cell->kind = CELL_JSON;
         cell->json = json;
         cell->node = i;
-        cell->line = rows->line;
-        cell->column = json->nodes[i].offset + 1;
+        mldfi_jsonl_place(&rows->jsonl, json->nodes[i].offset, &cell->line, &cell->column);
         guess = column + 1;
     }
     return status;
 }
 
 mldf_status mldfi_rows_next(struct rows *rows, struct columns *columns, bool may_add, mldf_error *err) {
-    if (rows->format == MLDF_SOURCE_JSONL)
+    if (rows->table.format == MLDF_SOURCE_JSONL)
         return next_jsonl(rows, columns, may_add, err);
     return next_csv(rows, columns, err);
 }

@@ -1,4 +1,4 @@
-/* Rows of cells, whatever the source: CSV, TSV or JSON lines. Its one idea: cells stand in the order of one table of columns that all
+/* Rows of cells, whatever the source: CSV, TSV, JSON lines or a JSON array of objects. Its one idea: cells stand in the order of one table of columns that all
  * sources share, so inference (infer.h) and conversion (convert.h) never see where a column stood in its file. */
 #ifndef MLDF_TOOL_ROWS_H
 #define MLDF_TOOL_ROWS_H
@@ -6,6 +6,7 @@
 #include "mldf/tool.h"
 #include "tool/csv.h"
 #include "tool/jsonl.h"
+#include "tool/table_format.h"
 
 /* ---- The table of columns ----------------------------------------------------------------------------------------- */
 
@@ -38,7 +39,7 @@ struct cell {
 
 struct rows {
     struct input input;
-    mldf_source_format format;
+    struct table_format table;
     struct csv csv;
     struct jsonl jsonl;
     size_t *header; /* CSV: column of each cell */
@@ -55,6 +56,7 @@ struct rows_options {
     mldf_source_format format;
     bool record, may_add, same_columns;
     struct input_watch *watch;
+    char delimiter; /* CSV: 0 finds it */
 };
 mldf_status mldfi_rows_open(struct rows *rows, const char *path, const struct rows_options *options,
                             struct columns *columns, mldf_error *err);

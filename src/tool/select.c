@@ -40,7 +40,8 @@ static mldf_status choose_fields(struct selection *s, mldf_error *err) {
         status = mldfi_derive_schema(s->reader, s->writing.context, fields, count, &s->schema, err);
     free(fields);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(s->schema, s->options->compress_fields, s->options->compress_count, err);
+        status = mldfi_apply_compress(s->writing.context, s->schema, s->options->compress_fields,
+                                      s->options->compress_count, err);
     return status;
 }
 

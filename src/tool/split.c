@@ -300,7 +300,8 @@ static mldf_status begin_set(struct split *s, mldf_error *err) {
 static mldf_status split(struct split *s, mldf_error *err) {
     mldf_status status = mldfi_derive_schema(s->reader, s->writing.context, NULL, 0, &s->schema, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(s->schema, s->options->compress_fields, s->options->compress_count, err);
+        status = mldfi_apply_compress(s->writing.context, s->schema, s->options->compress_fields,
+                                      s->options->compress_count, err);
     if (status == MLDF_OK)
         status = mldfi_derive_options(s->reader, s->schema, &s->writing, &s->card, err);
     if (status == MLDF_OK)

@@ -7,6 +7,7 @@
 
 #include "mldf/tokens.h"
 #include "mldf/tool.h"
+#include "tool/described.h"
 #include "tool/distribution.h"
 #include "tool/element.h"
 #include "tool/input.h"
@@ -15,7 +16,13 @@
 #include "util/error.h"
 #include "util/options.h"
 
-enum { SHORT_TEXT = 64 };
+enum { SHORT_TEXT = 64, MOST_MEASURES = 12 };
+
+/* A number that the records of images and recordings have. */
+struct measure_gather {
+    char name[32];
+    struct gather values;
+};
 
 /* The numbers of one member of a struct. */
 struct member_gather {
@@ -34,6 +41,10 @@ struct field_gather {
     struct tally tally;
     bool tallied;
     mldf_buffer scratch;
+    struct described described;
+    struct measure_gather measures[MOST_MEASURES];
+    mldf_measure measure_list[MOST_MEASURES];
+    size_t measure_count;
 };
 
 struct mldf_summary {
@@ -160,6 +171,32 @@ static mldf_status tally(struct field_gather *f, const mldf_field *field, const 
     return status;
 }
 
+/* The numbers of a described value, but its bytes, which have a distribution of their own. */
+static mldf_status add_measures(struct field_gather *f, const mldf_schema *schema, size_t index,
+                                const mldf_value *value, mldf_error *err) {
+    const struct json *json = &f->described.json;
+    mldf_status status = mldfi_describe(&f->described, schema, index, value, false, err);
+    if (status != MLDF_OK)
+        return status == MLDF_END ? MLDF_OK : status;
+    for (uint32_t i = mldfi_json_first(json, 0); status >= 0 && i < json->nodes[0].next; i = json->nodes[i].next) {
+        const struct json_node *node = &json->nodes[i];
+        size_t at = 0;
+        double number;
+        if (!mldfi_json_double(json, i, &number) || node->key_bytes >= sizeof f->measures[0].name ||
+            (node->key_bytes == 5 && memcmp(node->key, "bytes", 5) == 0))
+            continue;
+        while (at < f->measure_count && (strlen(f->measures[at].name) != node->key_bytes ||
+                                         memcmp(f->measures[at].name, node->key, node->key_bytes) != 0))
+            at++;
+        if (at == MOST_MEASURES)
+            continue;
+        if (at == f->measure_count)
+            memcpy(f->measures[f->measure_count++].name, node->key, node->key_bytes);
+        status = mldfi_gather_add(&f->measures[at].values, number, err);
+    }
+    return status;
+}
+
 static mldf_status add_sample(struct mldf_summary *s, size_t index, uint64_t sample, mldf_error *err) {
     struct field_gather *f = &s->fields[index];
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(s->reader), index);
@@ -192,6 +229,8 @@ static mldf_status add_sample(struct mldf_summary *s, size_t index, uint64_t sam
         status = mldfi_gather_add(&f->lengths, (double)characters(value.data, value.bytes), err);
     if (status == MLDF_OK && (field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)))
         status = mldfi_gather_add(&f->bytes, (double)value.bytes, err);
+    if (status == MLDF_OK && mldfi_is_self_describing(mldf_reader_schema(s->reader), index))
+        status = add_measures(f, mldf_reader_schema(s->reader), index, &value, err);
     return status;
 }
 
@@ -253,6 +292,12 @@ static mldf_status end_field(struct field_gather *f, const mldf_field *field, ml
         f->member_list[i].nulls = f->out.nulls;
         f->member_list[i].values = &f->members[i].values.out;
     }
+    for (size_t i = 0; i < f->measure_count; i++) {
+        mldfi_gather_end(&f->measures[i].values);
+        f->measure_list[i] = (mldf_measure){f->measures[i].name, &f->measures[i].values.out};
+    }
+    f->out.measures = f->measure_list;
+    f->out.measure_count = f->measure_count;
     f->out.members = f->member_list;
     f->out.member_count = f->member_count;
     f->out.values = number ? &f->values.out : NULL;
@@ -363,6 +408,9 @@ void mldf_summary_free(mldf_summary *s) {
             mldfi_gather_free(&f->dims[d]);
         for (size_t m = 0; m < f->member_count; m++)
             mldfi_gather_free(&f->members[m].values);
+        for (size_t m = 0; m < f->measure_count; m++)
+            mldfi_gather_free(&f->measures[m].values);
+        mldfi_described_free(&f->described);
         free(f->members);
         free(f->member_list);
         free(f->dim_list);

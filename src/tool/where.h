@@ -13,6 +13,7 @@
 #define MLDF_TOOL_WHERE_H
 
 #include "mldf/reader.h"
+#include "tool/described.h"
 #include "util/json.h"
 
 struct where;
@@ -159,6 +160,7 @@ struct where_node {
     uint32_t count;           /* IN; FIELD: steps */
     uint32_t first_step;      /* FIELD */
     uint32_t slot;            /* FIELD */
+    bool described;           /* FIELD: the steps lead into what its type says of a value */
     bool has_member;          /* FIELD of type inline: */
     mldf_member member;       /* the leaf that it means */
     struct where_value value; /* LITERAL */
@@ -168,7 +170,8 @@ struct where_node {
 /* A field that the predicate uses: loaded once for each sample. */
 struct where_slot {
     size_t field;
-    bool loaded, parsed;
+    bool loaded, parsed, hashed;
+    struct described described;
     mldf_value value;
     mldf_buffer scratch;
     struct json json;

@@ -398,6 +398,7 @@ void mldfi_where_free(struct where *w) {
     for (size_t i = 0; i < w->slot_count; i++) {
         mldf_buffer_free(&w->slots[i].scratch);
         mldfi_json_free(&w->slots[i].json);
+        mldfi_described_free(&w->slots[i].described);
     }
     mldf_buffer_free(&w->key_scratch);
     free(w->nodes);

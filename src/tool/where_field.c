@@ -112,6 +112,57 @@ static mldf_status check_array_steps(struct parser *p, struct where_node *node, 
     return MLDF_OK;
 }
 
+/* "; it has height, width ...", of the first value that is there; *found when the first step is one of its members. */
+static mldf_status list_members(struct parser *p, const struct where_node *node, size_t field, char room[200],
+                                bool *found) {
+    const mldf_schema *schema = mldf_reader_schema(p->where->reader);
+    struct described d = {0};
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    uint64_t count = mldf_reader_sample_count(p->where->reader);
+    mldf_status status = MLDF_END;
+    size_t used = 0;
+    room[0] = 0;
+    for (uint64_t i = 0; i < count && i < 16 && status == MLDF_END; i++) {
+        mldf_value value;
+        if (mldf_reader_get(p->where->reader, i, field, &scratch, &value, NULL) == MLDF_OK)
+            status = mldfi_describe(&d, schema, field, &value, false, p->err);
+    }
+    *found = status == MLDF_END && mldfi_is_self_describing(schema, field); /* no value to ask */
+    for (uint32_t i = 1; status == MLDF_OK && i < d.json.nodes[0].next; i = d.json.nodes[i].next) {
+        const struct json_node *member = &d.json.nodes[i];
+        const char *name = step_of(p->where, node, 0)->name;
+        *found =
+            *found || (name && strlen(name) == member->key_bytes && memcmp(name, member->key, member->key_bytes) == 0);
+        if (used < 160)
+            used += (size_t)snprintf(room + used, 200 - used, "%s%.*s", used ? ", " : "; it has ",
+                                     (int)(member->key_bytes < 30 ? member->key_bytes : 30), member->key);
+    }
+    mldf_buffer_free(&scratch);
+    mldfi_described_free(&d);
+    return status < 0 ? status : MLDF_OK;
+}
+
+/* What head shows of a value can be asked for: image.height, audio.rate. */
+static mldf_status describe_steps(struct parser *p, struct where_node *node, const mldf_field *field) {
+    char members[200];
+    bool found;
+    const char *name = step_of(p->where, node, 0)->name;
+    mldf_status status = list_members(p, node, p->where->slots[node->slot].field, members, &found);
+    if (status < 0)
+        return status;
+    if (found && node->count == 1) {
+        node->described = true;
+        node->type = TYPE_ANY;
+        return MLDF_OK;
+    }
+    if (!members[0] || !name || node->count > 1)
+        return mldfi_where_fail(p->lexer.text, node->at, p->err, MLDF_E_NO_FIELD,
+                                "field \"%s\" is of type %s: there is nothing inside it%s", field->name,
+                                field->type_name, members);
+    return mldfi_where_fail(p->lexer.text, node->at, p->err, MLDF_E_NO_FIELD, "field \"%s\" has no member \"%.60s\"%s",
+                            field->name, name, members);
+}
+
 static mldf_status set_type(struct parser *p, struct where_node *node, const mldf_field *field) {
     bool steps = node->count > 0;
     switch (field->type_id) {
@@ -134,10 +185,7 @@ static mldf_status set_type(struct parser *p, struct where_node *node, const mld
     default:
         node->type = TYPE_BYTES;
     }
-    if (!steps)
-        return MLDF_OK;
-    return mldfi_where_fail(p->lexer.text, node->at, p->err, MLDF_E_NO_FIELD,
-                            "field \"%s\" is of type %s: there is nothing inside it", field->name, field->type_name);
+    return steps ? describe_steps(p, node, field) : MLDF_OK;
 }
 
 mldf_status mldfi_where_resolve(struct parser *p, const char *name, size_t at, size_t first, uint32_t *out) {
@@ -168,7 +216,7 @@ static mldf_status load(struct where *w, struct where_slot *slot, mldf_error *er
         field->known ? mldf_reader_get(w->reader, w->sample, slot->field, &slot->scratch, &slot->value, err)
                      : mldf_reader_get_stored(w->reader, w->sample, slot->field, &slot->scratch, &slot->value, err);
     slot->loaded = status == MLDF_OK;
-    slot->parsed = false;
+    slot->parsed = slot->hashed = false;
     return status;
 }
 
@@ -373,6 +421,30 @@ static mldf_status plain_value(struct where *w, const struct where_slot *slot, s
     return MLDF_OK;
 }
 
+/* A payload is only looked at where its hash is asked for. */
+static mldf_status described_value(struct where *w, struct where_slot *slot, const struct where_node *node,
+                                   struct where_value *out, mldf_error *err) {
+    const struct where_step *step = step_of(w, node, 0);
+    bool hash = strcmp(step->name, "sha256") == 0;
+    if (strcmp(step->name, "bytes") == 0) {
+        out->kind = WHERE_UINT;
+        out->as.u = slot->value.bytes;
+        return MLDF_OK;
+    }
+    if (!slot->parsed || (hash && !slot->hashed)) {
+        mldf_status status =
+            mldfi_describe(&slot->described, mldf_reader_schema(w->reader), slot->field, &slot->value, hash, err);
+        if (status != MLDF_OK)
+            return status == MLDF_END ? MLDF_OK : status;
+        slot->parsed = true;
+        slot->hashed = hash;
+    }
+    uint32_t at = json_step(&slot->described.json, 0, step);
+    if (at != UINT32_MAX)
+        mldfi_where_json(&slot->described.json, at, out);
+    return MLDF_OK;
+}
+
 mldf_status mldfi_where_field(struct where *w, struct where_node *node, struct where_value *out, mldf_error *err) {
     struct where_slot *slot = &w->slots[node->slot];
     memset(out, 0, sizeof *out);
@@ -381,6 +453,8 @@ mldf_status mldfi_where_field(struct where *w, struct where_node *node, struct w
         return status;
     if (mldf_schema_field(mldf_reader_schema(w->reader), slot->field)->type_id == MLDF_JSON)
         return json_value(w, slot, node, out, err);
+    if (node->described)
+        return described_value(w, slot, node, out, err);
     return plain_value(w, slot, node, out, err);
 }
 

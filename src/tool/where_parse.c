@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mldf/tool.h"
 #include "tool/where.h"
 #include "tool/where_parse.h"
 #include "util/buffer.h"
@@ -68,7 +69,40 @@ static bool comparable(where_type a, where_type b) {
     return (is_numeric(a) && is_numeric(b)) || (mldfi_where_textual(a) && mldfi_where_textual(b));
 }
 
+/* label == 'dark': the card's names of classes stand for their numbers. *done: the text has become a number. */
+static mldf_status name_to_label(struct parser *p, uint32_t field, uint32_t text, bool *done) {
+    struct where_node *f = &p->where->nodes[field], *t = &p->where->nodes[text];
+    mldf_classes *classes;
+    uint64_t number = 0;
+    *done = false;
+    if (f->op != OP_FIELD || f->count || f->type != TYPE_NUMBER || t->op != OP_LITERAL || t->value.kind != WHERE_TEXT)
+        return MLDF_OK;
+    mldf_status status = mldf_classes_new(p->where->reader, p->where->slots[f->slot].field, &classes, p->err);
+    if (status != MLDF_OK)
+        return status == MLDF_END ? MLDF_OK : status;
+    *done = mldf_classes_find(classes, t->value.data, (size_t)t->value.bytes, &number);
+    size_t first_bytes = 0;
+    const char *first = mldf_classes_name(classes, 0, &first_bytes);
+    if (!*done)
+        status = mldfi_where_fail(p->lexer.text, t->at, p->err, MLDF_E_ARGUMENT,
+                                  "no class is called '%.60s': the card names %zu, the first is '%.*s'", t->value.data,
+                                  mldf_classes_count(classes), (int)(first_bytes < 60 ? first_bytes : 60),
+                                  first ? first : "");
+    mldf_classes_free(classes);
+    if (*done) {
+        t->type = TYPE_NUMBER;
+        t->value = (struct where_value){.kind = WHERE_UINT, .as.u = number};
+    }
+    return status;
+}
+
 static mldf_status need_comparable(struct parser *p, uint32_t a, uint32_t b, size_t at) {
+    bool done;
+    mldf_status status = name_to_label(p, a, b, &done);
+    if (status == MLDF_OK && !done)
+        status = name_to_label(p, b, a, &done);
+    if (status < 0 || done)
+        return status;
     if (comparable(type_of(p, a), type_of(p, b)))
         return MLDF_OK;
     return mldfi_where_fail(p->lexer.text, at, p->err, MLDF_E_ARGUMENT, "%s cannot be compared with %s",

@@ -7,6 +7,8 @@
 
 /* What follows "is": "compressed with xz", "a Parquet file"; NULL when nothing is known of such bytes. */
 const char *mldfi_known_kind(const void *data, size_t bytes);
+/* How such a file gets into a dataset, or NULL. */
+const char *mldfi_known_advice(const void *data, size_t bytes);
 
 /* How an MLDF file was damaged on its way, told by what became of its magic, which is there for that: "CR LF became LF"; NULL: it was not. */
 const char *mldfi_known_conversion(const void *data, size_t bytes);

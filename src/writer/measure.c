@@ -142,7 +142,7 @@ static void count_section(void *user, const struct section *section) {
 }
 
 static uint64_t size_of(const struct size_meter *m, const struct meter_state *s) {
-    bool is_large = m->automatic && s->small.cursor - s->small.data_ptr > FORMAT_AUTO_HOLD;
+    bool is_large = m->automatic && mldfi_wants_large_pages(s->small.cursor - s->small.data_ptr, s->allocations);
     const struct meter_layout *layout = is_large ? &s->large : &s->small;
     struct end_counts counts = {.schema = m->schema,
                                 .checksums = m->checksums,

@@ -1,7 +1,7 @@
 /* Placing: the one step that decides where bytes go, in sample order, one job at a time.
  *
- * A file whose data fit into 2 MiB gets 4 KiB pages, any other 2 MiB pages (unless the user gave a size). So the first samples
- * are laid out with small pages into memory, the "prelude". When it outgrows 2 MiB, its payloads are laid out again with large
+ * A file whose data fit into 16 MiB gets 4 KiB pages, any other 2 MiB pages (unless the user gave a size). So the first samples
+ * are laid out with small pages into memory, the "prelude". When it outgrows 16 MiB or 262,144 payloads, they are laid out again with large
  * pages and written; the rows that were made meanwhile keep the old pointers until finish_file.c copies them, because there may be
  * many (a row costs nothing in the data region). At most 262,144 payloads fit into a prelude, so its memory is bounded.
  * Read schedule.c next. */
@@ -73,7 +73,7 @@ static mldf_status prelude_record(mldf_writer *writer, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* More than 2 MiB: lay everything out again with large pages. */
+/* More than 16 MiB, or many payloads: lay everything out again with large pages. */
 static mldf_status prelude_to_large(struct worker *worker, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     struct prelude *prelude = &writer->prelude;
@@ -166,7 +166,8 @@ static mldf_status place_payloads(struct worker *worker, struct job *job, size_t
     uint64_t cursor = writer->cursor;
     if (count && !mldfi_place_sample(worker->placements, count, writer->page_size, &cursor))
         return too_large(err);
-    if (writer->prelude.active && cursor - writer->data_ptr > FORMAT_AUTO_HOLD) {
+    if (writer->prelude.active &&
+        mldfi_wants_large_pages(cursor - writer->data_ptr, writer->prelude.count + (uint64_t)count)) {
         mldf_status st = prelude_to_large(worker, err);
         if (st < 0)
             return st;

@@ -10,7 +10,7 @@
  * Job boundaries depend on the samples alone and both ordered steps follow the samples' order, so the bytes do not depend on the
  * number of threads. With 0 threads the caller runs each step itself.
  *
- * While the page size is not decided (the first 2 MiB, "prelude"), place also emits, into memory; see place.c. */
+ * While the page size is not decided (the first 16 MiB, "prelude"), place also emits, into memory; see place.c. */
 #ifndef MLDF_WRITER_WRITER_H
 #define MLDF_WRITER_WRITER_H
 

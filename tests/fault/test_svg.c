@@ -29,6 +29,10 @@ const mldf_distribution *main_distribution(const mldf_field_summary *f, const ch
     return f->values;
 }
 
+void format_count(char out[32], uint64_t count) {
+    snprintf(out, 32, "%llu", (unsigned long long)count);
+}
+
 /* ---- The test ----------------------------------------------------------------------------------------------------------------- */
 
 static void make_file(mldf_reader **reader) {
@@ -62,7 +66,7 @@ static void a_document_is_whole_or_an_error(void) {
     make_file(&reader);
     REQUIRE(reader);
     REQUIRE_OK(mldf_summary_new(reader, NULL, &summary, &err), &err);
-    CHECK_EQ_INT(EXIT_FINE, write_svg(NULL, "-", "many.mldf", reader, summary));
+    CHECK_EQ_INT(EXIT_FINE, write_svg(NULL, "-", "many.mldf", reader, summary, NULL));
     size_t bytes = shown_bytes;
     CHECK(bytes > 20000 && bytes <= sizeof want);
     memcpy(want, shown, bytes);
@@ -70,7 +74,7 @@ static void a_document_is_whole_or_an_error(void) {
     for (int failed = 0; n < 1000; n++) {
         shown_bytes = 0;
         countdown = n;
-        int code = write_svg(NULL, "-", "many.mldf", reader, summary);
+        int code = write_svg(NULL, "-", "many.mldf", reader, summary, NULL);
         bool reached = countdown == 0;
         countdown = 0;
         failed += code != EXIT_FINE;

@@ -14,6 +14,8 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", r"ignore:os\.fork\(\) was called:RuntimeWarning")
     # torch, where there are fewer processors than a test asks for workers.
     config.addinivalue_line("filterwarnings", "ignore:This DataLoader will create:UserWarning")
+    # Most tests of loaders ask for one field of a file that has several. Those of the warning itself expect it (pytest.warns).
+    config.addinivalue_line("filterwarnings", "ignore:left out of the batches:UserWarning")
 
 
 @pytest.hookimpl(trylast=True)

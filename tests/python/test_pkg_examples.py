@@ -136,3 +136,11 @@ def test_own_type(tmp_path):
     assert [line.split(",")[0] for line in lines] == ["float32 (40", "float32 (40", "float32 (20"]
     errors = [float(line.split()[-2]) for line in lines]
     assert all(0 < error <= 640 / 65536 / 2 + 1e-4 for error in errors)
+
+
+@torch
+def test_spoken_digits_are_learnt(tmp_path):
+    text = run("digits.py", tmp_path)
+    right, count = (int(n) for n in re.search(r"(\d+) of (\d+) digits", text).groups())
+    assert count == 90
+    assert right / count > 0.8

@@ -147,6 +147,8 @@ def test_what_is_left_out_says_how_to_keep_it(path):
     assert loader.outputs == ("label",)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        mldf.Loader(path, 8, pipelines={"age": [mldf.Fill(0)]}, fields=["age", "label"])
+    with pytest.warns(UserWarning, match=r"left out of the batches: .*image.*; score, vec \(may be null: "):
         mldf.Loader(path, 8, pipelines={"age": [mldf.Fill(0)]})
 
 

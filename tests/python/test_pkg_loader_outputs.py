@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import sys
+import warnings
 
 import mldf
 import numpy as np
@@ -298,3 +299,16 @@ def test_the_length_with_a_budget_is_of_the_pipelines_that_come_next(path):
         loader.set_pipelines(steps(1))
         assert len(loader) == many == 1 + len(list(batches))  # of the epoch that runs
         assert len(loader) == few == len(list(loader))
+
+
+def test_fields_that_a_pipeline_leaves_out_are_reported(tmp_path):
+    mldf.write(tmp_path / "a.mldf", [{"text": "ab", "blob": b"x", "n": 1}, {"text": "c", "blob": b"yz", "n": 2}])
+    with pytest.warns(UserWarning, match=r"left out of the batches: blob \(samples differ"):
+        mldf.Loader(tmp_path / "a.mldf", batch_size=2, pipelines={"text": [mldf.Pad()]})
+    with pytest.warns(UserWarning, match=r"left out of the batches: text, blob "):
+        mldf.Loader(tmp_path / "a.mldf", batch_size=2, pipelines="n: cast(f32)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # who names a field, or says which fields, knows
+        mldf.Loader(tmp_path / "a.mldf", batch_size=2, pipelines={"text": [mldf.Pad()], "blob": None})
+        mldf.Loader(tmp_path / "a.mldf", batch_size=2, pipelines="n: cast(f32); text: drop; blob: drop")
+        mldf.Loader(tmp_path / "a.mldf", batch_size=2, pipelines={"text": [mldf.Pad()]}, fields=["text", "n"])

@@ -2,12 +2,12 @@
 audio=$source_dir/tests/data/audio
 images=$source_dir/tests/data/images
 
-# Class folders. Transcripts beside the files are left out, as beside images.
+# Class folders. Notes beside the files are left out, as beside images; a text of the same name would be a transcript.
 mkdir -p speech/{no,yes}
 cp "$audio/sox_s16.wav" speech/no/1.wav && cp "$audio/ffmpeg_s24.wav" speech/no/2.WAV
 cp "$audio/python_s16.wav" speech/yes/1.wav && cp "$audio/sndfile_w64.w64" speech/yes/long.w64
-printf 'yes\n' >speech/yes/1.txt
-expect_error 0 'left out speech/yes/1.txt: not a sample by its name' mldf pack speech -o speech.mldf -v
+printf 'yes\n' >speech/yes/notes.txt
+expect_error 0 'left out speech/yes/notes.txt: not a sample by its name' mldf pack speech -o speech.mldf -v
 mldf info --json speech.mldf | json '[(f["name"], f["type"]) for f in d["fields"]] == [("audio", "audio_waveform"), ("label", "int")]
     and d["card"] == {"classes": ["no", "yes"]} and d["num_samples"] == 4'
 check test "$(mldf cat --json speech.mldf | python3 -c 'import json,sys

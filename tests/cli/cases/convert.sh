@@ -60,7 +60,24 @@ mldf info --json one.tbl | json 'd["format"] == "tbl1" and d["card"] == {"create
 mldf convert one.tbl -o one.mldf -q
 mldf convert one.mldf -o again.tbl --to tbl1 -q
 check cmp one.tbl again.tbl
-expect_error 2 'only TBL version 1' mldf convert samples.tar -o x.tbl --dataset-version 3
+# Version 2 keeps them in its free bytes; other formats have no place.
+mldf convert one.tbl -o two.tbl -q && mldf info --json two.tbl | json 'd["format"] == "tbl2" and d["card"] == {"created": 1700000000, "dataset_version": 3}'
+expect_error 2 'only TBL files have a dataset version' mldf convert samples.tar -o x.tar --dataset-version 3
+# The header of the public guide: a time, a version and flags in the 16 bytes that it calls reserved.
+python3 - <<'END'
+import struct, zlib
+v1 = bytearray(open("one.tbl", "rb").read())
+struct.pack_into("<QII", v1, 16, 1700000001, 5, 9)
+open("guide.tbl", "wb").write(v1)
+struct.pack_into("<QII", v1, 16, 0, 5, 9)
+open("guide0.tbl", "wb").write(v1)
+END
+mldf info --json guide.tbl | json 'd["card"] == {"created": 1700000001, "dataset_version": 5, "custom_flags": 9}'
+mldf info --json guide0.tbl | json 'd["card"] == {"created": 0, "dataset_version": 5, "custom_flags": 9}'
+mldf diff -q one.tbl guide.tbl --json | json 'all(x["what"] == "card" for x in d["differences"])'
+mldf convert guide.tbl -o guide2.tbl -q && mldf info --json guide2.tbl | json 'd["card"] == {"created": 1700000001, "dataset_version": 5, "custom_flags": 9}'
+mldf convert guide2.tbl -o guide.mldf -q && mldf convert guide.mldf -o guide3.tbl -q && check cmp -s guide2.tbl guide3.tbl
+expect_error 0 'the custom flags 9 are left out' mldf convert guide2.tbl -o guide1.tbl --to tbl1
 expect_error 2 'LZ4' mldf convert samples.tar -o x.tar --lz4
 printf '{"a":1}\n' | mldf pack - --format jsonl -o plain.mldf -q
 expect_error 1 'no field holds images or bytes' mldf convert plain.mldf -o x.tbl

@@ -99,3 +99,44 @@ expect_error 2 'there is no operation RandomResizedCrop; here it is random_resiz
 expect_error 2 'there is no operation ToTensor; here it is chw(f32)' mldf bench a.mldf -p 'a: ToTensor()'
 expect_error 2 'height and width are one argument: resize([224, 224])' mldf bench a.mldf -p 'a: resize(224, 224)'
 expect_error 2 'height and width are one argument: random_resized_crop([224, 192])' mldf bench a.mldf -p 'a: random_resized_crop(224, 192)'
+
+# A key file: for its owner alone, never overwritten, and good for --encrypt.
+expect 0 mldf keygen secret.key -q </dev/null
+check test "$(stat -c %a secret.key)" = 600
+check grep -Eqx '[0-9a-f]{64}' secret.key
+expect_error 3 'secret.key: already exists; a key is never overwritten: remove it first' mldf keygen secret.key
+mldf pack a.csv -o e.mldf -q --encrypt secret.key
+mldf keygen other.key -q
+check test "$(cat secret.key)" != "$(cat other.key)"
+check mldf verify -q --deep --key secret.key e.mldf
+expect_error 3 '' mldf cat --key other.key e.mldf
+for command in pack merge repack convert select split; do
+    mldf $command --help >out
+    check grep -q 'keys,$' out
+    check grep -q 'labels, names of fields and card stay readable (mldf keygen makes a key file)' out
+done
+
+# zstd on images that are compressed already.
+python3 - <<'END'
+import os, struct, zlib
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+os.makedirs("pngs")
+open("pngs/a.png", "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0)) +
+                               chunk(b"IDAT", zlib.compress(b"\0ab\0cd")) + chunk(b"IEND", b""))
+END
+expect_error 0 'warning: field image: zstd does not make JPEG, PNG or WebP images smaller' mldf pack pngs -o z.mldf --compress image
+mldf pack pngs -o raw.mldf --compress image --encode raw 2>err
+check test "$(grep -c zstd err)" -eq 0
+
+# Less than half a second of work gives no verdict.
+mldf bench a.mldf -p 'a: cast(f32)' >out
+check grep -q '^no verdict: 0.* s of work are too few' out
+
+# A small file has no large page in front: 3 MB of data make 3 MB.
+python3 -c 'import json, random
+random.seed(1)
+for i in range(60): print(json.dumps({"t": "".join(random.choices("abcdefgh", k=50000))}))' >big.jsonl
+mldf pack big.jsonl -o big.mldf -q
+check test "$(stat -c %s big.mldf)" -lt 3100000
+mldf info --json big.mldf | json 'd["page_size"] == 4096 and d["fill_ratio"] > 0.99 and d["header"]["data_ptr"] == 4096 and d["pages"] > 700'

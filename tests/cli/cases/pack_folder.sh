@@ -85,8 +85,24 @@ expect_error 2 "the card's \"classes\" are not the names of the class folders" m
 mldf pack photos -o flat.mldf -q --layout flat
 mldf info --json flat.mldf | json 'd["num_samples"] == 5 and d["card"] is None and [f["name"] for f in d["fields"]] == ["image"]'
 cp "$images/one.png" photos/top.png
-mldf pack photos -o mixed.mldf -q
-mldf info --json mixed.mldf | json 'd["num_samples"] == 6 and len(d["fields"]) == 1'
+# A stray file beside the class folders does not take the labels of all others: its label is null, and a warning names it.
+expect 0 mldf pack photos -o mixed.mldf <<'END'
+--- stderr
+mldf pack: warning: photos/top.png: files beside the class folders: 1 of 6; their label is null; use layout flat if the sub-folders are not classes
+mldf pack: mixed.mldf: 6 samples written, 7.2 KiB in all
+END
+mldf info --json mixed.mldf | json 'd["num_samples"] == 6 and [(f["name"], f["nullable"]) for f in d["fields"]] == [("image", False), ("label", True)] and d["card"]["classes"] == ["Ant", "cat", "dog"]'
+mldf cat --json --keys top.png,dog/1.jpg mixed.mldf | python3 -c 'import json, sys
+assert [json.loads(l)["fields"]["label"] for l in sys.stdin] == [None, 2]' || check false
+mldf pack photos -o mixed2.mldf --json -q | json 'len(d["warnings"]) == 1 and d["warnings"][0]["source"] == "photos/top.png"'
+# Appending: null where the file's field is nullable, an error that names the file where it is not.
+mkdir -p more1/cat && cp "$images/one.png" more1/cat/8.png && cp "$images/one.png" more1/cat/9.png && cp "$images/one.png" more1/extra.png
+mldf append mixed.mldf more1 -q && mldf cat --json --keys extra.png mixed.mldf | json 'd["fields"]["label"] is None'
+expect_error 1 'more1/extra.png: lies in no class folder' mldf append photos.mldf more1 -q
+# More samples beside the folders than in them: the folders are not classes, and that is said, too.
+mkdir -p beside/more && cp "$images/one.png" beside/1.png && cp "$images/one.png" beside/2.png && cp "$images/one.png" beside/more/3.png
+mldf pack beside -o beside.mldf --json -q | json 'd["written"] == 3 and "use layout classes if they are" in d["warnings"][0]["message"]'
+mldf info --json beside.mldf | json '[f["name"] for f in d["fields"]] == ["image"]'
 expect_error 1 'photos/top.png: lies in no class folder' mldf pack photos -o c3.mldf -q --layout classes
 mldf pack photos -o c3.mldf --layout classes --on-error=skip --json | json 'd["written"] == 5 and d["skipped"] == [{"source": "photos/top.png", "message": "lies in no class folder"}]'
 rm photos/top.png

@@ -44,17 +44,17 @@ expect 0 mldf stats x.mldf <<'END'
 x.mldf: 4 samples
 
 x  int  4 values, 0 nulls
-                    min          max         mean          std          p50          p90          p99
-  value               1            4         2.25      1.08972            2          3.4         3.94
+                       min          max         mean          std          p50          p90          p99
+  value                  1            4         2.25      1.08972            2          3.4         3.94
   3 different values
     ######################################## 2  2
     ####################                     1  1
     ####################                     1  4
 
 c  text  4 values, 0 nulls
-                    min          max         mean          std          p50          p90          p99
-  length              1            1            1            0            1            1            1
-  bytes               1            1            1            0            1            1            1
+                       min          max         mean          std          p50          p90          p99
+  length                 1            1            1            0            1            1            1
+  bytes                  1            1            1            0            1            1            1
   2 different values
     ######################################## 3  "b"
     #############                            1  "a"
@@ -117,19 +117,19 @@ expect 0 mldf stats y.mldf <<'END'
 y.mldf: 2 samples
 
 a  ndarray  2 values, 0 nulls
-                    min          max         mean          std          p50          p90          p99
-  value               1            2          1.5          0.5          1.5          1.9         1.99
-  length              0            2            1            1            1          1.8         1.98
-  bytes               0            8            4            4            4          7.2         7.92
-  dim 0               0            2            1            1            1          1.8         1.98
+                       min          max         mean          std          p50          p90          p99
+  value                  1            2          1.5          0.5          1.5          1.9         1.99
+  length                 0            2            1            1            1          1.8         1.98
+  bytes                  0            8            4            4            4          7.2         7.92
+  dim 0                  0            2            1            1            1          1.8         1.98
     1                        ######################################## 1
     2                        ######################################## 1
 
 s  inline  2 values, 0 nulls
 
 s.x  |i1  2 values, 0 nulls
-                    min          max         mean          std          p50          p90          p99
-  value               1            3            2            1            2          2.8         2.98
+                       min          max         mean          std          p50          p90          p99
+  value                  1            3            2            1            2          2.8         2.98
     1                        ######################################## 1
     2                                                                 0
     3                        ######################################## 1

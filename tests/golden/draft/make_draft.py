@@ -39,10 +39,17 @@ IMAGE = np.dtype([("ptr", "<u8"), ("size", "<u4"), ("height", "<u2"), ("width", 
 AUDIO = np.dtype([("ptr", "<u8"), ("size", "<u4"), ("num_samples", "<u4"), ("sample_rate", "<u4"), ("channels", "<u2"),
                   ("bit_depth", "u1"), ("codec", "u1")])
 TEXT = np.dtype([("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u2"), ("encoding", "u1"), ("pad", "u1")])
+# Other writers put a count where the size is.
+SOUND = np.dtype([("ptr", "<u8"), ("count", "<u4"), ("sample_rate", "<u4"), ("channels", "<u2"), ("pad", "V6")])
+MEL = np.dtype([("ptr", "<u8"), ("count", "<u4"), ("num_mels", "<u4")])
+SHORT_INT = np.dtype([("value", "<i4")])
+TINY_INT = np.dtype([("value", "i1")])
 OWN = np.dtype([("a", "<u2"), ("b", "u1", 4)])
 TYPES = {"int": (1, SCALAR_INT), "float": (2, SCALAR_FLOAT), "bytes": (3, BYTES), "json": (5, BYTES), "image": (11, IMAGE),
-         "audio": (20, AUDIO), "text": (40, TEXT), "tokens": (41, TEXT), "own": (0x8005, OWN)}
-assert [t.itemsize for _, t in TYPES.values()] == [8, 8, 16, 16, 24, 24, 16, 16, 6]
+         "audio": (20, AUDIO), "text": (40, TEXT), "tokens": (41, TEXT), "own": (0x8005, OWN), "sound": (20, SOUND),
+         "mel": (22, MEL), "int4": (1, SHORT_INT), "int1": (1, TINY_INT)}
+assert [t.itemsize for _, t in TYPES.values()] == [8, 8, 16, 16, 24, 24, 16, 16, 6, 24, 16, 4, 1]
+ALIGN = {"own": 2, "int4": 4, "int1": 1}
 
 
 def up(x, a):
@@ -53,7 +60,7 @@ def row_layout(fields):
     """Offsets of the records and the size of a row, as C would lay them out."""
     offsets, at, largest = [], 0, 1
     for _, kind in fields:
-        align = 2 if kind == "own" else 8
+        align = ALIGN.get(kind, 8)
         at = up(at, align)
         offsets.append(at)
         at, largest = at + TYPES[kind][1].itemsize, max(largest, align)
@@ -84,7 +91,9 @@ def draft(fields, samples, stride, arguments=b""):
             for member, value in members.items():
                 record[member] = value
             if "ptr" in record.dtype.names and payload:
-                record["ptr"], record["size"] = position, len(payload)
+                record["ptr"] = position
+                if "size" in record.dtype.names:
+                    record["size"] = len(payload)
                 allocations.append((position, len(payload)))
                 payloads += payload
                 position += len(payload)
@@ -102,7 +111,7 @@ def draft(fields, samples, stride, arguments=b""):
 
 def shown(kind, raw, payload):
     """A value as the reference reader prints it: scalars, text and JSON decoded, the rest as record and payload."""
-    if kind in ("int", "float"):
+    if kind in ("int", "float", "int4", "int1"):
         return raw.view(TYPES[kind][1])["value"][0].item()
     if kind == "text":
         return payload.decode()
@@ -123,7 +132,8 @@ def content(fields, samples, rows, offsets, row_bytes):
         result.append(values)
     return {"version": "1.0", "flags": 1, "page_size": PAGE, "num_samples": len(samples),
             "fields": [{"name": name, "type_id": TYPES[kind][0], "nullable": False,
-                        "record_bytes": TYPES[kind][1].itemsize, "row_offset": offset, "arguments": {}}
+                        "record_bytes": TYPES[kind][1].itemsize, "row_offset": offset,
+                        "arguments": {"int4": {"dtype": "<i4"}, "int1": {"dtype": "|i1"}}.get(kind, {})}
                        for (name, kind), offset in zip(fields, offsets)],
             "card": None, "keys": None, "samples": result}
 
@@ -165,6 +175,12 @@ def files():
             "t": ({}, b"odd")}]
     yield "private_204", own, odd, 204, b""
     yield "private_208", own, odd, 208, b""
+    counts = [("sound", "sound"), ("label", "int4"), ("flag", "int1"), ("mel", "mel")]
+    samples = [{"sound": ({"count": 10 * i, "sample_rate": 16000, "channels": 1}, noise(f"samples {i}", 20 * i)),
+                "label": ({"value": i - 2}, b""), "flag": ({"value": -i}, b""),
+                "mel": ({"count": i + 1, "num_mels": 8}, noise(f"frames {i}", 32 * (i + 1)))} for i in range(4)]
+    yield "counts_204", counts, samples, 204, b""
+    yield "counts_208", counts, samples, 208, b""
 
 
 def hash_bit(name):

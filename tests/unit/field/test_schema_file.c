@@ -185,7 +185,8 @@ static void draft_fields_are_known_where_they_need_no_arguments(void) {
         {"image", 11, MLDF_FIELD_SIZE32, 20, 8, false, 16},
         {"array", MLDF_NDARRAY, MLDF_FIELD_SIZE64, 16, 8, false, 40},
         {"text", MLDF_TEXT, MLDF_FIELD_SIZE32, 16, 8, true, 56},
-        {"short", MLDF_INT, 0, 4, 8, false, 72},
+        {"short", MLDF_INT, 0, 4, 4, true, 72},
+        {"odd", MLDF_INT, 0, 3, 1, false, 76},
         {"raw", MLDF_BYTES, MLDF_FIELD_SIZE64, 16, 8, true, 80},
     };
     mldf_schema *s;

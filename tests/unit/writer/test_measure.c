@@ -88,14 +88,14 @@ static void meter_equals_real_files(void) {
     }
 }
 
-/* 2 MiB of data is where the page size changes. */
-static void meter_equals_real_files_around_2_mib(void) {
+/* 16 MiB of data is where the page size changes. */
+static void meter_equals_real_files_around_16_mib(void) {
     uint64_t state = check_seed();
     for (unsigned round = 0; round < 3; round++) {
         struct dataset d;
         mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
         do
-            make_source(&d, &state, (struct dataset_shape){4, 120, 70000, round == 1, true});
+            make_source(&d, &state, (struct dataset_shape){4, 120, 400000, round == 1, true});
         while ((d.samples < 60 || mldf_schema_field(d.schema, 0)->type_id != MLDF_BYTES) && (dataset_free(&d), true));
         options.overwrite = true;
         compare(&d, &options, 9);
@@ -106,6 +106,6 @@ static void meter_equals_real_files_around_2_mib(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(meter_equals_real_files);
-    RUN(meter_equals_real_files_around_2_mib);
+    RUN(meter_equals_real_files_around_16_mib);
     return check_end();
 }

@@ -1,0 +1,105 @@
+/* The names of classes: the card's "classes", a list whose i-th name is that of label i. It is meant for the field "label", or for the only
+ * INT field where none is called so; {"classes": {"FIELD": [...]}} names fields. head, stats and --where show and take these names. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mldf/tool.h"
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/json.h"
+
+struct mldf_classes {
+    mldf_buffer card;
+    struct json json;
+    uint32_t *nodes; /* the node of each name */
+    size_t count;
+};
+
+/* Is a plain list meant for this field? */
+static bool is_meant(const mldf_schema *schema, size_t field) {
+    size_t integers = 0, at;
+    if (mldf_schema_find(schema, "label", &at, NULL) == MLDF_OK && mldf_schema_field(schema, at)->type_id == MLDF_INT)
+        return at == field;
+    for (size_t i = 0; i < mldf_schema_field_count(schema); i++)
+        integers += mldf_schema_field(schema, i)->type_id == MLDF_INT;
+    return integers == 1;
+}
+
+/* The list of names, or UINT32_MAX. */
+static uint32_t find_list(const struct json *json, const mldf_schema *schema, size_t field) {
+    const mldf_field *info = mldf_schema_field(schema, field);
+    if (info->type_id != MLDF_INT || info->dtype == MLDF_BOOL || json->nodes[0].kind != MLDFI_JSON_OBJECT)
+        return UINT32_MAX;
+    uint32_t at = mldfi_json_find(json, 0, "classes");
+    if (at != UINT32_MAX && json->nodes[at].kind == MLDFI_JSON_OBJECT)
+        at = mldfi_json_find(json, at, info->name);
+    else if (at != UINT32_MAX && !is_meant(schema, field))
+        return UINT32_MAX;
+    return at != UINT32_MAX && json->nodes[at].kind == MLDFI_JSON_ARRAY ? at : UINT32_MAX;
+}
+
+static mldf_status index_names(struct mldf_classes *c, uint32_t list, mldf_error *err) {
+    uint32_t count = c->json.nodes[list].count, at = mldfi_json_first(&c->json, list);
+    if (!(c->nodes = mldfi_alloc_zero((size_t)count + 1, sizeof *c->nodes, err)))
+        return MLDF_E_MEMORY;
+    for (uint32_t i = 0; i < count; i++, at = c->json.nodes[at].next) {
+        if (c->json.nodes[at].kind != MLDFI_JSON_STRING)
+            return MLDF_END;
+        c->nodes[c->count++] = at;
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldf_classes_new(const mldf_reader *reader, size_t field, mldf_classes **out, mldf_error *err) {
+    if (!reader || !out || field >= mldf_schema_field_count(mldf_reader_schema(reader)))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_classes_new: a reader, one of its fields and out are needed");
+    struct mldf_classes *c = mldfi_alloc_zero(1, sizeof *c, err);
+    *out = NULL;
+    if (!c)
+        return MLDF_E_MEMORY;
+    mldf_status status = mldf_reader_card(reader, &c->card, err);
+    if (status == MLDF_OK && c->card.size == 0)
+        status = MLDF_END;
+    if (status == MLDF_OK)
+        status = mldfi_json_parse(&c->json, (const char *)c->card.data, c->card.size, err);
+    uint32_t list = status == MLDF_OK ? find_list(&c->json, mldf_reader_schema(reader), field) : UINT32_MAX;
+    if (status == MLDF_OK)
+        status = list == UINT32_MAX ? MLDF_END : index_names(c, list, err);
+    if (status == MLDF_OK)
+        *out = c;
+    else
+        mldf_classes_free(c);
+    return status;
+}
+
+size_t mldf_classes_count(const mldf_classes *c) {
+    return c ? c->count : 0;
+}
+
+const char *mldf_classes_name(const mldf_classes *c, uint64_t number, size_t *bytes) {
+    if (!c || number >= c->count)
+        return NULL;
+    const struct json_node *node = &c->json.nodes[c->nodes[number]];
+    *bytes = (size_t)node->text_bytes;
+    return node->text;
+}
+
+bool mldf_classes_find(const mldf_classes *c, const char *name, size_t bytes, uint64_t *number) {
+    for (size_t i = 0; c && i < c->count; i++) {
+        const struct json_node *node = &c->json.nodes[c->nodes[i]];
+        if (node->text_bytes == bytes && (bytes == 0 || memcmp(node->text, name, bytes) == 0)) {
+            *number = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void mldf_classes_free(mldf_classes *c) {
+    if (!c)
+        return;
+    mldfi_json_free(&c->json);
+    mldf_buffer_free(&c->card);
+    free(c->nodes);
+    free(c);
+}

@@ -1,0 +1,96 @@
+"""What people read: results and errors that say what is there, names of classes, hints, warnings in results."""
+
+import subprocess
+import sys
+
+import mldf
+import numpy as np
+import pkg
+import pytest
+
+
+def jpegs(tmp_path, bad=None):
+    """A file of three small JPEG images with labels; the bytes of one may be broken."""
+    path, random = tmp_path / "photos.mldf", np.random.default_rng(1)
+    with mldf.Writer(path, {"image": mldf.Image(), "label": int}, card={"classes": ["dark", "light"]}) as w:
+        for i in range(3):
+            data = bytes(mldf.images.encode(random.integers(0, 255, (8 + i, 64, 3), np.uint8), "jpeg"))
+            w.append({"image": data if i != bad else data[: len(data) - 40], "label": i % 2})
+    return path
+
+
+def test_reprs_say_what_is_there(tmp_path):
+    path = jpegs(tmp_path)
+    assert repr(mldf.open(path)).splitlines()[2].endswith("2 classes: dark, light")
+    info = mldf.info(path)
+    assert isinstance(info, dict) and info["header"]["descriptor_ptr"] == 128 and 0 < info["fill_ratio"] < 1
+    assert repr(info).startswith("Info(mldf 1.1: 3 samples, ") and "  image  image" in repr(info)
+    stats = mldf.stats(path)
+    assert stats["image"]["measures"]["height"]["max"] == 10
+    assert [c["class_name"] for c in stats["label"]["classes"]] == ["dark", "light"]
+    assert "image height" in repr(stats) and repr(stats).splitlines()[0].split() == [
+        "count", "nulls", "min", "max", "mean", "p50", "p99"
+    ]  # fmt: skip
+    assert repr(mldf.verify(path)) == "VerifyResult(ok: 3 samples)"
+    assert repr(mldf.diff(path, path)) == "DiffResult(equal)"
+    result = mldf.select(path, tmp_path / "dark.mldf", where="label == 'dark' and image.height >= 8")
+    assert result.written == 2 and repr(result).startswith("Result(2 samples, ")
+
+
+def test_results_have_the_warnings(tmp_path):
+    path = jpegs(tmp_path)
+    with pytest.warns(UserWarning, match="does not make JPEG"):
+        result = mldf.repack(path, tmp_path / "z.mldf", compress=["image"])
+    assert [w.message.split(";")[0] for w in result.warnings] == [
+        "field image: zstd does not make JPEG, PNG or WebP images smaller"
+    ]
+    assert "warning: field image" in repr(result)
+    assert mldf.repack(path, tmp_path / "y.mldf").warnings == []
+
+
+def test_a_sample_with_one_bad_field_says_what_can_be_read(tmp_path):
+    ds = mldf.open(jpegs(tmp_path, bad=1))
+    with pytest.raises(mldf.Error, match=r"the other fields can be read: ds\[1, 'label'\]") as caught:
+        ds[1]
+    assert caught.value.readable == {"label": 1} and caught.value.field == "image"
+    assert ds[1, "label"] == 1 and ds[2].label == 0
+    with pytest.raises(mldf.Error, match=r"ds\[0, 'label'\]"):
+        ds[1:][0]
+
+
+def test_another_class_cannot_take_a_registered_name():
+    def make(qualname):
+        class One(mldf.CustomField):
+            type_name = "org.example.words"
+
+            def encode(self, value):
+                return bytes(value)
+
+            def decode(self, data):
+                return data
+
+        One.__qualname__ = qualname
+        return One
+
+    mldf.register_field(make("First"))
+    mldf.register_field(make("First"))  # the same class, from a module that was loaded again
+    with pytest.raises(mldf.errors.SchemaError, match="registered already, by .*First: another class"):
+        mldf.register_field(make("Second"))
+
+
+def test_hints_for_names_of_other_libraries():
+    for name, hint in (("Inline", "mldf.Struct"), ("JSON", "mldf.Json"), ("Array", "mldf.NDArray")):
+        with pytest.raises(AttributeError, match=f"here it is {hint}"):
+            getattr(mldf, name)
+
+
+def test_overwriting_is_refused_in_words_of_python(tmp_path):
+    path, other = jpegs(tmp_path), tmp_path / "other.mldf"
+    other.write_bytes(path.read_bytes())
+    with pytest.raises(mldf.errors.ExistsError, match=r"already exists; use -f .* \(Python: overwrite=True\)"):
+        mldf.repack(path, other)
+
+
+def test_the_figure_of_the_readme_is_what_the_table_of_benchmarks_says():
+    done = subprocess.run([sys.executable, pkg.ROOT / "bench" / "figure.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
