@@ -13,7 +13,7 @@ _mldf_options() { # command
     pack)
         echo "$common $writing --schema --format --layout --delimiter --key-column --files --root --allow-outside --on-error= --resume" \
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes --fast-limit --baseline" \
-            "--icc --orientation --check --bitrate --no-decode --keep-file"
+            "--icc --orientation --check --bitrate --no-decode --keep-file --cut --mono --rate"
         ;;
     append) echo "$common -j --workers --format --layout --delimiter --key-column --number-keys --on-error=" ;;
     stats) echo "$common --svg -f" ;;

@@ -101,9 +101,17 @@ typedef struct mldf_error {
  * cut at a whole character when there are fewer, always ended by a 0. Returns out. A field is named with its sample; where there is no
  * sample, the message names it. */
 MLDF_API const char *mldf_error_text(const mldf_error *err, char *out, size_t room);
+/* The same where it is needed once, as in puts(MLDF_ERROR_TEXT(&err)): it lives until the block ends; in C++ until the statement does. */
 #ifndef __cplusplus
-/* The same where it is needed once, as in puts(MLDF_ERROR_TEXT(&err)): it lives until the block ends. */
 #define MLDF_ERROR_TEXT(err) mldf_error_text((err), (char[MLDF_TEXT_MAX + 1]){0}, MLDF_TEXT_MAX + 1)
+#else
+struct mldf_error_room {
+    char text[MLDF_TEXT_MAX + 1];
+    char *begin() {
+        return text;
+    }
+};
+#define MLDF_ERROR_TEXT(err) mldf_error_text((err), mldf_error_room().begin(), MLDF_TEXT_MAX + 1)
 #endif
 
 /* Version of the library, e.g. "0.1.0", and of the format that it writes (1.1 = 0x00010001). */

@@ -104,7 +104,7 @@ static void store(const mldf_audio_info *info, float value, uint8_t *at) {
         memcpy(at, info->bits == 64 ? (const void *)&wide : (const void *)&value, info->bits / 8);
         return;
     }
-    double scale = ldexp(1.0, (int)info->bits - 1), rounded = rint((double)value * scale);
+    double scale = (double)(UINT64_C(1) << (info->bits - 1)), rounded = rint((double)value * scale);
     rounded = rounded < -scale ? -scale : rounded > scale - 1 ? scale - 1 : rounded;
     int64_t whole = (int64_t)rounded + (info->bits == 8 ? 128 : 0);
     for (uint32_t i = 0; i < info->bits / 8; i++)

@@ -5,8 +5,9 @@
 #include "util/utf8.h"
 
 static mldf_status broken(const struct jsonl *jsonl, const char *what, mldf_error *err) {
-    return mldfi_fail(err, MLDF_E_CORRUPT, "%s:%llu: %s", jsonl->input->name, (unsigned long long)jsonl->next_line,
-                      what);
+    mldf_status status = mldfi_fail(err, MLDF_E_CORRUPT, "%s", what);
+    mldfi_error_line(err, jsonl->input->name, jsonl->next_line, 0);
+    return status;
 }
 
 /* The byte at offset `at` of the window, -1 at the end, -2 on an error. */

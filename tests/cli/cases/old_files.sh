@@ -22,7 +22,7 @@ print([(r["sound"]["bytes"], r["label"], r["flag"], r["mel"]["bytes"]) for r in 
 assert [list(json.loads(l)["fields"].values()) for l in sys.stdin] == [[-2, 0], [-1, -1], [0, -2], [1, -3]]' || check false
     mldf bench counts.mldf --json -q --batch-size 4 --epochs 1 -p 'label' >/dev/null || check false
     truncate -s -16 counts.mldf # the last allocation
-    expect_error 1 'row 3, field mel: the allocation table has no entry for ptr 4408' mldf cat --json counts.mldf
+    expect_error 1 'sample 3, field mel: the allocation table has no entry for ptr 4408' mldf cat --json counts.mldf
     expect_error 1 'the allocation table has no entry for ptr 4408' mldf convert counts.mldf -o never.mldf
 done
 check test ! -e never.mldf

@@ -54,7 +54,8 @@ stranger a.tar.bz2 'compressed with bzip2'
 stranger a.tar.xz 'compressed with xz'
 stranger utf16.csv 'text in UTF-16'
 stranger t.parquet 'a Parquet file'
-stranger "$source_dir/tests/data/images/rgb.jpg" 'a JPEG image'
+expect_error 1 'it is a JPEG image' mldf info "$source_dir/tests/data/images/rgb.jpg"
+mldf pack "$source_dir/tests/data/images/rgb.jpg" -o one.mldf -q || complain 'one image is not packed'
 expect_error 3 't.csv.gz: is compressed with gzip' mldf pack t.csv.gz -o x.mldf
 check test ! -e x.mldf
 
