@@ -313,9 +313,14 @@ static int find_classes(const struct invocation *v, struct selection *s) {
     s->classes = calloc(s->field_count + 1, sizeof *s->classes);
     if (!s->classes)
         return no_memory(v);
-    for (size_t i = 0; i < s->field_count; i++)
-        if (mldf_classes_new(s->reader, s->fields[i], &s->classes[i], &err) < 0)
+    for (size_t i = 0; i < s->field_count; i++) {
+        const mldf_field *shown = mldf_schema_field(schema_of(s), s->fields[i]);
+        size_t field;
+        if (mldf_schema_find(mldf_reader_schema(s->reader), shown->name, &field, NULL) < 0)
+            continue; /* the view makes it */
+        if (mldf_classes_new(s->reader, field, &s->classes[i], &err) < 0)
             return report_error(v, s->path, &err);
+    }
     return EXIT_FINE;
 }
 

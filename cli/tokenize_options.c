@@ -50,5 +50,5 @@ void close_tokenizer(const struct invocation *v, mldf_tokenizer *tokenizer, bool
     if (!well)
         mldf_tokenizer_free(tokenizer);
     else if (tokenizer && mldf_tokenizer_finish(tokenizer, &err) < 0)
-        warn(v, "", err.message); /* every answer was complete and checked: the file is good */
+        warn(v, "", MLDF_ERROR_TEXT(&err)); /* every answer was complete and checked: the file is good */
 }

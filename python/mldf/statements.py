@@ -39,7 +39,8 @@ class Compiled:
 
     def strings(self) -> set[str]:
         """Outputs that are lists of str: their last step is strings."""
-        lines = canonical("\n".join(self.statements)).splitlines()
+        text = "\n".join(self.statements)
+        lines = (text if self.own else canonical(text)).splitlines()  # canonical knows no operations of the user's own
         found = [line for line in lines if re.search(r"[:|] strings$", line)]
         return {name for line in found for name in output_names(_left_side(line))}
 

@@ -274,11 +274,7 @@ class Writer:
                 self._calls += 1
             return
         with self._lock:
-            try:
-                self._writer.append(values, key)
-            except Error as error:
-                _say_where(error)
-                raise
+            self._writer.append(values, key)
             self._calls += 1
 
     def _ordered(self, sample: Any) -> Sequence[Any]:
@@ -333,9 +329,6 @@ class Writer:
         try:
             with self._lock:
                 samples, _, size = self._writer.finish()
-        except Error as error:
-            _say_where(error)
-            raise
         finally:
             self._reporting.__exit__()
         self.result = WriteResult(samples, size, self._skipped(), self._schema)

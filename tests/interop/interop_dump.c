@@ -26,7 +26,8 @@ static void blob(const uint8_t *data, uint64_t bytes) {
 
 static void end(mldf_status status, const mldf_error *err) {
     printf("], \"status\": \"%s\", \"message\": ", mldf_status_name(status));
-    hex(status < 0 ? err->message : "", status < 0 ? strlen(err->message) : 0);
+    const char *text = status < 0 ? MLDF_ERROR_TEXT(err) : "";
+    hex(text, strlen(text));
     printf("}\n");
 }
 

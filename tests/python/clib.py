@@ -24,7 +24,8 @@ def library_path():
 
 class Error(ctypes.Structure):
     _fields_ = [("status", c_int), ("sys_errno", c_int), ("offset", c_uint64), ("sample", c_uint64), ("field", c_char * 64),
-                ("message", c_char * 512)]
+                ("path", c_char * 256), ("context", c_char * 256), ("message", c_char * 512), ("advice", c_char * 256),
+                ("reserved", c_uint64 * 4)]
 
 
 class Secret(ctypes.Structure):

@@ -74,7 +74,7 @@ def test_names_of_files_that_are_no_text(tmp_path):
         with pytest.raises(mldf.errors.NotFoundError, match=r"caf\\xe9/no\\xff: cannot be opened"):
             call(os.path.join(folder, b"no\xff"))
     for call in (lambda: mldf.convert(path, out), lambda: mldf.Writer(out, LABEL)):
-        with pytest.raises(mldf.errors.ExistsError, match=r"caf\\xe9/new\\xff.mldf exists"):
+        with pytest.raises(mldf.errors.ExistsError, match=r"caf\\xe9/new\\xff.mldf: already exists"):
             call()
     with open(out, "r+b") as file:
         file.truncate(os.path.getsize(out) - 20)

@@ -267,7 +267,7 @@ def test_errors_of_the_writer_say_which_sample(tmp_path):
     path = tmp_path / "w.mldf"
     with pytest.raises(mldf.errors.WrongTypeError, match="^sample 2: field 'x' takes an integer, not a float$"):
         mldf.write(path, [(1,), (2,), (3.5,)], {"x": "int"})
-    with pytest.raises(mldf.errors.WrongTypeError, match="^sample 1, field 'image': not an image"):
+    with pytest.raises(mldf.errors.WrongTypeError, match="^sample 1, field image: not an image"):
         mldf.write(path, [(np.zeros((2, 2), np.uint8),), (b"hello",)], {"image": "image"})
     assert os.listdir(tmp_path) == []
 

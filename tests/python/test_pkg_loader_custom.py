@@ -272,7 +272,7 @@ def test_decode_batch_and_collate(tmp_path):
         with pytest.raises(error, match=text) as caught:
             next(iter(mldf.Loader(where, 4, fields=["f"])))
         assert cls is Short or "Broken.decode_batch, for field 'f'" in caught.value.__notes__[0]
-    mldf.register_field(Fast)
+        mldf.register_field(Fast)
 
 
 # ---- bad samples ----

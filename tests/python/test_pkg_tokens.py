@@ -141,7 +141,7 @@ def test_side_columns_fit_their_tokens(tmp_path):
     assert mldf.verify(path, deep=True).ok
     good = {"t": range(3), "mask": [1, 1, 1], "reward": None, "spans": [[0, 3]]}
     for wrong, message in (
-        ({"mask": [1, 1]}, '2 entries for the 3 tokens of "t"'),
+        ({"mask": [1, 1]}, '2 entries for the 3 of "t"'),
         ({"spans": [[0, 4]]}, "span 0 is tokens 0 to 4"),
         ({"spans": [[1, 2], [1, 3]]}, "span 1"),
         ({"spans": [[2, 1]]}, "span 0"),
@@ -149,7 +149,7 @@ def test_side_columns_fit_their_tokens(tmp_path):
     ):
         with pytest.raises(mldf.errors.RangeError, match=message), mldf.Writer(tmp_path / "b.mldf", fields) as w:
             w.append(good | wrong)
-    with pytest.raises(mldf.errors.SchemaError, match='goes along the tokens of "t", which is not there'):
+    with pytest.raises(mldf.errors.SchemaError, match='goes along "t", which is not there'):
         mldf.select(path, tmp_path / "c.mldf", fields=["mask"])
     with pytest.raises(mldf.errors.SchemaError, match="which does not hold tokens"):
         mldf.Writer(tmp_path / "c.mldf", {"t": mldf.Text(), "m": mldf.NDArray("uint8", (None,), along="t")})
@@ -201,7 +201,7 @@ def test_a_side_column_is_added_and_checked(tmp_path):
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"m":[1,0]}\n{"m":[]}\n{"m":[1,1]}\n')
     done = command("add-field", path, f"m={rows}", "--schema", schema, code=1)
-    assert '2 entries for the 3 tokens of "t"' in done.stderr
+    assert '2 entries for the 3 of "t"' in done.stderr
     rows.write_text('{"m":[1,0]}\n{"m":[]}\n{"m":[1,1,0]}\n')
     command("add-field", path, f"m={rows}", "--schema", schema)
     assert mldf.open(path)[2].m.tolist() == [1, 1, 0] and mldf.verify(path, deep=True).ok

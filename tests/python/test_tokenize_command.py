@@ -122,7 +122,7 @@ def test_text_that_is_not_utf8_is_refused_skipped_or_replaced(tmp_path, threads)
     (folder / "good").write_text("good")
     (folder / "bad").write_bytes(b"ab\xe2\x82 \xf0\x9f\x98x\xff")
     error = pack(tmp_path, "bytes", "-j", threads, source=folder, code=1)
-    assert "folder/bad: byte 2 of the text is not UTF-8 (0xe2)" in error
+    assert "folder/bad: sample 0, field tokens: byte 2 of the text is not UTF-8 (0xe2)" in error
     assert "skipped" in pack(tmp_path, "bytes", "-j", threads, "--on-error=skip", source=folder)
     assert ids(tmp_path / "out.mldf") == [list(b"good")]
     pack(tmp_path, "bytes", "-j", threads, "--utf8", "replace", source=folder)
@@ -155,7 +155,7 @@ WRONG = {
     "far too many ids": ("pass", "out(struct.pack('<IIQ', n, 0, 1 << 60))", "units;"),
     "an id outside": ("pass", "answer(n, [256, 257] + [0] * (n - 1), [2] + [1] * (n - 1))", "the id 257 as token 1"),
     "refuses a document it was not asked": ("pass", "out(struct.pack('<IIQ', n, 1, 0))", "refused document"),
-    "refuses": ("pass", "out(struct.pack('<IIQ', 2, 1, 4) + b'why?'); continue", "rows.jsonl:3: the tokenizer refuses the document: why?"),
+    "refuses": ("pass", "out(struct.pack('<IIQ', 2, 1, 4) + b'why?'); continue", "rows.jsonl:3: sample 2, field tokens: the tokenizer refuses the document: why?"),
 }  # fmt: skip
 
 
