@@ -420,7 +420,7 @@ def register_field(cls: type[CustomField]) -> type[CustomField]:
 
 
 def _same_class(a: type, b: type) -> bool:
-    """One class, defined twice (a module that was loaded again, a cell of a notebook that ran twice), or made from it."""
+    """One class, defined twice (a module loaded again, a cell of a notebook that ran twice), or made from it."""
     related = issubclass(a, b) or issubclass(b, a)
     return related or (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
