@@ -85,8 +85,17 @@ static void field_text(const struct side *side, size_t index, char out[CELL]) {
         return;
     }
     const mldf_field *f = mldf_schema_field(schema, index);
-    snprintf(out, CELL, "%.40s: %s(%u) %" PRIu32 " B at %" PRIu32 " flags 0x%x %.60s", f->name, f->type_name,
-             f->type_id, f->record_bytes, f->row_offset, f->flags, f->arguments);
+    /* What the cell has no room for counts too, by its hash. */
+    uint8_t name[32], arguments[32];
+    mldf_sha256(f->name, strlen(f->name), name);
+    mldf_sha256(f->arguments, strlen(f->arguments), arguments);
+    bool cut = strlen(f->name) > 40 || strlen(f->arguments) > 60;
+    char hash[24] = "";
+    if (cut)
+        snprintf(hash, sizeof hash, " #%02x%02x%02x%02x%02x%02x%02x%02x", name[0], name[1], name[2], name[3],
+                 arguments[0], arguments[1], arguments[2], arguments[3]);
+    snprintf(out, CELL, "%.40s: %s(%u) %" PRIu32 " B at %" PRIu32 " flags 0x%x%s %.60s", f->name, f->type_name,
+             f->type_id, f->record_bytes, f->row_offset, f->flags, hash, f->arguments);
 }
 
 static void section_text(const struct side *side, size_t index, char out[CELL]) {

@@ -349,11 +349,10 @@ class Dataset(Subsets, Sequence[Sample]):
 
     def __repr__(self) -> str:
         width = max((len(n) for n in self.schema), default=0)
-        known = (
-            {}
-            if self._view.files.closed
-            else class_names(self._reader.card(), [(n, f.type) for n, f in self.schema.items()])
-        )
+        known: dict[str, list[str]] = {}
+        if not self._view.files.closed:
+            with contextlib.suppress(Error):  # a damaged card hides no dataset
+                known = class_names(self._reader.card(), [(n, f.type) for n, f in self.schema.items()])
         shown = {n: f"  {len(c)} classes: {', '.join(c[:5])}{', ...' if len(c) > 5 else ''}" for n, c in known.items()}
         lines = [f"  {name:{width}}  {field}{shown.get(name, '')}" for name, field in self.schema.items()]
         return "\n".join([self._title(), *lines])

@@ -238,7 +238,11 @@ def class_names(card: str | None, fields: list[tuple[str, str]]) -> dict[str, li
     >>> class_names('{"classes": ["cat", "dog"]}', [("image", "image"), ("label", "int")])
     {'label': ['cat', 'dog']}
     """
-    found = json.loads(card).get("classes") if card else None
+    try:
+        read = json.loads(card) if card else None
+    except (ValueError, RecursionError):
+        return {}
+    found = read.get("classes") if isinstance(read, dict) else None
     integers = [name for name, kind in fields if kind == "int"]
     if isinstance(found, list):
         meant = "label" if "label" in integers else integers[0] if len(integers) == 1 else None

@@ -144,7 +144,7 @@ class ItemView(Sequence[Sample]):
 
     def _made(self, item: int, name: str | None) -> Any:
         """The fields of a packed sequence, or one of them."""
-        names = [name] if name is not None else [n for n in self.schema if n != "mask"]
+        names = [name] if name is not None else [n for n in self.schema if len(self.schema[n].shape or ()) < 2]
         numbers = {n: i for i, n in enumerate(self.schema)}
         values = []
         for n in names:

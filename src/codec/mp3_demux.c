@@ -95,7 +95,8 @@ static bool is_mp3(const uint8_t *data, size_t bytes) {
         return is_start(data, bytes, 0, &frame) || (is_free_format(data, bytes) && bytes > 64);
     if (bytes - at >= 4 && memcmp(data + at, "fLaC", 4) == 0)
         return false;
-    return find_start(data, at + 4096 < bytes ? at + 4096 : bytes, at, &frame) < bytes;
+    size_t most = bytes - at > 4096 ? at + 4096 : bytes;
+    return find_start(data, most, at, &frame) < most;
 }
 
 /* Xing or Info, and what LAME adds to it; VBRI. True: the frame is such a tag. */

@@ -125,7 +125,7 @@ static mldf_status take_header(struct demux *d, const uint8_t *p, size_t bytes, 
             return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "Opus: version %u, %u channels", p[8], p[9]);
         status = mldf_buffer_append(&out->extra, p, bytes, err);
     } else if (out->info.codec != MLDF_AUDIO_OPUS) {
-        if (bytes < 7 || p[0] != 1 + 2 * d->headers || memcmp(p + 1, "vorbis", 6) != 0)
+        if (bytes < (d->headers ? 7u : 30u) || p[0] != 1 + 2 * d->headers || memcmp(p + 1, "vorbis", 6) != 0)
             return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "Vorbis: header %zu is not where it must be", d->headers + 1);
         if (d->headers == 0) {
             out->info =

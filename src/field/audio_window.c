@@ -185,7 +185,7 @@ static mldf_status decode_run(const struct run *r, uint64_t packet, mldf_error *
         if (r->head->duration && r->to - packet * r->head->duration < (uint64_t)count * r->head->duration)
             count = (size_t)((r->to - packet * r->head->duration + r->head->duration - 1) / r->head->duration);
         status = mldfi_packets_samples(r->head, r->in, packet, count, samples, err);
-        while (some < count && samples[some] < r->to)
+        while (status == MLDF_OK && some < count && samples[some] < r->to)
             some++;
         if (status == MLDF_OK)
             status = mldfi_packets_offsets(r->head, r->in, packet, some, offsets, err);

@@ -214,13 +214,13 @@ static mldf_status read_column(const mldf_view *view, const mldf_reader *reader,
     size_t field = column->fields[e->reader];
     mldf_status status = mldf_reader_get(reader, e->row, field, scratch, out, err);
     if (status >= 0 && out->kind == MLDF_KIND_NULL)
-        status = mldfi_fail(err, MLDF_E_NULL, "row %" PRIu64 ", field %s is null, and the tokens of %s are not", e->row,
-                            column->name, view->field);
+        status = mldfi_fail(err, MLDF_E_NULL, "it is null, and the tokens of %s are not", view->field);
     uint64_t needed = e->row_from + e->length + e->more;
+    if (status >= 0 && (out->kind != MLDF_KIND_ARRAY || (column->spans && (out->ndim != 2 || out->dims[1] != 2))))
+        status = mldfi_fail(err, MLDF_E_CORRUPT, "it is not what belongs to the tokens of %s", view->field);
     if (status >= 0 && !column->spans && (out->ndim != 1 || out->dims[0] < needed))
-        status = mldfi_fail(err, MLDF_E_CORRUPT,
-                            "row %" PRIu64 ", field %s has %" PRIu64 " entries, and %" PRIu64 " tokens were expected",
-                            e->row, column->name, out->ndim ? out->dims[0] : 0, needed);
+        status = mldfi_fail(err, MLDF_E_CORRUPT, "it has %" PRIu64 " entries, and %" PRIu64 " tokens were expected",
+                            out->ndim ? out->dims[0] : 0, needed);
     if (status < 0) {
         mldfi_error_place(err, e->row, column->name);
         return mldfi_reader_name_error(reader, err, status);

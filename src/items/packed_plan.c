@@ -76,6 +76,8 @@ static mldf_status add_stream(struct growing *g, const mldf_reader *reader, uint
         status = add_document(g, true, before, end - before, err);
         before = end;
     }
+    if (status >= 0 && before != tokens)
+        return mldfi_fail(err, MLDF_E_CORRUPT, "the documents end at token %" PRIu64 " of %" PRIu64, before, tokens);
     return status;
 }
 
@@ -105,7 +107,9 @@ static mldf_status add_rows(mldf_view *view, struct growing *g, const mldf_reade
             bool valid = true;
             if (f->info.flags & MLDF_FIELD_NULLABLE)
                 status = mldfi_reader_is_valid(reader, i, field, &valid, err);
-            uint64_t tokens = mldfi_tokens_count(f, block + (i - at) * reader->row_bytes + f->info.row_offset);
+            const uint8_t *record = block + (i - at) * reader->row_bytes + f->info.row_offset;
+            uint64_t tokens = mldfi_tokens_count(f, record);
+            valid = valid && mldfi_reader_can_hold(reader, i, f, record, tokens);
             view->odd_rows += !valid;
             if (status >= 0)
                 status = add_document(g, streams, 0, valid ? tokens : PACKING_NULL, err);
@@ -121,7 +125,8 @@ static mldf_status add_reader(mldf_view *view, size_t index, struct growing *g, 
     size_t field = view->fields[index];
     const struct schema_field *f = &reader->schema->fields[field];
     uint64_t rows = mldf_reader_sample_count(reader), base = view->first_row[index];
-    bool plain = f->info.type_id == MLDF_TEXT_TOKENIZED && !reader->foreign.ops && reader->row_bytes && !streams;
+    bool plain = f->info.type_id == MLDF_TEXT_TOKENIZED && !reader->foreign.ops && !reader->draft &&
+                 reader->row_bytes && !streams;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     mldf_status status = MLDF_OK;
     if (plain)
@@ -357,6 +362,8 @@ static size_t find_in_table(const struct packing *plan, uint64_t first, uint64_t
     struct packing_piece piece;
     for (; bin < plan->bins; bin++) {
         mldfi_packing_bin(plan, bin, &begin, &stop);
+        if (stop - begin > plan->most_pieces)
+            continue; /* such an item cannot be read */
         for (; begin < stop; begin++) {
             mldfi_packing_piece(plan, begin, &piece);
             if (piece.document < first || piece.document >= end || bin == last)

@@ -243,6 +243,17 @@ static mldf_status add_made(struct fielding *g, enum packed_kind kind, const cha
     return add_field(g, kind, 0, full, dtype, first, second);
 }
 
+/* A field of another file that is the same side column. */
+static bool same_column(const struct schema_field *a, const struct schema_field *b) {
+    const char *along = mldfi_along_name(b);
+    bool spans_a = false, spans_b = false;
+    if (!along || strcmp(along, mldfi_along_name(a)) != 0)
+        return false;
+    (void)a->type->along(a->state, &spans_a);
+    (void)b->type->along(b->state, &spans_b);
+    return spans_a == spans_b && a->info.dtype == b->info.dtype && a->info.ndim == b->info.ndim;
+}
+
 /* Side columns of the tokens, of one number a token. */
 static mldf_status find_columns(mldf_view *view, mldf_error *err) {
     struct packed *p = view->packed;
@@ -265,8 +276,7 @@ static mldf_status find_columns(mldf_view *view, mldf_error *err) {
         for (size_t r = 0; r < view->reader_count && everywhere; r++) {
             const mldf_schema *its = mldf_reader_schema(view->readers[r]);
             column->fields[r] = mldfi_schema_lookup(its, field->name);
-            everywhere =
-                column->fields[r] != SIZE_MAX && its->fields[column->fields[r]].info.dtype == field->info.dtype;
+            everywhere = column->fields[r] != SIZE_MAX && same_column(field, &its->fields[column->fields[r]]);
         }
         p->column_count++; /* so that it is freed */
         if (!everywhere) {

@@ -193,7 +193,9 @@ static void narrow(const struct dataset *dataset, const struct seat *seat, size_
 static bool gather_pieces(const struct dataset *dataset, const struct seat *seat, struct job *job) {
     const mldf_view *view = dataset->view;
     mldf_piece piece = {seat->item.reader, seat->item.row, seat->item.from, seat->item.have};
-    for (size_t i = 0; i == 0 || (seat->item.several && view->map->piece(view, &seat->item, i, &piece)); i++) {
+    enum { MOST = 1024 }; /* what a hostile plan may claim of one item; the rest is read without a hint */
+    for (size_t i = 0; i < MOST && (i == 0 || (seat->item.several && view->map->piece(view, &seat->item, i, &piece)));
+         i++) {
         const mldf_reader *reader = dataset->readers[piece.reader];
         size_t its = view->fields[piece.reader];
         const struct schema_field *f = &reader->schema->fields[its];

@@ -119,19 +119,23 @@ mldf_status mldfi_coprocess_start(struct os_coprocess **out, char *const *words,
 /* ---- What it said and how it ended -------------------------------------------------------------------------------------------- */
 
 static void drain_complaints(struct os_coprocess *p) {
+    enum { TURNS = 16 }; /* a program that never stops complaining must not keep anybody here */
     char text[4096];
-    ssize_t got;
-    while (p->complaints >= 0 && (got = read(p->complaints, text, sizeof text)) != 0) {
+    ssize_t got = -1;
+    for (int turn = 0; turn < TURNS && p->complaints >= 0; turn++) {
+        got = read(p->complaints, text, sizeof text);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0)
-            return;
+        if (got <= 0)
+            break;
         for (ssize_t i = 0; i < got; i++) {
             p->tail[p->tail_at++] = text[i];
             p->tail_full = p->tail_full || p->tail_at == sizeof p->tail;
             p->tail_at %= sizeof p->tail;
         }
     }
+    if (got != 0)
+        return; /* there is more, or may be later */
     if (p->complaints >= 0)
         (void)close(p->complaints);
     p->complaints = -1;

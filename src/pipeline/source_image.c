@@ -18,6 +18,7 @@
 #include "pipeline/geometry.h"
 #include "pipeline/source.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 enum { HEAD_BYTES = 16 << 10 }; /* of a file whose row does not say how large the image is: looked at first */
@@ -191,6 +192,10 @@ static mldf_status planes(struct source_run *s, struct planes *out, mldf_error *
     o.region = !s->run->plan->options.reference;
     mldf_status status = mldfi_image_value_planes(i->decoder, &s->value, &o, out, err);
     if (status == MLDF_OK) {
+        /* In a reference plan all of the image is there: of the file's size, which the record may not know. */
+        if (!mldfi_range_inside(i->window_x, i->image.width, (uint64_t)out->x + out->width) ||
+            !mldfi_range_inside(i->window_y, i->image.height, (uint64_t)out->y + out->height))
+            return mldfi_fail(err, MLDF_E_CORRUPT, "the record says more pixels than the image has");
         out->x = i->window_x;
         out->y = i->window_y;
         out->width = i->image.width;

@@ -123,6 +123,16 @@ mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sampl
                         reader->end);
 }
 
+bool mldfi_reader_can_hold(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
+                           const uint8_t *record, uint64_t units) {
+    uint64_t ptr, bytes;
+    if (units == 0)
+        return true;
+    mldfi_record_payload(field, record, &ptr, &bytes);
+    return mldfi_reader_check_payload(reader, sample, field, 0, ptr, &bytes, NULL) >= 0 &&
+           units <= mldfi_reader_most_bytes(reader, field, bytes);
+}
+
 mldf_status mldfi_reader_stored_crc(const mldf_reader *reader, uint64_t sample, size_t payload_index, uint32_t *crc,
                                     mldf_error *err) {
     uint8_t word[4];

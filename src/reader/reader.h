@@ -123,6 +123,9 @@ static inline bool mldfi_reader_may_count(const mldf_reader *reader, const struc
  * becomes that of the allocation table where the record's may count something else. */
 mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
                                        uint64_t record_at, uint64_t ptr, uint64_t *bytes, mldf_error *err);
+/* Can the record's payload, which lies in the file, hold this many units of a byte or more? A record can claim any number. */
+bool mldfi_reader_can_hold(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,
+                           const uint8_t *record, uint64_t units);
 /* Rule A4: the metadata blocks that hold [offset, offset+bytes), counted in the metadata table, have their CRC. */
 mldf_status mldfi_reader_check_blocks(const mldf_reader *reader, uint64_t offset, uint64_t bytes, mldf_error *err);
 

@@ -157,7 +157,11 @@ mldf_status mldf_tokenizer_decode(mldf_tokenizer *t, const uint32_t *ids, size_t
         if (ids[i] >= t->info.vocabulary)
             return mldfi_fail(err, MLDF_E_RANGE, "id %" PRIu32 " is outside the vocabulary of %" PRIu64, ids[i],
                               t->info.vocabulary);
-    return t->type->decode(t, ids, count, text, err);
+    size_t before = text->size;
+    mldf_status status = t->type->decode(t, ids, count, text, err);
+    if (status < 0)
+        text->size = before;
+    return status;
 }
 
 mldf_status mldf_tokenizer_finish(mldf_tokenizer *t, mldf_error *err) {

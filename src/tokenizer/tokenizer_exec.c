@@ -290,11 +290,11 @@ static mldf_status sentencepiece_open(mldf_tokenizer *t, const char *argument, m
 static mldf_status exec_finish(mldf_tokenizer *t, mldf_error *err) {
     struct exec_state *s = t->state;
     mldf_status status = MLDF_OK;
-    double deadline = mldfi_time() + FINISH_SECONDS;
     for (unsigned i = 0; i < s->count; i++)
         if (s->programs[i].process) {
             mldf_error why;
-            if (mldfi_coprocess_finish(s->programs[i].process, deadline, &why) < 0 && status == MLDF_OK) {
+            if (mldfi_coprocess_finish(s->programs[i].process, mldfi_time() + FINISH_SECONDS, &why) < 0 &&
+                status == MLDF_OK) {
                 status = why.status;
                 if (err)
                     *err = why;

@@ -36,6 +36,9 @@ void mldfi_corpus_free(struct corpus *corpus) {
 mldf_status mldfi_corpus_add(struct corpus *corpus, const char *manifest, uint64_t line, const char *key,
                              size_t key_bytes, const char *path, size_t path_bytes, struct corpus_item **out,
                              mldf_error *err) {
+    if (memchr(key, 0, key_bytes) || memchr(path, 0, path_bytes))
+        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %llu: a NUL byte in a name", manifest,
+                          (unsigned long long)line);
     mldf_status status =
         mldfi_array_reserve(&corpus->items, &corpus->capacity, corpus->count + 1, sizeof *corpus->items, err);
     if (status < 0)
@@ -62,8 +65,8 @@ mldf_status mldfi_corpus_set(struct corpus *corpus, struct corpus_item *item, co
     if (at == CORPUS_COLUMNS)
         return mldfi_fail(err, MLDF_E_LIMIT, "%s, line %llu: more than %d columns", item->manifest,
                           (unsigned long long)item->line, CORPUS_COLUMNS);
-    if (mldfi_utf8_valid_prefix(text, bytes) != bytes)
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %llu: the %s is not UTF-8", item->manifest,
+    if (mldfi_utf8_valid_prefix(text, bytes) != bytes || memchr(text, 0, bytes))
+        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %llu: the %s is not UTF-8 without NUL bytes", item->manifest,
                           (unsigned long long)item->line, column);
     if (at == corpus->column_count) {
         if (!(corpus->columns[at] = mldfi_copy_text(column, strlen(column), err)))
@@ -74,6 +77,8 @@ mldf_status mldfi_corpus_set(struct corpus *corpus, struct corpus_item *item, co
     item->values[at] = mldfi_copy_text(text, bytes, err);
     return item->values[at] ? MLDF_OK : MLDF_E_MEMORY;
 }
+
+enum { PIECE = 1 << 18 };
 
 mldf_status mldfi_corpus_text(const char *path, mldf_buffer *out, mldf_error *err) {
     struct tar_input *input;
@@ -86,18 +91,19 @@ mldf_status mldfi_corpus_text(const char *path, mldf_buffer *out, mldf_error *er
     if (status >= 0)
         mldfi_tar_input_limit(input, TEXT_MAX);
     while (status >= 0 && got > 0) {
-        status = mldf_buffer_reserve(out, out->size + (1 << 18), err);
+        uint8_t *where;
+        size_t before = out->size;
+        status = mldfi_buffer_extend(out, PIECE, &where, err);
         if (status >= 0)
-            status = mldfi_tar_input_read(input, out->data + out->size, 1 << 18, &got, err);
-        if (status >= 0)
-            out->size += got;
+            status = mldfi_tar_input_read(input, where, PIECE, &got, err);
+        out->size = before + (status >= 0 ? got : 0);
         if (status >= 0 && out->size > TEXT_MAX)
             status = mldfi_fail(err, MLDF_E_LIMIT, "more than 4 GiB of text");
     }
     mldfi_tar_input_free(input);
     close(fd);
     if (status < 0)
-        mldfi_error_prefix(err, "%s", path);
+        mldfi_error_path(err, path);
     return status;
 }
 

@@ -87,7 +87,8 @@ static mldf_status read_pairs(struct pairs *pairs, const char *folder, const cha
 }
 
 static mldf_status sort_pairs(struct pairs *pairs, mldf_error *err) {
-    qsort(pairs->items, pairs->count, sizeof *pairs->items, by_id);
+    if (pairs->count)
+        qsort(pairs->items, pairs->count, sizeof *pairs->items, by_id);
     for (size_t i = 1; i < pairs->count; i++)
         if (by_id(&pairs->items[i - 1], &pairs->items[i]) == 0)
             return mldfi_fail(err, MLDF_E_KEY, "%s, line %" PRIu64 ": %.*s is there already, in line %" PRIu64,

@@ -30,6 +30,7 @@ struct corpus_run {
     size_t first_column; /* of the schema's fields */
     mldf_buffer file, made, spans, lists[CORPUS_COLUMNS + 1];
     struct corpus_audio audio;
+    bool opened; /* audio is of the file in hand */
     char *place;
     mldf_buffer place_text;
 };
@@ -184,6 +185,8 @@ static mldf_status read_recording(struct corpus_run *run, const struct corpus_it
                             run->type->files->most_bytes, &run->file, err);
 }
 
+#define MOST_SECONDS 4e9
+
 static uint64_t at_second(double seconds, uint32_t rate) {
     return (uint64_t)(seconds * rate + 0.5);
 }
@@ -197,9 +200,10 @@ static mldf_status find_part(struct corpus_run *run, const struct corpus_item *i
     *to = info->samples;
     if (!item->part)
         return MLDF_OK;
-    *from = at_second(item->begin, info->rate);
-    if (item->end >= 0 && item->end < 1e12)
-        *to = at_second(item->end, info->rate);
+    /* More seconds than any recording has, which no integer holds, are refused below. */
+    *from = item->begin < MOST_SECONDS ? at_second(item->begin, info->rate) : UINT64_MAX;
+    if (item->end >= 0)
+        *to = item->end < MOST_SECONDS ? at_second(item->end, info->rate) : UINT64_MAX;
     if (*from > info->samples ||
         (*to > info->samples && (double)(*to - info->samples) > overshoot_seconds * info->rate))
         return mldfi_fail(err, MLDF_E_RANGE, "the part from %g to %g s of a recording of %g s", item->begin, item->end,
@@ -292,9 +296,15 @@ static mldf_status make_row(struct corpus_run *run, size_t group, bool *same, ml
     const struct corpus_item *item = &run->corpus.items[run->order[run->groups[group]]];
     const mldf_pack_options *options = run->feed->options;
     bool look = item->part || run->segments || options->audio_rate || options->audio_mono;
-    mldf_status status = *same ? MLDF_OK : read_recording(run, item, err);
-    if (status >= 0 && look && !*same)
+    mldf_status status = MLDF_OK;
+    if (!*same) {
+        run->opened = false;
+        status = read_recording(run, item, err);
+    }
+    if (status >= 0 && look && !run->opened) {
         status = mldfi_corpus_audio_open(&run->audio, run->file.data, run->file.size, err);
+        run->opened = status >= 0;
+    }
     *same = status >= 0;
     if (status >= 0)
         status = set_audio(run, item, err);

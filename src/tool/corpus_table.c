@@ -50,7 +50,7 @@ static bool find_roles(const struct columns *columns, const mldf_pack_options *o
 bool mldfi_is_speech_table(const char *path, const mldf_pack_options *options) {
     struct rows rows = {0};
     struct columns columns = {0};
-    struct rows_options how = {.format = options->format, .may_add = true};
+    struct rows_options how = {.format = options->format, .may_add = true, .delimiter = options->delimiter};
     struct roles roles;
     bool found = false;
     if (mldfi_rows_open(&rows, path, &how, &columns, NULL) >= 0) {
@@ -169,13 +169,15 @@ mldf_status mldfi_corpus_table(struct corpus *corpus, const char *path, const ml
                                mldf_error *err) {
     struct rows rows = {0};
     struct columns columns = {0};
-    struct rows_options how = {.format = options->format, .may_add = true};
+    struct rows_options how = {.format = options->format, .may_add = true, .delimiter = options->delimiter};
     struct roles roles;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     mldf_status status = mldfi_rows_open(&rows, path, &how, &columns, err);
     while (status >= 0 && (status = mldfi_rows_next(&rows, &columns, true, err)) == MLDF_OK) {
         if (!find_roles(&columns, options, &roles))
             status = mldfi_fail_file(err, MLDF_E_SYNTAX, path, "no column names recordings");
+        else if (options->key_column && roles.key == SIZE_MAX)
+            status = mldfi_fail_file(err, MLDF_E_KEY, path, "the key column '%.80s' is missing", options->key_column);
         else
             status = add_row(corpus, path, &rows, &roles, &columns, &scratch, err);
     }

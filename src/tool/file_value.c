@@ -18,6 +18,7 @@ mldf_status mldfi_files_enter(struct file_places *places, const char *table, mld
     const char *slash = strrchr(table, '/'), *root = places->given_root;
     free(places->root);
     free(places->real_root);
+    places->root = places->real_root = NULL;
     if (root)
         places->root = mldfi_copy_text(root, strlen(root), err);
     else

@@ -60,7 +60,7 @@ static mldf_status measure(struct jsonl *jsonl, size_t *bytes, mldf_error *err) 
         } else if (c == '{' || c == '[') {
             depth++;
         } else if (c == '}' || c == ']') {
-            if (--depth == 0) {
+            if (depth == 0 || --depth == 0) {
                 at++;
                 break;
             }

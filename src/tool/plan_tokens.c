@@ -38,7 +38,10 @@ static mldf_status read_lengths(const mldf_reader *reader, size_t field, uint64_
             bool valid = true;
             if (f->nullable_index != SIZE_MAX)
                 status = mldfi_reader_is_valid(reader, at + i, field, &valid, err);
-            out[at + i] = valid ? mldfi_tokens_count(f, rows + i * row_bytes + f->info.row_offset) : PACKING_NULL;
+            const uint8_t *record = rows + i * row_bytes + f->info.row_offset;
+            uint64_t tokens = mldfi_tokens_count(f, record);
+            valid = valid && mldfi_reader_can_hold(reader, at + i, f, record, tokens);
+            out[at + i] = valid ? tokens : PACKING_NULL;
         }
     }
     mldf_buffer_free(&scratch);

@@ -397,6 +397,20 @@ def test_loss_masks_belong_to_labels(tmp_path, rule, form, shown):
             assert m[i] == entry(u, "mask") and f[i] == np.float32(entry(u, "weight"))
 
 
+def test_rows_that_claim_more_tokens_than_they_can_hold(tmp_path):
+    """Nothing is planned for them: 4 billion tokens of 20 bytes would be 2 million pieces."""
+    path = str(tmp_path / "t.mldf")
+    with mldf.Writer(path, {"tokens": mldf.Tokens(vocabulary=60000, eos=0)}, checksums=False) as w:
+        for n in (10, 7, 10):
+            w.append({"tokens": np.arange(1, n + 1)})
+    data = pathlib.Path(path).read_bytes()
+    record = (14).to_bytes(4, "little") + (7).to_bytes(4, "little")
+    assert data.count(record) == 1
+    pathlib.Path(path).write_bytes(data.replace(record, (14).to_bytes(4, "little") + b"\xf0\xff\xff\xff"))
+    view = mldf.open(path).as_view("packed(tokens, 10, pad=0)")
+    assert len(view) == 2 and sorted(view[0].tokens.tolist()) == list(range(1, 11))
+
+
 def test_a_null_mask_is_a_bad_sample(tmp_path):
     columns = {
         "loss_mask": (
@@ -407,7 +421,7 @@ def test_a_null_mask_is_a_bad_sample(tmp_path):
     path = corpus(tmp_path / "a.mldf", texts_of([5] * 8), columns=columns)
     with (
         mldf.Loader(path, 8, view="packed(tokens, 5)", fields=["tokens", "loss_mask"]) as loader,
-        pytest.raises(mldf.Error, match="row 3, field loss_mask is null"),
+        pytest.raises(mldf.Error, match="sample 3, field loss_mask: item 3: it is null"),
     ):
         list(loader)
     with mldf.Loader(path, 8, view="packed(tokens, 5)", fields=["tokens", "loss_mask"], on_error="skip") as loader:

@@ -253,6 +253,30 @@ def test_tables_with_parts(tmp_path, recordings):
     assert [s.text for s in ds] == ["x", "y"]
 
 
+def test_a_part_after_a_whole_recording_is_of_that_recording(tmp_path, recordings):
+    """The whole one is stored as it is, without being opened: what was opened before it is not its own."""
+    for i in (0, 3):
+        (tmp_path / f"r{i}.wav").write_bytes((recordings / f"r{i}.wav").read_bytes())
+    for a, b in ((0, 3), (3, 0)):
+        lines = [{"audio_filepath": f"r{a}.wav", "offset": 0, "duration": 0.1, "text": "x"}]
+        lines += [{"audio_filepath": f"r{b}.wav", "text": "y"}]
+        lines += [{"audio_filepath": f"r{b}.wav", "offset": 0, "duration": 0.1, "text": "z"}]
+        (tmp_path / "nemo.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        mldf.pack(tmp_path / "nemo.jsonl", tmp_path / "nemo.mldf", cut=True, overwrite=True)
+        ds = mldf.open(tmp_path / "nemo.mldf")
+        wave, rate = samples(recordings / f"r{b}.wav")
+        assert np.array_equal(ds[1].audio, wave)
+        assert np.array_equal(ds[2].audio, wave[: round(0.1 * rate)])
+
+
+@pytest.mark.parametrize("part", [{"offset": 1e13, "duration": 1e13}, {"offset": 0, "duration": 1e13}])
+def test_a_part_beyond_every_recording_is_refused(tmp_path, recordings, part):
+    (tmp_path / "r0.wav").write_bytes((recordings / "r0.wav").read_bytes())
+    (tmp_path / "nemo.jsonl").write_text(json.dumps({"audio_filepath": "r0.wav", "text": "x", **part}) + "\n")
+    with pytest.raises(mldf.Error, match=r"the part from .* s of a recording of"):
+        mldf.pack(tmp_path / "nemo.jsonl", tmp_path / "nemo.mldf", cut=True)
+
+
 def test_rate_and_mono(tmp_path, recordings):
     folder = tmp_path / "mixed"
     folder.mkdir()
