@@ -36,7 +36,7 @@ void mldfi_corpus_free(struct corpus *corpus) {
 mldf_status mldfi_corpus_add(struct corpus *corpus, const char *manifest, uint64_t line, const char *key,
                              size_t key_bytes, const char *path, size_t path_bytes, struct corpus_item **out,
                              mldf_error *err) {
-    if (memchr(key, 0, key_bytes) || memchr(path, 0, path_bytes))
+    if ((key_bytes && memchr(key, 0, key_bytes)) || (path_bytes && memchr(path, 0, path_bytes)))
         return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %llu: a NUL byte in a name", manifest,
                           (unsigned long long)line);
     mldf_status status =
@@ -65,7 +65,7 @@ mldf_status mldfi_corpus_set(struct corpus *corpus, struct corpus_item *item, co
     if (at == CORPUS_COLUMNS)
         return mldfi_fail(err, MLDF_E_LIMIT, "%s, line %llu: more than %d columns", item->manifest,
                           (unsigned long long)item->line, CORPUS_COLUMNS);
-    if (mldfi_utf8_valid_prefix(text, bytes) != bytes || memchr(text, 0, bytes))
+    if (mldfi_utf8_valid_prefix(text, bytes) != bytes || (bytes && memchr(text, 0, bytes)))
         return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %llu: the %s is not UTF-8 without NUL bytes", item->manifest,
                           (unsigned long long)item->line, column);
     if (at == corpus->column_count) {
