@@ -1,5 +1,6 @@
 """Audio files made by the real encoders, and what the real decoders make of them: for tests of compressed recordings."""
 
+import os
 import subprocess
 import wave
 
@@ -30,8 +31,12 @@ def write_wav(path, numbers, rate, bits=16):
     return whole
 
 
+# Other people's programs run without what tools/asan_python.sh puts in front of ours: they leak at their end, and fail for it.
+OUTSIDE = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
+
 def run(*command):
-    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+    subprocess.run([str(word) for word in command], check=True, capture_output=True, env=OUTSIDE)
 
 
 def ffmpeg(path, decoder=()):
@@ -48,9 +53,9 @@ def ffmpeg(path, decoder=()):
         "csv=p=0",
         str(path),
     ]
-    channels = int(subprocess.run(probe, check=True, capture_output=True, text=True).stdout.split()[0].strip(","))
+    channels = int(subprocess.run(probe, check=True, capture_output=True, text=True, env=OUTSIDE).stdout.split()[0].strip(","))
     command = ["ffmpeg", "-v", "error", *decoder, "-i", str(path), "-f", "f32le", "-acodec", "pcm_f32le", "-"]
-    raw = subprocess.run(command, check=True, capture_output=True).stdout
+    raw = subprocess.run(command, check=True, capture_output=True, env=OUTSIDE).stdout
     return np.frombuffer(raw, "<f4").reshape(-1, channels)
 
 
@@ -65,7 +70,7 @@ def flac(folder, name, rate=RATE, channels=1, bits=16, seconds=3.0, options=(), 
 
 def sox(path, channels):
     """What sox makes of an MP3 file, by libmad: f32 (t, channels), a frame shorter at its end."""
-    raw = subprocess.run(["sox", str(path), "-t", "f32", "-"], check=True, capture_output=True).stdout
+    raw = subprocess.run(["sox", str(path), "-t", "f32", "-"], check=True, capture_output=True, env=OUTSIDE).stdout
     return np.frombuffer(raw, "<f4").reshape(-1, channels)
 
 

@@ -87,6 +87,7 @@ def test_a_tiny_gpt_learns_from_packed_text_and_survives_kills(tmp_path):
     assert len(losses) == 60 and sum(losses[-5:]) / 5 < 0.6 * losses[0]
 
 
+@torch
 def test_two_ranks_train_as_one(photos):
     def launch(count):
         line = r"rank (\d) of (\d): (\d+) steps, (\d+) samples; weights sum to (-?\d+\.\d{4})\n"
