@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "field/tokens.h"
 #include "field/type.h"
 #include "items/packed.h"
 #include "util/buffer.h"
@@ -126,6 +127,8 @@ static mldf_status bind(mldf_view *view, mldf_error *err) {
                                     "view %s: field %s is %s %s; arrays of one dimension or more and recordings "
                                     "can be cut",
                                     view->map->name, view->field, f->info.type_name, f->info.arguments);
+            else
+                status = mldfi_tokens_agree(&view->readers[0]->schema->fields[view->fields[0]], f, err);
         }
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, view->field);
