@@ -139,8 +139,8 @@ bool mldfi_packed_next(struct packed_walk *walk, struct packed_step *out);
 void mldfi_packed_document(const mldf_view *view, uint64_t document, uint32_t *reader, uint64_t *row, uint64_t *begin,
                            uint64_t *tokens);
 
-/* The items that have a piece of a row, ascending; returns how many, and puts `room` of them. */
-size_t mldfi_packed_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room);
+/* The items that have a piece of documents [first, end), ascending; returns how many, and puts `room` of them. */
+size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t *items, size_t room);
 
 /* ---- packed_item.c ------------------------------------------------------------------------------------------------------------- */
 
