@@ -336,8 +336,8 @@ class Loader:
         return made.core
 
     def __len__(self) -> int:
-        """Batches of an epoch, for this rank. With a budget or :meth:`skip` epochs differ: those of :attr:`epoch`, with a
-        budget counted by a look at the length of every sample.
+        """Batches of an epoch, for this rank. With a budget or :meth:`skip` epochs differ: those of :attr:`epoch`,
+        counted with a budget by a look at the length of every sample.
         """
         core = self._alive()
         if not (self._options["budget"] or self._options["budget_seconds"] or self._skips):

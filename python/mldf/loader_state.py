@@ -36,7 +36,7 @@ def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
 
 
 class Place(NamedTuple):
-    """Where a sample comes: in `batch` of `epoch`, counted from the epoch's beginning, in `slot` of the batch of `rank`."""
+    """Where a sample comes: in `batch` of `epoch`, counted from its beginning, in `slot` of the batch of `rank`."""
 
     epoch: int
     batch: int
