@@ -1,4 +1,4 @@
-"""AAC and ALAC: files of FFmpeg's encoders packed, loaded by windows, extracted; FFmpeg's own decoding is the measure."""
+"""AAC and ALAC: files of FFmpeg's encoders packed, loaded by windows, extracted; FFmpeg is the measure."""
 
 import os
 import pathlib
