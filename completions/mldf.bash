@@ -15,7 +15,8 @@ _mldf_options() { # command
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes --fast-limit --baseline" \
             "--icc --orientation --check --bitrate --no-decode --keep-file --cut --mono --rate"
         ;;
-    append) echo "$common -j --workers --format --layout --delimiter --key-column --number-keys --on-error=" ;;
+    append) echo "$common -j --workers --format --layout --delimiter --key-column --number-keys --on-error=" \
+            "--text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes" ;;
     stats) echo "$common --svg -f" ;;
     merge) echo "$common $writing --decrypt" ;;
     split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;

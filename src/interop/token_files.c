@@ -14,6 +14,8 @@
 
 static const uint8_t megatron_magic[9] = {'M', 'M', 'I', 'D', 'I', 'D', 'X', 0, 0};
 
+static const uint8_t nothing[8]; /* the bytes of an empty file, which has no mapping */
+
 /* A second file beside the first. */
 struct neighbour {
     struct os_file file;
@@ -196,7 +198,7 @@ static mldf_status tokens_get(void *state, uint64_t sample, size_t field, bool v
         return mldfi_fail(err, MLDF_E_CORRUPT, "document %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64 " of %" PRIu64,
                           sample, begin, end, t->id_count);
     if (field == t->loss_field)
-        return give_array(t->third.map.data + begin, end - begin, 1, scratch, out, err);
+        return give_array((t->third.map.data ? t->third.map.data : nothing) + begin, end - begin, 1, scratch, out, err);
     return give_ids(t, t->ids + begin * mldf_dtype_bytes(t->source), end - begin, true, scratch, out, err);
 }
 
@@ -256,7 +258,7 @@ static mldf_status take_ids(struct token_file *t, const uint8_t *data, uint64_t 
     if ((bytes - at) % width)
         return mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "%" PRIu64 " bytes are not whole ids of %" PRIu64 " bytes",
                              bytes - at, width);
-    t->ids = data ? data + at : NULL;
+    t->ids = data ? data + at : nothing;
     t->id_count = (bytes - at) / width;
     return MLDF_OK;
 }

@@ -21,7 +21,7 @@ enum { ROWS_AT_ONCE = 4096 };
 
 /* ---- Lengths ------------------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status read_lengths(const mldf_reader *reader, size_t field, uint64_t *out, mldf_error *err) {
+mldf_status mldfi_plan_lengths(const mldf_reader *reader, size_t field, uint64_t *out, mldf_error *err) {
     const struct schema_field *f = &reader->schema->fields[field];
     uint64_t n = reader->header.num_samples, row_bytes = reader->row_bytes;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
@@ -143,7 +143,7 @@ static mldf_status plan_file(const mldf_reader *reader, mldf_writer *writer, con
     if (status >= 0 && !(lengths = mldfi_alloc_zero((size_t)n + 1, sizeof *lengths, err)))
         status = MLDF_E_MEMORY;
     if (status >= 0)
-        status = read_lengths(reader, field, lengths, err);
+        status = mldfi_plan_lengths(reader, field, lengths, err);
     if (status >= 0)
         status = mldfi_packing_make(rule, lengths, n, &plan, err);
     if (status >= 0) {

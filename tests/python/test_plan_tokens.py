@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import mldf
 import numpy as np
@@ -17,6 +18,8 @@ _spec = importlib.util.spec_from_file_location("reference_reader", SPEC)
 reference = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(reference)
 KEY = bytes(range(32))
+sys.path[:0] = [str(SPEC.parent), str(SPEC.parents[2] / "tools")]
+from vectors_invalid import Editor  # noqa: E402
 
 
 def corpus(path, lengths, **options):
@@ -290,3 +293,35 @@ def test_a_plan_survives_no_damage(planned):
     with pytest.raises(mldf.errors.ChecksumError):
         mldf.plan_tokens(planned, 128)
     assert planned.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "what, words",
+    [
+        ("length", "has tokens 0 to 4000 of a document of"),
+        ("document", "names a document that is null or not there"),
+        ("placed", "its sequences have"),
+        ("hash", "documents of other lengths"),
+        ("more", "more tokens than a sequence holds"),
+    ],
+)
+def test_a_plan_that_does_not_fit_its_rows_is_found_when_verified_deep(tmp_path, what, words):
+    path = corpus(tmp_path / "a.mldf", [20, 10, 32, 12, None, 3])
+    mldf.plan_tokens(path, 32)
+    section = next(s for s in mldf.info(path)["sections"] if s["name"] == "pack_plan")
+    editor = Editor(bytearray(path.read_bytes()))
+    header = section["ptr"] + 8
+    pieces = section["ptr"] + int.from_bytes(editor.b[header + 8 : header + 16], "little")
+    first = [i for i in range(5) if int.from_bytes(editor.b[pieces + 12 * i + 8 : pieces + 12 * i + 12], "little") == 20][0]
+    at = pieces + 12 * first
+    change = {"length": (at + 8, 4000, 4), "document": (at, 77, 4), "placed": (header + 40, 5, 8), "hash": (header + 64, 5, 8),
+              "more": (pieces + 12 * (first + 1), 2, 4)}
+    place, value, size = change[what]
+    editor.b[place : place + size] = value.to_bytes(size, "little")
+    if what == "more":  # a whole document of 32 tokens beside one of 20
+        editor.b[place + 8 : place + 12] = (32).to_bytes(4, "little")
+    editor.fix()
+    path.write_bytes(editor.b)
+    assert mldf.verify(path).ok
+    (problem,) = mldf.verify(path, deep=True).problems
+    assert words in problem.message and problem.status == "corrupt"
