@@ -23,7 +23,7 @@ _mldf_options() { # command
     select) echo "$common $writing --decrypt --fields --samples --keys --where" ;;
     extract) echo "$common -o -f --fields" ;;
     add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
-    plan-tokens) echo "$common --length --field --algorithm --align --long --max-pieces --bos --eos" ;;
+    plan-tokens) echo "$common --length --field --algorithm --align --long --max-pieces --seed --bos --eos" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
     keygen) echo "$common" ;;

@@ -68,6 +68,7 @@ static mldf_status make_rule(const mldf_plan_tokens_options *o, struct packing_r
     *rule = (struct packing_rule){.length = o->length,
                                   .align = o->align ? o->align : 1,
                                   .max_pieces = o->max_pieces,
+                                  .seed = o->seed,
                                   .bos = o->bos < 0 ? 0 : (uint32_t)o->bos + 1,
                                   .eos = o->eos < 0 ? 0 : (uint32_t)o->eos + 1};
     mldf_status status = find_word("algorithm", o->algorithm ? o->algorithm : "best-fit", algorithms, PACKING_BEST_FIT,

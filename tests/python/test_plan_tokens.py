@@ -65,7 +65,14 @@ def divide(n, length, long, bos, eos):
     return out
 
 
-def expected(lengths, length, algorithm="best-fit", align=1, long="cut", max_pieces=None, bos=False, eos=False):
+def mix(x):
+    """SplitMix64's last two lines."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+def expected(lengths, length, algorithm="best-fit", align=1, long="cut", max_pieces=None, bos=False, eos=False, seed=0):
     limit = max_pieces or 10**9
     pieces = [[(d, *p) for p in divide(n, length, long, bos, eos)] for d, n in enumerate(lengths)]
     if algorithm == "next-fit":
@@ -84,7 +91,7 @@ def expected(lengths, length, algorithm="best-fit", align=1, long="cut", max_pie
         cut = {d for d, n in enumerate(lengths) if n and n + bos + eos > length}
         full = [[p[:3]] for document in pieces for p in document if p[3] == length or p[0] in cut]
         rest = [p for document in pieces for p in document if not (p[3] == length or p[0] in cut)]
-    rest.sort(key=lambda p: -p[3])
+    rest.sort(key=lambda p: (-p[3], mix((mix(seed) + p[0]) % 2**64) if seed else 0))
     bins, by_room, rooms = [], {}, []
     for d, a, n, places in rest:
         size = -(-places // align) * align
@@ -110,7 +117,7 @@ def expected(lengths, length, algorithm="best-fit", align=1, long="cut", max_pie
 RULES = [{}, {"algorithm": "next-fit"}, {"align": 4}, {"algorithm": "next-fit", "align": 8}, {"long": "truncate"}, {"long": "drop"},
          {"max_pieces": 3}, {"eos": True}, {"bos": True, "eos": True}, {"bos": True, "long": "truncate"}, {"eos": True, "long": "truncate"},
          {"algorithm": "next-fit", "bos": True, "eos": True, "max_pieces": 2}, {"algorithm": "next-fit", "long": "drop", "eos": True},
-         {"align": 8, "eos": True, "max_pieces": 4, "long": "drop"}]
+         {"align": 8, "eos": True, "max_pieces": 4, "long": "drop"}, {"seed": 7}, {"seed": 2**40 + 1, "eos": True, "align": 2}]
 
 
 def documents(seed, count=300):
@@ -325,3 +332,19 @@ def test_a_plan_that_does_not_fit_its_rows_is_found_when_verified_deep(tmp_path,
     assert mldf.verify(path).ok
     (problem,) = mldf.verify(path, deep=True).problems
     assert words in problem.message and problem.status == "corrupt"
+
+
+def test_a_seed_changes_who_shares_a_sequence_and_nothing_else(tmp_path):
+    lengths = documents(5, 400)
+    path = corpus(tmp_path / "a.mldf", lengths)
+    for seed in (0, 1, 2, 1):
+        mldf.plan_tokens(path, 32, seed=seed)
+    plans = stored(path)
+    assert [p["seed"] for p in plans] == [0, 1, 2] and [p.get("seed") for p in mldf.info(path)["token_plans"]] == [None, 1, 2]
+    shapes = [[[p[2] for p in b] for b in bins_of(plan)] for plan in plans]
+    assert shapes[0] == shapes[1] == shapes[2] and len({str(bins_of(p)) for p in plans}) == 3
+    done = subprocess.run([MLDF, "plan-tokens", str(path), "--length", "32", "--seed", "3", "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["seed"] == 3
+    with pytest.raises(mldf.errors.ArgumentError, match="a seed is for best-fit"):
+        mldf.plan_tokens(path, 32, algorithm="next-fit", seed=1)
+    assert mldf.verify(path, deep=True).ok
