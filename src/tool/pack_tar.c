@@ -167,7 +167,7 @@ static mldf_status each_sample(struct tar_run *run, struct tar_group *group, siz
     if (status == MLDF_OK)
         status = mldfi_tar_input_pull(&input, mldfi_tee_pull, tee, err);
     if (status == MLDF_OK)
-        mldfi_tar_input_limit(input, mldfi_max_unpacked(run->feed->options->writer.context));
+        mldfi_tar_input_limit(input, mldfi_max_unpacked(run->feed->options->writer->context));
     if (status == MLDF_OK)
         status = mldfi_tar_group_begin(group, input, run->archive, err);
     if (input) {
@@ -221,7 +221,7 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
 }
 
 static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *err) {
-    const mldf_context *context = run->feed->options->writer.context;
+    const mldf_context *context = run->feed->options->writer->context;
     uint64_t limit = context && context->max_decoded ? context->max_decoded : MEMBER_LIMIT;
     struct tar_group_options options = {
         .member_max = MEMBER_LIMIT * 256, .decoded_max = limit, .headers_only = fn == look};
@@ -252,7 +252,7 @@ static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *er
 
 static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
-    mldf_status status = mldf_schema_new(options->writer.context, out, err);
+    mldf_status status = mldf_schema_new(options->writer->context, out, err);
     /* No file at all: no samples, and a field because a file needs one. */
     if (status == MLDF_OK && run->field_count == 0 && run->passed_over == 0)
         return mldf_schema_add(*out, TAR_EMPTY_FIELD, MLDF_BYTES, NULL, 0, err);
@@ -291,7 +291,7 @@ static mldf_status make_fields(struct tar_run *run, mldf_schema **out, mldf_erro
     if (status == MLDF_OK)
         status = mldfi_feed_icc(feed, *out, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(feed->options->writer.context, *out, feed->options->compress_fields,
+        status = mldfi_apply_compress(feed->options->writer->context, *out, feed->options->compress_fields,
                                       feed->options->compress_count, err);
     if (status < 0)
         return status;
@@ -327,7 +327,7 @@ mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result
     if (status == MLDF_OK)
         status = make_fields(&run, &schema, err);
     if (status == MLDF_OK)
-        status = mldfi_feed_open_writer(feed, out, schema, &feed->options->writer, err);
+        status = mldfi_feed_open_writer(feed, out, schema, feed->options->writer, err);
     if (status == MLDF_OK)
         status = mldfi_feed_resume(feed, err);
     if (status == MLDF_OK)
