@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DUMP = ROOT / "tools" / "libmldf.abi"
-QUIET = ["--no-show-locs", "--no-comp-dir-path", "--no-corpus-path", "--no-elf-needed", "--no-architecture"]
+QUIET = ["--type-id-style", "hash", "--no-show-locs", "--no-comp-dir-path", "--no-corpus-path", "--no-elf-needed", "--no-architecture"]
 
 
 def dump(include: Path, soname: str, work: Path) -> Path:
