@@ -119,9 +119,8 @@ mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const 
     }
     /* Of a recording the record says enough; in a mapped file the whole value costs no more, and is checked. */
     bool record = slot->how == HOW_RECORDING && !mldf_reader_is_mapped(reader);
-    mldf_status status = record
-                             ? mldf_reader_get_range(reader, sample, slot->field, 0, 0, &out->own, &out->value, err)
-                             : mldf_reader_get(reader, sample, slot->field, &out->own, &out->value, err);
+    mldf_status status = record ? mldf_reader_get_range(reader, sample, slot->field, 0, 0, &out->own, &out->value, err)
+                                : mldf_reader_get(reader, sample, slot->field, &out->own, &out->value, err);
     if (status < 0 || slot->how == HOW_RECORDING)
         return status;
     out->owned = lies_in(&out->own, out->value.data);

@@ -54,7 +54,8 @@ mldf_status mldf_reader_get_window(const mldf_reader *reader, uint64_t sample, s
         status = mldfi_fail(err, MLDF_E_TYPE, "type %s: only recordings have windows", of->info.type_name);
     if (status == MLDF_OK)
         status = mldf_reader_get_range(reader, sample, field, 0, 0, &f.scratch, &value, err);
-    if (status >= 0 && value.kind == MLDF_KIND_STORED && value.as.u == MLDF_NONE) { /* what is stored is not the value */
+    if (status >= 0 && value.kind == MLDF_KIND_STORED &&
+        value.as.u == MLDF_NONE) { /* what is stored is not the value */
         status = mldf_reader_get_stored(reader, sample, field, &f.scratch, &value, err);
         value.as.u = value.bytes;
     }
