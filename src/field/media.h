@@ -10,7 +10,7 @@
 
 struct field_type;
 
-typedef enum media_family { FAMILY_NONE, FAMILY_IMAGE, FAMILY_AUDIO, FAMILY_COUNT } media_family;
+typedef enum media_family { FAMILY_NONE, FAMILY_IMAGE, FAMILY_AUDIO, FAMILY_VIDEO, FAMILY_COUNT } media_family;
 
 /* "stored image": a value before its decoder, in messages. */
 const char *mldfi_stored_noun(media_family family);
@@ -57,5 +57,6 @@ struct media {
 const struct media *mldfi_media(media_family family);
 extern const struct media mldfi_media_image; /* image_media.c; its worker begins with an mldf_image_decoder */
 extern const struct media mldfi_media_audio; /* audio_media.c */
+extern const struct media mldfi_media_video; /* video_media.c */
 
 #endif
