@@ -99,12 +99,12 @@ static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
 
 /* ---- The plan ------------------------------------------------------------------------------------------------------------------------- */
 
-/* The smallest limit that a reader was opened with, where that is less than the decoders' own; 0: none. */
+/* The smallest limit that a reader was opened with; 0: none. */
 static uint64_t decoded_limit(const struct dataset *dataset) {
     uint64_t least = 0;
     for (size_t i = 0; i < dataset->count; i++) {
         uint64_t limit = mldf_reader_max_decoded(dataset->readers[i]);
-        if (limit && limit < MEDIA_MAX_BYTES && (least == 0 || limit < least))
+        if (limit && (least == 0 || limit < least))
             least = limit;
     }
     return least;
