@@ -71,7 +71,8 @@ static void view_all(const mldf_reader *reader) {
     if (mldf_view_new(&reader, 1, "packed(tokens, 16, pad=0, eos=1)", &view, &err) < 0)
         return;
     for (uint64_t i = 0; i < mldf_view_count(view) && i < 50; i++)
-        (void)mldf_view_get(view, i, 0, 1, &scratch, &value, &err);
+        if (mldf_view_get(view, i, 0, 1, &scratch, &value, &err) == MLDF_OK && value.bytes != 16 * 8)
+            abort();
     mldf_view_free(view);
     mldf_buffer_free(&scratch);
 }

@@ -68,7 +68,7 @@ typedef struct mldf_token_plan {
     uint64_t seed; /* of best-fit; 0: documents that take equal places came by their numbers */
 } mldf_token_plan;
 #define MLDF_TOKEN_PLAN_INIT \
-    { sizeof(mldf_token_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(mldf_token_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Plan `index` of a file. MLDF_END past the last. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_reader_token_plan(const mldf_reader *reader, size_t index,

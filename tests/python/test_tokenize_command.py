@@ -10,6 +10,7 @@ import sys
 import tarfile
 import time
 
+import mldf
 import pytest
 
 MLDF = os.environ.get("MLDF", "mldf")
@@ -140,7 +141,10 @@ def test_text_is_appended_as_it_was_packed(tmp_path):
     assert "given together" in append("--text", "text=tokens", code=2)
     assert out.read_bytes() == before
     append(*how, "--eos")
-    texts = ["one", "", "zwölf", "x" * 300, "two", "drei"]
+    mldf.append(out, more, text="text=tokens", tokenizer=program(tmp_path), eos=True)
+    with pytest.raises(mldf.errors.SchemaError, match="eos_inside is false, and true"):
+        mldf.append(out, more, text="text=tokens", tokenizer=program(tmp_path))
+    texts = ["one", "", "zwölf", "x" * 300, "two", "drei", "two", "drei"]
     assert ids(out) == [[b + 1 for b in t.encode()] + [0] for t in texts]
 
 
