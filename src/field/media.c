@@ -16,7 +16,8 @@ const struct media *mldfi_media(media_family family) {
 }
 
 const char *mldfi_stored_noun(media_family family) {
-    static const char *const nouns[FAMILY_COUNT] = {"stored value", "stored image", "stored recording"};
+    static const char *const nouns[FAMILY_COUNT] = {"stored value", "stored image", "stored recording",
+                                                     "stored video"};
     return nouns[family];
 }
 

@@ -10,7 +10,7 @@
 
 struct field_type;
 
-typedef enum media_family { FAMILY_NONE, FAMILY_IMAGE, FAMILY_AUDIO, FAMILY_COUNT } media_family;
+typedef enum media_family { FAMILY_NONE, FAMILY_IMAGE, FAMILY_AUDIO, FAMILY_VIDEO, FAMILY_COUNT } media_family;
 
 /* "stored image": a value before its decoder, in messages. */
 const char *mldfi_stored_noun(media_family family);
