@@ -9,6 +9,7 @@
 static const struct media *const families[FAMILY_COUNT] = {
     [FAMILY_IMAGE] = &mldfi_media_image,
     [FAMILY_AUDIO] = &mldfi_media_audio,
+    [FAMILY_VIDEO] = &mldfi_media_video,
 };
 
 const struct media *mldfi_media(media_family family) {
@@ -16,8 +17,7 @@ const struct media *mldfi_media(media_family family) {
 }
 
 const char *mldfi_stored_noun(media_family family) {
-    static const char *const nouns[FAMILY_COUNT] = {"stored value", "stored image", "stored recording",
-                                                     "stored video"};
+    static const char *const nouns[FAMILY_COUNT] = {"stored value", "stored image", "stored recording", "stored video"};
     return nouns[family];
 }
 

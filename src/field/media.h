@@ -57,5 +57,6 @@ struct media {
 const struct media *mldfi_media(media_family family);
 extern const struct media mldfi_media_image; /* image_media.c; its worker begins with an mldf_image_decoder */
 extern const struct media mldfi_media_audio; /* audio_media.c */
+extern const struct media mldfi_media_video; /* video_media.c */
 
 #endif
