@@ -141,7 +141,7 @@ static bool take(struct source_run *s, const struct op *op, const void *draw, co
     struct video_source *v = own(s);
     if (op->type->flags & OP_AXIS)
         return op->type->geometry(op, draw, &v->geometry);
-    if (v->step_count == STEPS_MAX || op->type->part || s->run->plan->options.reference)
+    if (v->step_count == STEPS_MAX || op->type->part)
         return false;
     v->steps[v->step_count++] = (struct taken){op, draw, before->t};
     v->length = after->t;
