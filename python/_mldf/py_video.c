@@ -165,9 +165,9 @@ static PyObject *video_decode(PyObject *module, PyObject *args) {
         struct shape shape = {info.bits == 16 ? MLDF_U16 : MLDF_U8, 4, {count, info.height, info.width, info.channels}};
         void *data = pixels.data;
         struct memory *memory = memory_from_buffer(&pixels);
-        PyObject *array =
-            memory ? array_new(state, memory, data, &shape, count * info.frame_bytes, false) : NULL;
-        out = memory ? array_to_numpy(state, array, &shape, info.bits == 16 ? state->dtype_u16 : state->dtype_u8) : NULL;
+        PyObject *array = memory ? array_new(state, memory, data, &shape, count * info.frame_bytes, false) : NULL;
+        out =
+            memory ? array_to_numpy(state, array, &shape, info.bits == 16 ? state->dtype_u16 : state->dtype_u8) : NULL;
     }
     mldf_buffer_free(&pixels);
     PyBuffer_Release(&numbers);

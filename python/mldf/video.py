@@ -9,6 +9,7 @@
 (90, 3.0, (3, 64, 64, 3))
 
 nullable  a sample may lack the video
+compress  without effect: frames stay as they are, so that each can be read alone
 """
 
 from __future__ import annotations
@@ -103,7 +104,11 @@ class Frames:
 class Video(Sequence[Any]):
     """A stored video: its frames are decoded when they are asked for.
 
-    ``video[i]`` is frame i, ``video[2:10:2]`` some of them, ``np.asarray(video)`` all.
+    ``video[i]`` is frame i, ``video[2:10:2]`` some of them, ``np.asarray(video)`` all. Datasets make these objects:
+
+    field    of the dataset
+    payload  the stored bytes
+    record   the field's part of the row
     """
 
     def __init__(self, field: FieldInfo, payload: npt.NDArray[np.uint8], record: bytes) -> None:
@@ -152,7 +157,10 @@ class Video(Sequence[Any]):
         return float((int(ticks[-1] - ticks[0]) + last) * self.tick)
 
     def frames(self, numbers: Iterable[int]) -> npt.NDArray[Any]:
-        """These frames, as an array (count, height, width, channels). Negative numbers count from the end."""
+        """Some frames, as an array (count, height, width, channels).
+
+        numbers  which; negative ones count from the end
+        """
         wanted = [int(number) for number in numbers]
         for number in wanted:
             if not -len(self) <= number < len(self):
@@ -161,11 +169,17 @@ class Video(Sequence[Any]):
         return _mldf.video_decode(self._value, at.tobytes())
 
     def at(self, seconds: Iterable[float]) -> npt.NDArray[Any]:
-        """The frames that are shown at these times: each the last one that does not begin later."""
+        """The frames that are shown at some times: each the last one that does not begin later.
+
+        seconds  the times
+        """
         return self.frames(_mldf.video_find(self._value, float(second)) for second in seconds)
 
     def file(self, number: int) -> bytes:
-        """The stored bytes of a frame: an image file, or pixels."""
+        """The stored bytes of a frame: an image file, or pixels.
+
+        number  which; a negative one counts from the end
+        """
         if not -len(self) <= number < len(self):
             raise RangeError(f"no frame {number}: the video has {len(self)}")
         return _mldf.video_frame(self._value, number % len(self))

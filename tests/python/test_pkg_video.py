@@ -58,7 +58,9 @@ def batches(path, text, backend="map", epochs=1, batch_size=2, **options):
     out = []
     with mldf.open(path, backend=backend) as ds, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with mldf.Loader(ds, batch_size=batch_size, pipelines=text, index=True, seed=5, last="keep", **options) as loader:
+        with mldf.Loader(
+            ds, batch_size=batch_size, pipelines=text, index=True, seed=5, last="keep", **options
+        ) as loader:
             for _ in range(epochs):
                 out += [{n: np.array(v) for n, v in zip(b.names, b)} for b in loader]
     return out
@@ -387,7 +389,11 @@ def test_nulls_and_resuming(tmp_path):
         assert row["v_valid"].all() == (i != 1) and np.isnan(row["v.pts"]).all() == (i == 1)
         assert row["v"].any() == (i != 1)
     options = dict(pipelines="v: clip(3, fps=4) | fill(0)", batch_size=1, shuffle=True, seed=3)
-    with mldf.open(tmp_path / "x.mldf") as ds, mldf.Loader(ds, **options) as loader, mldf.Loader(ds, **options) as other:
+    with (
+        mldf.open(tmp_path / "x.mldf") as ds,
+        mldf.Loader(ds, **options) as loader,
+        mldf.Loader(ds, **options) as other,
+    ):
         it = iter(loader)
         next(it), next(it)
         other.load_state_dict(loader.state_dict())
