@@ -132,7 +132,7 @@ class View:
             raise
 
 
-def _decoder(field: FieldInfo) -> Callable[[Any], Any] | None:
+def _decoder(field: FieldInfo) -> Callable[..., Any] | None:
     if field.type_id == JSON:
         return _from_json
     if field.type_id == VIDEO_FRAMES and field.known:

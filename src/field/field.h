@@ -207,6 +207,8 @@ struct field_type {
     /* The record says what a value is, whatever the field's arguments: fields of one family match each other, and its media decode and encode
      * their values. NONE: dtype and shape must match. */
     media_family self_describing;
+    /* A value is read by the field's arguments: fields of several files match if these are equal. */
+    bool by_arguments;
     /* Values are videos, kept like this (video_media.h); NULL: they are not. */
     const struct video_store *video;
     /* NULL: values are not made from files, but by the caller. */

@@ -106,8 +106,14 @@ const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
 bool mldfi_plan_names(const struct plan *plan, size_t field);
 
 /* A piece of a value in time: `have` steps from `from` on, and zeros up to `steps`. steps MLDF_NONE: the value should have been unreadable. */
+enum { PIECE_FRAMES = 64 };
 struct plan_piece {
     uint64_t from, have, steps;
+    /* Of a video instead: the frames at these times, in seconds from its first frame on; NAN: zeros. Each must be within the tolerance. */
+    uint32_t frames; /* 0: as above */
+    double tolerance, seconds[PIECE_FRAMES];
+    bool failed; /* the times could not be found: this is why */
+    mldf_error why;
 };
 
 /* Where values come from. Called by mldfi_plan_run for the positions it was given and, with pairs, for their partners. */

@@ -444,6 +444,9 @@ def test_command_shows_the_samples_of_the_vector(tmp_path, entry):
                     expected = reader.plain(fast_jpeg.file(fast_jpeg.read(f.value(i, field.name).data))) | {"mode": "jpeg"}
                 expected |= {"height": height, "width": width, "channels": channels, "bits": bits or 8, "orientation": orientation}
                 shown = {name: shown[name] for name in expected}
+            elif expected and field.known and field.type_id == reader.FRAMES:
+                frames, height, width, *fps = struct.unpack_from("<IHHII", bytes.fromhex(expected.pop("record")), 16)
+                expected |= {"frames": frames, "height": height, "width": width, "channels": field.arguments.get("channels", 3), "fps": fps}
             elif expected and field.known and field.type_id in (reader.WAVEFORM, reader.PACKETS):
                 samples, rate, channels, bits, codec = struct.unpack_from("<QIHBB", bytes.fromhex(expected.pop("record")), 16)
                 expected |= {"samples": samples, "rate": rate, "channels": channels, "bits": bits,
