@@ -227,7 +227,7 @@ static PyObject *loader_count(PyObject *object, PyObject *ignored) {
     (void)ignored;
     if (!self->loader || self->closing)
         return raise_status(state_of_self(object), MLDF_E_STATE, "this loader is closed");
-    return PyLong_FromUnsignedLongLong(mldf_loader_batch_count(self->loader));
+    return PyLong_FromUnsignedLongLong(mldf_loader_batch_bound(self->loader));
 }
 
 /* count_batches(epoch): exactly, which takes a look at every sample where a budget cuts batches; signals are heard meanwhile. */
@@ -241,7 +241,7 @@ static PyObject *loader_count_batches(PyObject *object, PyObject *number) {
         return NULL;
     do {
         Py_BEGIN_ALLOW_THREADS
-        status = mldf_loader_count_batches(self->loader, epoch, WAKE_MS, &count, &err);
+        status = mldf_loader_batch_count(self->loader, epoch, WAKE_MS, &count, &err);
         Py_END_ALLOW_THREADS
     } while (status == MLDF_AGAIN && PyErr_CheckSignals() == 0);
     bool closing = self->closing;
@@ -265,6 +265,8 @@ static PyMethodDef methods[] = {
     {"keys", loader_keys, METH_O, "keys(numbers): of samples, as a list"},
     {"batch_count", loader_count, METH_NOARGS, "batches of an epoch, with a budget at most"},
     {"count_batches", loader_count_batches, METH_O, "count_batches(epoch): exactly"},
+    {"where", loader_where, METH_VARARGS, "where(epoch, document): [(epoch, batch, slot, rank)], None with weights"},
+    {"skip", loader_skip, METH_VARARGS, "skip(epoch, begin, end): batches that are not to come"},
     {"state", loader_state, METH_NOARGS, "the state's JSON"},
     {"stats", loader_stats, METH_NOARGS, "where the time went"},
     {"bad", loader_bad, METH_NOARGS, "the samples that were bad"},
