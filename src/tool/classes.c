@@ -52,7 +52,7 @@ static mldf_status index_names(struct mldf_classes *c, uint32_t list, mldf_error
         return MLDF_E_MEMORY;
     for (uint32_t i = 0; i < count; i++, at = json->nodes[at].next) {
         if (json->nodes[at].kind != MLDFI_JSON_STRING)
-            return MLDF_END;
+            return MLDF_ABSENT;
         c->nodes[c->count++] = at;
     }
     return MLDF_OK;
@@ -70,7 +70,7 @@ static mldf_status one_field(struct class_card *card, const mldf_schema *schema,
                              mldf_error *err) {
     uint32_t list = find_list(&card->json, schema, field);
     if (list == UINT32_MAX)
-        return MLDF_END;
+        return MLDF_ABSENT;
     struct mldf_classes *c = mldfi_alloc_zero(1, sizeof *c, err);
     if (!c)
         return MLDF_E_MEMORY;
@@ -102,7 +102,7 @@ mldf_status mldf_classes_of(const mldf_reader *reader, const size_t *fields, siz
     bool any = false;
     mldf_status status = mldf_reader_card(reader, &card->text, err);
     if (status == MLDF_OK && card->text.size == 0)
-        status = MLDF_END;
+        status = MLDF_ABSENT;
     if (status == MLDF_OK)
         status = mldfi_json_parse(&card->json, (const char *)card->text.data, card->text.size, err);
     for (size_t i = 0; i < count && status == MLDF_OK; i++) {
@@ -115,7 +115,7 @@ mldf_status mldf_classes_of(const mldf_reader *reader, const size_t *fields, siz
         out[i] = NULL;
     }
     release(card);
-    return status == MLDF_OK && !any ? MLDF_END : status;
+    return status == MLDF_OK && !any ? MLDF_ABSENT : status;
 }
 
 mldf_status mldf_classes_new(const mldf_reader *reader, size_t field, mldf_classes **out, mldf_error *err) {
