@@ -322,7 +322,8 @@ static int find_classes(const struct invocation *v, struct selection *s) {
             mldf_schema_find(mldf_reader_schema(s->reader), shown->name, &fields[count], NULL) >= 0)
             places[count++] = i;
     }
-    mldf_status status = code == EXIT_FINE && count ? mldf_classes_of(s->reader, fields, count, found, &err) : MLDF_ABSENT;
+    mldf_status status =
+        code == EXIT_FINE && count ? mldf_classes_of(s->reader, fields, count, found, &err) : MLDF_ABSENT;
     for (size_t i = 0; status == MLDF_OK && i < count; i++)
         s->classes[places[i]] = found[i];
     if (status == MLDF_E_MEMORY)
