@@ -61,6 +61,11 @@ MLDF_API mldf_status mldf_audio_record(const mldf_value *value, mldf_audio_info 
 MLDF_API mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out,
                                            mldf_error *err);
 
+/* May a recording of `stored` bytes become so many floats? MLDF_E_LIMIT above max_decoded bytes; 0: 2 GiB, or 256 times what is stored where that is
+ * more. A program that makes room for whole recordings of files that it does not know asks first, as the library does. */
+MLDF_API mldf_status mldf_audio_check_room(const mldf_audio_info *info, uint64_t stored, uint64_t max_decoded,
+                                           mldf_error *err);
+
 /* ---- WAV files ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_wav {

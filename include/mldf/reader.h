@@ -111,6 +111,10 @@ MLDF_API mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t 
  * the value's end is MLDF_E_RANGE. */
 MLDF_API mldf_status mldf_reader_get_range(const mldf_reader *reader, uint64_t sample, size_t field, uint64_t offset,
                                            uint64_t bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* Samples [from, from + count) of a recording as float, channel by channel: channel c begins at out[c * count]. Of a file that is read, only the bytes
+ * that the window needs are. Opens a decoder and closes it: loaders keep theirs. MLDF_E_TYPE: not a recording. MLDF_E_RANGE: past its end, or null. */
+MLDF_API mldf_status mldf_reader_get_window(const mldf_reader *reader, uint64_t sample, size_t field, uint64_t from,
+                                            uint64_t count, float *out, mldf_error *err);
 /* Many samples, one field: one call instead of `count`. The values' data share scratch. */
 MLDF_API mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint64_t *samples, size_t count,
                                           size_t field, mldf_buffer *scratch, mldf_value *out, mldf_error *err);

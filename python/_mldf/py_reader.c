@@ -24,6 +24,17 @@ struct handle *reader_borrow(struct reader *self) {
     return self->handle;
 }
 
+PyObject *reader_again(struct module_state *state, struct handle *handle) {
+    struct reader *self = PyObject_New(struct reader, state->reader_type);
+    if (!self)
+        return NULL;
+    memory_retain(&handle->memory);
+    self->handle = handle;
+    self->idle = NULL;
+    self->slow = true;
+    return (PyObject *)self;
+}
+
 struct reader *reader_from(struct module_state *state, PyObject *object) {
     if (Py_TYPE(object) != state->reader_type) {
         PyErr_SetString(PyExc_TypeError, "a Reader is needed");
@@ -436,6 +447,8 @@ static PyMethodDef methods[] = {
     {"gather", FAST(reader_gather), "gather(field, indices, item_bytes): values of fixed size, one after the other"},
     {"valid", FAST(reader_valid), "valid(field, indices): an Array of bytes, 0 for nulls"},
     {"rows", reader_rows, METH_NOARGS, "the table of rows as an Array of bytes"},
+    {"recording", reader_recording, METH_VARARGS, "recording(field, i): its numbers, whole"},
+    {"window", reader_window, METH_VARARGS, "window(field, i, begin, count): float32 (channels, count)"},
     {"fields", reader_fields, METH_NOARGS, "a dict for each field"},
     {"find", reader_find, METH_O, "find(name): the field's number"},
     {"info", reader_info, METH_NOARGS, "what the file says of itself"},

@@ -29,7 +29,7 @@ from typing import Any as _Any
 from . import errors, images, ops
 from ._mldf import features as _features
 from ._mldf import version as __version__
-from .audio import Audio, CompressedAudio
+from .audio import Audio, CompressedAudio, Recording
 from .batch import Batch
 from .dataset import Dataset, open
 from .errors import Error
@@ -51,6 +51,7 @@ from .fields import (
 )
 from .keys import Keys
 from .loader import Loader
+from .loader_state import Place
 from .loader_stats import LoaderStats
 from .look import diff, info, plan, plan_tokens, stats, verify
 from .ops import *  # noqa: F403  # a class for every operation
@@ -94,8 +95,10 @@ __all__ = [
     "PackedTokens",
     "Part",
     "Piece",
+    "Place",
     "Problem",
     "Progress",
+    "Recording",
     "Result",
     "Sample",
     "Schema",

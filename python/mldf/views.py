@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _mldf
+from .audio import Recording
 from .errors import ArgumentError, NoSampleError, WrongTypeError
 from .packed import is_packed
 from .sample import Sample, sample_type
@@ -185,6 +186,8 @@ class ItemView(Sequence[Sample]):
     def _cut(self, whole: Dataset, pieces: list[Piece], value: Any) -> Any:
         if value is None:
             return None
+        if isinstance(value, Recording):
+            value = value.numbers
         if not isinstance(value, np.ndarray):
             raise ArgumentError(f"field {self.field!r}: its samples are bytes, and cannot be shown as an item")
         starts = self.dataset._view.files.starts

@@ -110,7 +110,7 @@ struct field_part {
 };
 
 /* A part of one value as a field of its own would have it: bytes of the payload, and the record that its decoder reads. */
-enum { PART_RECORD_MAX = 64 };
+enum { PART_RECORD_MAX = 80 };
 struct part_place {
     uint64_t offset, bytes;
     uint8_t record[PART_RECORD_MAX];

@@ -29,7 +29,7 @@ struct plan_options {
     const mldf_pipeline
         *decode; /* parameters of decoding steps where the text does not give them; NULL: their defaults */
     uint64_t seed;
-    uint64_t max_bytes; /* of a decoded image; 0: the codecs' own limit */
+    uint64_t max_bytes; /* of a decoded value; 0: its family's own limit. Images have MEDIA_MAX_BYTES at the most */
     /* A view (src/items) cuts a field: the type of its values as the feed gives them. NULL: as they are stored. */
     void (*cut)(void *user, size_t field, struct edge *edge);
     /* Fields that a view makes: is this one an output that no statement names? NULL: all of a fixed shape are. */

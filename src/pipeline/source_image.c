@@ -150,7 +150,8 @@ static mldf_image_options find_window(struct source_run *s) {
     o.bits = decode->bits;
     o.scale = (int)scale;
     o.orient = decode->orient;
-    o.max_bytes = s->run->plan->options.max_bytes;
+    if (s->run->plan->options.max_bytes < MEDIA_MAX_BYTES)
+        o.max_bytes = s->run->plan->options.max_bytes;
     o.region = true;
     o.x = x, o.y = y, o.width = right - x, o.height = bottom - y;
     uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];

@@ -39,7 +39,7 @@ static mldf_status check_format_options(const mldf_convert_options *o, const cha
         what = "encryption";
     else if (o->compress_count || o->writer.dictionary)
         what = "compressed fields";
-    else if (o->writer.card)
+    else if (o->writer.card && strncmp(format, "tar", 3) != 0)
         what = "card";
     else if (o->writer.no_checksums)
         what = "checksums to leave out";
@@ -81,7 +81,7 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
     const mldf_convert_options *o = &c->options;
     mldf_writer_options writer = o->writer;
     mldf_buffer card = MLDF_BUFFER_INIT;
-    bool mldf = strcmp(format, "mldf") == 0;
+    bool mldf = strcmp(format, "mldf") == 0, has_card = mldf || strncmp(format, "tar", 3) == 0;
     if (o->keep_secret && c->sources.encrypted && !is_given(&writer.secret) && mldf)
         writer.secret = o->source_secret;
     else if (o->keep_secret && c->sources.encrypted && !mldf)
@@ -106,7 +106,7 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
         .created = o->created,
     };
     mldf_status status = MLDF_OK;
-    if (c->sources.icc.count && mldf) {
+    if (c->sources.icc.count && has_card) {
         /* The card is the first file's or the caller's; the profiles are those of all. */
         status = mldfi_icc_card(&c->sources.icc, writer.card ? writer.card : sink.card,
                                 writer.card ? writer.card_bytes : sink.card_bytes, &card, err);

@@ -361,6 +361,8 @@ static void free_run(struct corpus_run *run) {
 mldf_status mldfi_pack_corpus(struct feed *feed, corpus_kind kind, const char *out, mldf_pack_result *result,
                               mldf_error *err) {
     struct corpus_run run = {.feed = feed};
+    const mldf_context *context = feed->options->writer.context;
+    run.audio.kit.max_bytes = context ? context->max_decoded : 0;
     mldf_schema *schema = NULL;
     mldf_status status = MLDF_OK;
     for (size_t i = 0; i < feed->source_count && status >= 0; i++)

@@ -1,8 +1,8 @@
 /* Placing: the one step that decides where bytes go, in sample order, one job at a time.
  *
  * A file whose data fit into 16 MiB gets 4 KiB pages, any other 2 MiB pages (unless the user gave a size). So the first samples
- * are laid out with small pages into memory, the "prelude". When it outgrows 16 MiB or 262,144 payloads, they are laid out again with large
- * pages and written; the rows that were made meanwhile keep the old pointers until finish_file.c copies them, because there may be
+ * are laid out with small pages into memory, the "prelude"; a file gets them as they come, a stream at the end. When the prelude outgrows
+ * 16 MiB or 262,144 payloads, the file is emptied, and they are laid out again with large pages and written; the rows that were made meanwhile keep the old pointers until finish_file.c copies them, because there may be
  * many (a row costs nothing in the data region). At most 262,144 payloads fit into a prelude, so its memory is bounded.
  * Read schedule.c next. */
 #include <string.h>
@@ -53,12 +53,25 @@ static mldf_status prelude_keep(struct worker *worker, struct job *job, size_t s
         prelude->entries[prelude->count++] =
             (struct prelude_entry){writer->tables.samples, worker->placements[taken++], 0};
         size_t at = (size_t)(payload->ptr - writer->data_ptr), had = prelude->bytes.size;
-        if ((st = mldfi_buffer_resize(&prelude->bytes, at + (size_t)payload->file_bytes, err)) < 0)
+        /* Room for all at once: growing would copy, and touch new memory each time. What is not used is never touched. */
+        if ((st = mldf_buffer_reserve(&prelude->bytes, FORMAT_AUTO_HOLD, err)) < 0 ||
+            (st = mldfi_buffer_resize(&prelude->bytes, at + (size_t)payload->file_bytes, err)) < 0)
             return st;
         memset(prelude->bytes.data + had, 0, at - had);
         memcpy(prelude->bytes.data + at, data, (size_t)payload->file_bytes);
     }
     return MLDF_OK;
+}
+
+/* Bytes of the prelude that the file does not have yet. Written while the other threads encode, they cost no time at the end. */
+static mldf_status prelude_write(mldf_writer *writer, size_t at_least, mldf_error *err) {
+    struct prelude *prelude = &writer->prelude;
+    size_t bytes = prelude->bytes.size - prelude->written;
+    if (bytes == 0 || bytes < at_least)
+        return MLDF_OK;
+    size_t from = prelude->written;
+    prelude->written = prelude->bytes.size;
+    return mldfi_sink_write(writer, writer->data_ptr + from, prelude->bytes.data + from, bytes, err);
 }
 
 static mldf_status prelude_record(mldf_writer *writer, mldf_error *err) {
@@ -82,7 +95,10 @@ static mldf_status prelude_to_large(struct worker *worker, mldf_error *err) {
     prelude->active = false;
     prelude->moved = true;
     prelude->samples = writer->tables.samples;
-    mldf_status st = mldfi_write_front(writer, err);
+    /* The small layout must not show where the large one has holes. */
+    mldf_status st = prelude->written ? mldfi_file_truncate(&writer->file, 0, err) : MLDF_OK;
+    if (st >= 0)
+        st = mldfi_write_front(writer, err);
     for (size_t i = 0; i < prelude->count && st >= 0;) {
         size_t count = 0;
         while (i + count < prelude->count && prelude->entries[i + count].sample == prelude->entries[i].sample) {
@@ -111,8 +127,8 @@ mldf_status mldfi_place_end(struct worker *worker, mldf_error *err) {
         return MLDF_OK;
     prelude->active = false;
     mldf_status st = mldfi_write_front(writer, err);
-    if (st >= 0 && prelude->bytes.size)
-        st = mldfi_sink_write(writer, writer->data_ptr, prelude->bytes.data, prelude->bytes.size, err);
+    if (st >= 0)
+        st = prelude_write(writer, 0, err);
     mldf_buffer_free(&prelude->bytes);
     return st < 0 ? st : prelude_record(writer, err);
 }
@@ -257,6 +273,8 @@ mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *
             return st;
         key_at += job->key_bytes[s];
     }
+    if (writer->prelude.active && writer->stream_fd < 0 && (st = prelude_write(writer, RUN_BYTES, err)) < 0)
+        return st;
     job->end = writer->prelude.active ? 0 : writer->cursor;
     return mldfi_tables_add_rows(&writer->tables, job->rows.data, job->samples, err);
 }

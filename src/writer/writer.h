@@ -106,6 +106,7 @@ struct prelude {
     bool moved; /* became large: rows[0, samples) still hold the old pointers */
     uint64_t samples;
     mldf_buffer bytes; /* the data region so far */
+    size_t written;    /* of them, in the file */
     struct prelude_entry *entries;
     size_t count, capacity;
 };

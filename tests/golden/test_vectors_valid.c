@@ -134,6 +134,8 @@ static bool value_is(const mldf_field *field, const struct json *json, uint32_t 
     case MLDF_BYTES:
         return value->kind == MLDF_KIND_BYTES && bytes_are(json, at, value->data, value->bytes);
     case MLDF_NDARRAY:
+    case MLDF_AUDIO_SPECTROGRAM:
+    case MLDF_AUDIO_CODEC_TOKENS:
         return array_is(json, at, value);
     case MLDF_JSON:
         return json_is(json, at, value);

@@ -490,6 +490,17 @@ MAKERS = {
 }
 
 
+def bare_archive(source, out):
+    """The samples as an archive whose extensions alone say what the fields are, as other programs write it."""
+    whole = out.with_suffix(".whole")
+    mldf.convert(source, whole, to="tar")
+    with tarfile.open(whole) as old, tarfile.open(out, "w") as new:
+        for member in old:
+            if not member.name.startswith("__"):
+                new.addfile(member, old.extractfile(member))
+    whole.unlink()
+
+
 class Folder:
     """Datasets, made when they are first asked for."""
 
@@ -505,6 +516,8 @@ class Folder:
             path, make = self.root / "samples.tar", archive
         elif name == "tar2":
             path, make = self.root / "others.tar", lambda out: archive(out, 6, 50, False)
+        elif name.endswith(".tar"):
+            path, make = self.root / name, lambda out: bare_archive(self.path(name.split(".")[0]), out)
         elif "." in name:  # fixed.beton: another format of the same samples
             path, make = self.root / name, lambda out: mldf.convert(self.path(name.split(".")[0]), out)
         else:

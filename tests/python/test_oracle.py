@@ -33,7 +33,7 @@ needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the c
 ROUNDS = int(os.environ.get("MLDF_ORACLE_ROUNDS", "150"))
 KEYS = {e["file"]: e for e in json.loads((VALID / "manifest.json").read_text())}
 FILES = ["hello", "int", "inline", "nulls", "keys_wrap", "card", "long_arguments", "unknown_types", "zstd_dictionary", "zstd",
-         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "tokens",
+         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "tokens", "features",
          "pack_plans"]
 
 
@@ -64,6 +64,11 @@ def by_reference(f, i, field):
             where = struct.unpack_from("<Q", stored.record)[0] if wrong[1] is None else f._record(i, field) + wrong[1]
             raise reader.SpecError(wrong[0], where, wrong[2])
         return stored.record, reader.token_parts(field, stored)[0].tobytes()  # the ids, without the table behind them
+    if field.known and field.type_id in reader.GRIDS:
+        wrong = reader.grid_fault(field, stored.record, stored.data, deep=False)
+        if wrong:
+            raise reader.SpecError("corrupt", f._record(i, field) + wrong[0], wrong[1])
+        return stored.record, stored.data
     if field.known and field.type_id not in (reader.JSON, reader.TEXT, reader.INLINE):
         f.value(i, field.name)  # the text of JSON and TEXT is a matter of a deep verify
     elif field.known and field.type_id == reader.JSON and not stored.data:
