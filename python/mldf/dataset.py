@@ -257,8 +257,8 @@ class Dataset(Subsets, Sequence[Sample]):
             yield self[i]
 
     def raw(self, i: int, name: str, *, stored: bool = False) -> npt.NDArray[np.uint8] | None:
-        """The bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where possible. None for
-        a null.
+        """The bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where possible. None
+        for a null.
 
         i       the sample's number
         name    the field

@@ -92,8 +92,8 @@ from .tool_options import (
     output_options,
     pack_options,
     peek,
-    recoded,
     ranges,
+    recoded,
     source_files,
     table_format,
     tokenize_options,
@@ -300,7 +300,9 @@ def convert(
         **recoded(encode, fast_limit),
     }
     with Reporting("convert", progress) as hook:
-        return _result(began, _mldf.convert([path_bytes(p) for p in paths], path_bytes(out), options, registered_types(), hook))
+        return _result(
+            began, _mldf.convert([path_bytes(p) for p in paths], path_bytes(out), options, registered_types(), hook)
+        )
 
 
 def merge(
@@ -504,8 +506,8 @@ def repack(
 ) -> Result:
     """Writes the samples again, in order, without what appends left unused; out None: in place, atomically.
 
-    encode      "fast-jpeg": JPEGs become fast JPEGs where they can, without loss; "jpeg-original": fast JPEGs become the
-                JPEGs that they were made of. Images of other kinds are copied. None: all are copied
+    encode      "fast-jpeg": JPEGs become fast JPEGs where they can, without loss; "jpeg-original": fast JPEGs become
+                the JPEGs that they were made of. Images of other kinds are copied. None: all are copied
     fast_limit  of "fast-jpeg": a result of more than so many times the JPEG's bytes stays a JPEG; None: 1.03
     """
     began = time.monotonic()
