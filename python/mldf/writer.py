@@ -389,8 +389,10 @@ class Writer:
 
 
 def _name_sample(error: Error, sample: int) -> None:
-    """The sample at the head of the text, for those who see nothing but that. What names a field in an error names it in
-    the text too; an OSError without a field is about no sample's value."""
+    """The sample at the head of the text, for those who see nothing but that.
+
+    What names a field in an error names it in the text too; an OSError without a field is about no sample's value.
+    """
     if error.sample is not None:  # the library knew it, and has said so
         return
     error.sample = sample
@@ -479,7 +481,7 @@ def write(
     source, decrypt = columns_of(dataset), flag("decrypt", decrypt)
     if isinstance(dataset, Dataset):
         source = dataset.with_options(decode=False) if fields is None else dataset
-        keys = dataset.keys if keys is None and fields is None else keys
+        keys = dataset.keys if keys is None and fields is None and dataset.has_keys else keys
         fields = dataset.schema if fields is None else fields
         options.setdefault("card", dataset.card or None)
         if not decrypt and not options.get("key") and not options.get("passphrase"):
