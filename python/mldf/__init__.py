@@ -64,6 +64,7 @@ from .schema import FieldInfo, Schema
 from .tokens import PackedTokens, Tokens, TokenStream
 from .tool_options import OutputOptions
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
+from .video import Frames, Video, VideoFrames
 from .views import ItemView, Piece
 from .writer import Writer, WriteResult, write
 
@@ -84,6 +85,7 @@ __all__ = [
     "Field",
     "FieldInfo",
     "Float",
+    "Frames",
     "Image",
     "Int",
     "ItemView",
@@ -112,6 +114,8 @@ __all__ = [
     "TokenStream",
     "Tokens",
     "VerifyResult",
+    "Video",
+    "VideoFrames",
     "WriteResult",
     "Writer",
     "__version__",
