@@ -172,9 +172,9 @@ class Loader:
         items. None: rows. subset, weights and balance speak of rows: each stands for the items that begin in it.
     windows, delta_timestamps
         Rows with their neighbours in the group, as ``{"action": range(16), "state": [-1, 0], "camera": [-0.1, 0.0]}``:
-        whole numbers are rows, floats seconds; delta_timestamps is the same, in seconds. group= is then the column whose
-        runs of equal numbers are groups. One more output x_is_pad says which lie outside the group. The group's video is
-        in its first row.
+        whole numbers are rows, floats seconds; delta_timestamps is the same, in seconds. group= is then the column
+        whose runs of equal numbers are groups. One more output x_is_pad says which lie outside the group. The group's
+        video is in its first row.
     edge, tolerance, drop_n_last, time
         With windows. edge, of rows outside the group: "clamp" to its first and last, "zero", "drop" such items,
         "error". tolerance, in seconds: a row or frame must be that near. drop_n_last: so many rows at the end of each
