@@ -40,7 +40,8 @@ uint64_t mldfi_item_length(double number, bool seconds, uint32_t rate) {
 static bool has_rate(const mldf_view *view) {
     const struct schema_field *f = &view->readers[0]->schema->fields[view->fields[0]];
     struct edge edge = {0};
-    return f->type->edge(f, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED && edge.axes[0] == 't';
+    return f->type->edge(f, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED && edge.axes[0] == 't' &&
+           !edge.timed; /* frames of a video are counted: each has a time of its own */
 }
 
 mldf_status mldfi_view_unit(mldf_view *view, struct item_arg *unit, bool *seconds, mldf_error *err) {

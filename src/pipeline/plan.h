@@ -75,6 +75,12 @@ struct plan_output {
     bool text;                          /* RAGGED: bytes that must be UTF-8 */
     bool waves;                         /* made from a recording: n[PLAN_SAMPLES] is known */
     bool valid;                         /* one more output NAME_valid (bool): mldfi_worker_filled tells */
+    struct plan_clips {
+        uint32_t count;   /* clips of a sample, made by the step clip; 0: none */
+        uint64_t frames;  /* of each; 0: samples differ. More outputs: NAME_valid (bool, for each frame) */
+        bool times;       /* BASE.pts (f64, for each frame), BASE.start and BASE.end (f64, for each clip): seconds */
+        const char *base; /* the name of the field for its default output, else of the output */
+    } clips;
     struct plan_run run;
 };
 
@@ -169,6 +175,13 @@ mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *wor
 
 /* Of the sample that was run last (side 1: the odd one of a pair): was the output's value null, and filled? */
 bool mldfi_worker_filled(const struct plan_worker *worker, unsigned side, size_t output);
+
+/* And what came of its clips (clips.c): valid and pts have count * frames entries, start and end have `count`. NULL: not there. */
+struct clip_notes {
+    const bool *valid;
+    const double *pts, *start, *end;
+};
+struct clip_notes mldfi_worker_clips(const struct plan_worker *worker, unsigned side, size_t output);
 
 /* Time of each step, added up by a worker in seconds; measured only while `on`. Names and count are the plan's. */
 size_t mldfi_plan_step_count(const struct plan *plan);
