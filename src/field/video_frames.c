@@ -79,8 +79,9 @@ static mldf_status get_encode(const struct json *json, struct video_frames_state
             image->encode = words[i].encode;
     }
     if (!found)
-        return mldfi_fail(err, MLDF_E_SCHEMA,
-                          "argument \"encode\" is not \"keep\", \"jpeg\" or \"fast-jpeg\", and none of these for mode raw");
+        return mldfi_fail(
+            err, MLDF_E_SCHEMA,
+            "argument \"encode\" is not \"keep\", \"jpeg\" or \"fast-jpeg\", and none of these for mode raw");
     mldf_status status = get_number(json, "quality", 1, 100, &quality, err);
     image->quality = (int)quality;
     image->quality_given = mldfi_json_find(json, 0, "quality") != UINT32_MAX;

@@ -19,10 +19,10 @@ enum {
 };
 
 struct video_frames_state {
-    bool raw;                /* frames are pixels; otherwise image files: */
-    bool jpeg;               /* JPEG files and fast JPEGs alone */
-    uint32_t channels, bits; /* as decoded */
-    bool pts;                /* payloads have a table of times */
+    bool raw;                  /* frames are pixels; otherwise image files: */
+    bool jpeg;                 /* JPEG files and fast JPEGs alone */
+    uint32_t channels, bits;   /* as decoded */
+    bool pts;                  /* payloads have a table of times */
     uint32_t fps_num, fps_den; /* of arrays, which do not say it */
     struct image_state image;  /* how the writer treats frames */
 };

@@ -116,8 +116,8 @@ static mldf_status take(struct frames_input *in, const mldf_value *v, mldf_error
                                     : "the field has \"pts\":true, and the frames come without times");
     for (uint64_t i = 1; status == MLDF_OK && in->pts && i < in->count; i++)
         if ((int64_t)mldfi_load_u64(in->pts + 8 * i) <= (int64_t)mldfi_load_u64(in->pts + 8 * (i - 1)))
-            status = mldfi_fail(err, MLDF_E_RANGE,
-                                "frame %" PRIu64 ": its time is not after that of the one before it", i);
+            status =
+                mldfi_fail(err, MLDF_E_RANGE, "frame %" PRIu64 ": its time is not after that of the one before it", i);
     return status;
 }
 
@@ -153,8 +153,9 @@ static mldf_status check_frame(const struct video_frames_state *s, const uint8_t
                           "a %s file, and the field's frames are JPEG; use \"mode\":\"image\" or \"encode\":\"jpeg\"",
                           mldf_image_mode_name(info.mode));
     if (s->raw && (info.channels != s->channels || info.bits != s->bits))
-        return mldfi_fail(err, MLDF_E_TYPE, "%u channels of %u bits, and the field's frames have %" PRIu32
-                          " of %" PRIu32, info.channels, info.bits, s->channels, s->bits);
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "%u channels of %u bits, and the field's frames have %" PRIu32 " of %" PRIu32, info.channels,
+                          info.bits, s->channels, s->bits);
     if (memcmp(image + IMAGE_HEIGHT, first + IMAGE_HEIGHT, 4) == 0)
         return MLDF_OK;
     return mldfi_fail(err, MLDF_E_TYPE, "%" PRIu32 " x %" PRIu32 " pixels, and the first frame has %u x %u", info.width,

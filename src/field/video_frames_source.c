@@ -287,25 +287,23 @@ mldf_status mldfi_frames_check(const struct video_frames_state *s, const uint8_t
     mldf_status status = s->pts ? check_times(payload + 8 * (info.frames + 1), info.frames, err) : MLDF_OK;
     if (status == MLDF_OK)
         status = mldf_image_decoder_new(&decoder, err);
-    struct frame_wish wish = {.width = info.width,
-                              .height = info.height,
-                              .scale = 1,
-                              .channels = (int)info.channels,
-                              .bits = (int)info.bits};
+    struct frame_wish wish = {
+        .width = info.width, .height = info.height, .scale = 1, .channels = (int)info.channels, .bits = (int)info.bits};
     for (uint64_t i = 0; i < info.frames && status == MLDF_OK; i++) {
         struct frame_place place = {mldfi_load_u64(payload + 8 * i), mldfi_load_u64(payload + 8 * i + 8)};
         struct raster pixels;
         status = check_place(i, place, table, bytes, err);
         if (status == MLDF_OK && i && place.begin != last)
-            status = mldfi_fail(err, MLDF_E_CORRUPT, "frame %" PRIu64 " does not begin where the one before it ends", i);
+            status =
+                mldfi_fail(err, MLDF_E_CORRUPT, "frame %" PRIu64 " does not begin where the one before it ends", i);
         if (status == MLDF_OK && s->raw && place.end - place.begin != info.frame_bytes)
-            status = mldfi_fail(err, MLDF_E_CORRUPT, "frame %" PRIu64 ": %" PRIu64 " bytes, and its pixels are %" PRIu64,
-                                i, place.end - place.begin, info.frame_bytes);
+            status =
+                mldfi_fail(err, MLDF_E_CORRUPT, "frame %" PRIu64 ": %" PRIu64 " bytes, and its pixels are %" PRIu64, i,
+                           place.end - place.begin, info.frame_bytes);
         if (status == MLDF_OK)
-            status = name_frame(i,
-                                decode_one(decoder, s, &info, payload + place.begin, place.end - place.begin, &wish,
-                                           &pixels, err),
-                                err);
+            status = name_frame(
+                i, decode_one(decoder, s, &info, payload + place.begin, place.end - place.begin, &wish, &pixels, err),
+                err);
         last = place.end;
     }
     uint64_t end = info.frames ? last : mldfi_load_u64(payload);

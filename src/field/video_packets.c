@@ -139,7 +139,7 @@ static mldf_status read_video(const uint8_t *s, uint64_t at, const struct video_
     if ((out->planes != 1 && out->planes != 3) || out->bits < 8 || out->bits > 16 || out->shift_x > 1 ||
         out->shift_y > out->shift_x || out->rgb > 1)
         return wrong(at + 92, "planes of a kind that is not known:", out->planes, err);
-    if (out->end < out->first)
+    if (out->end < out->first || (out->first < 0 && out->end > INT64_MAX + out->first))
         return wrong(at + 32, "times that end before they begin:", (uint64_t)out->end, err);
     return MLDF_OK;
 }
@@ -227,7 +227,7 @@ mldf_status mldfi_video_open(const uint8_t *record, const struct audio_bytes *in
     if (crc != mldfi_load_u32(head + 56))
         return wrong(56, "the CRC of the video's table is", crc, err);
     status = read_streams(table, out, err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK && record)
         status = compare(record, out, err);
     if (status < 0)
         return status;
@@ -307,11 +307,11 @@ mldf_status mldfi_video_frames(const struct video_head *head, const struct audio
                                       .packet = mldfi_load_u32(p + 8),
                                       .start = mldfi_load_u32(p + 12),
                                       .duration = mldfi_load_u32(p + 16),
-                                      .id = mldfi_load_u16(p + 20),
+                                      .back = mldfi_load_u16(p + 20),
                                       .config = mldfi_load_u16(p + 22)};
         if (out[i].packet >= head->video.packets)
             return wrong(at + 8, "a frame of packet", out[i].packet, err);
-        if (out[i].start > out[i].packet || out[i].id > out[i].packet - out[i].start)
+        if (out[i].start > out[i].packet || out[i].back > out[i].packet - out[i].start)
             return wrong(at + 12, "a frame whose decoding starts at packet", out[i].start, err);
         if (out[i].config >= head->video.configs)
             return wrong(at + 22, "a frame with configuration", out[i].config, err);
@@ -324,7 +324,7 @@ mldf_status mldfi_video_check_tables(const struct video_head *head, const struct
     struct video_packet packets[BLOCK];
     struct video_frame frames[BLOCK];
     mldf_status status = MLDF_OK;
-    int64_t last = head->video.first;
+    int64_t last = 0;
     for (uint32_t i = 0; i < head->video.packets && status == MLDF_OK; i += BLOCK) {
         uint32_t left = head->video.packets - i;
         status = mldfi_video_packets(head, in, i, left < BLOCK ? left : BLOCK, packets, err);
@@ -333,7 +333,8 @@ mldf_status mldfi_video_check_tables(const struct video_head *head, const struct
         uint32_t left = head->video.frames - i, count = left < BLOCK ? left : BLOCK;
         status = mldfi_video_frames(head, in, i, count, frames, err);
         for (uint32_t k = 0; k < count && status == MLDF_OK; last = frames[k++].pts)
-            if (frames[k].pts < last || frames[k].pts > head->video.end)
+            if (frames[k].pts < last || frames[k].pts > head->video.end - head->video.first ||
+                (i + k == 0 && frames[k].pts))
                 status = wrong(head->video.frames_at + (uint64_t)(i + k) * VIDEO_FRAME,
                                "times of frames that do not ascend: frame", i + k, err);
     }

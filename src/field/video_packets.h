@@ -1,7 +1,7 @@
 /* The payload of VIDEO_COMPRESSED: packets of one video stream and its sound, with tables in front, so that any frames are found without a look at the
  * rest and without a demuxer (docs/spec/fields.md has the bytes):
  *
- *     head 64 · stream entries 192 each · configurations · packet index 32 each · frame table 24 each · video packets · sound
+ *     head 64 · stream entries 192 each · configurations · frame table 24 each · packet index 32 each · video packets · sound
  *
  * Sound is stored as in AUDIO_COMPRESSED: a table of its own with packets (audio_packets.h); that of the first audio stream is last.
  *
@@ -59,11 +59,11 @@ struct video_packet {
 };
 
 struct video_frame {
-    int64_t pts;
+    int64_t pts;     /* ticks after the first frame's */
     uint32_t packet; /* the last one it needs */
     uint32_t start;  /* decoding begins with this one */
     uint32_t duration;
-    uint16_t id; /* its own packet is so many before `packet` */
+    uint16_t back; /* its own packet is so many before `packet` */
     uint16_t config;
 };
 
@@ -112,7 +112,8 @@ mldf_status mldfi_video_check_record(const uint8_t *record, uint64_t payload_byt
 /* The sound's record, as a field AUDIO_COMPRESSED would have it; false: there is none. */
 bool mldfi_video_sound_record(const uint8_t *record, uint8_t out[32]);
 
-/* Reads head and stream table, and checks them against the record, their CRC and the payload's size. Messages name the byte of the value. */
+/* Reads head and stream table, and checks them against the record (NULL: it is gone), their CRC and the payload's size. Messages name the byte of the
+ * value. */
 mldf_status mldfi_video_open(const uint8_t *record, const struct audio_bytes *in, struct video_head *out,
                              mldf_error *err);
 /* Bytes of configuration `index`, in memory until the next call of get. */

@@ -29,9 +29,9 @@ static struct layout plan(const struct video_parts *p) {
     l.configs_at = VIDEO_HEAD + (uint64_t)l.streams * VIDEO_STREAM;
     l.extra_at = l.configs_at + p->config_count * VIDEO_CONFIG;
     l.table = mldfi_align_up(l.extra_at + p->extra.size, 8);
-    l.packets_at = l.table;
-    l.frames_at = l.packets_at + (uint64_t)p->packet_count * VIDEO_PACKET;
-    l.data_at = mldfi_align_up(l.frames_at + (uint64_t)p->frame_count * VIDEO_FRAME, 64);
+    l.frames_at = l.table; /* in front, because times are asked for without packets */
+    l.packets_at = l.frames_at + (uint64_t)p->frame_count * VIDEO_FRAME;
+    l.data_at = mldfi_align_up(l.packets_at + (uint64_t)p->packet_count * VIDEO_PACKET, 64);
     l.sound_at = l.data_at + p->data.size;
     if (p->sound)
         l.sound_at = mldfi_align_up(l.sound_at, 64);
@@ -109,7 +109,7 @@ static void write_tables(const struct video_parts *p, const struct layout *l, ui
         mldfi_store_u32(e + 8, f->packet);
         mldfi_store_u32(e + 12, f->start);
         mldfi_store_u32(e + 16, f->duration);
-        mldfi_store_u16(e + 20, f->id);
+        mldfi_store_u16(e + 20, f->back);
         mldfi_store_u16(e + 22, f->config);
     }
 }

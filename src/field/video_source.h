@@ -20,7 +20,7 @@ struct kernels;
 struct video_info {
     uint32_t width, height, channels, bits; /* as decoded: upright; bits of a channel, 8 or 16 */
     struct frame_times times;               /* count is the number of frames; pts may point into the head */
-    bool reducible; /* decode can give the frames at 1/2, 1/4 or 1/8 of their size */
+    bool reducible;                         /* decode can give the frames at 1/2, 1/4 or 1/8 of their size */
 };
 
 /* What is wanted of every frame: a window of it, at a scale, as pixels. */

@@ -30,8 +30,8 @@ static mldf_status open_value(const mldf_schema *schema, size_t field, const mld
         status = out->edge.video->extent(out->edge.video_state, value, value->data, value->bytes, times, &out->info,
                                          &wanted, err);
     if (status == MLDF_END)
-        status = mldfi_fail(err, MLDF_E_CORRUPT, "the table of the video is not in its %" PRIu64 " bytes",
-                            value->bytes);
+        status =
+            mldfi_fail(err, MLDF_E_CORRUPT, "the table of the video is not in its %" PRIu64 " bytes", value->bytes);
     return status;
 }
 
@@ -43,16 +43,16 @@ mldf_status mldf_video_info_of(const mldf_schema *schema, size_t field, const ml
     mldf_status status = open_value(schema, field, value, true, &o, err);
     if (status < 0)
         return status;
-    *out = (mldf_video_info){.frames = o.info.times.count,
-                             .width = o.info.width,
-                             .height = o.info.height,
-                             .channels = o.info.channels,
-                             .bits = o.info.bits,
-                             .tick_num = (uint32_t)o.info.times.tick.num,
-                             .tick_den = (uint32_t)o.info.times.tick.den,
-                             .pts = o.info.times.pts != NULL,
-                             .frame_bytes = (uint64_t)o.info.width * o.info.height * o.info.channels *
-                                            (o.info.bits / 8)};
+    *out =
+        (mldf_video_info){.frames = o.info.times.count,
+                          .width = o.info.width,
+                          .height = o.info.height,
+                          .channels = o.info.channels,
+                          .bits = o.info.bits,
+                          .tick_num = (uint32_t)o.info.times.tick.num,
+                          .tick_den = (uint32_t)o.info.times.tick.den,
+                          .pts = o.info.times.pts != NULL,
+                          .frame_bytes = (uint64_t)o.info.width * o.info.height * o.info.channels * (o.info.bits / 8)};
     return MLDF_OK;
 }
 
@@ -175,8 +175,8 @@ mldf_status mldf_video_frame(const mldf_schema *schema, size_t field, const mldf
     if (status == MLDF_OK && (o.edge.video != &mldfi_video_frames_source || !data || !bytes || !scratch))
         status = mldfi_fail(err, MLDF_E_TYPE, "the video is not stored frame by frame");
     if (status == MLDF_OK && number >= o.info.times.count)
-        status = mldfi_fail(err, MLDF_E_RANGE, "no frame %" PRIu64 ": the video has %" PRIu64, number,
-                            o.info.times.count);
+        status =
+            mldfi_fail(err, MLDF_E_RANGE, "no frame %" PRIu64 ": the video has %" PRIu64, number, o.info.times.count);
     if (status < 0)
         return status;
     return mldfi_frames_bytes(o.edge.video_state, &o.info, value, number, scratch, data, bytes, err);
