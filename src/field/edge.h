@@ -66,12 +66,12 @@ struct edge {
     value_kind kind;
     value_role role;
     mldf_dtype dtype;
-    char axes[MLDF_MAX_DIMS + 1]; /* what each dimension is; "" where dimensions have no names */
-    media_family family;          /* ENCODED: whose decoder */
-    bool upright;                 /* ENCODED images: no orientation makes a width a height */
-    struct ratio rate;            /* steps of axis t a second; den 0: there is none, or samples differ */
-    struct ratio seconds;         /* how long every value is, however many steps that is; den 0: not known */
-    struct rates rates;           /* ENCODED audio: the rates that occur */
+    char axes[MLDF_MAX_DIMS + 1];     /* what each dimension is; "" where dimensions have no names */
+    media_family family;              /* ENCODED: whose decoder */
+    bool upright;                     /* ENCODED images: no orientation makes a width a height */
+    struct ratio rate;                /* steps of axis t a second; den 0: there is none, or samples differ */
+    struct ratio seconds;             /* how long every value is, however many steps that is; den 0: not known */
+    struct rates rates;               /* ENCODED audio: the rates that occur */
     const struct frame_source *video; /* ENCODED video: how its frames are read (video_source.h), */
     const void *video_state;          /* and the field's state */
     bool timed;                       /* a video, stored or decoded: each frame has a time of its own */

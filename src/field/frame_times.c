@@ -52,6 +52,9 @@ uint64_t mldfi_frame_at_seconds(const struct frame_times *t, double seconds) {
 
 double mldfi_frame_seconds(const struct frame_times *t, frame_wide num, frame_wide den) {
     frame_wide top = num * (frame_wide)t->tick.num, bottom = den * (frame_wide)t->tick.den;
+    const frame_wide exact = (frame_wide)1 << 53;
+    if (top < exact && top > -exact && bottom < exact)
+        return (double)top / (double)bottom;
     frame_wide whole = top / bottom, rest = top % bottom;
     return (double)whole + (double)rest / (double)bottom;
 }

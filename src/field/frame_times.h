@@ -24,7 +24,7 @@ frame_wide mldfi_frame_pts(const struct frame_times *times, uint64_t i);
 uint64_t mldfi_frame_at_tick(const struct frame_times *times, frame_wide num, frame_wide den);
 /* The frame that is shown at a time given as a floating-point number of seconds; MLDF_NONE: none is. */
 uint64_t mldfi_frame_at_seconds(const struct frame_times *times, double seconds);
-/* Seconds of num / den ticks, rounded once. */
+/* Seconds of num / den ticks: the nearest double, where both sides of the fraction are below 2^53. */
 double mldfi_frame_seconds(const struct frame_times *times, frame_wide num, frame_wide den);
 
 #endif

@@ -72,8 +72,7 @@ static void add_clip_times(struct naming *naming, const struct plan_output *outp
         const char *suffix;
     } times[] = {{ARRAY_CLIP_PTS, ".pts"}, {ARRAY_CLIP_START, ".start"}, {ARRAY_CLIP_END, ".end"}};
     for (size_t i = output->clips.frames ? 0 : 1; i < 3; i++) {
-        struct array_plan *array =
-            add_array(naming, times[i].kind, output->clips.base, times[i].suffix, MLDF_F64);
+        struct array_plan *array = add_array(naming, times[i].kind, output->clips.base, times[i].suffix, MLDF_F64);
         if (!array)
             continue;
         array->output = index;

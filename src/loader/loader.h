@@ -140,9 +140,9 @@ enum array_kind {
     ARRAY_RAGGED,
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,
-    ARRAY_OFFSET,  /* of a ragged output */
-    ARRAY_SAMPLES, /* of the wave that an output was made from */
-    ARRAY_FILLED,  /* NAME_valid of an output whose nulls are filled */
+    ARRAY_OFFSET,     /* of a ragged output */
+    ARRAY_SAMPLES,    /* of the wave that an output was made from */
+    ARRAY_FILLED,     /* NAME_valid of an output whose nulls are filled */
     ARRAY_CLIP_VALID, /* NAME_valid of clips, for each frame */
     ARRAY_CLIP_PTS,   /* BASE.pts, for each frame */
     ARRAY_CLIP_START, /* BASE.start and BASE.end, for each clip */

@@ -90,7 +90,8 @@ static mldf_status take_clips(const struct builder *b, size_t at, mldf_error *er
         if (edge->dims[0] < 0 || (uint64_t)edge->dims[0] % out->clips.count)
             out->clips.frames = 0;
         else if (out->clips.frames)
-            out->clips.frames = (uint64_t)edge->dims[0] / out->clips.count; /* steps after the clip may leave some out */
+            out->clips.frames =
+                (uint64_t)edge->dims[0] / out->clips.count; /* steps after the clip may leave some out */
         out->clips.times = first && clip->in.timed;
         out->clips.base = chain->part && strncmp(chain->name, chain->field_name, strlen(chain->field_name)) == 0
                               ? chain->field_name

@@ -128,7 +128,8 @@ struct frame {
     uint32_t width, height; /* the image's, as the group's leader has it, in front of the step */
     uint64_t sample;        /* its index in the whole dataset; a substitute's own */
     uint64_t t;             /* how long the leader's value is, along axis t */
-    const struct frame_times *times; /* of a video in front of its first step along t: when its frames are shown; NULL: not known */
+    const struct frame_times
+        *times; /* of a video in front of its first step along t: when its frames are shown; NULL: not known */
 };
 
 /* Steps [from, from + count) of a value along axis t. */

@@ -103,9 +103,9 @@ static uint64_t start_of(const struct op *op, const struct clip_draw *d, const s
     const struct clip_state *s = op->state;
     if (op->leads || !d->timed || !timed || i >= CLIPS_SHARED)
         return leader_start(s, d, t, i);
-    uint64_t found = mldfi_frame_at_tick(
-        t, (frame_wide)d->begins[i] * (frame_wide)d->tick.num * (frame_wide)t->tick.den,
-        (frame_wide)d->tick.den * (frame_wide)t->tick.num);
+    uint64_t found =
+        mldfi_frame_at_tick(t, (frame_wide)d->begins[i] * (frame_wide)d->tick.num * (frame_wide)t->tick.den,
+                            (frame_wide)d->tick.den * (frame_wide)t->tick.num);
     return found == MLDF_NONE ? 0 : found;
 }
 
@@ -308,8 +308,9 @@ static mldf_status gather(const struct op *op, const void *room, const struct te
 
 const struct op_type mldfi_op_clip = {
     .name = "clip",
-    .help = "frames of a video, by number or by time: random, in the middle, spread evenly or fixed; also of an array's "
-            "first dimension",
+    .help =
+        "frames of a video, by number or by time: random, in the middle, spread evenly or fixed; also of an array's "
+        "first dimension",
     .flags = OP_DRAWS | OP_RANDOM | OP_GROUP | OP_TIME,
     .params = params,
     .draw_bytes = sizeof(struct clip_draw),
@@ -368,7 +369,8 @@ static const struct op_type op_reverse = {
 enum { SUBSAMPLE_STRIDE, SUBSAMPLE_RANDOM };
 static const struct op_param subsample_params[] = {
     {"stride", PARAM_INT, NULL, 1, 0x1p31, NULL, 0, 0, "every so many frames remain"},
-    {"random", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "begin with any of the first `stride` frames instead of the first"},
+    {"random", PARAM_BOOL, "false", 0, 0, NULL, 0, 0,
+     "begin with any of the first `stride` frames instead of the first"},
     OP_END_OF_PARAMS,
 };
 
@@ -435,7 +437,8 @@ static const struct op_type op_subsample = {
 };
 
 static const struct op_param jitter_params[] = {
-    {"frames", PARAM_INT, "1", 0, 0x1p31, NULL, 0, 0, "each frame is replaced by one at most so many before or after it"},
+    {"frames", PARAM_INT, "1", 0, 0x1p31, NULL, 0, 0,
+     "each frame is replaced by one at most so many before or after it"},
     OP_END_OF_PARAMS,
 };
 

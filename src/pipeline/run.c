@@ -327,8 +327,12 @@ mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain
     }
     if (status == MLDF_OK && end == c->stage_count && target && c->output.clips.count)
         status = mldfi_note_clips(r, side, chain, err);
-    if (status == MLDF_OK && end == c->stage_count && target)
-        status = mldfi_deliver(&c->output, &side->chains[chain].tensor, target, err);
+    if (status == MLDF_OK && end == c->stage_count && target) {
+        struct tensor out = side->chains[chain].tensor;
+        if (c->output.edge.clips > 1) /* axis t becomes two */
+            mldfi_split_clips(&out, c->output.edge.clips);
+        status = mldfi_deliver(&c->output, &out, target, err);
+    }
     if (status < 0)
         mldfi_name_chain(c, err);
     return status;

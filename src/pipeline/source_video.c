@@ -104,9 +104,8 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
     static const char *const names[] = {"frames", "rows", "columns"};
     for (int i = 0; i < 3; i++)
         if (said->dims[i] >= 0 && (uint64_t)said->dims[i] != have[i])
-            return mldfi_fail(err, MLDF_E_CORRUPT,
-                              "%" PRIu64 " %s, and the file said %" PRId64 " for all videos", have[i], names[i],
-                              said->dims[i]);
+            return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu64 " %s, and the file said %" PRId64 " for all videos",
+                              have[i], names[i], said->dims[i]);
     return MLDF_OK;
 }
 
@@ -141,7 +140,7 @@ static bool take(struct source_run *s, const struct op *op, const void *draw, co
     struct video_source *v = own(s);
     if (op->type->flags & OP_AXIS)
         return op->type->geometry(op, draw, &v->geometry);
-    if (v->step_count == STEPS_MAX || op->type->part || s->run->plan->options.reference)
+    if (v->step_count == STEPS_MAX || op->type->part)
         return false;
     v->steps[v->step_count++] = (struct taken){op, draw, before->t};
     v->length = after->t;
@@ -271,8 +270,12 @@ static mldf_status take_zeros(struct delivery *d, mldf_error *err) {
     const struct decode_state *decode = mldfi_source_state(d->s);
     struct video_source *v = own(d->s);
     mldf_buffer *room = &d->s->run->worker->pixels;
-    struct raster black = {NULL, d->window.width, d->window.height,
-                           (uint32_t)d->s->chain->ops[d->s->stage->first].out.dims[3], (uint32_t)decode->bits, 0};
+    struct raster black = {NULL,
+                           d->window.width,
+                           d->window.height,
+                           (uint32_t)d->s->chain->ops[d->s->stage->first].out.dims[3],
+                           (uint32_t)decode->bits,
+                           0};
     const uint64_t *numbers = numbers_of(d->s);
     uint64_t made = MLDF_NONE;
     mldf_status status = MLDF_OK;
@@ -354,9 +357,15 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     double start = mldfi_worker_clock(worker), waited = worker->times[0];
     d.dst = t.data;
     d.window = mldfi_pixel_window(&v->geometry, v->scale, v->info.width, v->info.height);
-    struct frame_wish wish = {d.window.x,      d.window.y,       d.window.width,
-                              d.window.height, v->scale,         decode->channels,
-                              decode->bits,    s->run->plan->options.max_bytes, worker->work.kernels};
+    struct frame_wish wish = {d.window.x,
+                              d.window.y,
+                              d.window.width,
+                              d.window.height,
+                              v->scale,
+                              decode->channels,
+                              decode->bits,
+                              s->run->plan->options.max_bytes,
+                              worker->work.kernels};
     struct audio_bytes bytes = {get_bytes, s, s->whole};
     mldf_value value = s->value;
     value.bytes = s->whole;
