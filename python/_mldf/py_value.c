@@ -325,7 +325,8 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
     slot->field = (size_t)field;
     bool audio = (info->type_id == MLDF_AUDIO_WAVEFORM || info->type_id == MLDF_AUDIO_COMPRESSED) && info->known;
-    bool video = info->type_id == MLDF_VIDEO_FRAMES && info->known && decode != Py_None;
+    bool video = (info->type_id == MLDF_VIDEO_FRAMES || info->type_id == MLDF_VIDEO_COMPRESSED) && info->known &&
+                 decode != Py_None;
     slot->how = image && pixels ? HOW_IMAGE : audio && pixels ? HOW_AUDIO : video && pixels ? HOW_VIDEO : HOW_PLAIN;
     slot->cheap = slot->how == HOW_PLAIN && !(info->flags & MLDF_FIELD_COMPRESSED);
     slot->dtype = object_or_null(dtype);

@@ -13,7 +13,7 @@ from .fields import registered_types
 from .limits import flag, whole_or_none
 from .paths import encode
 from .sample import sample_type
-from .schema import JSON, VIDEO_FRAMES, FieldInfo, Schema
+from .schema import JSON, VIDEO_COMPRESSED, VIDEO_FRAMES, FieldInfo, Schema
 from .video import video_decoder
 
 __all__ = ["Files", "View", "field_list"]
@@ -135,7 +135,7 @@ class View:
 def _decoder(field: FieldInfo) -> Callable[[Any], Any] | None:
     if field.type_id == JSON:
         return _from_json
-    if field.type_id == VIDEO_FRAMES and field.known:
+    if field.type_id in (VIDEO_FRAMES, VIDEO_COMPRESSED) and field.known:
         return video_decoder(field)
     return field.custom.decode if field.custom is not None else None
 

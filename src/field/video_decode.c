@@ -85,6 +85,7 @@ mldf_status mldfi_video_decoder(struct video_worker *w, const struct video_strea
     k->height = s->height;
     k->reorder = s->reorder;
     k->bytes = frame * 18;
+    k->served = false;
     k->used = ++w->clock;
     *out = k;
     return MLDF_OK;
@@ -214,15 +215,46 @@ static mldf_status feed(struct run *r, mldf_error *err) {
     return status;
 }
 
-static mldf_status decode_run(struct run *r, mldf_error *err) {
+/* A decoder that was flushed is as good as a new one where decoding begins anew, and not at a recovery point: H.264's then still knows of keys that it met. */
+static mldf_status needs_new(struct run *r, bool *out, mldf_error *err) {
+    struct video_packet packet;
+    const void *data;
+    const uint32_t codec = r->head->video.codec;
+    *out = false;
+    if (codec != AV_VIDEO_H264 && codec != AV_VIDEO_HEVC)
+        return MLDF_OK;
+    mldf_status status = mldfi_video_packets(r->head, r->in, r->start, 1, &packet, err);
+    if (status == MLDF_OK)
+        status = r->in->get(r->in->user, packet.offset, packet.bytes, &data, err);
+    if (status == MLDF_OK)
+        *out = !mldfi_video_is_clean(codec, r->kept->extra.data, (uint32_t)r->kept->extra.size, data, packet.bytes);
+    return status;
+}
+
+static mldf_status get_decoder(struct run *r, mldf_error *err) {
     const uint8_t *extra;
     uint32_t bytes;
-    qsort(r->wanted, r->count, sizeof *r->wanted, by_packet);
+    bool fresh = false;
     mldf_status status = mldfi_video_config(r->head, r->in, r->config, &extra, &bytes, err);
     if (status == MLDF_OK)
         status = mldfi_video_decoder(r->w, &r->head->video, extra, bytes, &r->kept, err);
+    if (status == MLDF_OK && r->kept->served)
+        status = needs_new(r, &fresh, err);
+    if (status == MLDF_OK && fresh) {
+        mldfi_video_drop(r->w, r->kept);
+        status = mldfi_video_config(r->head, r->in, r->config, &extra, &bytes, err);
+        if (status == MLDF_OK)
+            status = mldfi_video_decoder(r->w, &r->head->video, extra, bytes, &r->kept, err);
+    }
+    return status;
+}
+
+static mldf_status decode_run(struct run *r, mldf_error *err) {
+    qsort(r->wanted, r->count, sizeof *r->wanted, by_packet);
+    mldf_status status = get_decoder(r, err);
     if (status < 0)
         return status;
+    r->kept->served = true;
     status = feed(r, err);
     if (status < 0)
         mldfi_video_drop(r->w, r->kept);

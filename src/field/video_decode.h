@@ -17,4 +17,8 @@ mldf_status mldfi_video_decoder(struct video_worker *worker, const struct video_
 /* After an error a decoder is closed: flushing does not make it new. */
 void mldfi_video_drop(struct video_worker *worker, struct kept_video *kept);
 
+/* Does decoding begin anew with this packet, by what its bytes say: an IDR image, a key frame of VP9, an image of MJPEG? (video_keys.c) */
+bool mldfi_video_is_clean(uint32_t codec, const uint8_t *extra, uint32_t extra_bytes, const uint8_t *data,
+                          uint32_t data_bytes);
+
 #endif

@@ -34,7 +34,7 @@ ZOO = {
     "vp8": ("webm", "yuv420p", ("-c:v", "libvpx", "-g", "20", "-auto-alt-ref", "1", "-lag-in-frames", "10")),
     "vp9": ("webm", "yuv420p", ("-c:v", "libvpx-vp9", "-g", "20", "-auto-alt-ref", "1", "-lag-in-frames", "16")),
     "av1": ("mkv", "yuv420p", ("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "20", "-lag-in-frames", "10")),
-    "av1_mp4": ("mp4", "yuv420p", ("-c:v", "libsvtav1", "-preset", "12", "-g", "20", "-svtav1-params", "lp=1")),
+    "av1_mp4": ("mp4", "yuv420p10le", ("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "250", "-pix_fmt", "yuv420p10le")),
     "mpeg4_avi": ("avi", "yuv420p", ("-c:v", "mpeg4", "-bf", "2", "-g", "12", "-q:v", "3")),
     "mpeg4_mp4": ("mp4", "yuv420p", ("-c:v", "mpeg4", "-bf", "2", "-g", "12", "-q:v", "3")),
     "mpeg2_mpg": ("mpg", "yuv420p", ("-c:v", "mpeg2video", "-bf", "2", "-g", "12", "-q:v", "3")),
@@ -48,7 +48,7 @@ def planes_by_ffmpeg(path, pixels):
     command = ["ffmpeg", "-v", "error", "-noautorotate", "-bitexact", "-threads", "1", "-i", str(path), "-fps_mode", "passthrough"]
     command += ["-map", "0:v:0", "-f", "rawvideo", "-pix_fmt", pixels, "-"]
     raw = subprocess.run(command, check=True, capture_output=True, env=OUTSIDE).stdout
-    samples = {"420": 64 * 48 * 3 // 2, "422": 64 * 48 * 2, "444": 64 * 48 * 3}[pixels.strip("yuvjple10")[:3] or pixels[3:6].strip("j")]
+    samples = {"420": 64 * 48 * 3 // 2, "422": 64 * 48 * 2, "444": 64 * 48 * 3}[pixels.replace("j", "")[3:6]]
     return np.frombuffer(raw, np.uint8).reshape(-1, samples * (2 if "10" in pixels else 1))
 
 
