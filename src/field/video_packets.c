@@ -325,6 +325,11 @@ mldf_status mldfi_video_check_tables(const struct video_head *head, const struct
     struct video_frame frames[BLOCK];
     mldf_status status = MLDF_OK;
     int64_t last = 0;
+    for (uint32_t i = 0; i < head->video.configs && status == MLDF_OK; i++) {
+        const uint8_t *config;
+        uint32_t bytes;
+        status = mldfi_video_config(head, in, i, &config, &bytes, err);
+    }
     for (uint32_t i = 0; i < head->video.packets && status == MLDF_OK; i += BLOCK) {
         uint32_t left = head->video.packets - i;
         status = mldfi_video_packets(head, in, i, left < BLOCK ? left : BLOCK, packets, err);
