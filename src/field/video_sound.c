@@ -58,6 +58,8 @@ mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, m
     if (p->count == 0) {
         s->first = s->next = in->pts;
         p->skip = in->skip;
+        if (p->info.codec == MLDF_AUDIO_OPUS && p->extra.size >= 12 && p->skip == 0)
+            p->skip = mldfi_load_u16(p->extra.data + 10); /* OpusHead's pre-skip, which Matroska states otherwise */
     }
     double tick = (double)s->base_num / s->base_den,
            jump = in->pts == AV_NO_TIME || s->next == AV_NO_TIME ? 0 : (double)(in->pts - s->next) * tick;
