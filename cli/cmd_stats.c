@@ -241,6 +241,14 @@ const mldf_distribution *main_distribution(const mldf_field_summary *f, const ch
     return numbers ? f->values : f->lengths ? f->lengths : f->bytes;
 }
 
+/* Of recordings: how long all of them are. */
+static void print_hours(const mldf_measure *measure) {
+    if (strcmp(measure->name, "seconds") != 0)
+        return;
+    double all = measure->values->mean * (double)measure->values->count;
+    out_printf("  %-11s %.9g s (%.2f h) in all\n", "total", all, all / 3600);
+}
+
 static void print_field(const mldf_field_summary *f, const mldf_classes *names, bool brief) {
     const char *what;
     const mldf_distribution *shown = main_distribution(f, &what);
@@ -262,6 +270,8 @@ static void print_field(const mldf_field_summary *f, const mldf_classes *names, 
     }
     for (size_t i = 0; i < f->measure_count; i++)
         print_row(f->measures[i].name, f->measures[i].values);
+    for (size_t i = 0; i < f->measure_count; i++)
+        print_hours(&f->measures[i]);
     for (size_t i = 0; brief && i < f->member_count; i++)
         print_field(&f->members[i], NULL, brief);
     if (brief)

@@ -193,6 +193,25 @@ def videos():
         yield case("A7", f"video_deep_{name}", e.fix(), "corrupt", ptr, f"a video's tables: {name}", when="verify", deep=True, sample=0, field="v")
 
 
+def features():
+    """Spectrograms and codec tokens that contradict themselves."""
+    mel = mv.grid_field("x", mv.SPECTROGRAM, {"bins": 3, "dtype": "<f2"})
+    codes = mv.grid_field("x", mv.CODEC_TOKENS, {"vocabulary": 1000})
+    values = {"mel": (mel, mv.Grid(mel, [2, 3], [1, 2, 3, 4, 5, 6])), "codes": (codes, mv.Grid(codes, [2, 3], [1, 2, 3, 4, 5, 999]))}
+    for kind, name, code, member, value, at in (
+            ("mel", "kind", "B", 22, 2, 22), ("mel", "zero", "B", 23, 1, 23), ("mel", "bins", "H", 20, 2, 20), ("mel", "frames", "I", 16, 3, 8),
+            ("mel", "wraps", "I", 16, 2**32 - 1, 8), ("codes", "width", "B", 22, 1, 22), ("codes", "codebooks", "H", 20, 65535, 8)):
+        field, grid = values[kind]
+        e = Editor(mv.Writer([field], [[{"x": grid}]]).write())
+        e.put(code, e.record(0, 0) + member, value)
+        yield case("A7", f"{kind}_{name}", e.fix(), "corrupt", e.record(0, 0) + at, f"features, {kind}: {name}", when="access", sample=0, field="x")
+    field, grid = values["codes"]
+    e = Editor(mv.Writer([field], [[{"x": grid}]], checksums=False).write())
+    ptr = e.get("Q", e.record(0, 0))
+    e.put("H", ptr + 4, 1000)
+    yield case("A7", "codes_deep_id", e.fix(), "corrupt", ptr, "codec tokens: an id beyond the vocabulary", when="verify", deep=True, sample=0, field="x")
+
+
 def tokens():
     """Token values that contradict themselves."""
     types = {name: mv.token_field("t", number, {"dtype": "<u2", "vocabulary": 1000})
@@ -853,6 +872,7 @@ def access_cases(base, case, edited):
     yield from video_packets()
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
     yield from tokens()
+    yield from features()
     yield from plans()
 
     e = edited()

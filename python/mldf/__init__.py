@@ -29,7 +29,7 @@ from typing import Any as _Any
 from . import errors, images, ops
 from ._mldf import features as _features
 from ._mldf import version as __version__
-from .audio import Audio, CompressedAudio
+from .audio import Audio, CompressedAudio, Recording
 from .batch import Batch
 from .dataset import Dataset, open
 from .errors import Error
@@ -101,6 +101,7 @@ __all__ = [
     "Place",
     "Problem",
     "Progress",
+    "Recording",
     "Result",
     "Sample",
     "Schema",

@@ -7,6 +7,10 @@
 >>> video = mldf.open(path)[0].video
 >>> len(video), video.seconds, video.frames([0, 5, -1]).shape
 (90, 3.0, (3, 64, 64, 3))
+>>> with mldf.Writer(path, {"video": mldf.VideoFrames(mode="image", pts=True)}, overwrite=True) as w:
+...     w.append({"video": mldf.Frames([np.zeros((8, 8, 3), np.uint8)] * 3, fps=1000, pts=[0, 40, 85])})
+>>> isinstance(mldf.open(path)[0].video, mldf.Video)
+True
 
 nullable  a sample may lack the video
 compress  without effect: frames stay as they are, so that each can be read alone

@@ -147,7 +147,7 @@ mldf_status mldfi_frames_image(const struct video_frames_state *s, const mldf_vi
 
 /* The frame's own header against the record: decoders believe the record. */
 static mldf_status check_size(const mldf_value *image, const mldf_video_info *info, mldf_error *err) {
-    mldf_image_info found;
+    mldf_image_info found = MLDF_IMAGE_INFO_INIT;
     mldf_status status = MLDF_OK;
     uint32_t width = info->width, height = info->height;
     uint8_t mode = ((const uint8_t *)image->record)[IMAGE_MODE];

@@ -7,6 +7,7 @@
 #include "field/tokens.h"
 #include "field/type.h"
 #include "items/packed.h"
+#include "items/steps.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -218,7 +219,7 @@ uint64_t mldf_view_count(const mldf_view *view) {
     return view->first_item[view->reader_count];
 }
 
-uint64_t mldf_view_reader_count(const mldf_view *view, size_t reader) {
+uint64_t mldf_view_count_of(const mldf_view *view, size_t reader) {
     return reader < view->reader_count ? view->first_item[reader + 1] - view->first_item[reader] : 0;
 }
 
@@ -399,6 +400,12 @@ mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, s
     const mldf_reader *reader = view->readers[place.reader];
     if (mldfi_view_mode(view, name) == ITEM_CUT) {
         status = mldfi_item_value(view, view->readers, &place, false, &cache, scratch, out, err);
+        mldfi_item_cache_free(&cache);
+        return status;
+    }
+    if (mldfi_view_mode(view, name) == ITEM_STACK) {
+        status = mldfi_steps_value(view, view->readers, &place, mldfi_steps_find(view, name), false, &cache, scratch,
+                                   out, err);
         mldfi_item_cache_free(&cache);
         return status;
     }

@@ -29,7 +29,7 @@ struct plan_options {
     const mldf_pipeline
         *decode; /* parameters of decoding steps where the text does not give them; NULL: their defaults */
     uint64_t seed;
-    uint64_t max_bytes; /* of a decoded image; 0: the codecs' own limit */
+    uint64_t max_bytes; /* of a decoded value; 0: its family's own limit. Images have MEDIA_MAX_BYTES at the most */
     /* A view (src/items) cuts a field: the type of its values as the feed gives them. NULL: as they are stored. */
     void (*cut)(void *user, size_t field, struct edge *edge);
     /* Fields that a view makes: is this one an output that no statement names? NULL: all of a fixed shape are. */
@@ -106,8 +106,14 @@ const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
 bool mldfi_plan_names(const struct plan *plan, size_t field);
 
 /* A piece of a value in time: `have` steps from `from` on, and zeros up to `steps`. steps MLDF_NONE: the value should have been unreadable. */
+enum { PIECE_FRAMES = 64 };
 struct plan_piece {
     uint64_t from, have, steps;
+    /* Of a video instead: the frames at these times, in seconds from its first frame on; NAN: zeros. Each must be within the tolerance. */
+    uint32_t frames; /* 0: as above */
+    double tolerance, seconds[PIECE_FRAMES];
+    bool failed; /* the times could not be found: this is why */
+    mldf_error why;
 };
 
 /* Where values come from. Called by mldfi_plan_run for the positions it was given and, with pairs, for their partners. */

@@ -63,6 +63,7 @@ static void side_end(const struct plan *plan, struct side *side) {
         mldf_buffer_free(&side->chains[i].notes);
         mldf_buffer_free(&side->chains[i].pts);
         mldf_buffer_free(&side->chains[i].numbers);
+        mldf_buffer_free(&side->chains[i].picked);
         free(side->chains[i].source);
     }
     mldfi_held_free(plan, side);

@@ -7,6 +7,7 @@
  *
  * In a reference plan all frames are decoded whole and each step runs by itself. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,8 @@ static struct video_source *own(const struct source_run *s) {
 /* ---- What it is ---------------------------------------------------------------------------------------------------------------- */
 
 static bool wants_times(const struct source_run *s) {
+    if (s->pieced && s->piece.frames)
+        return true;
     for (size_t i = 0; i < s->chain->op_count; i++)
         if (s->chain->ops[i].times)
             return true;
@@ -64,6 +67,41 @@ static mldf_status keep_times(struct source_run *s, mldf_error *err) {
     return status;
 }
 
+/* The frames nearest to the times of a piece: v->picked. */
+static mldf_status find_frames(struct source_run *s, mldf_error *err) {
+    struct video_source *v = own(s);
+    const struct frame_times *t = &v->info.times;
+    const struct plan_piece *piece = &s->piece;
+    if (piece->failed) {
+        if (err)
+            *err = piece->why;
+        return piece->why.status;
+    }
+    mldf_buffer *room = &s->side->chains[s->chain_index].picked;
+    mldf_status status = mldfi_buffer_resize(room, PIECE_FRAMES * 8, err);
+    for (uint32_t k = 0; k < piece->frames && status == MLDF_OK; k++) {
+        uint64_t number = MLDF_NONE;
+        if (!isnan(piece->seconds[k])) {
+            double zero = mldfi_frame_seconds(t, mldfi_frame_pts(t, 0), 1), wanted = piece->seconds[k] + zero, off,
+                   next;
+            number = mldfi_frame_at_seconds(t, wanted);
+            number = number == MLDF_NONE ? 0 : number;
+            off = fabs(mldfi_frame_seconds(t, mldfi_frame_pts(t, number), 1) - wanted);
+            next = fabs(mldfi_frame_seconds(t, mldfi_frame_pts(t, number + 1), 1) - wanted);
+            if (number + 1 < t->count && next < off) {
+                number++;
+                off = next;
+            }
+            if (t->count == 0 || !(off <= piece->tolerance))
+                return mldfi_fail(err, MLDF_E_RANGE,
+                                  "no frame at %.9g s: the nearest of %" PRIu64 ", frame %" PRIu64 ", is %.3g s away",
+                                  piece->seconds[k], t->count, number, off);
+        }
+        memcpy(room->data + 8 * k, &number, 8);
+    }
+    return status;
+}
+
 /* Of a piece: its own frames, at their times in the whole. */
 static mldf_status take_piece(struct source_run *s, mldf_error *err) {
     struct video_source *v = own(s);
@@ -71,6 +109,8 @@ static mldf_status take_piece(struct source_run *s, mldf_error *err) {
     v->times = v->info.times;
     if (!s->pieced)
         return MLDF_OK;
+    if (s->piece.frames)
+        return find_frames(s, err);
     if (s->piece.steps == MLDF_NONE)
         return mldfi_fail(err, MLDF_E_CORRUPT, "the video could not be measured when the view was made");
     if (!mldfi_range_inside(s->piece.from, s->piece.have, all))
@@ -97,8 +137,10 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
         return status;
     s->frame = (struct frame){.width = v->info.width,
                               .height = v->info.height,
-                              .t = s->pieced ? s->piece.steps : v->times.count,
-                              .times = &v->times};
+                              .t = !s->pieced        ? v->times.count
+                                   : s->piece.frames ? s->piece.frames
+                                                     : s->piece.steps,
+                              .times = s->pieced && s->piece.frames ? NULL : &v->times};
     s->side->chains[s->chain_index].steps = s->frame.t;
     uint64_t have[3] = {s->frame.t, v->info.height, v->info.width};
     static const char *const names[] = {"frames", "rows", "columns"};
@@ -154,12 +196,16 @@ static uint64_t number_of(const struct source_run *s, uint64_t k) {
         const struct taken *step = &v->steps[i];
         uint64_t number;
         if (step->op->type->pick) {
-            (void)step->op->type->pick(step->op, step->draw, i ? NULL : &v->times, step->before, k, &number);
+            (void)step->op->type->pick(step->op, step->draw, i ? NULL : s->frame.times, step->before, k, &number);
         } else {
             struct span span = step->op->type->pull(step->op, step->draw, step->before, (struct span){k, 1});
             number = span.count ? span.from : MLDF_NONE;
         }
         k = number;
+    }
+    if (s->pieced && s->piece.frames && k < s->piece.frames) {
+        memcpy(&k, s->side->chains[s->chain_index].picked.data + 8 * k, 8);
+        return k;
     }
     if (k >= v->times.count) /* what a piece lacks, and MLDF_NONE */
         return MLDF_NONE;
@@ -348,7 +394,7 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     memory->in = -1;
     memory->frame = (struct frame){.width = v->geometry.part_width, .height = v->geometry.part_height, .t = v->length};
     if (v->step_count == 0)
-        memory->frame.times = &v->times;
+        memory->frame.times = s->frame.times;
     mldf_status status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
     if (status == MLDF_OK)
         status = sort_frames(s, &d, &numbers, &count, err);

@@ -94,6 +94,7 @@ struct side {
         mldf_buffer notes;                  /* of a chain with clips: what clips.c says of them; its times: */
         mldf_buffer pts;                    /* i64 of all frames of a video whose frames have times of their own, */
         mldf_buffer numbers;                /* the frames of it that are wanted (source_video.c) */
+        mldf_buffer picked;                 /* the frames that a view chose */
         uint64_t steps;                     /* of the chain's own value along axis t, before any step */
         struct source_run *source;          /* of a chain that decodes: what was prepared last (source.h) */
     } * chains;

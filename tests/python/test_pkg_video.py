@@ -1,4 +1,5 @@
-"""Videos that are stored frame by frame, and clips of them: which frames come, by brute force in NumPy; what becomes of each, against the single image."""
+"""Videos that are stored frame by frame, and clips of them: which frames come, by brute force in NumPy, and what
+becomes of each, against the single image."""
 
 import fractions
 import json
@@ -388,7 +389,7 @@ def test_nulls_and_resuming(tmp_path):
     for i, row in rows(first):
         assert row["v_valid"].all() == (i != 1) and np.isnan(row["v.pts"]).all() == (i == 1)
         assert row["v"].any() == (i != 1)
-    options = dict(pipelines="v: clip(3, fps=4) | fill(0)", batch_size=1, shuffle=True, seed=3)
+    options = {"pipelines": "v: clip(3, fps=4) | fill(0)", "batch_size": 1, "shuffle": True, "seed": 3}
     with (
         mldf.open(tmp_path / "x.mldf") as ds,
         mldf.Loader(ds, **options) as loader,
@@ -490,3 +491,11 @@ def test_command(stored, tmp_path):
     with mldf.open(merged) as ds:
         np.testing.assert_array_equal(np.asarray(ds[3].v), stored[2][1])
     shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def test_files_of_other_arguments_do_not_match(raw, timed, stored):
+    with mldf.open([raw[0], raw[0]]) as ds:
+        assert len(ds) == 10
+    with pytest.raises(mldf.Error, match="video_frames"):
+        with mldf.Loader([stored[0] / "jpeg.mldf", stored[0] / "image.mldf"], 2, pipelines="v: clip(2)") as loader:
+            list(loader)
