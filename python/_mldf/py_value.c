@@ -370,10 +370,7 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     bool video = (info->type_id == MLDF_VIDEO_FRAMES || info->type_id == MLDF_VIDEO_COMPRESSED) && info->known &&
                  decode != Py_None;
     bool recording = audio && pixels && decode != Py_None;
-    slot->how = image && pixels   ? HOW_IMAGE
-                : recording       ? HOW_RECORDING
-                : video && pixels ? HOW_VIDEO
-                                  : HOW_PLAIN;
+    slot->how = image && pixels ? HOW_IMAGE : recording ? HOW_RECORDING : video && pixels ? HOW_VIDEO : HOW_PLAIN;
     slot->cheap = (slot->how == HOW_PLAIN || slot->how == HOW_RECORDING) && !(info->flags & MLDF_FIELD_COMPRESSED);
     slot->dtype = object_or_null(dtype);
     slot->decode = video && !pixels ? NULL : object_or_null(decode);

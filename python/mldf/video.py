@@ -82,6 +82,9 @@ class CompressedVideo(Field):
 
     A Writer takes the path or the bytes of a video file (MP4, MKV, WebM, MOV, AVI, MPEG-TS ...), and decodes it once to find its
     frames; nothing is encoded again. Reading gives a :class:`Video`. docs/guides/video.md has more.
+
+    >>> CompressedVideo(audio=False).arguments()
+    {'audio': False}
     """
 
     type_name: ClassVar[str] = "video_compressed"

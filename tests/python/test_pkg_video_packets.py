@@ -1,4 +1,4 @@
-"""Videos stored as packets: packed from files that FFmpeg makes, read frame by frame and by clips, with their sound; FFmpeg is the measure."""
+"""Videos stored as packets: files that FFmpeg makes are packed, and read by frames and clips; FFmpeg is the measure."""
 
 import pathlib
 import shutil
@@ -142,7 +142,9 @@ def test_a_turned_video_is_upright(film, degrees, tmp_path):
     (turns,) = (k for k in range(4) if np.array_equal(np.rot90(before, k), shown))
     assert turns == (4 - degrees // 90) % 4 or turns == degrees // 90
     assert np.array_equal(upright.frames([3])[0], np.rot90(plain.frames([3])[0], turns))
-    with mldf.Loader(tmp_path / "turned.mldf", 1, pipelines="video: clip(frames=1, start=fixed) | random_crop([10, 20])") as loader:
+    with mldf.Loader(
+        tmp_path / "turned.mldf", 1, pipelines="video: clip(frames=1, start=fixed) | random_crop([10, 20])"
+    ) as loader:
         got = np.asarray(next(iter(loader))[0])[0, 0]
     first = np.rot90(plain.frames([0])[0], turns)
     assert any(np.array_equal(got, first[y : y + 10, x : x + 20]) for y in range(60) for x in range(60))
@@ -200,7 +202,7 @@ def test_damaged_and_cut_files_are_refused_or_right(film, tmp_path):
 
 
 def test_damaged_packets_are_bad_samples(film, tmp_path):
-    """Bytes of packets that were changed in the file: an error that names the frame, or the substitute; never a crash."""
+    """Bytes of packets that were changed in the file: an error that names the frame; never a crash."""
     data = bytearray(film[1].read_bytes())
     row = mldf.open(film[1]).rows["video"][0]
     rng = np.random.default_rng(6)

@@ -18,7 +18,11 @@ X265 = "log-level=none:pools=none:frame-threads=1"
 # name: (file ending, pixel format of the planes, options of ffmpeg)
 ZOO = {
     "h264_b": ("mp4", "yuv420p", ("-c:v", "libx264", "-g", "12", "-bf", "3", "-b_strategy", "0")),
-    "h264_pyramid": ("mkv", "yuv420p", ("-c:v", "libx264", "-x264-params", "keyint=30:bframes=5:b-pyramid=normal:ref=4")),
+    "h264_pyramid": (
+        "mkv",
+        "yuv420p",
+        ("-c:v", "libx264", "-x264-params", "keyint=30:bframes=5:b-pyramid=normal:ref=4"),
+    ),
     "h264_open": ("mkv", "yuv420p", ("-c:v", "libx264", "-x264-params", "keyint=12:bframes=3:open-gop=1:scenecut=0")),
     "h264_no_b": ("mp4", "yuv420p", ("-c:v", "libx264", "-bf", "0", "-g", "250")),
     "h264_ten": ("mkv", "yuv420p10le", ("-c:v", "libx264", "-pix_fmt", "yuv420p10le")),
@@ -27,7 +31,11 @@ ZOO = {
     "h264_refresh": ("mkv", "yuv420p", ("-c:v", "libx264", "-x264-params", "keyint=20:intra-refresh=1:bframes=0")),
     "h264_interlaced": ("mp4", "yuv420p", ("-c:v", "libx264", "-flags", "+ildct+ilme", "-x264-params", "tff=1")),
     "h264_ts": ("m2ts", "yuv420p", ("-c:v", "libx264", "-g", "15", "-bf", "2")),
-    "h264_vfr": ("mp4", "yuv420p", ("-vf", "select='not(mod(n,7)*mod(n,5))',setpts=PTS", "-fps_mode", "vfr", "-c:v", "libx264")),
+    "h264_vfr": (
+        "mp4",
+        "yuv420p",
+        ("-vf", "select='not(mod(n,7)*mod(n,5))',setpts=PTS", "-fps_mode", "vfr", "-c:v", "libx264"),
+    ),
     "hevc": ("mp4", "yuv420p", ("-c:v", "libx265", "-x265-params", X265 + ":keyint=20")),
     "hevc_open": ("mkv", "yuv420p", ("-c:v", "libx265", "-x265-params", X265 + ":keyint=15:open-gop=1:bframes=4")),
     "hevc_ten": ("mp4", "yuv420p10le", ("-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params", X265)),
@@ -45,7 +53,19 @@ ZOO = {
 
 def planes_by_ffmpeg(path, pixels):
     """Every frame of the file, as FFmpeg shows them: an array of uint8, one row a frame."""
-    command = ["ffmpeg", "-v", "error", "-noautorotate", "-bitexact", "-threads", "1", "-i", str(path), "-fps_mode", "passthrough"]
+    command = [
+        "ffmpeg",
+        "-v",
+        "error",
+        "-noautorotate",
+        "-bitexact",
+        "-threads",
+        "1",
+        "-i",
+        str(path),
+        "-fps_mode",
+        "passthrough",
+    ]
     command += ["-map", "0:v:0", "-f", "rawvideo", "-pix_fmt", pixels, "-"]
     raw = subprocess.run(command, check=True, capture_output=True, env=OUTSIDE).stdout
     samples = {"420": 64 * 48 * 3 // 2, "422": 64 * 48 * 2, "444": 64 * 48 * 3}[pixels.replace("j", "")[3:6]]
