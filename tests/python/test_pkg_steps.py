@@ -1,4 +1,4 @@
-"""Windows over consecutive rows of a group: every value and mask against brute force in NumPy, however a loader runs."""
+"""Windows over consecutive rows of a group: every value and mask against brute force in NumPy."""
 
 import mldf
 import numpy as np
