@@ -76,12 +76,12 @@ class VideoFrames(Field):
 
 @dataclass(frozen=True)
 class CompressedVideo(Field):
-    """A video, stored as the packets of its codec (H.264, HEVC, VP8, VP9, AV1, MPEG-4, MPEG-2, MJPEG, FFV1) with its sound.
+    """A video, stored as the packets of its codec (H.264, HEVC, VP9, AV1 and others), with its sound.
 
     audio  False: sound is left out
 
-    A Writer takes the path or the bytes of a video file (MP4, MKV, WebM, MOV, AVI, MPEG-TS ...), and decodes it once to find its
-    frames; nothing is encoded again. Reading gives a :class:`Video`. docs/guides/video.md has more.
+    A Writer takes the path or the bytes of a video file (MP4, MKV, WebM, MOV, AVI, MPEG-TS ...), and decodes it once
+    to find its frames; nothing is encoded again. Reading gives a :class:`Video`. docs/guides/video.md has more.
 
     >>> CompressedVideo(audio=False).arguments()
     {'audio': False}
