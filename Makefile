@@ -23,7 +23,7 @@ VALGRIND_ARGS ?=
 BENCH_ARGS ?=
 
 SH_FILES = tools/*.sh tools/interop/*.sh .ci/run $(wildcard tests/*/*.sh bench/*.sh)
-C_FILES = $(wildcard include/mldf/*.h src/*/*.[ch] cli/*.[ch] tests/*.h tests/*/*.[ch] tests/unit/*/*.[ch] \
+C_FILES = $(wildcard include/mldf/*.h modules/*/*.[ch] src/*/*.[ch] cli/*.[ch] tests/*.h tests/*/*.[ch] tests/unit/*/*.[ch] \
 	fuzz/*.[ch] tools/*/*.[ch] bench/*.[ch] examples/*.c python/_mldf/*.[ch])
 PYTEST_DIRS = $(wildcard tests/python docs/spec)
 

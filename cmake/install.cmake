@@ -8,6 +8,9 @@ install(TARGETS mldf EXPORT mldfTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS mldf_static EXPORT mldfStaticTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TARGET mldf_av) # found relative to libmldf and to the command (src/os/module.c)
+    install(TARGETS mldf_av mldf_avformat LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/mldf")
+endif()
 if(TARGET mldf_cli)
     install(TARGETS mldf_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
     install(FILES "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tar_to_tbl" DESTINATION "${CMAKE_INSTALL_BINDIR}") # a link to mldf

@@ -26,6 +26,9 @@ else()
 endif()
 
 install(TARGETS mldf_python LIBRARY DESTINATION mldf COMPONENT python EXCLUDE_FROM_ALL)
+if(TARGET mldf_av)
+    install(TARGETS mldf_av mldf_avformat LIBRARY DESTINATION mldf/lib COMPONENT python EXCLUDE_FROM_ALL)
+endif()
 if(TARGET mldf_cli) # started by the scripts of python/mldf_command
     install(TARGETS mldf_cli RUNTIME DESTINATION mldf/bin COMPONENT python EXCLUDE_FROM_ALL)
 endif()

@@ -24,7 +24,7 @@ PAGES = {
     "mldf": ("The package", [""]),
     "dataset": ("Reading datasets", ["dataset", "columns", "subsets", "keys", "schema", "sample"]),
     "writer": ("Writing datasets", ["writer", "fields", "audio", "tokens"]),
-    "loader": ("Loading batches", ["loader", "loader_stats", "batch"]),
+    "loader": ("Loading batches", ["loader", "loader_state", "loader_stats", "batch"]),
     "pipeline": ("Steps of pipelines", ["pipeline"]),
     "ops": ("Operations", ["ops"]),
     "files": ("Whole files", ["tools", "look", "results", "progress"]),

@@ -201,6 +201,25 @@ MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *o
  * a different version of a codec library is a warning. */
 MLDF_API mldf_status mldf_loader_restore(mldf_loader *loader, const char *json, size_t json_bytes, mldf_error *err);
 
+/* ---- Where documents come, and what is left out ----------------------------------------------------------------------------------- */
+
+/* A sample's place: its batch's number in the epoch (mldf_batch_place), and its place among the samples of the rank that gets it, before bad samples are
+ * left out. */
+typedef struct mldf_loader_place {
+    uint64_t epoch, batch, slot;
+    uint32_t rank;
+} mldf_loader_place;
+/* Where a document (a row; of a packed token_stream, a document; without a view a sample), or a piece of it, comes in an epoch, ascending: `room` of the places
+ * and their number. What came before a state was loaded is numbered as if with the batches of now. MLDF_E_STATE where samples are drawn by weight,
+ * MLDF_E_UNSUPPORTED with buckets or a budget. */
+MLDF_API mldf_status mldf_loader_where(mldf_loader *loader, uint64_t epoch, uint64_t document,
+                                       mldf_loader_place *places, size_t room, size_t *count, mldf_error *err);
+/* Batches [begin, end) of an epoch do not come (after a loss spike: load the state from before it, and skip). The others keep their numbers and, if their sizes
+ * stay, their samples. It is kept in the state, by positions, so that it holds for other batch sizes and ranks; restore takes the state's ranges. At most 16
+ * ranges; MLDF_E_ARGUMENT for batches that came already. Of a running epoch, what was made ahead is made again. */
+MLDF_API mldf_status mldf_loader_skip(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end,
+                                      mldf_error *err);
+
 /* ---- Fields that are computed ------------------------------------------------------------------------------------------------- */
 
 struct mldf_add_field_options; /* mldf/tool.h */

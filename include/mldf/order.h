@@ -92,6 +92,10 @@ MLDF_API mldf_status mldf_order_many(const mldf_order *order, uint64_t epoch, ui
  * MLDF_E_STATE for weights and for subsets that are not ascending. In a mixture a place may occur more than once: the first. */
 MLDF_API mldf_status mldf_order_find(const mldf_order *order, uint64_t epoch, const mldf_place *place,
                                      uint64_t *position, mldf_error *err);
+/* All positions of a place in an epoch, ascending: `room` of them into positions, their number into *count. None: *count is 0. Subsets in any order have
+ * an inverse here, found by a look at the whole list; MLDF_E_STATE for weights. */
+MLDF_API mldf_status mldf_order_find_all(const mldf_order *order, uint64_t epoch, const mldf_place *place,
+                                         uint64_t *positions, size_t room, size_t *count, mldf_error *err);
 /* 128 bits over everything that defines the order: algorithm, kind, seed, block, window, counts, subset, weights, parts. It tells orders
  * apart that differ by mistake; it is no cryptographic hash. */
 MLDF_API void mldf_order_digest(const mldf_order *order, uint8_t digest[16]);

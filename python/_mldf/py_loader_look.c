@@ -1,4 +1,4 @@
-/* What a Loader tells of itself: its outputs, plan and state, where the time went, which samples were bad, keys. */
+/* What a Loader tells of itself: its outputs, plan and state, where the time went, which samples were bad, where documents come; what it is to skip. */
 #include "py_loader_object.h"
 
 /* ---- Outputs --------------------------------------------------------------------------------------------------------------------- */
@@ -131,4 +131,61 @@ PyObject *loader_bad(PyObject *object, PyObject *ignored) {
     }
     loader_leave(self);
     return list;
+}
+
+/* ---- Where documents come ------------------------------------------------------------------------------------------------------------- */
+
+/* where(epoch, document): [(epoch, batch, slot, rank)]; None: samples are drawn by weight. */
+PyObject *loader_where(PyObject *object, PyObject *args) {
+    struct loader *self = (struct loader *)object;
+    unsigned long long epoch, document;
+    mldf_loader_place *places = NULL;
+    size_t count = 0, room = 0;
+    mldf_error err;
+    mldf_status status = MLDF_OK;
+    if (!PyArg_ParseTuple(args, "KK", &epoch, &document) || !loader_enter(self))
+        return NULL;
+    do { /* once to count, once to know */
+        room = count;
+        PyMem_Free(places);
+        places = PyMem_Calloc(room + 1, sizeof *places);
+        if (!places)
+            break;
+        Py_BEGIN_ALLOW_THREADS
+        status = mldf_loader_where(self->loader, epoch, document, places, room, &count, &err);
+        Py_END_ALLOW_THREADS
+    } while (status >= 0 && count > room);
+    loader_leave(self);
+    PyObject *list = NULL;
+    if (!places)
+        PyErr_NoMemory();
+    else if (status == MLDF_E_STATE)
+        list = Py_NewRef(Py_None);
+    else if (status < 0)
+        raise_error(state_of_self(object), &err);
+    else
+        list = PyList_New(0);
+    for (size_t i = 0; i < count && list && status >= 0; i++)
+        list_take(&list,
+                  Py_BuildValue("(KKKK)", (unsigned long long)places[i].epoch, (unsigned long long)places[i].batch,
+                                (unsigned long long)places[i].slot, (unsigned long long)places[i].rank));
+    PyMem_Free(places);
+    return list;
+}
+
+/* skip(epoch, begin, end) */
+PyObject *loader_skip(PyObject *object, PyObject *args) {
+    struct loader *self = (struct loader *)object;
+    unsigned long long epoch, begin, end;
+    mldf_error err;
+    mldf_status status;
+    if (!PyArg_ParseTuple(args, "KKK", &epoch, &begin, &end) || !loader_enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_loader_skip(self->loader, epoch, begin, end, &err);
+    Py_END_ALLOW_THREADS
+    loader_leave(self);
+    if (status < 0)
+        return raise_error(state_of_self(object), &err);
+    Py_RETURN_NONE;
 }

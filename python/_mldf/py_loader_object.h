@@ -33,5 +33,7 @@ PyObject *loader_state(PyObject *object, PyObject *ignored);
 PyObject *loader_keys(PyObject *object, PyObject *numbers);
 PyObject *loader_stats(PyObject *object, PyObject *ignored);
 PyObject *loader_bad(PyObject *object, PyObject *ignored);
+PyObject *loader_where(PyObject *object, PyObject *args);
+PyObject *loader_skip(PyObject *object, PyObject *args);
 
 #endif

@@ -51,6 +51,7 @@ from .fields import (
 )
 from .keys import Keys
 from .loader import Loader
+from .loader_state import Place
 from .loader_stats import LoaderStats
 from .look import diff, info, plan, plan_tokens, stats, verify
 from .ops import *  # noqa: F403  # a class for every operation
@@ -94,6 +95,7 @@ __all__ = [
     "PackedTokens",
     "Part",
     "Piece",
+    "Place",
     "Problem",
     "Progress",
     "Result",

@@ -45,7 +45,7 @@ from .limits import flag, text, thread_count, whole
 from .live import Live
 from .loader_iterator import LoaderIterator
 from .loader_outputs import Made, Outputs, converter
-from .loader_state import checked, following, snapshot
+from .loader_state import Place, checked, following, snapshot
 from .loader_stats import LoaderStats, summary
 from .packed import is_packed, with_fields, with_parameter
 from .pipeline import Pipelines
@@ -300,6 +300,7 @@ class Loader:
         self._pipelines = pipelines
         self._take(self._make(pipelines))
         self._counted: tuple[_mldf.Loader, int, int] | None = None  # of an epoch, with a budget
+        self._skips: list[tuple[int, int, int]] = []  # epoch, batches from, to
         self._next_epoch = 0
         self._state_of_next = True  # the next epoch is not begun: state_dict tells of it
         self._resumed = False
@@ -335,11 +336,11 @@ class Loader:
         return made.core
 
     def __len__(self) -> int:
-        """Batches of an epoch, for this rank. With a budget epochs differ: those of :attr:`epoch`, counted by a look at
-        the length of every sample.
+        """Batches of an epoch, for this rank. With a budget or :meth:`skip` epochs differ: those of :attr:`epoch`,
+        counted with a budget by a look at the length of every sample.
         """
         core = self._alive()
-        if not (self._options["budget"] or self._options["budget_seconds"]):
+        if not (self._options["budget"] or self._options["budget_seconds"] or self._skips):
             return core.batch_count()
         epoch = self.epoch
         if self._waiting is not None and epoch == self._next_epoch:  # it is not begun
@@ -399,6 +400,9 @@ class Loader:
         if self._resumed:
             raise StateError("set_pipelines comes before load_state_dict")
         made = self._make(pipelines)
+        for skip in self._skips:
+            if skip[0] >= self._next_epoch:
+                made.core.skip(*skip)
         if self._waiting is not None:
             self._waiting[0].core.close()
         self._waiting = (made, pipelines)
@@ -427,7 +431,33 @@ class Loader:
         if self._waiting is not None:
             self._switch()
         self._next_epoch, self._resumed, self._state_of_next = wanted["epoch"], True, False
+        size = self._options["global_batch_size"] or self._options["batch_size"] * self.world_size
+        self._skips = [(epoch, begin // size, -(-end // size)) for epoch, begin, end in wanted.get("skip", [])]
+        self._counted = None
         self._generation += 1
+
+    # ---- where documents come, what is left out ----
+
+    def where(self, document: int, epoch: int | None = None) -> list[Place] | None:
+        """Where a `document` comes in an `epoch` (the running one, or the next): (epoch, batch, slot, rank) of each of
+        its pieces. A document is a row; of a packed token_stream, one of its documents; without a view, a sample.
+        batch counts from the epoch's beginning, slot inside the batch of that rank, before bad samples are left out.
+        None where samples are drawn by weight. Nothing is read but the plan.
+        """
+        number = self.epoch if epoch is None else whole("epoch", epoch)
+        found = self._alive().where(number, whole("document", document))
+        return None if found is None else [Place(*place) for place in found]
+
+    def skip(self, begin: int, end: int, epoch: int | None = None) -> None:
+        """Batches `begin` to `end` - 1 of an `epoch` (the running one, or the next) do not come: after a loss spike,
+        load the state from before it, and skip what made it. The others keep their numbers. It is part of the state,
+        by positions of the order, and holds for other batch sizes and ranks: call it on every rank. At most 16 ranges.
+        """
+        number = self.epoch if epoch is None else whole("epoch", epoch)
+        self._alive().skip(number, whole("begin", begin), whole("end", end))
+        if self._waiting is not None:
+            self._waiting[0].core.skip(number, begin, end)
+        self._skips, self._counted = [*self._skips, (number, begin, end)], None
 
     # ---- what it is, what it did ----
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _mldf
 from .arguments import LASTS
@@ -13,7 +13,7 @@ from .files import Files
 from .limits import whole
 from .signature import check
 
-__all__ = ["checked", "following", "snapshot"]
+__all__ = ["Place", "checked", "following", "snapshot"]
 
 
 def following(epoch: int) -> int:
@@ -33,6 +33,15 @@ def _is_end(state: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         drops = drops and not budgeted and (end is None or end == state["consumed"])
         rest = min(rest, options["bucket_window"])
     return bool(state["consumed"] and (rest == 0 or (drops and 0 < rest < all_ranks)))
+
+
+class Place(NamedTuple):
+    """Where a sample comes: in `batch` of `epoch`, counted from its beginning, in `slot` of the batch of `rank`."""
+
+    epoch: int
+    batch: int
+    slot: int
+    rank: int
 
 
 def snapshot(core: _mldf.Loader, options: Mapping[str, Any], next_epoch: int | None) -> dict[str, Any]:

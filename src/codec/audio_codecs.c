@@ -2,11 +2,13 @@
 #include <stdlib.h>
 
 #include "codec/audio_stream.h"
+#include "codec/av.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
-static const struct audio_container *const containers[] = {&mldfi_container_flac, &mldfi_container_ogg,
-                                                           &mldfi_container_mp3};
+static const struct audio_container *const containers[] = {
+    &mldfi_container_flac, &mldfi_container_ogg, &mldfi_container_mp4, &mldfi_container_adts, &mldfi_container_mp3,
+};
 
 const struct audio_container *mldfi_audio_container(const void *data, size_t bytes) {
     for (size_t i = 0; i < sizeof containers / sizeof containers[0]; i++)
@@ -45,6 +47,8 @@ static const struct {
     {MLDF_AUDIO_MP3, MP3_DECODER, "libmpg123", "libmpg123-dev"},
     {MLDF_AUDIO_OPUS, OPUS_DECODER, "libopus", "libopus-dev"},
     {MLDF_AUDIO_VORBIS, VORBIS_DECODER, "libvorbis", "libvorbis-dev"},
+    {MLDF_AUDIO_AAC, &mldfi_decoder_av, "FFmpeg", "libavcodec-dev"}, /* whose module may be missing: open says it */
+    {MLDF_AUDIO_ALAC, &mldfi_decoder_av, "FFmpeg", "libavcodec-dev"},
 };
 
 mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decoder **out, mldf_error *err) {
@@ -60,6 +64,13 @@ mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decod
     }
     return mldfi_fail(err, MLDF_E_UNSUPPORTED, "this version of mldf has no decoder for audio codec %u (%s)",
                       (unsigned)codec, mldf_audio_codec_name(codec));
+}
+
+bool mldfi_audio_decodes(mldf_audio_codec codec) {
+    const struct audio_decoder *decoder;
+    const struct av_decode_module *module;
+    return mldfi_audio_decoder(codec, &decoder, NULL) == MLDF_OK &&
+           (decoder != &mldfi_decoder_av || mldfi_av_decode_module(&module, NULL) == MLDF_OK);
 }
 
 void mldfi_audio_parts_free(struct audio_parts *parts) {

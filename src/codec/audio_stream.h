@@ -29,7 +29,8 @@ struct audio_parts {
     mldf_buffer made;     /* packets put together that were in pieces */
     struct audio_packet *packets;
     size_t count, capacity;
-    bool whole; /* head, packets and tail, end to end, are the file */
+    bool history; /* what a packet decodes to depends on all that came before */
+    bool whole;   /* head, packets and tail, end to end, are the file */
     uint64_t head_bytes, tail_bytes;
 };
 void mldfi_audio_parts_free(struct audio_parts *parts);
@@ -39,7 +40,7 @@ mldf_status mldfi_audio_parts_add(struct audio_parts *parts, struct audio_packet
 struct audio_container {
     const char *name;                              /* "FLAC", in messages */
     bool (*is)(const uint8_t *data, size_t bytes); /* by its first bytes */
-    /* Nothing is decoded. Errors name the byte of the file in err->offset. */
+    /* Of AAC packets are decoded, of others none. Errors name the byte of the file in err->offset. */
     mldf_status (*demux)(const uint8_t *data, size_t bytes, struct audio_parts *out, mldf_error *err);
 };
 /* NULL: none that this build knows. */
@@ -73,9 +74,14 @@ struct audio_decoder {
 /* MLDF_E_UNSUPPORTED, in words, when this build has none for the codec. */
 mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decoder **out, mldf_error *err);
 
+/* Is there a decoder here, with its module? */
+bool mldfi_audio_decodes(mldf_audio_codec codec);
+
 extern const struct audio_container mldfi_container_flac;
 extern const struct audio_container mldfi_container_mp3;
-extern const struct audio_container mldfi_container_ogg; /* Opus and Vorbis */
+extern const struct audio_container mldfi_container_ogg;                       /* Opus and Vorbis */
+extern const struct audio_container mldfi_container_mp4, mldfi_container_adts; /* AAC and ALAC */
+extern const struct audio_decoder mldfi_decoder_av;                            /* FFmpeg's, of any codec */
 extern const struct audio_decoder mldfi_decoder_flac, mldfi_decoder_mp3, mldfi_decoder_opus, mldfi_decoder_vorbis;
 
 /* Bytes of the frame that a packet of MP3 begins with; 0: there is none. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/av.h"
 #include "codec/ogg.h"
 #include "field/audio_packets.h"
 #include "field/audio_type.h"
@@ -96,9 +97,71 @@ static bool is_viewable(const uint8_t *record) {
 
 /* ---- As a file ---------------------------------------------------------------------------------------------------------------------------- */
 
-static const char *ending_of(mldf_audio_codec codec) {
-    static const char *const endings[] = {"wav", "flac", "aac", "mp3", "opus", "ogg", "m4a"};
-    return endings[codec];
+/* Of a kept file; AAC in extra: of MP4. */
+static const char *ending_of(mldf_audio_codec codec, uint32_t extra_bytes) {
+    static const char *const endings[] = {"wav", "flac", "m4a", "mp3", "opus", "ogg", "m4a"};
+    return codec == MLDF_AUDIO_AAC && extra_bytes == 0 ? "aac" : endings[codec];
+}
+
+/* Headers and packets as an MP4 file with an edit list for what does not belong to the recording. */
+static mldf_status write_packets_mp4(const struct av_file_module *m, void *file, const struct packets_head *head,
+                                     const struct audio_bytes *in, char text[AV_TEXT], mldf_error *err) {
+    const uint8_t *data = ((const struct audio_memory *)in->user)->data + head->first;
+    uint64_t offsets[2], samples[2], end = head->decoded - head->trim;
+    mldf_status status = MLDF_OK;
+    for (uint64_t i = 0; i < head->count && status == MLDF_OK; i++) {
+        if ((status = mldfi_packets_offsets(head, in, i, 1, offsets, err)) < 0 ||
+            (status = mldfi_packets_samples(head, in, i, 1, samples, err)) < 0)
+            break;
+        uint64_t to = samples[1] < end ? samples[1] : end > samples[0] ? end : samples[0];
+        struct av_packet p = {.pts = (int64_t)samples[0] - (int64_t)head->skip,
+                              .duration = (int64_t)(to - samples[0]),
+                              .key = 1,
+                              .data = data + offsets[0],
+                              .bytes = (size_t)(offsets[1] - offsets[0])};
+        p.dts = p.pts;
+        if (m->write(file, &p, text) < 0)
+            status = mldfi_fail(err, MLDF_E_UNSUPPORTED, "packet %" PRIu64 " into an MP4 file: %s", i, text);
+    }
+    return status;
+}
+
+static mldf_status write_mp4(const mldf_audio_info *info, const struct packets_head *head, const struct audio_bytes *in,
+                             const uint8_t *extra, mldf_buffer *out, mldf_error *err) {
+    const struct av_file_module *m;
+    uint8_t atom[36] = {0, 0, 0, 36, 'a', 'l', 'a', 'c'};
+    char text[AV_TEXT] = "";
+    const uint8_t *made;
+    size_t bytes;
+    void *file;
+    struct av_stream stream = {.kind = AV_KIND_AUDIO,
+                               .codec = (int)info->codec,
+                               .base_num = 1,
+                               .base_den = info->rate,
+                               .extra = extra,
+                               .extra_bytes = head->extra_bytes,
+                               .rate = info->rate,
+                               .channels = info->channels,
+                               .bits = info->bits,
+                               .frame_samples = head->duration,
+                               .skip = head->skip};
+    mldf_status status = mldfi_av_file_module(&m, err);
+    if (status < 0)
+        return status;
+    if (info->codec == MLDF_AUDIO_ALAC && head->extra_bytes == 24) {
+        memcpy(atom + 12, extra, 24);
+        stream.extra = atom;
+        stream.extra_bytes = sizeof atom;
+    }
+    if (m->create("ipod", &stream, 1, &file, text) < 0)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "an MP4 file: %s", text);
+    status = write_packets_mp4(m, file, head, in, text, err);
+    if (status == MLDF_OK && m->finish(file, &made, &bytes, text) < 0)
+        status = mldfi_fail(err, MLDF_E_UNSUPPORTED, "an MP4 file: %s", text);
+    if (status == MLDF_OK)
+        status = mldf_buffer_append(out, made, bytes, err);
+    m->discard(file);
+    return status;
 }
 
 /* Headers and packets as an Ogg file: Opus (RFC 7845) or Vorbis. A page holds about a second. */
@@ -146,7 +209,8 @@ static mldf_status export_packets(const mldf_value *value, const mldf_audio_info
     mldf_status status = mldfi_packets_open(info, &in, &head, &extra, err);
     if (status < 0)
         return status;
-    *out = (struct exported){.ending = ending_of(info->codec), .data = data + head.first, .bytes = head.bytes};
+    *out = (struct exported){
+        .ending = ending_of(info->codec, head.extra_bytes), .data = data + head.first, .bytes = head.bytes};
     if (head.file_bytes) {
         out->data = data + value->bytes - head.file_bytes;
         out->bytes = head.file_bytes;
@@ -162,6 +226,10 @@ static mldf_status export_packets(const mldf_value *value, const mldf_audio_info
         status = write_ogg(info, &head, &in, extra, &room->file, err);
         out->data = NULL;
         out->bytes = 0;
+    }
+    if (info->codec == MLDF_AUDIO_AAC || info->codec == MLDF_AUDIO_ALAC) {
+        status = write_mp4(info, &head, &in, extra, &room->file, err);
+        *out = (struct exported){.ending = "m4a"};
     }
     if (info->codec == MLDF_AUDIO_FLAC) {
         status = mldf_buffer_append(&room->file, "fLaC\x80\0\0\x22", 8, err);
@@ -188,10 +256,9 @@ static mldf_status export(const struct schema_field *field, const mldf_value *va
 static mldf_status check_deep(const void *state, const uint8_t *record, const void *payload, uint64_t payload_bytes,
                               mldf_error *err) {
     mldf_audio_info info;
-    const struct audio_decoder *decoder;
     (void)state;
     mldfi_audio_record_info(record, &info);
-    if (!mldfi_audio_is_packets(info.codec) || mldfi_audio_decoder(info.codec, &decoder, NULL) == MLDF_OK)
+    if (!mldfi_audio_is_packets(info.codec) || mldfi_audio_decodes(info.codec))
         return MLDF_OK;
     struct audio_memory memory = {payload};
     struct audio_bytes in = {mldfi_audio_from_memory, &memory, payload_bytes};

@@ -20,9 +20,9 @@ static const struct file_ending endings[] = {
     {"ogg", "ogg", ARCHIVE_READ, &mldfi_type_audio_compressed},
     {"oga", "ogg", ARCHIVE_READ, &mldfi_type_audio_compressed},
     {"opus", "opus", ARCHIVE_READ, &mldfi_type_audio_compressed},
+    {"m4a", "m4a", ARCHIVE_READ, &mldfi_type_audio_compressed},
+    {"aac", "aac", ARCHIVE_READ, &mldfi_type_audio_compressed},
     /* Audio that no build takes apart yet: a folder of it is refused for what it is. */
-    {"m4a", NULL, ARCHIVE_BYTES, NULL},
-    {"aac", NULL, ARCHIVE_BYTES, NULL},
     {"aif", NULL, ARCHIVE_BYTES, NULL},
     {"aiff", NULL, ARCHIVE_BYTES, NULL},
     {NULL, NULL, ARCHIVE_BYTES, NULL},

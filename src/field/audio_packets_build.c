@@ -34,6 +34,7 @@ static struct layout plan(const struct audio_parts *parts, unsigned flags, size_
         l.decoded += parts->packets[i].samples;
         back = back || parts->packets[i].back;
     }
+    l.flags |= parts->history ? PACKETS_HISTORY : 0;
     l.flags |= l.duration ? 0 : PACKETS_VARY;
     l.flags |= l.packet_bytes > UINT32_MAX ? PACKETS_WIDE_OFFSETS : 0;
     l.flags |= !l.duration && l.decoded > UINT32_MAX ? PACKETS_WIDE_SAMPLES : 0;

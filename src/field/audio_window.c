@@ -109,10 +109,10 @@ static mldf_status find_start(const mldf_audio_info *info, const struct packets_
         status = mldfi_packets_find(head, in, at, packet, &begin, err);
         if (status < 0)
             return status;
+        /* preroll: in packets, for codecs whose packets overlap with the one before */
+        *packet -= *packet < head->preroll ? *packet : head->preroll;
         if (head->flags & PACKETS_HISTORY)
             *packet = *packet / HISTORY_ANCHOR * HISTORY_ANCHOR;
-        else /* preroll: in packets, for codecs whose packets overlap with the one before */
-            *packet -= *packet < head->preroll ? *packet : head->preroll;
         return MLDF_OK;
     }
 }

@@ -15,7 +15,6 @@ struct user_type;
 struct schema_field;
 struct edge; /* edge.h */
 struct value_bounds;
-struct video_store;
 
 /* ---- One pass over the values of a field, before any is decoded ----------------------------------------------------------------------- */
 
@@ -111,7 +110,7 @@ struct field_part {
 };
 
 /* A part of one value as a field of its own would have it: bytes of the payload, and the record that its decoder reads. */
-enum { PART_RECORD_MAX = 64 };
+enum { PART_RECORD_MAX = 80 };
 struct part_place {
     uint64_t offset, bytes;
     uint8_t record[PART_RECORD_MAX];
@@ -207,8 +206,6 @@ struct field_type {
     /* The record says what a value is, whatever the field's arguments: fields of one family match each other, and its media decode and encode
      * their values. NONE: dtype and shape must match. */
     media_family self_describing;
-    /* Values are videos, kept like this (video_media.h); NULL: they are not. */
-    const struct video_store *video;
     /* NULL: values are not made from files, but by the caller. */
     const struct field_files *files;
     /* The ending of a file that holds a value, as far as the type says it; where values differ, that of one of no known format. NULL: "bin".

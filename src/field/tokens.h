@@ -38,6 +38,9 @@ static inline uint32_t mldfi_tokens_entry(uint16_t type_id) {
 }
 bool mldfi_is_tokens(uint16_t type_id);
 
+/* tokens_agree.c: MLDF_E_SCHEMA names what differs between token fields of two files. Other fields agree. */
+mldf_status mldfi_tokens_agree(const struct schema_field *a, const struct schema_field *b, mldf_error *err);
+
 /* tokens_ids.c */
 struct id_range {
     int64_t least;

@@ -1,7 +1,6 @@
-/* See video_media.h: a thread's worker for videos, and times. */
+/* See video_media.h. */
 #include "field/video_media.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "util/buffer.h"
@@ -13,36 +12,24 @@ static mldf_status open_worker(void **worker, mldf_error *err) {
 
 static void close_worker(void *worker) {
     struct video_worker *w = worker;
-    mldf_buffer_free(&w->ticks);
-    for (size_t i = 0; i < sizeof w->work / sizeof w->work[0]; i++)
-        mldf_buffer_free(&w->work[i]);
-    mldfi_kit_free(&w->kit);
+    for (int i = 0; i < VIDEO_DECODERS; i++) {
+        if (w->decoders[i].decoder)
+            w->module->close(w->decoders[i].decoder);
+        mldf_buffer_free(&w->decoders[i].extra);
+    }
+    mldf_buffer_free(&w->pixels);
+    mldf_buffer_free(&w->frames);
+    mldf_buffer_free(&w->packets);
+    mldf_buffer_free(&w->rows);
     free(w);
 }
 
 static void trim_worker(void *worker) {
     struct video_worker *w = worker;
-    mldfi_buffer_trim(&w->ticks, MEDIA_KEEP_BYTES);
-    for (size_t i = 0; i < sizeof w->work / sizeof w->work[0]; i++)
-        mldfi_buffer_trim(&w->work[i], MEDIA_KEEP_BYTES);
-    mldfi_kit_trim(&w->kit);
+    mldfi_buffer_trim(&w->pixels, MEDIA_KEEP_BYTES);
+    mldfi_buffer_trim(&w->frames, MEDIA_KEEP_BYTES);
+    mldfi_buffer_trim(&w->packets, MEDIA_KEEP_BYTES);
+    mldfi_buffer_trim(&w->rows, MEDIA_KEEP_BYTES);
 }
 
 const struct media mldfi_media_video = {.open = open_worker, .close = close_worker, .trim = trim_worker};
-
-uint64_t mldfi_video_frame_at(const struct video_times *times, int64_t tick) {
-    uint64_t low = 0, high = times->count; /* the answer is in [low, high) */
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (times->ticks[middle] <= tick)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-int64_t mldfi_video_tick(const struct video_times *times, double seconds) {
-    double tick = floor(seconds * ((double)times->den / (double)times->num) + 0.5);
-    return tick >= 0x1p62 ? INT64_MAX : tick <= -0x1p62 ? INT64_MIN : (int64_t)tick;
-}

@@ -176,6 +176,9 @@ static inline item_mode mldfi_view_mode(const mldf_view *view, const char *field
 }
 /* How long a reader's row is; MLDF_NONE: not known. */
 uint64_t mldfi_view_row_steps(const mldf_view *view, uint32_t reader, uint64_t row);
+/* Documents: rows, but of packed streams their documents. The items that have a piece of one, ascending; returns how many, and puts `room`. */
+uint64_t mldfi_view_documents(const mldf_view *view);
+size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t *items, size_t room);
 /* An item that exists. */
 void mldfi_view_place(const mldf_view *view, uint64_t item, uint64_t draw, struct item_place *out);
 

@@ -1,6 +1,7 @@
 /* Packed sequences from the inside: documents cut into pieces, pieces put together into sequences of one length (docs/guides/packed-sequences.md).
  *
  *   view_packed.c       the map: parameters, fields of an item, places
+ *   packed_parameters.c ids and objectives held against the field's vocabulary
  *   packed_plan.c       lengths of documents; plans that are stored or made; item → pieces
  *   packed_item.c       the pieces of one item with their tokens
  *   packed_output.c     tokens, labels, positions ... of an item, written to where they are wanted
@@ -52,6 +53,7 @@ enum { MAX_OBSERVED, MAX_LENGTH };
 enum { DTYPE_I64, DTYPE_I32 };
 
 #define LABEL_NONE (-100) /* what losses ignore */
+enum { FIM_LEAST = 8 };   /* shorter pieces are left alone */
 
 enum packed_kind {
     KIND_TOKENS,
@@ -103,6 +105,15 @@ struct packed {
     size_t column_count;
 };
 
+/* ---- packed_parameters.c ------------------------------------------------------------------------------------------------------- */
+
+/* A number that was given is whole, and from least to most. */
+mldf_status mldfi_packed_check_whole(const mldf_view *view, int param, double least, double most, mldf_error *err);
+/* bos, eos, pad and the vocabulary: what was given, and what the field's arguments say. */
+mldf_status mldfi_packed_take_ids(mldf_view *view, mldf_error *err);
+/* The objective with its parameters; after the ids. */
+mldf_status mldfi_packed_take_objective(mldf_view *view, mldf_error *err);
+
 /* ---- packed_plan.c ------------------------------------------------------------------------------------------------------------- */
 
 /* Plans for the rule: stored ones where they fit, else made. Fills plans, first_item, first_document, lengths and the digest's 16 bytes. */
@@ -128,8 +139,8 @@ bool mldfi_packed_next(struct packed_walk *walk, struct packed_step *out);
 void mldfi_packed_document(const mldf_view *view, uint64_t document, uint32_t *reader, uint64_t *row, uint64_t *begin,
                            uint64_t *tokens);
 
-/* The items that have a piece of a row, ascending; returns how many, and puts `room` of them. */
-size_t mldfi_packed_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room);
+/* The items that have a piece of documents [first, end), ascending; returns how many, and puts `room` of them. */
+size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t *items, size_t room);
 
 /* ---- packed_item.c ------------------------------------------------------------------------------------------------------------- */
 
@@ -147,14 +158,19 @@ struct packed_piece {
     bool more;     /* the document goes on behind the piece, with a stored token */
     bool more_eos; /* or with the eos that is added */
 };
+/* Is the piece its document's end, with eos where that is added? */
+static inline bool mldfi_packed_ends_document(const struct packed_piece *e) {
+    return !e->more && !e->more_eos && e->from + e->length == e->tokens;
+}
 struct packed_item {
     const mldf_view *view;
     uint64_t item, draw;
     struct packed_piece *pieces; /* the view's most_pieces */
     bool *moved;                 /* by piece: its tokens are in the arena. Behind the pieces */
     size_t count;
-    int64_t following; /* ends=next: the token of the order behind the item; LABEL_NONE: none */
-    mldf_buffer arena; /* tokens of pieces that are not in a mapping */
+    int64_t following;        /* ends=next: the token of the order after the item; LABEL_NONE: none */
+    struct packed_piece next; /* the piece that it is the first token of; length 0: it is bos, eos or none */
+    mldf_buffer arena;        /* tokens of pieces that are not in a mapping */
     mldf_buffer aside;
     int64_t *tokens; /* of an objective: length of them, and as many labels */
 };

@@ -103,16 +103,17 @@ static mldf_status take_piece(const mldf_view *view, const mldf_reader *const *r
     return status < 0 ? in_row(reader, out->row, view->field, status, err) : status;
 }
 
-/* ends=next: concat goes on with the item behind this one. Its first piece is looked at alone. */
+/* ends=next: concat goes on with the item after this one. Its first piece is looked at alone. */
 static mldf_status find_following(const mldf_view *view, const mldf_reader *const *readers, uint64_t number,
                                   struct item_cache *cache, struct packed_item *item, mldf_error *err) {
     const struct packed *p = view->packed;
     struct packed_walk walk;
     struct packed_step step;
-    struct packed_piece piece;
+    struct packed_piece *piece = &item->next;
     bool moved = false;
     size_t plan = 0;
     item->following = LABEL_NONE;
+    piece->length = 0;
     while (number >= p->first_item[plan + 1])
         plan++;
     if (p->ends != ENDS_NEXT || p->plans[plan].rule.algorithm != PACKING_CONCAT ||
@@ -125,15 +126,17 @@ static mldf_status find_following(const mldf_view *view, const mldf_reader *cons
         item->following = p->bos;
         return MLDF_OK;
     }
-    mldf_status status = take_piece(view, readers, &step, true, cache, item, &piece, &moved, err);
+    mldf_status status = take_piece(view, readers, &step, true, cache, item, piece, &moved, err);
     if (status < 0)
         return status;
-    if (piece.length == 0) {
+    if (piece->length == 0) {
         item->following = p->eos;
         return MLDF_OK;
     }
-    const uint8_t *ids = moved ? item->arena.data + (uintptr_t)piece.ids : piece.ids;
-    item->following = mldfi_id_at(piece.dtype, ids, 0);
+    if (p->objective == OBJECTIVE_FIM && piece->length >= FIM_LEAST)
+        return MLDF_OK; /* that item's draws may put a mark there */
+    const uint8_t *ids = moved ? item->arena.data + (uintptr_t)piece->ids : piece->ids;
+    item->following = mldfi_id_at(piece->dtype, ids, 0);
     return MLDF_OK;
 }
 

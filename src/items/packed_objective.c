@@ -2,7 +2,7 @@
  *
  *   fim    a piece of 8 tokens or more becomes, with chance `rate`, prefix-id A suffix-id C middle-id B of its parts A B C (with chance `spm`
  *          prefix-id suffix-id C middle-id A B). It keeps its length: its last 3 tokens give way. bos and eos stay where they are; the label of the
- *          last token is eos where that follows, else none
+ *          last token is eos where that follows, else none; with ends=next, at a document's end, what the next piece then begins with
  *   mlm    each stored token is chosen with chance p: it becomes the mask's id, but a random id with chance `random` and itself with chance `keep`.
  *          Labels are the chosen tokens at their own places */
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "util/buffer.h"
 #include "util/random.h"
 
-enum { FIM_LEAST = 8, FIM_MARKS = 3 };
+enum { FIM_MARKS = 3 };
 
 /* Splits the tokens of a piece in three and writes them with their marks. `from` has n tokens; so has out. */
 static void permute(const mldf_view *view, struct rng *rng, const int64_t *from, size_t n, int64_t *out) {
@@ -37,6 +37,16 @@ static void permute(const mldf_view *view, struct rng *rng, const int64_t *from,
     memcpy(to, from + begin, (end - begin) * sizeof *to);
 }
 
+/* ends=next: a document's last label is the token that follows it, and pieces have moved since labels were made. */
+static void label_ends(const struct packed_item *item, int64_t *labels) {
+    for (size_t i = 0; i < item->count; i++) {
+        const struct packed_piece *e = &item->pieces[i];
+        if (mldfi_packed_ends_document(e))
+            labels[e->begin + e->places - 1] =
+                i + 1 < item->count ? item->tokens[item->pieces[i + 1].begin] : item->following;
+    }
+}
+
 static void fill_in_the_middle(const mldf_view *view, struct packed_item *item, struct rng *rng, int64_t *spare) {
     const struct packed *p = view->packed;
     int64_t *labels = item->tokens + p->length;
@@ -57,6 +67,8 @@ static void fill_in_the_middle(const mldf_view *view, struct packed_item *item, 
             memcpy(labels + e->begin + 1, item->tokens + e->begin + 1, (e->places - 1) * sizeof *labels);
         }
     }
+    if (p->ends == ENDS_NEXT && p->shift)
+        label_ends(item, labels);
 }
 
 static void mask_tokens(const mldf_view *view, struct packed_item *item, struct rng *rng) {

@@ -82,7 +82,7 @@ static int64_t last_label(const struct packed *p, const struct packed_item *item
         return mldfi_id_at(e->dtype, e->ids, e->length);
     if (e->more_eos)
         return p->eos;
-    if (p->ends == ENDS_MASK || e->from + e->length != e->tokens)
+    if (p->ends == ENDS_MASK || !mldfi_packed_ends_document(e))
         return LABEL_NONE;
     return piece + 1 < item->count ? first_of(p, &item->pieces[piece + 1]) : item->following;
 }
@@ -249,6 +249,15 @@ static void put_entries(const struct packed_column *column, const mldf_value *v,
     }
 }
 
+static uint64_t last_place(const struct packed_piece *e) {
+    return (uint64_t)e->begin + e->places - 1;
+}
+
+/* Is the label of the piece's last token that of the next piece's first? */
+static bool labels_next(const struct packed *p, const struct packed_piece *e) {
+    return p->ends == ENDS_NEXT && mldfi_packed_ends_document(e);
+}
+
 /* One entry for each token of the sequence. A column is about stored tokens: bos has 0, eos what the last token has. target: the entry of labels[i]'s
  * token is at i, and 0 where there is no label. */
 static mldf_status put_column(const mldf_view *view, const mldf_reader *const *readers, const struct packed_item *item,
@@ -259,9 +268,9 @@ static mldf_status put_column(const mldf_view *view, const mldf_reader *const *r
     bool shifted = p->target && p->shift && p->objective == OBJECTIVE_CAUSAL;
     memset(out, 0, (size_t)p->length * size);
     for (size_t i = 0; i < item->count && status >= 0; i++) {
-        const struct packed_piece *e = &item->pieces[i], *before = i ? e - 1 : NULL;
+        const struct packed_piece *e = &item->pieces[i];
         uint8_t *to = out + (size_t)e->begin * size;
-        uint64_t skip = shifted && !e->bos && e->length, more = shifted && e->more, last = e->begin + e->places - 1;
+        uint64_t skip = shifted && !e->bos && e->length, more = shifted && e->more, last = last_place(e);
         mldf_value v;
         status = read_column(view, readers[e->reader], column, e, scratch, &v, err);
         if (status < 0)
@@ -270,11 +279,17 @@ static mldf_status put_column(const mldf_view *view, const mldf_reader *const *r
         if (e->row_from + e->length && (e->eos ? !shifted || e->places > 1 : shifted && e->more_eos))
             put_entries(column, &v, e->row_from + e->length - 1, 1,
                         out + (size_t)(shifted && e->eos ? last - 1 : last) * size);
-        if (shifted && p->ends == ENDS_NEXT && before && !before->more && !before->more_eos && !e->bos && e->length &&
-            before->from + before->length == before->tokens)
-            put_entries(column, &v, e->row_from, 1, out + ((size_t)before->begin + before->places - 1) * size);
-        if (p->target && !p->shift)
+        if (shifted && i && !e->bos && e->length && labels_next(p, e - 1))
+            put_entries(column, &v, e->row_from, 1, out + (size_t)last_place(e - 1) * size);
+        if (p->target && !p->shift && p->objective == OBJECTIVE_CAUSAL)
             memset(to, 0, size);
+    }
+    const struct packed_piece *end = &item->pieces[item->count - 1], *next = &item->next;
+    if (status >= 0 && shifted && item->following != LABEL_NONE && next->length && labels_next(p, end)) {
+        mldf_value v;
+        status = read_column(view, readers[next->reader], column, next, scratch, &v, err);
+        if (status >= 0)
+            put_entries(column, &v, next->row_from, 1, out + (size_t)last_place(end) * size);
     }
     return status;
 }

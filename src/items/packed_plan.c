@@ -377,10 +377,8 @@ static size_t find_in_table(const struct packing *plan, uint64_t first, uint64_t
     return found;
 }
 
-size_t mldfi_packed_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room) {
+size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t *items, size_t room) {
     const struct packed *p = view->packed;
-    uint64_t first = p->first_of_row ? p->first_of_row[row] : row;
-    uint64_t end = p->first_of_row ? p->first_of_row[row + 1] : row + 1;
     size_t found = 0;
     for (size_t i = 0; i < p->plan_count; i++) {
         const struct packing *plan = &p->plans[i];

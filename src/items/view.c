@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "field/tokens.h"
 #include "field/type.h"
 #include "items/packed.h"
 #include "util/buffer.h"
@@ -126,6 +127,8 @@ static mldf_status bind(mldf_view *view, mldf_error *err) {
                                     "view %s: field %s is %s %s; arrays of one dimension or more and recordings "
                                     "can be cut",
                                     view->map->name, view->field, f->info.type_name, f->info.arguments);
+            else
+                status = mldfi_tokens_agree(&view->readers[0]->schema->fields[view->fields[0]], f, err);
         }
         if (status < 0) {
             mldfi_error_place(err, MLDF_NONE, view->field);
@@ -343,22 +346,32 @@ mldf_status mldf_view_items(const mldf_view *view, uint64_t row, uint64_t *first
 
 mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room, size_t *count,
                            mldf_error *err) {
-    uint64_t first, all = 0;
     if (!view || !count || (!items && room))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "finding a row needs a view and places for items and their number");
     *count = 0;
     if (row >= view->first_row[view->reader_count])
         return mldfi_fail(err, MLDF_E_NO_SAMPLE, "no row %" PRIu64 ": there are %" PRIu64, row,
                           view->first_row[view->reader_count]);
-    if (view->packed) {
-        *count = mldfi_packed_find(view, row, items, room);
-        return MLDF_OK;
-    }
-    view->map->items(view, row, &first, &all);
-    for (uint64_t i = 0; i < all && i < room; i++)
-        items[i] = first + i;
-    *count = (size_t)all;
+    if (view->packed && view->packed->first_of_row)
+        *count =
+            mldfi_packed_find(view, view->packed->first_of_row[row], view->packed->first_of_row[row + 1], items, room);
+    else
+        *count = mldfi_view_find_document(view, row, items, room);
     return MLDF_OK;
+}
+
+uint64_t mldfi_view_documents(const mldf_view *view) {
+    return view->packed ? view->packed->first_document[view->packed->plan_count] : view->first_row[view->reader_count];
+}
+
+size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t *items, size_t room) {
+    uint64_t first, count = 0;
+    if (view->packed)
+        return mldfi_packed_find(view, document, document + 1, items, room);
+    view->map->items(view, document, &first, &count);
+    for (uint64_t i = 0; i < count && i < room; i++)
+        items[i] = first + i;
+    return (size_t)count;
 }
 
 mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, size_t field, mldf_buffer *scratch,

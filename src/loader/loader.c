@@ -400,9 +400,10 @@ mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mld
     return mldfi_plan_explain(loader->plan, out, err);
 }
 
-uint64_t mldf_loader_batch_count(const mldf_loader *loader) {
+/* Of an epoch of `count` positions. */
+static uint64_t batches_of(const mldf_loader *loader, uint64_t count) {
     const mldf_loader_options *o = &loader->options;
-    uint64_t global = mldfi_global_batch(o), window = loader->series.bucket.window, count = loader->count;
+    uint64_t global = mldfi_global_batch(o), window = loader->series.bucket.window;
     bool drop = o->last == MLDF_LAST_DROP;
     if (window && o->budget)
         return count; /* each holds at least one sample */
@@ -412,6 +413,10 @@ uint64_t mldf_loader_batch_count(const mldf_loader *loader) {
     return whole * (window / global + (!drop && window % global != 0)) + rest / global + (!drop && rest % global != 0);
 }
 
+uint64_t mldf_loader_batch_count(const mldf_loader *loader) {
+    return batches_of(loader, loader->count);
+}
+
 mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
                                       mldf_error *err) {
     mldf_status status = mldfi_loader_check(loader, "count_batches", err);
@@ -419,7 +424,11 @@ mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, int t
         return status;
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "count_batches needs a place for the number");
-    *out = mldf_loader_batch_count(loader);
+    struct kept kept;
+    pthread_mutex_lock(&loader->lock);
+    mldfi_kept_begin(loader, epoch, 0, &kept);
+    pthread_mutex_unlock(&loader->lock);
+    *out = batches_of(loader, kept.end);
     if (!loader->series.bucket.window || !loader->options.budget)
         return MLDF_OK;
     return mldfi_bucket_count(loader, epoch, timeout_ms < 0 ? -1 : mldfi_time() + timeout_ms / 1000.0, out, err);

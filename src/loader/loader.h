@@ -3,6 +3,7 @@
  *   loader.c    new, free, outputs            series.c   which positions the next batch has (epochs, ranks, resuming)
  *   dataset.c  position → file, sample       bucket.c   the same when samples of like length go together
  *   crew.c  who works on what when        unit.c     a run of samples through the plan; bad ones
+ *   skip.c, where.c   positions that are left out; where a document comes
  *   next.c      begin, next, cancel           batch.c    arrays of a batch; batch_pool.c their memory
  *   prefetch.c  hints to the system           loader_state.c, loader_stats.c, bad.c, bounds.c, identity.c   what their names say
  *
@@ -34,6 +35,7 @@
 enum {
     LOADER_AHEAD = 2,      /* jobs planned beyond those that are opened */
     LOADER_TRIES = 8,      /* substitutes for one bad sample */
+    LOADER_SKIPS = 16,     /* ranges of batches to leave out */
     LOADER_LEDGER = 1000,  /* bad samples that are kept */
     LOADER_TIME_EVERY = 8, /* one unit of so many is timed step by step */
     LOADER_MAX_THREADS = 1024,
@@ -275,9 +277,30 @@ struct bucket {
     uint64_t measured; /* position up to which they are known */
 };
 
+/* Positions [begin, end) of an epoch that are left out (skip.c). */
+struct skip_range {
+    uint64_t epoch, begin, end;
+};
+/* The positions from `from` on that are not left out, numbered from `from` to `end`. */
+struct kept {
+    uint64_t from, end, count; /* count: of all positions */
+    struct skip_range gaps[LOADER_SKIPS];
+    size_t gap_count;
+};
+void mldfi_kept_begin(const mldf_loader *loader, uint64_t epoch, uint64_t from, struct kept *out);
+/* The position of a number below end; *run: so many positions follow one another there. */
+uint64_t mldfi_kept_position(const struct kept *kept, uint64_t number, uint64_t *run);
+/* False: the position is left out. */
+bool mldfi_kept_number(const struct kept *kept, uint64_t position, uint64_t *number);
+/* One more range, with the lock held; those that touch become one. MLDF_E_LIMIT: there are too many. */
+mldf_status mldfi_skip_add(mldf_loader *loader, struct skip_range range, mldf_error *err);
+/* Where the epoch began, or went on after a state was loaded. */
+uint64_t mldfi_epoch_from(const mldf_loader *loader, uint64_t epoch);
+
 /* Moved by the worker that has the turn to plan. */
 struct series {
     uint64_t epoch, from, index, ordinal;
+    struct kept kept;
     bool ended;
     struct bucket bucket;
 };
@@ -413,6 +436,8 @@ struct mldf_loader {
     struct job *jobs; /* job_count of them, by number modulo job_count */
     size_t job_count, in_flight;
     uint64_t taken, opened, planned;
+    struct skip_range skips[LOADER_SKIPS]; /* ascending, apart from one another */
+    size_t skip_count;
     bool planning, plan_failed, stop, cancelled;
     atomic_bool halt; /* written under the lock; workers look at it between samples, without */
     bool done;        /* the batch that is next is ready, and who waits for it is still to be woken */

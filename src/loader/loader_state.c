@@ -3,10 +3,11 @@
  *     {"algorithm":1,"consumed":5120,"count":50000,"digest":"…","epoch":3,"seed":7,"codecs":"libjpeg-turbo 2.1.5",
  *      "keys":"k5f0c…","values":{"label":"i33a1…"},
  *      "view":{"digest":"…","text":"windows(x, …)"},
- *      "bucket":{"begin":4096,"end":8192,"batch":256,"budget":0,"ranks":4,"output":"tokens"}}
+ *      "bucket":{"begin":4096,"end":8192,"batch":256,"budget":0,"ranks":4,"output":"tokens"},
+ *      "skip":[[3,6400,6656]]}
  *
  * The first five are the order's (mldf/order.h). `view` is there unless items are rows. `keys` and `values` say of which samples (identity.c). `bucket` is the window that the last
- * batch came from: it is finished as it was planned. */
+ * batch came from: it is finished as it was planned. `skip` has epoch, begin and end of positions that are left out. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,45 @@ static mldf_status write_bucket(const mldf_loader *loader, mldf_buffer *out, mld
     if (status >= 0)
         status = mldfi_json_append_string(out, name, bytes < NAME_LIMIT ? bytes : NAME_LIMIT, err);
     return status < 0 ? status : mldf_buffer_append(out, "}", 1, err);
+}
+
+/* ---- What is left out ---------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status write_skips(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i < loader->skip_count && status >= 0; i++) {
+        const struct skip_range *r = &loader->skips[i];
+        status =
+            mldfi_buffer_printf(out, err, "%s[%llu,%llu,%llu]", i ? "," : ",\"skip\":[", (unsigned long long)r->epoch,
+                                (unsigned long long)r->begin, (unsigned long long)r->end);
+    }
+    return status >= 0 && loader->skip_count ? mldf_buffer_append(out, "]", 1, err) : status;
+}
+
+/* Ascending, apart from one another. */
+static mldf_status read_skips(const struct json *json, uint64_t count, struct skip_range out[LOADER_SKIPS],
+                              size_t *found, mldf_error *err) {
+    uint32_t at = mldfi_json_find(json, 0, "skip");
+    *found = 0;
+    if (at == UINT32_MAX)
+        return MLDF_OK;
+    bool good = json->nodes[at].kind == MLDFI_JSON_ARRAY && json->nodes[at].count <= LOADER_SKIPS;
+    for (uint32_t i = mldfi_json_first(json, at); good && i < json->nodes[at].next; i = json->nodes[i].next) {
+        uint64_t numbers[3] = {0};
+        size_t have = 0;
+        good = json->nodes[i].kind == MLDFI_JSON_ARRAY && json->nodes[i].count == 3;
+        for (uint32_t k = mldfi_json_first(json, i); good && k < json->nodes[i].next; k = json->nodes[k].next)
+            good = mldfi_json_u64(json, k, &numbers[have++]);
+        struct skip_range range = {numbers[0], numbers[1], numbers[2]}, *last = *found ? &out[*found - 1] : NULL;
+        good = good && range.begin < range.end && range.end <= count &&
+               (!last || last->epoch < range.epoch || (last->epoch == range.epoch && last->end < range.begin));
+        if (good)
+            out[(*found)++] = range;
+    }
+    return good ? MLDF_OK
+                : mldfi_fail_at(err, MLDF_E_SYNTAX, json->nodes[at].offset,
+                                "the state's \"skip\" is not up to %d ascending ranges [epoch, begin, end]",
+                                LOADER_SKIPS);
 }
 
 /* ---- The view ---------------------------------------------------------------------------------------------------------------------- */
@@ -112,6 +152,8 @@ mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_
     if (status >= 0 && loader->span.end > loader->span.begin)
         status = write_bucket(loader, out, err);
     if (status >= 0)
+        status = write_skips(loader, out, err);
+    if (status >= 0)
         status = mldf_buffer_append(out, "}", 1, err);
     if (status < 0)
         out->size = before;
@@ -174,6 +216,8 @@ static mldf_status restore(mldf_loader *loader, const struct json *json, const m
                            mldf_error *err) {
     /* What was consumed without buckets is a run of positions: the first window begins behind it. */
     struct bucket_span span = {state->consumed, state->consumed, 0, 0, 0};
+    struct skip_range skips[LOADER_SKIPS];
+    size_t skip_count = 0;
     uint32_t at = mldfi_json_find(json, 0, "bucket");
     mldf_status status = check_rest(loader, json, err);
     if (status >= 0)
@@ -183,8 +227,16 @@ static mldf_status restore(mldf_loader *loader, const struct json *json, const m
         if (status >= 0)
             status = check_bucket(loader, json, at, state, &span, err);
     }
+    if (status >= 0)
+        status = read_skips(json, state->count, skips, &skip_count, err);
+    if (status >= 0 && skip_count && loader->series.bucket.window)
+        status = mldfi_fail(err, MLDF_E_STATE, "the state skips batches, and this loader has buckets or a budget");
     if (status < 0)
         return status;
+    pthread_mutex_lock(&loader->lock);
+    memcpy(loader->skips, skips, skip_count * sizeof *skips);
+    loader->skip_count = skip_count;
+    pthread_mutex_unlock(&loader->lock);
     return mldfi_loader_begin_at(loader, state->epoch, state->consumed, loader->series.bucket.window ? &span : NULL,
                                  err);
 }

@@ -24,6 +24,7 @@ mldf_status mldfi_series_begin(mldf_loader *loader, uint64_t epoch, uint64_t con
     uint64_t global = mldfi_global_batch(&loader->options);
     series->ordinal = consumed / global + (consumed % global != 0);
     series->ended = false;
+    mldfi_kept_begin(loader, epoch, consumed, &series->kept);
     series->bucket.batch_count = series->bucket.next = 0;
     series->bucket.span = span ? *span : (struct bucket_span){0};
     free(series->bucket.entries);
@@ -73,14 +74,18 @@ static mldf_status fill(mldf_loader *loader, struct job *job, const mldf_share *
     mldf_status status = mldfi_job_reserve(loader, job, count, err);
     for (size_t i = 0; i < count && status >= 0; i++)
         job->slots[i] = (struct slot){.ordinal = (uint32_t)i, .valid = i < share->valid};
-    /* Positions beyond the end begin again at 0. */
-    uint64_t position = share->first % loader->count;
+    const struct kept *kept = &loader->series.kept;
     for (size_t done = 0; done < count && status >= 0;) {
-        uint64_t left = loader->count - position;
+        uint64_t number = share->first + done, left, position;
+        if (number < kept->end) {
+            position = mldfi_kept_position(kept, number, &left);
+        } else { /* beyond the end positions begin again at 0 */
+            position = (number - kept->end) % loader->count;
+            left = loader->count - position;
+        }
         size_t now = left < count - done ? (size_t)left : count - done;
         status = fill_run(loader, job, done, position, now, err);
         done += now;
-        position = 0;
     }
     job->count = status < 0 ? 0 : count;
     return status;
@@ -91,7 +96,7 @@ static mldf_status next_share(mldf_loader *loader, struct job *job, mldf_error *
     struct series *series = &loader->series;
     mldf_share_options want = MLDF_SHARE_OPTIONS_INIT;
     mldf_share share;
-    want.count = loader->count;
+    want.count = series->kept.end;
     want.from = series->from;
     want.batch_size = o->global_batch_size ? 0 : o->batch_size;
     want.global_batch_size = o->global_batch_size;
@@ -101,7 +106,12 @@ static mldf_status next_share(mldf_loader *loader, struct job *job, mldf_error *
     mldf_status status = mldf_share_batch(&want, series->index, &share, err);
     if (status != MLDF_OK)
         return status;
-    job->consumed = share.global_end;
+    uint64_t run, global = mldfi_global_batch(o), first = mldfi_kept_position(&series->kept, share.global_first, &run);
+    job->consumed = loader->count;
+    bool rest = !series->kept.gap_count || o->last != MLDF_LAST_DROP || series->kept.end - share.global_end >= global;
+    if (share.global_end < series->kept.end && rest) /* else what is left out at the end counts as consumed */
+        job->consumed = mldfi_kept_position(&series->kept, share.global_end - 1, &run) + 1;
+    job->ordinal = series->ordinal + (first - series->from) / global;
     job->span = (struct bucket_span){0};
     status = fill(loader, job, &share, err);
     if (status >= 0)
@@ -117,7 +127,7 @@ mldf_status mldfi_series_next(struct worker *worker, struct job *job, mldf_error
     job->ordinal = series->ordinal;
     if (loader->count)
         status = series->bucket.window ? mldfi_bucket_next(worker, job, err) : next_share(loader, job, err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK && series->bucket.window)
         series->ordinal++;
     else if (status == MLDF_END)
         series->ended = true;

@@ -129,6 +129,13 @@ void mldfi_mixture_many(const mldf_order *order, uint64_t epoch, uint64_t first,
     }
 }
 
+u128 mldfi_mixture_place(const mldf_order *order, const struct order_part *part, u128 k) {
+    struct perm perm;
+    u128 run = k / part->ratio;
+    begin_run(&perm, order, (uint64_t)run);
+    return run * order->period + mldfi_perm_find(&perm, part->first_slot + (uint64_t)(k % part->ratio));
+}
+
 /* A part visits the sample once in each of its epochs, and its epochs follow one another through the runs. So the first run that has
  * it inside [begin, end) decides; several visits in one run (a part smaller than its ratio) are compared by their places. */
 bool mldfi_mixture_find(const mldf_order *order, uint64_t epoch, const mldf_place *place, uint64_t *position) {
@@ -145,9 +152,7 @@ bool mldfi_mixture_find(const mldf_order *order, uint64_t epoch, const mldf_plac
         u128 k = visit * n + at, run = k / part->ratio;
         if (run > last_run || (best < end && run > best_run))
             break;
-        struct perm perm;
-        begin_run(&perm, order, (uint64_t)run);
-        u128 g = run * period + mldfi_perm_find(&perm, part->first_slot + (uint64_t)(k % part->ratio));
+        u128 g = mldfi_mixture_place(order, part, k);
         if (g >= begin && g < best) {
             best = g;
             best_run = run;

@@ -209,23 +209,25 @@ static uint64_t rank_of(const mldf_order *order, uint64_t sample) {
     return low < order->count && order->list[low] == sample ? low : order->count;
 }
 
-bool mldfi_order_find(const mldf_order *order, uint64_t epoch, uint64_t sample, uint64_t *position) {
+uint64_t mldfi_order_position(const mldf_order *order, uint64_t epoch, uint64_t rank) {
     struct perm perm;
-    uint64_t rank = order->form == ORDER_SUBSET ? rank_of(order, sample) : sample;
-    if (rank >= order->count)
-        return false;
     switch (order->kind) {
     case MLDF_ORDER_RANDOM:
         mldfi_perm_begin(&perm, &order->all, mldfi_perm_key(order->seed, epoch, PERM_SAMPLES, 0));
-        *position = mldfi_perm_find(&perm, rank);
-        return true;
+        return mldfi_perm_find(&perm, rank);
     case MLDF_ORDER_QUASI_RANDOM:
-        *position = mldfi_blocks_find(order, epoch, rank);
-        return true;
+        return mldfi_blocks_find(order, epoch, rank);
     case MLDF_ORDER_SEQUENTIAL:
         break;
     }
-    *position = rank;
+    return rank;
+}
+
+bool mldfi_order_find(const mldf_order *order, uint64_t epoch, uint64_t sample, uint64_t *position) {
+    uint64_t rank = order->form == ORDER_SUBSET ? rank_of(order, sample) : sample;
+    if (rank >= order->count)
+        return false;
+    *position = mldfi_order_position(order, epoch, rank);
     return true;
 }
 

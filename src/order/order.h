@@ -64,6 +64,10 @@ bool mldfi_mixture_find(const mldf_order *order, uint64_t epoch, const mldf_plac
 
 /* The same as the public ones, for positions that are known to be inside. */
 void mldfi_order_many(const mldf_order *order, uint64_t epoch, uint64_t first, size_t count, mldf_place *out);
+/* Of a range or subset: where the rank-th of its samples comes. */
+uint64_t mldfi_order_position(const mldf_order *order, uint64_t epoch, uint64_t rank);
+/* Of a mixture: the place of a part's k-th draw, counted through all epochs. */
+u128 mldfi_mixture_place(const mldf_order *order, const struct order_part *part, u128 k);
 /* False: the sample is not in it. */
 bool mldfi_order_find(const mldf_order *order, uint64_t epoch, uint64_t sample, uint64_t *position);
 

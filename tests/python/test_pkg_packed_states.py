@@ -1,0 +1,276 @@
+"""States of packed views: resuming at every batch, on other ranks, with other threads; where documents come."""
+
+import json
+
+import mldf
+import numpy as np
+import pytest
+from packed_reference import ALL, RULE_NAMES, corpus, texts_of, view_text
+from test_plan_tokens import documents
+
+# ---- Resuming ----
+
+
+@pytest.mark.parametrize("rule", [{}, {"algorithm": "concat"}], **RULE_NAMES)
+def test_resume_at_every_batch_and_on_other_ranks(tmp_path, rule):
+    texts = texts_of(documents(10, 150))
+    path = corpus(tmp_path / "a.mldf", texts)
+    text = view_text(32, rule, objective="fim(0.5, 0.5, 59000, 59001, 59002)")
+    options = {
+        "shuffle": True,
+        "seed": 11,
+        "view": text,
+        "fields": ["tokens", "labels", "positions", "documents"],
+        "threads": 1,
+    }
+
+    def run(loaders, count=None):
+        """Rows of all ranks in the order of the epoch, as bytes."""
+        rows = []
+        for k, batches in enumerate(zip(*loaders)):
+            rows += [b"".join(np.asarray(a[i]).tobytes() for a in b) for b in batches for i in range(len(b[0]))]
+            if k + 1 == count:
+                break
+        return rows
+
+    with mldf.Loader(path, 12, **options) as loader:
+        whole = run([loader])
+        steps = len(loader)
+    for at in range(1, steps):
+        with mldf.Loader(path, 12, **options) as loader:
+            first = run([loader], at)
+            state = json.loads(json.dumps(loader.state_dict()))
+        with mldf.Loader(path, 12, **options) as loader:
+            loader.load_state_dict(state)
+            assert first + run([loader]) == whole
+    rows, state = [], None
+    for world in (1, 2, 4, 3):
+        loaders = [mldf.Loader(path, global_batch_size=12, rank=r, world_size=world, **options) for r in range(world)]
+        for loader in loaders:
+            if state:
+                loader.load_state_dict(state)
+        rows += run([iter(x) for x in loaders], None if world == 3 else 1)
+        state = loaders[0].state_dict()
+        for loader in loaders:
+            loader.close()
+    assert sorted(rows) == sorted(whole) and len(set(rows)) > 10
+
+
+def test_the_same_bytes_for_any_number_of_threads(tmp_path):
+    texts = texts_of(documents(12, 200))
+    path = corpus(tmp_path / "a.mldf", texts)
+    runs = []
+    for threads in (0, 1, 2, 5):
+        for again in range(2):
+            with mldf.Loader(
+                path, 6, shuffle=True, seed=again, view="packed(tokens, 32)", threads=threads, fields=ALL
+            ) as loader:
+                runs.append([np.asarray(a).tobytes() for b in loader for a in b])
+    assert all(run == runs[i % 2] for i, run in enumerate(runs))
+
+
+# ---- Where documents come ----
+
+
+def by_rank(places):
+    """As positions of the epoch follow one another."""
+    return sorted(places, key=lambda p: (p[0], p[1], p[3], p[2]))
+
+
+def comes(loaders, documents, epoch):
+    """{document: [(epoch, batch, slot, rank)]} of what comes, from the loaders of all ranks."""
+    out = {d: [] for d in range(documents)}
+    for rank, loader in enumerate(loaders):
+        loader.set_epoch(epoch)
+        for k, batch in enumerate(loader):
+            for slot in np.flatnonzero(batch.valid) if hasattr(batch, "valid") else range(len(batch[0])):
+                for d in {int(d) for d in np.atleast_1d(batch.documents[slot]) if d >= 0}:
+                    out[d].append((epoch, k, int(slot), rank))
+    return {d: by_rank(places) for d, places in out.items()}
+
+
+WAYS = {
+    "in order": {},
+    "random": {"shuffle": True, "seed": 3},
+    "quasi": {"order": "quasi-random", "seed": 3},
+    "drop": {"shuffle": True, "last": "drop"},
+    "pad": {"shuffle": True, "last": "pad"},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rule", [{}, {"algorithm": "concat", "eos": True}], **RULE_NAMES)
+@pytest.mark.parametrize("world", [1, 3])
+def test_where_documents_come(tmp_path, way, rule, world):
+    texts = texts_of(documents(31, 90))
+    path = corpus(tmp_path / "a.mldf", texts)
+    options = WAYS[way] | {"view": view_text(32, rule), "fields": ["documents"], "valid": True}
+    loaders = [mldf.Loader(path, global_batch_size=10, rank=r, world_size=world, **options) for r in range(world)]
+    for epoch in (0, 2):
+        came = comes(loaders, len(texts), epoch)
+        for loader in loaders:
+            assert {d: loader.where(d, epoch) for d in came} == came
+    assert loaders[0].where(0) == loaders[0].where(0, 3) and all(isinstance(p, mldf.Place) for p in loaders[0].where(0))
+    for bad in (-1, len(texts)):
+        with pytest.raises((mldf.errors.NoSampleError, mldf.errors.ArgumentError)):
+            loaders[0].where(bad)
+    for loader in loaders:
+        loader.close()
+
+
+def test_where_in_mixtures_subsets_streams_and_rows(tmp_path):
+    files, parts = [], []
+    for k in range(2):
+        parts.append(texts_of([5 + k] * (7 + 20 * k), k))
+        files.append(corpus(tmp_path / f"{k}.mldf", parts[-1]))
+    text, fields = "packed(tokens, 16)", ["documents"]
+    with mldf.Loader(
+        files, 5, shuffle=True, seed=1, ratios=[3, 2], samples_per_epoch=50, view=text, fields=fields
+    ) as loader:
+        for epoch in (0, 1):
+            came = comes([loader], 34, epoch)
+            assert {d: loader.where(d, epoch) for d in range(34)} == came
+            assert max(map(len, came.values())) > 1  # the short file comes round again
+    with mldf.Loader(files[1], 4, shuffle=True, subset=range(3, 20, 2), view=text, fields=fields) as loader:
+        assert {d: loader.where(d, 0) for d in range(27)} == comes([loader], 27, 0)
+        assert loader.where(4) == []
+    stream = tmp_path / "s.mldf"
+    with mldf.Writer(stream, {"tokens": mldf.TokenStream(60000, pad=3)}) as w:
+        for part in parts:
+            ends = np.cumsum([len(t) for t in part])
+            w.append({"tokens": {"tokens": np.concatenate(part), "ends": ends}})
+    with mldf.Loader(stream, 4, shuffle=True, view=text, fields=fields) as loader:
+        assert {d: loader.where(d, 0) for d in range(34)} == comes([loader], 34, 0)
+    rows = tmp_path / "r.mldf"
+    mldf.write(rows, [{"documents": i} for i in range(23)])
+    for options in ({"shuffle": True}, {"subset": [5, 3, 5, 9, 22, 0]}, {"shuffle": True, "subset": [5, 3, 5, 9]}):
+        with mldf.Loader(rows, 4, **options) as loader:
+            assert {d: loader.where(d, 0) for d in range(23)} == comes([loader], 23, 0)
+    with mldf.Loader(rows, 4, weights=np.ones(23)) as loader:
+        assert loader.where(3) is None
+    with mldf.Loader(files[0], 4, view="windows(tokens, 2)", index=True, row=True) as loader:
+        came = {d: [] for d in range(7)}
+        for k, b in enumerate(loader):
+            for slot, d in enumerate(b.row):
+                came[int(d)].append((0, k, slot, 0))
+        assert {d: loader.where(d, 0) for d in range(7)} == came
+
+
+def test_where_after_resuming_with_other_ranks(tmp_path):
+    texts = texts_of(documents(33, 120))
+    path = corpus(tmp_path / "a.mldf", texts)
+    options = {"shuffle": True, "seed": 5, "view": "packed(tokens, 32)", "fields": ["documents"], "valid": True}
+    with mldf.Loader(path, 4, **options) as loader:
+        for stop, _ in enumerate(loader):
+            if stop == 3:
+                break
+        state = loader.state_dict()
+    loaders = [mldf.Loader(path, global_batch_size=6, rank=r, world_size=2, **options) for r in range(2)]
+    for loader in loaders:
+        loader.load_state_dict(state)
+    came = {d: [] for d in range(len(texts))}
+    told = {d: loaders[1].where(d) for d in came}
+    for rank, loader in enumerate(loaders):
+        for k, b in enumerate(loader):
+            for slot in np.flatnonzero(b.valid):
+                for d in {int(d) for d in b.documents[slot] if d >= 0}:
+                    came[d].append((0, 3 + k, int(slot), rank))  # 16 were consumed: two batches of 6 and a part
+    later = {d: [p for p in places if p.batch >= 3] for d, places in told.items()}
+    assert later == {d: by_rank(places) for d, places in came.items()}
+    for loader in loaders:
+        loader.close()
+
+
+# ---- Batches that are left out ----
+
+
+def numbered(loader):
+    """The batches of an epoch, as bytes."""
+    return [b"".join(np.asarray(a).tobytes() for a in b) for b in loader]
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_skipped_batches_do_not_come(tmp_path, threads):
+    texts = texts_of(documents(35, 200))
+    path = corpus(tmp_path / "a.mldf", texts)
+    options = {"shuffle": True, "seed": 5, "view": "packed(tokens, 32)", "threads": threads}
+
+    def make():
+        return mldf.Loader(path, 4, **options)
+
+    with make() as loader:
+        whole = numbered(loader)
+        second = numbered(loader)
+    with make() as loader:
+        loader.skip(3, 6)
+        loader.skip(8, 9)
+        assert len(loader) == len(whole) - 4
+        assert numbered(loader) == whole[:3] + whole[6:8] + whole[9:]
+        assert numbered(loader) == second
+        assert loader.where(0, 0) == [p for p in loader.where(0, 0) if not 3 <= p.batch < 6 and p.batch != 8]
+    for at in (0, 2, 7):  # in the middle, from a state of before, which then has it
+        with make() as loader:
+            it, got = iter(loader), []
+            for _ in range(at):
+                got.append(b"".join(np.asarray(a).tobytes() for a in next(it)))
+            loader.skip(7, 10)
+            state = json.loads(json.dumps(loader.state_dict()))
+            assert got + [b"".join(np.asarray(a).tobytes() for a in b) for b in it] == whole[:7] + whole[10:]
+            assert state["skip"] == [[0, 28, 40]]
+        with make() as loader:
+            loader.load_state_dict(state)
+            assert numbered(loader) == (whole[:7] + whole[10:])[at:]
+    with make() as loader:
+        it = iter(loader)
+        for _ in range(4):
+            next(it)
+        with pytest.raises(mldf.errors.ArgumentError, match="batch 3 of epoch 0 came already"):
+            loader.skip(3, 5)
+        with pytest.raises(mldf.errors.ArgumentError, match="there is none"):
+            loader.skip(6, 6)
+        with pytest.raises(mldf.errors.ArgumentError, match="no batch 999"):
+            loader.skip(999, 1000)
+        for i in range(16):
+            loader.skip(2 * i, 2 * i + 1, epoch=3)
+        with pytest.raises(mldf.errors.LimitError, match="16 ranges"):
+            loader.skip(30, 31)
+        state = loader.state_dict()
+        state["skip"] = [[0, 9, 3]]
+        with pytest.raises(mldf.Error, match="ascending ranges"):
+            loader.load_state_dict(state)
+
+
+@pytest.mark.parametrize("last", ["keep", "drop", "pad"])
+def test_what_is_skipped_holds_for_other_batches_and_ranks(tmp_path, last):
+    """Positions are skipped, so other batch sizes and ranks leave out the same samples, and where knows."""
+    texts = texts_of(documents(36, 200))
+    path = corpus(tmp_path / "a.mldf", texts)
+    options = {"shuffle": True, "seed": 5, "view": "packed(tokens, 32)", "fields": ["documents"], "index": True}
+    options |= {"last": last, "valid": True}
+    with mldf.Loader(path, 4, **options | {"last": "keep"}) as loader:
+        order = np.concatenate([b.index[b.valid] for b in loader]).tolist()
+    with mldf.Loader(path, 4, **options) as loader:
+        loader.skip(2, 4)
+        loader.skip(9, 10)
+        state = loader.state_dict()
+    kept = [v for i, v in enumerate(order) if not 8 <= i < 16 and not 36 <= i < 40]
+    for world in (1, 2, 3):
+        loaders = [mldf.Loader(path, global_batch_size=7, rank=r, world_size=world, **options) for r in range(world)]
+        for loader in loaders:
+            loader.load_state_dict(state)
+        told = {d: loaders[0].where(d) for d in range(len(texts))}
+        rows, came = [], {d: [] for d in told}
+        firsts = []
+        for batches in zip(*loaders):
+            rows += [v for b in batches for v in b.index[b.valid].tolist()]
+            firsts.append(batches[0].index[0])
+            number = order.index(firsts[-1]) // 7
+            for rank, b in enumerate(batches):
+                for slot in np.flatnonzero(b.valid):
+                    for d in {int(d) for d in b.documents[slot] if d >= 0}:
+                        came[d].append((0, number, int(slot), rank))
+        want = kept[: len(kept) // 7 * 7] if last == "drop" else kept
+        assert rows == want if world == 1 else sorted(rows) == sorted(want)
+        assert told == {d: by_rank(places) for d, places in came.items()}
+        for loader in loaders:
+            loader.close()
