@@ -39,15 +39,15 @@ source=$("$(dirname "$0")/debian_source.sh" ffmpeg "$folder") || exit 4
 rm -rf "$folder/build"
 mkdir "$folder/build"
 cd "$folder/build"
-quietly configure.log "$source/configure" --prefix=/usr --libdir=/usr/lib --build-suffix=-mldf \
+# By a relative path, and installed from elsewhere below: the libraries keep how they were configured, and no folder of this machine may show.
+quietly configure.log "../source/$(basename "$source")/configure" --prefix=/usr --libdir=/usr/lib --build-suffix=-mldf \
     --disable-everything --disable-autodetect --disable-network --disable-programs --disable-doc --disable-debug --disable-static \
     --enable-shared --disable-avdevice --disable-avfilter --disable-swscale --disable-swresample --disable-postproc \
     --enable-libdav1d --enable-zlib --enable-protocol=file,pipe --enable-decoder="$decoders" --enable-parser="$parsers" \
-    --enable-demuxer="$demuxers" --enable-bsf="$filters" --extra-cflags=-ffile-prefix-map="$source"=. ||
+    --enable-demuxer="$demuxers" --enable-bsf="$filters" ||
     give_up "FFmpeg could not be configured"
 grep -q '^License: LGPL version 2.1 or later' "$folder/configure.log" || give_up "FFmpeg's build would not be LGPL 2.1: see $folder/configure.log"
 quietly build.log make -j "${JOBS:-2}" || give_up "FFmpeg could not be built"
-# The libraries keep how they were configured as a text: no folder of this machine may be in it.
 quietly install.log make DESTDIR="$folder/build/root" install-libs install-headers || give_up "FFmpeg could not be installed into $folder"
 cd "$folder"
 rm -rf lib include
