@@ -241,6 +241,14 @@ const mldf_distribution *main_distribution(const mldf_field_summary *f, const ch
     return numbers ? f->values : f->lengths ? f->lengths : f->bytes;
 }
 
+/* Of recordings: how long all of them are. */
+static void print_hours(const mldf_measure *measure) {
+    if (strcmp(measure->name, "seconds") != 0)
+        return;
+    double all = measure->values->mean * (double)measure->values->count;
+    out_printf("  %-11s %.9g s (%.2f h) in all\n", "total", all, all / 3600);
+}
+
 static void print_field(const mldf_field_summary *f, const mldf_classes *names, bool brief) {
     const char *what;
     const mldf_distribution *shown = main_distribution(f, &what);
@@ -262,6 +270,8 @@ static void print_field(const mldf_field_summary *f, const mldf_classes *names, 
     }
     for (size_t i = 0; i < f->measure_count; i++)
         print_row(f->measures[i].name, f->measures[i].values);
+    for (size_t i = 0; i < f->measure_count; i++)
+        print_hours(&f->measures[i]);
     for (size_t i = 0; brief && i < f->member_count; i++)
         print_field(&f->members[i], NULL, brief);
     if (brief)
@@ -309,13 +319,15 @@ static int check_svg(const struct invocation *v, const char *path) {
 static int find_classes(const struct invocation *v, const mldf_reader *reader, mldf_classes ***out) {
     size_t count = mldf_schema_field_count(mldf_reader_schema(reader));
     mldf_error err;
+    size_t *fields = calloc(count + 1, sizeof *fields);
     *out = calloc(count + 1, sizeof **out);
-    if (!*out)
-        return no_memory(v);
-    for (size_t i = 0; i < count; i++)
-        if (mldf_classes_new(reader, i, &(*out)[i], &err) < 0)
-            return report_error(v, v->files[0], &err);
-    return EXIT_FINE;
+    int code = *out && fields ? EXIT_FINE : no_memory(v);
+    for (size_t i = 0; fields && i < count; i++)
+        fields[i] = i;
+    if (code == EXIT_FINE && mldf_classes_of(reader, fields, count, *out, &err) < 0)
+        code = report_error(v, v->files[0], &err);
+    free(fields);
+    return code;
 }
 
 static void free_classes(const mldf_reader *reader, mldf_classes **names) {

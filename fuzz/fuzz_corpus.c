@@ -10,7 +10,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char folder[] = "/tmp/mldf-fuzz-corpus-XXXXXX";
+static char folder[160];
+
+static void make_folder(void) {
+    const char *base = getenv("TMPDIR");
+    if (snprintf(folder, sizeof folder, "%s/mldf-fuzz-corpus-XXXXXX", base && *base ? base : "/tmp") >=
+            (int)sizeof folder ||
+        !mkdtemp(folder))
+        abort();
+}
 
 static void remove_folder(void) {
     static const char *const names[] = {"wav.scp", "segments", "text", "utt2spk", "cuts.jsonl", "table.tsv", NULL};
@@ -53,8 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0)
         return 0;
     if (!made) {
-        if (!mkdtemp(folder))
-            abort();
+        make_folder();
         (void)atexit(remove_folder);
         made = true;
     }

@@ -242,11 +242,30 @@ def sound(samples, rate, channels, bits, codec, data):
     return Raw(struct.pack("<QIHBB", samples, rate, channels, bits, codec), data)
 
 
+def video_field(name, arguments=None, flags=0):
+    return Field(name, 30, arguments, flags | SIZE64, 32)
+
+
+def video(height, width, frames, fps=(30, 1), pts=None):
+    """A value of a video that is stored frame by frame."""
+    table = 8 * (len(frames) + 1) + (8 * len(frames) if pts is not None else 0)
+    offsets = [table + sum(map(len, frames[:i])) for i in range(len(frames) + 1)]
+    data = struct.pack(f"<{len(offsets)}Q", *offsets) + (struct.pack(f"<{len(frames)}q", *pts) if pts is not None else b"")
+    return Raw(struct.pack("<IHHII", len(frames), height, width, *fps), data + b"".join(frames))
+
+
 TOKENS, PACKED, STREAM = 41, 42, 44
 
 
 def token_field(name, type_id, arguments, flags=0):
     return Field(name, type_id, arguments, flags | (SIZE32 if type_id == TOKENS else SIZE64), {41: 16, 42: 24, 44: 32}[type_id])
+
+
+SPECTROGRAM, CODEC_TOKENS = 22, 23
+
+
+def grid_field(name, type_id, arguments, flags=0):
+    return Field(name, type_id, arguments, flags | SIZE64, 24)
 
 
 def inline(name, descr, flags=0):
@@ -300,6 +319,22 @@ class Ids(Raw):
             data = data.ljust(up(len(data), 8), b"\0") + struct.pack(f"<{len(table)}Q", *table)
         super().__init__(record, data)
         self.ids = ids
+
+
+class Grid(Raw):
+    """A value of a spectrogram or of codec tokens: numbers, in the order in which they are stored, of two dimensions."""
+
+    def __init__(self, field, dims, numbers):
+        a = field.arguments
+        self.dims = dims
+        if field.type_id == SPECTROGRAM:
+            self.dtype, kind, frames_first = a["dtype"], 1 if a["dtype"] == "<f2" else 2, a.get("layout", "tf") == "tf"
+        else:
+            self.dtype = "|u1" if a["vocabulary"] <= 256 else "<u2" if a["vocabulary"] <= 65536 else "<i4"
+            kind, frames_first = {"|u1": 1, "<u2": 2, "<i4": 4}[self.dtype], False
+        frames, across = dims if frames_first else dims[::-1]
+        code = {"<f2": "e", "<f4": "f", "|u1": "B", "<u2": "H", "<i4": "i"}[self.dtype]
+        super().__init__(struct.pack("<IHBB", frames, across, kind, 0), struct.pack(f"<{len(numbers)}{code}", *numbers))
 
 
 def encode(field, value):
@@ -408,13 +443,15 @@ class Writer:
                 s["numbers"].append(rate)
                 dims = min(samples, 2**32 - 1), channels
                 s["dims"] = [max(p) for p in zip(dims, s["dims"])] if s["dims"] else list(dims)
+            if f.type_id in (SPECTROGRAM, CODEC_TOKENS):
+                s["dims"] = [max(p) for p in zip(value.dims, s["dims"])] if s["dims"] else list(value.dims)
             if f.type_id in (TOKENS, PACKED, STREAM) and f.arguments:
                 s["numbers"] += value.ids
                 s["units"].append(len(value.ids))
                 s["dims"] = [max([len(value.ids), *s["dims"]])]
             if f.form and payload:
                 pixels = f.type_id in (10, 13) and record[17] == 0
-                viewable = f.type_id in (4, TOKENS, PACKED, STREAM) or f.type_id == 20 and f.form == SIZE64
+                viewable = f.type_id in (4, SPECTROGRAM, CODEC_TOKENS, TOKENS, PACKED, STREAM) or f.type_id == 20 and f.form == SIZE64
                 payloads.append(self.pack(f, payload, sample, index, viewable or pixels))
                 owners.append(index)
         places = self.place(len(self.out) + self.skew, payloads)
@@ -648,6 +685,11 @@ def expected_value(f, v):
         return None
     if isinstance(v, Shown):
         return v.shown
+    if isinstance(v, Grid):
+        result = {"dtype": v.dtype, "shape": list(v.dims), "sha256": hashlib.sha256(v.data).hexdigest()}
+        if math.prod(v.dims) <= 64:
+            result["data"] = nested(scalars(v.dtype, v.data), v.dims)
+        return result
     if isinstance(v, Raw):
         return {"record": None, **digest(v.data)}
     if f.type_id == 1:
@@ -673,7 +715,7 @@ def expected(w):
         for f in w.fields:
             v = values.get(f.name)
             sample[f.name] = expected_value(f, v)
-            if isinstance(v, Raw):
+            if isinstance(v, Raw) and not isinstance(v, Grid):
                 sample[f.name]["record"] = w.rows[i][f.row_offset:f.row_offset + f.record].hex()
         samples.append(sample)
     flags = 1 | (2 if any(f.flags & PREFIX for f in w.fields) else 0) | (4 if w.checksums else 0) | (8 if w.encrypted else 0)
@@ -856,6 +898,15 @@ def valid_files():
             {"any": flac_sound(44100, 1, []), "fixed": sound(0, 16000, 2, 32, 16, b""), "draft": Raw(b"")}]
     yield "packets", Writer(fields, [rows]), None, {}
 
+    fields = [video_field("raw", {"mode": "raw"}, NULLABLE), video_field("files", {"mode": "image", "pts": True}),
+              video_field("deep", {"bits": 16, "channels": 1, "fps": [25, 1], "mode": "raw"}), Field("draft", 30, {}, SIZE32, 32)]
+    rows = [{"raw": video(2, 3, [bytes(range(k, k + 18)) for k in range(5)]), "files": video(1, 1, [PIXEL] * 3, (90000, 1), [-7, 0, 2**40]),
+             "deep": video(20, 30, [constant_bytes(f"deep {k}", 1200) for k in range(2)], (25, 1)), "draft": Raw(bytes(range(20)), b"sixsix")},
+            {"raw": None, "files": video(1, 1, [PIXEL], (1, 1), [5]), "deep": video(1, 1, [b"xy"], (2**32 - 1, 2**32 - 1)), "draft": Raw(b"")},
+            {"raw": video(40, 9, [constant_bytes("clip", 1080)], (30000, 1001)), "files": video(0, 0, [], (1, 1), []),
+             "deep": video(0, 0, [], (25, 1)), "draft": Raw(b"")}]
+    yield "videos", Writer(fields, [rows]), None, {}
+
     fields = [token_field("doc", TOKENS, {"dtype": "<u2", "eos": 50256, "tokenizer": "gpt2", "vocabulary": 50257}, NULLABLE),
               token_field("bytes", TOKENS, {"dtype": "|u1"}, PREFIX), token_field("packed", PACKED, {"dtype": "<i4", "pad": 7, "vocabulary": 100000}),
               token_field("stream", STREAM, {"dtype": "<u2"}), Field("draft", TOKENS, {}, SIZE32, 16),
@@ -876,6 +927,20 @@ def valid_files():
             {"doc": None, "bytes": Ids(packed_bytes, [255]), "packed": Ids(packed, [], []), "stream": Ids(stream, [], [0, 0]),
              "draft": Raw(b""), "old": Raw(b""), "mask": Array(b"", [0]), "spans": Array(struct.pack("<2I", 0, 0), [1, 2])}]
     yield "tokens", Writer(fields, [rows]), None, {}
+
+    fields = [grid_field("mel", SPECTROGRAM, {"bins": 3, "dtype": "<f2", "hop": 160, "pipeline": "decode_audio | mel(preset=whisper)", "rate": 16000}, NULLABLE),
+              grid_field("power", SPECTROGRAM, {"dtype": "<f4", "layout": "ft"}, PREFIX),
+              grid_field("codes", CODEC_TOKENS, {"codebooks": 2, "rate": [75, 1], "vocabulary": 256}),
+              grid_field("more", CODEC_TOKENS, {"vocabulary": 1024}), grid_field("most", CODEC_TOKENS, {"rate": [25, 2], "vocabulary": 2**31})]
+    mel, power, codes, more, most = fields
+    rows = [{"mel": Grid(mel, [4, 3], [0.5 * i - 3 for i in range(12)]), "power": Grid(power, [5, 30], [i / 7 for i in range(150)]),
+             "codes": Grid(codes, [2, 3], [0, 255, 1, 2, 3, 4]), "more": Grid(more, [1, 4], [1023, 0, 5, 6]),
+             "most": Grid(most, [3, 1], [2**31 - 1, 0, 70000])},
+            {"mel": None, "power": Grid(power, [0, 0], []), "codes": Grid(codes, [2, 0], []), "more": Grid(more, [8, 100], [i % 1024 for i in range(800)]),
+             "most": Grid(most, [0, 7], [])},
+            {"mel": Grid(mel, [0, 3], []), "power": Grid(power, [1, 2], [1.5, -2.25]), "codes": Grid(codes, [2, 1], [9, 9]),
+             "more": Grid(more, [0, 0], []), "most": Grid(most, [1, 2], [1, 2])}]
+    yield "features", Writer(fields, [rows]), None, {}
 
     w, plans = planned()
     yield "pack_plans", w, None, {}

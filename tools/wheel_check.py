@@ -105,7 +105,7 @@ def use(folder):
     assert len(mldf.open(folder / "a.tar")) == 2
     assert mldf.verify(folder / "plain.mldf", deep=True).ok
     pipeline = 'image: resize([16, 16]) | normalize(imagenet) | chw(f32)\nx: expr("x * 2") | pad(4)'
-    with mldf.Loader(folder / "plain.mldf", 2, pipelines=pipeline, codegen="off") as loader:
+    with mldf.Loader(folder / "plain.mldf", 2, pipelines=pipeline, fields=["image", "x", "label"], codegen="off") as loader:
         batch = next(iter(loader))
     assert batch.image.shape == (2, 3, 16, 16) and batch.x.tolist()[0][0] == [2, 4] and batch.label.tolist() == [0, 1]
 

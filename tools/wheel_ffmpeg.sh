@@ -4,7 +4,7 @@
 # Debian's own FFmpeg is under the GPL, which would be the wheel's, and loads 96 libraries. Debian's source (debian_source.sh) is built
 # without what is GPL: decoders, parsers and demuxers of what mldf reads, no network, no devices, no encoders, no programs. AV1 is read
 # by dav1d (BSD). The libraries are called libavcodec-mldf.so.59, so that they never meet those of another package in the same process.
-# Exit 4: it could not be had, and a line on stderr says why (docs/decisions/20-wheel-ffmpeg.md).
+# Exit 4: it could not be had, and a line on stderr says why (docs/decisions/19-wheel-ffmpeg.md).
 set -eu
 
 mkdir -p "$1"

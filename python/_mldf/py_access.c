@@ -351,3 +351,64 @@ PyObject *reader_rows(PyObject *self, PyObject *ignored) {
     struct shape shape = {MLDF_U8, 1, {bytes}};
     return array_new(state_of_self(self), &handle->memory, rows, &shape, bytes, true);
 }
+
+/* ---- Recordings -------------------------------------------------------------------------------------------------- */
+
+PyObject *reader_recording(PyObject *object, PyObject *args) {
+    struct module_state *state = state_of_self(object);
+    Py_ssize_t field;
+    unsigned long long sample;
+    if (!PyArg_ParseTuple(args, "nK", &field, &sample))
+        return NULL;
+    struct handle *handle = reader_borrow((struct reader *)object);
+    PyObject *out = handle ? recording_object(state, handle, (size_t)field, sample) : NULL;
+    if (handle)
+        memory_release(&handle->memory);
+    return out;
+}
+
+PyObject *reader_window(PyObject *object, PyObject *args) {
+    struct module_state *state = state_of_self(object);
+    Py_ssize_t field;
+    unsigned long long sample, from, count;
+    mldf_value value;
+    mldf_audio_info info = {0};
+    mldf_buffer floats = MLDF_BUFFER_INIT;
+    mldf_error err;
+    mldf_status status;
+    PyObject *out = NULL;
+    if (!PyArg_ParseTuple(args, "nKKK", &field, &sample, &from, &count))
+        return NULL;
+    struct handle *handle = reader_borrow((struct reader *)object);
+    if (!handle)
+        return NULL;
+    uint64_t limit = mldf_reader_max_decoded(handle->reader);
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_reader_get_range(handle->reader, sample, (size_t)field, 0, 0, &floats, &value, &err);
+    if (status >= 0)
+        status = mldf_audio_record(&value, &info, &err);
+    info.samples = count;
+    if (status >= 0)
+        status = mldf_audio_check_room(&info, 0, limit, &err);
+    if (status >= 0)
+        status = mldf_buffer_reserve(&floats, (size_t)(count * info.channels * sizeof(float) + 1), &err);
+    if (status >= 0)
+        status = mldf_reader_get_window(handle->reader, sample, (size_t)field, from, count,
+                                        (float *)(void *)floats.data, &err);
+    Py_END_ALLOW_THREADS
+    if (status < 0) {
+        raise_error(state, &err);
+        mldf_buffer_free(&floats);
+    } else {
+        struct shape shape = {MLDF_F32, 2, {info.channels, count}};
+        const void *data = floats.data;
+        struct memory *memory = memory_from_buffer(&floats);
+        PyObject *array =
+            memory ? array_new(state, memory, data, &shape, count * info.channels * sizeof(float), false) : NULL;
+        PyObject *dtype = memory ? PyUnicode_FromString("<f4") : NULL;
+        out = array && dtype ? array_to_numpy(state, array, &shape, dtype) : NULL;
+        Py_XDECREF(dtype);
+    }
+    memory_release(&handle->memory);
+    return out;
+}

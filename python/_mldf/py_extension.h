@@ -49,7 +49,7 @@ struct module_state *state_of_self(PyObject *self);
 
 /* Method tables of the files, joined by py_module.c. */
 extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], plan_functions[],
-    image_functions[], loader_functions[], operation_functions[], view_functions[];
+    image_functions[], loader_functions[], operation_functions[], video_functions[], view_functions[];
 
 /* py_view.c: what a sample is; NULL with TypeError when it is no View. */
 extern PyType_Spec view_spec;
@@ -189,6 +189,8 @@ struct reader {
 extern PyType_Spec reader_spec;
 /* NULL with an exception when self is closed; the reference must be given back with memory_release. */
 struct handle *reader_borrow(struct reader *self);
+/* Another Reader of the same file, which outlives the first one's close. */
+PyObject *reader_again(struct module_state *state, struct handle *handle);
 PyObject *reader_token_plans(PyObject *object, PyObject *none); /* py_plan.c */
 struct workspace *workspace_take(struct reader *self);
 void workspace_give(struct reader *self, struct workspace *workspace);
@@ -211,10 +213,14 @@ PyObject *reader_raw(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *reader_gather(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *reader_valid(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *reader_rows(PyObject *self, PyObject *ignored);
+/* recording(field, sample): its numbers as they are stored, or as float32; window(field, sample, from, count): float32 (channels, count). */
+PyObject *reader_recording(PyObject *self, PyObject *args);
+PyObject *reader_window(PyObject *self, PyObject *args);
 
 /* ---- py_value.c ----------------------------------------------------------------------------------------------------- */
 
-enum how { HOW_PLAIN, HOW_IMAGE, HOW_AUDIO, HOW_ABSENT };
+/* HOW_RECORDING: found by its record alone; `decode` makes the object (mldf.Recording), which asks again for its numbers. */
+enum how { HOW_PLAIN, HOW_IMAGE, HOW_RECORDING, HOW_VIDEO, HOW_ABSENT };
 
 /* How one field of a sample becomes a Python object. */
 struct slot {
@@ -222,7 +228,7 @@ struct slot {
     enum how how;
     bool cheap;       /* found without blocking in a mapped file: the GIL may stay */
     PyObject *dtype;  /* NumPy's, of arrays and structs; or NULL */
-    PyObject *decode; /* callable(str or bytes), or NULL */
+    PyObject *decode; /* callable(str or bytes), of videos (payload, record), or NULL */
 };
 
 /* Which fields of a reader, and how. */
@@ -244,11 +250,15 @@ struct cell {
     mldf_buffer own; /* holds value.data, unless that lies in the file */
     bool owned;
     uint64_t sample;
+    uint8_t record[64]; /* of a video */
+    uint32_t record_bytes;
 };
 mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,
                       bool copy, struct workspace *workspace, struct cell *out, mldf_error *err);
 void cell_free(struct cell *cell);
 PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell);
+/* The numbers of a recording, whole. */
+PyObject *recording_object(struct module_state *state, struct handle *handle, size_t field, uint64_t sample);
 
 /* ---- py_feed.c ------------------------------------------------------------------------------------------------------ */
 

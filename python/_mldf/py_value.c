@@ -19,7 +19,7 @@ static bool lies_in(const mldf_buffer *buffer, const void *data) {
 /* Pixels in a buffer of their own in place of an image file's bytes. */
 static mldf_status decode_image(const struct plan *plan, struct workspace *workspace, struct cell *cell,
                                 mldf_error *err) {
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     mldf_image_shape shape;
     mldf_buffer pixels = MLDF_BUFFER_INIT;
     mldf_status status = mldf_image_record(&cell->value, &info, err);
@@ -52,19 +52,17 @@ static mldf_status decode_image(const struct plan *plan, struct workspace *works
 }
 
 /* Numbers that NumPy has no dtype for (24 bits, A-law, mu-law, packets) as float32; all others stay as they are stored. */
-static mldf_status decode_audio(struct cell *cell, mldf_error *err) {
+static mldf_status decode_audio(const mldf_reader *reader, struct cell *cell, mldf_error *err) {
     mldf_audio_info info;
+    uint64_t limit = mldf_reader_max_decoded(reader);
     mldf_buffer floats = MLDF_BUFFER_INIT;
     if (cell->value.kind != MLDF_KIND_BYTES)
         return MLDF_OK;
     mldf_status status = mldf_audio_record(&cell->value, &info, err);
     if (status < 0)
         return status;
-    if (info.samples > SIZE_MAX / sizeof(float) / (info.channels ? info.channels : 1)) {
-        PyOS_snprintf(err->message, sizeof err->message, "%llu samples do not fit into memory",
-                      (unsigned long long)info.samples);
-        return err->status = MLDF_E_LIMIT;
-    }
+    if ((status = mldf_audio_check_room(&info, cell->value.bytes, limit, err)) < 0)
+        return status;
     uint64_t count = info.samples * info.channels;
     status = mldf_buffer_reserve(&floats, (size_t)(count ? count * sizeof(float) : 1), err);
     if (status >= 0)
@@ -83,6 +81,16 @@ static mldf_status decode_audio(struct cell *cell, mldf_error *err) {
                                .ndim = 2,
                                .dims = {info.samples, info.channels}};
     return MLDF_OK;
+}
+
+/* The payload as an array of bytes, and the record beside it. */
+static void take_video(struct cell *cell) {
+    mldf_value *v = &cell->value;
+    cell->record_bytes = v->record_bytes <= sizeof cell->record ? v->record_bytes : 0;
+    if (cell->record_bytes)
+        memcpy(cell->record, v->record, cell->record_bytes);
+    *v = (mldf_value){
+        .kind = MLDF_KIND_ARRAY, .dtype = MLDF_U8, .data = v->data, .bytes = v->bytes, .ndim = 1, .dims = {v->bytes}};
 }
 
 static mldf_status copy_out(struct cell *cell, mldf_error *err) {
@@ -119,16 +127,19 @@ mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const 
         out->value.kind = MLDF_KIND_NULL;
         return MLDF_OK;
     }
-    mldf_status status = mldf_reader_get(reader, sample, slot->field, &out->own, &out->value, err);
-    if (status < 0)
+    /* Of a recording the record says enough; in a mapped file the whole value costs no more, and is checked. */
+    bool record = slot->how == HOW_RECORDING && !mldf_reader_is_mapped(reader);
+    mldf_status status = record ? mldf_reader_get_range(reader, sample, slot->field, 0, 0, &out->own, &out->value, err)
+                                : mldf_reader_get(reader, sample, slot->field, &out->own, &out->value, err);
+    if (status < 0 || slot->how == HOW_RECORDING)
         return status;
     out->owned = lies_in(&out->own, out->value.data);
     if (out->value.kind == MLDF_KIND_NULL)
         return MLDF_OK;
     if (slot->how == HOW_IMAGE && (status = decode_image(plan, workspace, out, err)) < 0)
         return place(reader, slot, sample, err, status);
-    if (slot->how == HOW_AUDIO && (status = decode_audio(out, err)) < 0)
-        return place(reader, slot, sample, err, status);
+    if (slot->how == HOW_VIDEO)
+        take_video(out);
     return copy ? copy_out(out, err) : MLDF_OK;
 }
 
@@ -241,11 +252,59 @@ static PyObject *plain_object(struct module_state *state, struct handle *handle,
     return bytes_object(v->data, v->bytes);
 }
 
+/* decode(reader, field, sample, samples, rate, channels, bits, codec) */
+static PyObject *lazy_recording(struct module_state *state, struct handle *handle, const struct slot *slot,
+                                const struct cell *cell) {
+    mldf_audio_info info;
+    mldf_error err;
+    if (cell->value.kind == MLDF_KIND_NULL)
+        Py_RETURN_NONE;
+    if (mldf_audio_record(&cell->value, &info, &err) < 0) {
+        raise_error(state, &err);
+        return NULL;
+    }
+    PyObject *reader = reader_again(state, handle), *out = NULL;
+    if (reader)
+        out = PyObject_CallFunction(slot->decode, "OnKKkkks", reader, (Py_ssize_t)slot->field,
+                                    (unsigned long long)cell->sample, (unsigned long long)info.samples,
+                                    (unsigned long)info.rate, (unsigned long)info.channels, (unsigned long)info.bits,
+                                    mldf_audio_codec_name(info.codec));
+    Py_XDECREF(reader);
+    return out;
+}
+
+PyObject *recording_object(struct module_state *state, struct handle *handle, size_t field, uint64_t sample) {
+    struct slot slot = {.field = field};
+    struct cell cell = {.own = MLDF_BUFFER_INIT, .sample = sample};
+    mldf_error err;
+    mldf_status status;
+    PyObject *out = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_reader_get(handle->reader, sample, field, &cell.own, &cell.value, &err);
+    cell.owned = status >= 0 && lies_in(&cell.own, cell.value.data);
+    if (status >= 0 && cell.value.kind != MLDF_KIND_NULL && (status = decode_audio(handle->reader, &cell, &err)) < 0)
+        status = place(handle->reader, &slot, sample, &err, status);
+    Py_END_ALLOW_THREADS
+    if (status < 0)
+        raise_error(state, &err);
+    else
+        out = plain_object(state, handle, &slot, &cell);
+    cell_free(&cell);
+    return out;
+}
+
 PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell) {
+    if (slot->how == HOW_RECORDING)
+        return lazy_recording(state, handle, slot, cell);
     PyObject *plain = plain_object(state, handle, slot, cell);
     if (!plain || !slot->decode || cell->value.kind == MLDF_KIND_NULL)
         return plain;
-    PyObject *out = PyObject_CallFunctionObjArgs(slot->decode, plain, NULL);
+    PyObject *record = NULL, *out = NULL;
+    if (slot->how == HOW_VIDEO)
+        record = PyBytes_FromStringAndSize((const char *)cell->record, (Py_ssize_t)cell->record_bytes);
+    if (record || slot->how != HOW_VIDEO)
+        out = PyObject_CallFunctionObjArgs(slot->decode, plain, record, NULL);
+    Py_XDECREF(record);
     Py_DECREF(plain);
     if (!out)
         note_place(state, handle, slot, cell);
@@ -308,10 +367,12 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
     slot->field = (size_t)field;
     bool audio = (info->type_id == MLDF_AUDIO_WAVEFORM || info->type_id == MLDF_AUDIO_COMPRESSED) && info->known;
-    slot->how = image && pixels ? HOW_IMAGE : audio && pixels ? HOW_AUDIO : HOW_PLAIN;
-    slot->cheap = slot->how == HOW_PLAIN && !(info->flags & MLDF_FIELD_COMPRESSED);
+    bool video = info->type_id == MLDF_VIDEO_FRAMES && info->known && decode != Py_None;
+    bool recording = audio && pixels && decode != Py_None;
+    slot->how = image && pixels ? HOW_IMAGE : recording ? HOW_RECORDING : video && pixels ? HOW_VIDEO : HOW_PLAIN;
+    slot->cheap = (slot->how == HOW_PLAIN || slot->how == HOW_RECORDING) && !(info->flags & MLDF_FIELD_COMPRESSED);
     slot->dtype = object_or_null(dtype);
-    slot->decode = object_or_null(decode);
+    slot->decode = video && !pixels ? NULL : object_or_null(decode);
     return true;
 }
 

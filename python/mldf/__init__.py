@@ -29,7 +29,7 @@ from typing import Any as _Any
 from . import errors, images, ops
 from ._mldf import features as _features
 from ._mldf import version as __version__
-from .audio import Audio, CompressedAudio
+from .audio import Audio, CompressedAudio, Recording
 from .batch import Batch
 from .dataset import Dataset, open
 from .errors import Error
@@ -62,6 +62,7 @@ from .sample import Sample
 from .schema import FieldInfo, Schema
 from .tokens import PackedTokens, Tokens, TokenStream
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
+from .video import Frames, Video, VideoFrames
 from .views import ItemView, Piece
 from .writer import Writer, WriteResult, write
 
@@ -82,6 +83,7 @@ __all__ = [
     "Field",
     "FieldInfo",
     "Float",
+    "Frames",
     "Image",
     "Int",
     "ItemView",
@@ -98,6 +100,7 @@ __all__ = [
     "Place",
     "Problem",
     "Progress",
+    "Recording",
     "Result",
     "Sample",
     "Schema",
@@ -107,6 +110,8 @@ __all__ = [
     "TokenStream",
     "Tokens",
     "VerifyResult",
+    "Video",
+    "VideoFrames",
     "WriteResult",
     "Writer",
     "__version__",

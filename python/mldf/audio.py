@@ -6,6 +6,10 @@
 ...     w.append({"audio": np.zeros(16000, np.int16), "text": "a second of silence"})
 >>> mldf.open(path)[0].audio.shape
 (16000, 1)
+>>> recording = mldf.open(path)[0].audio  # an mldf.Recording
+>>> wave, rate = recording
+>>> wave.shape, rate, recording.window(0.5, 0.75).shape
+((1, 16000), 16000, (1, 4000))
 >>> with mldf.Writer(path, {"audio": mldf.CompressedAudio(rate=16000, encode="flac")}, overwrite=True) as w:
 ...     w.append({"audio": np.zeros(16000, np.int16)})
 >>> int(mldf.open(path).rows["audio"]["size"][0]) < 1000
@@ -17,19 +21,21 @@ compress  zstd: True, or a level from 1 to 22
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from .errors import RangeError
 from .fields import Field
 from .foreign import from_tensor, is_gone, is_tensor, missing, read_file, unmasked, wrong
 from .schema import FieldInfo
 
-__all__ = ["Audio", "CompressedAudio"]
+__all__ = ["Audio", "CompressedAudio", "Recording"]
 
 DTYPES = ("uint8", "int16", "int32", "float32", "float64")
 
@@ -87,6 +93,130 @@ class CompressedAudio(Field):
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
+class Recording(np.lib.mixins.NDArrayOperatorsMixin):
+    """A recording of a dataset: ``wave, rate = ds[0].audio``. Nothing is decoded before it is asked for.
+
+    ``wave`` is float32 of shape (channels, t), and ``rate`` samples a second. ``window(t0, t1)`` reads that part alone.
+    It is an array too, of shape (t, channels): the stored numbers, or float32 where NumPy has none of that kind (24
+    bits, A-law, mu-law, packets); ``len``, slices, arithmetic and NumPy's functions work on them.
+
+    reader, field, sample             where it is
+    samples, rate, channels, bits     as its record says
+    codec                             its name
+    array                             its numbers, where there is no file
+    """
+
+    __slots__ = ("_array", "_field", "_reader", "_sample", "bits", "channels", "codec", "rate", "samples")
+
+    def __init__(
+        self,
+        reader: Any,
+        field: int,
+        sample: int,
+        samples: int,
+        rate: int,
+        channels: int,
+        bits: int,
+        codec: str,
+        array: npt.NDArray[Any] | None = None,
+    ) -> None:
+        self._reader, self._field, self._sample, self._array = reader, field, sample, array
+        self.samples = samples
+        """Instants; each has a number for each channel."""
+        self.rate = rate
+        """Samples a second."""
+        self.channels = channels
+        """Of every sample."""
+        self.bits = bits
+        """Of a number as it is stored; 0 of lossy codecs."""
+        self.codec = codec
+        """"pcm", "float", "flac", "mp3", "opus" ..."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return self.samples / self.rate
+
+    @property
+    def numbers(self) -> npt.NDArray[Any]:
+        """All of it, (t, channels), decoded once: as stored, or as float32 where NumPy has no such numbers."""
+        if self._array is None:
+            self._array = self._reader.recording(self._field, self._sample)
+        return self._array
+
+    @property
+    def wave(self) -> npt.NDArray[np.float32]:
+        """All of it, float32 (channels, t), from -1 to 1."""
+        return self._part(0, self.samples)
+
+    def _part(self, begin: int, count: int) -> npt.NDArray[np.float32]:
+        if self._reader is not None:
+            return self._reader.window(self._field, self._sample, begin, count)  # type: ignore[no-any-return]
+        part = self.numbers[begin : begin + count].T
+        if part.dtype.kind in "iu":
+            shift = 128 if part.dtype == np.uint8 else 0
+            return (part.astype(np.float64) - shift).astype(np.float32) / np.float32(2.0 ** (8 * part.itemsize - 1))
+        return np.ascontiguousarray(part, np.float32)
+
+    def window(self, t0: float, t1: float | None = None) -> npt.NDArray[np.float32]:
+        """Seconds from `t0` to `t1` (None: its end) as float32 (channels, n); only they are read and decoded.
+
+        t0, t1  rounded to samples; a part that is not in the recording is refused
+        """
+        begin = math.floor(t0 * self.rate + 0.5)
+        end = self.samples if t1 is None else math.floor(t1 * self.rate + 0.5)
+        if not 0 <= begin <= end <= self.samples:
+            raise RangeError(f"seconds {t0} to {t1} of a recording of {self.seconds:g} s")
+        return self._part(begin, end - begin)
+
+    # ---- as an array (t, channels) ----
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(t, channels)"""
+        return self.samples, self.channels
+
+    @property
+    def ndim(self) -> int:
+        """2"""
+        return 2
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of :attr:`numbers`."""
+        kinds = {("pcm", 8): "u1", ("pcm", 16): "<i2", ("pcm", 32): "<i4", ("float", 64): "<f8"}
+        return np.dtype(kinds.get((self.codec, self.bits), "<f4"))
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.wave
+        yield self.rate
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.numbers[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.numbers, dtype) if copy else np.asarray(self.numbers, dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [x.numbers if isinstance(x, Recording) else x for x in inputs]
+        return getattr(ufunc, method)(*plain, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.numbers, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        known = (self.samples, self.rate, self.channels, self.bits, self.codec)
+        return Recording, (None, 0, 0, *known, np.array(self.numbers))
+
+    def __repr__(self) -> str:
+        return f"Recording({self.seconds:.2f} s, {self.rate} Hz, {self.channels} channels, {self.codec})"
+
+
 def _samples(field: FieldInfo, value: Any) -> Any:
     if value.dtype.name not in DTYPES:
         raise wrong(field, value, f"samples of {', '.join(DTYPES)}")
@@ -117,8 +247,21 @@ def _from_mapping(field: FieldInfo, value: Mapping[str, Any]) -> Any:
     return value.get("path") if found is None else found
 
 
+def _again(field: FieldInfo, value: Recording) -> Any:
+    """A recording of another dataset: its numbers, at the rate that both must have."""
+    if field.arguments.get("rate", value.rate) != value.rate:
+        raise RangeError(
+            f"field {field.name!r}: a recording of {value.rate} samples a second, and the field's rate is "
+            f"{field.arguments['rate']}",
+            field=field.name,
+        )
+    return _samples(field, value.numbers)
+
+
 def audio_converter(field: FieldInfo) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
+        if isinstance(value, Recording):
+            return _again(field, value)
         if type(value) is bytes:
             return value
         if value is None:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import _mldf
+from .audio import Recording
 from .errors import ArgumentError, CorruptError, SchemaError, WrongTypeError
 from .fields import registered_types
 from .limits import flag, whole_or_none
 from .paths import encode
 from .sample import sample_type
-from .schema import JSON, FieldInfo, Schema
+from .schema import AUDIO, COMPRESSED_AUDIO, JSON, VIDEO_FRAMES, FieldInfo, Schema
+from .video import video_decoder
 
 __all__ = ["Files", "View", "field_list"]
 
@@ -119,7 +121,9 @@ class View:
 
     def _plan(self, reader: _mldf.Reader, schema: Schema) -> _mldf.Plan:
         numbers = {name: i for i, name in enumerate(schema)}
-        slots = [(numbers.get(f.name, -1), self.decode, f.dtype, _decoder(f)) for f in self.schema.values()]
+        slots = [
+            (numbers.get(f.name, -1), self.decode, f.dtype, _decoder(f, self.decode)) for f in self.schema.values()
+        ]
         return _mldf.plan(reader, slots, self.sample_type, self.channels or 0, self.orient)
 
     def slot(self, name: str) -> int:
@@ -131,9 +135,13 @@ class View:
             raise
 
 
-def _decoder(field: FieldInfo) -> Callable[[Any], Any] | None:
+def _decoder(field: FieldInfo, decode: bool) -> Callable[..., Any] | None:
     if field.type_id == JSON:
         return _from_json
+    if decode and field.type_id in (AUDIO, COMPRESSED_AUDIO) and field.known:
+        return Recording
+    if field.type_id == VIDEO_FRAMES and field.known:
+        return video_decoder(field)
     return field.custom.decode if field.custom is not None else None
 
 

@@ -16,13 +16,16 @@ Floats = Union[float, str, Sequence[float]]
 
 __all__ = [
     "Affine",
+    "AutoAugment",
     "AutoContrast",
+    "Border",
     "Brightness",
     "CHW",
     "Cast",
     "CenterCrop",
     "CenterResizedCrop",
     "Channels",
+    "Clip",
     "Cmvn",
     "ColorJitter",
     "Concat",
@@ -32,6 +35,7 @@ __all__ = [
     "Db",
     "Decode",
     "DecodeAudio",
+    "DecodeVideo",
     "Delta",
     "Dither",
     "Drop",
@@ -46,6 +50,7 @@ __all__ = [
     "Gather",
     "GaussianBlur",
     "Grayscale",
+    "GridMask",
     "HWC",
     "HorizontalFlip",
     "Hue",
@@ -89,6 +94,9 @@ __all__ = [
     "Squeeze",
     "Stack",
     "Strings",
+    "TimeJitter",
+    "TimeReverse",
+    "TimeSubsample",
     "ToFloat",
     "TrivialAugment",
     "Truncate",
@@ -136,6 +144,25 @@ class Affine(Operation):
         super().__init__(degrees, translate, scale, shear, filter, center, fill, mask_fill)
 
 
+class AutoAugment(Operation):
+    """AutoAugment: one of 25 pairs of changes of colour and place, as found for ImageNet, CIFAR-10 or SVHN.
+
+    policy         the dataset that it was found for: imagenet, cifar10 or svhn (imagenet, cifar10, svhn)
+    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
+    fill           what lies outside the image: a number, or one for each channel
+    """
+
+    name: ClassVar[str] = "autoaugment"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("policy", "choice", "imagenet"),
+        ("interpolation", "choice", "nearest"),
+        ("fill", "floats", 0),
+    )
+
+    def __init__(self, policy: str = "imagenet", interpolation: str = "nearest", fill: Floats = 0) -> None:
+        super().__init__(policy, interpolation, fill)
+
+
 class AutoContrast(Operation):
     """Stretches each colour to the whole range, with a probability.
 
@@ -147,6 +174,28 @@ class AutoContrast(Operation):
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
+
+
+class Border(Operation):
+    """Adds pixels at the sides: one colour, the outermost pixels, or the image mirrored.
+
+    padding    pixels on all sides, [x, y], or [left, top, right, bottom]
+    mode       constant: `fill`; edge: the outermost pixels; reflect, symmetric: mirrored without and with the
+               outermost pixels (constant, edge, reflect, symmetric)
+    fill       of mode constant: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "border"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("padding", "ints", ...),
+        ("mode", "choice", "constant"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(self, padding: Ints, mode: str = "constant", fill: Floats = 0, mask_fill: float = 0) -> None:
+        super().__init__(padding, mode, fill, mask_fill)
 
 
 class Brightness(Operation):
@@ -241,6 +290,45 @@ class Channels(Operation):
 
     def __init__(self, which: Ints) -> None:
         super().__init__(which)
+
+
+class Clip(Operation):
+    """Frames of a video, by number or by time: random, in the middle, spread evenly or fixed; also of an array's first
+    dimension.
+
+    frames  frames of a clip
+    stride  every so many frames of the video
+    fps     frames a second of the clip, by the times of the video's frames; instead of stride. 0: by stride
+    start   where a clip begins: anywhere with equal chance, in the middle, the clips of `count` spread evenly from
+            the first to the last possible frame, or at `first` (random, center, uniform, fixed, centre)
+    count   clips of one video; more than one add an axis in front: (count, frames, ...)
+    short   a video without enough frames: its last one again, from its first one on, zeros, fewer frames, or error.
+            NAME_valid says which frames there are (repeat_last, wrap, zero, drop, error)
+    first   where a fixed clip begins: number of the frame, or seconds if fps is given
+    """
+
+    name: ClassVar[str] = "clip"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("frames", "int", ...),
+        ("stride", "int", 1),
+        ("fps", "float", 0),
+        ("start", "choice", "random"),
+        ("count", "int", 1),
+        ("short", "choice", "repeat_last"),
+        ("first", "float", 0),
+    )
+
+    def __init__(
+        self,
+        frames: int,
+        stride: int = 1,
+        fps: float = 0,
+        start: str = "random",
+        count: int = 1,
+        short: str = "repeat_last",
+        first: float = 0,
+    ) -> None:
+        super().__init__(frames, stride, fps, start, count, short, first)
 
 
 class Cmvn(Operation):
@@ -406,6 +494,25 @@ class DecodeAudio(Operation):
 
     def __init__(self, mono: bool = False, rate: int = 0) -> None:
         super().__init__(mono, rate)
+
+
+class DecodeVideo(Operation):
+    """A stored video becomes frames: (t, h, w, c).
+
+    exact     never decode JPEG frames at 1/2, 1/4 or 1/8 of their size before a resize
+    channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored
+    bits      8 or 16; 0: as stored
+    """
+
+    name: ClassVar[str] = "decode_video"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("exact", "bool", False),
+        ("channels", "int", 0),
+        ("bits", "int", 0),
+    )
+
+    def __init__(self, exact: bool = False, channels: int = 0, bits: int = 0) -> None:
+        super().__init__(exact, channels, bits)
 
 
 class Delta(Operation):
@@ -633,6 +740,27 @@ class Grayscale(Operation):
 
     def __init__(self, channels: int = 1) -> None:
         super().__init__(channels)
+
+
+class GridMask(Operation):
+    """Paints squares on a grid that begins at a random place, with a probability.
+
+    step   of the grid, as a share of the shorter side; [a, b]: drawn between these
+    ratio  side of a square, as a share of the step
+    p      probability
+    fill   the squares' colour: a number, or one for each channel
+    """
+
+    name: ClassVar[str] = "grid_mask"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("step", "floats", 0.5),
+        ("ratio", "float", 0.6),
+        ("p", "float", 0.5),
+        ("fill", "floats", 0),
+    )
+
+    def __init__(self, step: Floats = 0.5, ratio: float = 0.6, p: float = 0.5, fill: Floats = 0) -> None:
+        super().__init__(step, ratio, p, fill)
 
 
 class HWC(Operation):
@@ -1402,6 +1530,46 @@ class Strings(Operation):
 
     def __init__(self) -> None:
         super().__init__()
+
+
+class TimeJitter(Operation):
+    """Each frame of a clip is replaced by a neighbour at random.
+
+    frames  each frame is replaced by one at most so many before or after it
+    """
+
+    name: ClassVar[str] = "time_jitter"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("frames", "int", 1),)
+
+    def __init__(self, frames: int = 1) -> None:
+        super().__init__(frames)
+
+
+class TimeReverse(Operation):
+    """The frames of a clip in reverse order, with some probability.
+
+    p  probability
+    """
+
+    name: ClassVar[str] = "time_reverse"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.5),)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)
+
+
+class TimeSubsample(Operation):
+    """Every so many of a clip's frames.
+
+    stride  every so many frames remain
+    random  begin with any of the first `stride` frames instead of the first
+    """
+
+    name: ClassVar[str] = "time_subsample"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("stride", "int", ...), ("random", "bool", False))
+
+    def __init__(self, stride: int, random: bool = False) -> None:
+        super().__init__(stride, random)
 
 
 class ToFloat(Operation):

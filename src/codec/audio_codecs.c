@@ -1,4 +1,5 @@
 /* The table of codecs: which containers this build takes apart, and which decoders it has. See audio_stream.h. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "codec/audio_stream.h"
@@ -78,6 +79,12 @@ void mldfi_audio_parts_free(struct audio_parts *parts) {
     mldf_buffer_free(&parts->made);
     free(parts->packets);
     *parts = (struct audio_parts){0};
+}
+
+mldf_status mldfi_audio_long_packet(size_t packet, uint64_t offset, uint64_t bytes, mldf_error *err) {
+    return mldfi_fail_at(err, MLDF_E_LIMIT, offset,
+                         "packet %zu of the stream has %" PRIu64 " bytes, and %d are the most", packet, bytes,
+                         AUDIO_PACKET_BYTES);
 }
 
 mldf_status mldfi_audio_parts_add(struct audio_parts *parts, struct audio_packet packet, mldf_error *err) {

@@ -11,6 +11,10 @@
 
 /* Limits of what a file may say, so that nothing is allocated for a lie: FLAC blocks have at most 65535 samples, Opus packets 5760. */
 enum { AUDIO_PACKET_SAMPLES = 65536, AUDIO_DECODED_CHANNELS = 255, AUDIO_EXTRA_MAX = 1 << 20 };
+/* A packet is at most this long: FLAC frames need 2 MiB, and MP3 packets hold what is between two frames too. */
+enum { AUDIO_PACKET_BYTES = 1 << 26 };
+/* Vorbis' comments are kept up to this length; longer ones (cover art) are not: every window would read them. */
+enum { AUDIO_COMMENTS_MAX = 64 << 10 };
 
 struct audio_packet {
     uint64_t offset; /* in audio_parts.data */
@@ -35,6 +39,8 @@ struct audio_parts {
 };
 void mldfi_audio_parts_free(struct audio_parts *parts);
 mldf_status mldfi_audio_parts_add(struct audio_parts *parts, struct audio_packet packet, mldf_error *err);
+/* The error of a packet of more than AUDIO_PACKET_BYTES. */
+mldf_status mldfi_audio_long_packet(size_t packet, uint64_t offset, uint64_t bytes, mldf_error *err);
 
 /* How one codec's files are taken apart. */
 struct audio_container {

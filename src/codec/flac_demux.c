@@ -130,24 +130,52 @@ static bool is_flac(const uint8_t *data, size_t bytes) {
     return bytes - at >= MARKER && memcmp(data + at, "fLaC", MARKER) == 0;
 }
 
-/* Where the frame that begins at `at` ends: at the next frame, or where the file ends; 0: nowhere. *next is the one that follows. */
+/* The most bytes that a frame can have: what its samples need as they are, twice, or what STREAMINFO says. */
+static size_t longest_frame(const struct audio_parts *parts, const struct frame *frame) {
+    uint64_t plain = ((uint64_t)frame->samples * (parts->info.bits + 1) + 7) / 8 * parts->info.channels;
+    uint64_t most = 2 * plain + 1024, said = be24(parts->extra.data + 7);
+    return (size_t)(said > most ? said : most);
+}
+
+/* What programs put behind the last frame. */
+static bool is_tag(const uint8_t *p, size_t room) {
+    return (room >= 3 && (memcmp(p, "TAG", 3) == 0 || memcmp(p, "ID3", 3) == 0)) ||
+           (room >= 8 && memcmp(p, "APETAGEX", 8) == 0);
+}
+
+/* Where the frame that begins at `at` ends: at the next frame; where it is the last one, at a tag, at the file's end, or at the last place that its
+ * CRC allows; 0: nowhere. *next is the one that follows. */
 static size_t find_end(const uint8_t *data, size_t bytes, size_t at, const struct frame *frame,
                        const struct audio_parts *parts, const uint16_t table[256], struct frame *next, bool *more) {
     uint16_t crc = 0; /* of [at, i): 0 after a frame with its own CRC */
-    size_t ended = 0;
+    size_t ended = 0, most = longest_frame(parts, frame), stop = bytes - at > most ? at + most : bytes;
+    bool tag = false;
     *more = false;
-    for (size_t i = at; i < bytes; i++) {
+    for (size_t i = at; i < stop; i++) {
         if (crc == 0 && i >= at + FRAME_LEAST) {
             if (data[i] == 0xff && read_header(data + i, bytes - i, parts, next) && next->variable == frame->variable &&
                 next->number == frame->number + (frame->variable ? frame->samples : 1)) {
                 *more = true;
                 return i;
             }
-            ended = i;
+            if (!tag)
+                ended = i;
+            tag = tag || is_tag(data + i, bytes - i);
         }
         crc = (uint16_t)(crc << 8 ^ table[crc >> 8 ^ data[i]]);
     }
-    return crc == 0 ? bytes : ended; /* what follows the last place where the CRC was right is no frame: tags */
+    return crc == 0 && stop == bytes && !tag ? bytes : ended;
+}
+
+/* Does a later frame of the stream follow? Then the one that seemed to be the last is damaged: by chance a CRC is right in one of 65536 places. */
+static bool has_later(const uint8_t *data, size_t bytes, size_t at, const struct frame *last,
+                      const struct audio_parts *parts) {
+    struct frame frame;
+    for (const uint8_t *p = data + at; (p = memchr(p, 0xff, (size_t)(data + bytes - p))) != NULL; p++)
+        if (read_header(p, (size_t)(data + bytes - p), parts, &frame) && frame.variable == last->variable &&
+            frame.number > last->number)
+            return true;
+    return false;
 }
 
 static mldf_status demux(const uint8_t *data, size_t bytes, struct audio_parts *out, mldf_error *err) {
@@ -170,7 +198,7 @@ static mldf_status demux(const uint8_t *data, size_t bytes, struct audio_parts *
         return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "FLAC: the first frame has number %" PRIu64, frame.number);
     while (more && status == MLDF_OK) {
         size_t end = find_end(data, bytes, at, &frame, out, table, &next, &more);
-        if (end == 0 || end - at > UINT32_MAX)
+        if (end == 0 || (!more && has_later(data, bytes, end, &frame, out)))
             return mldfi_fail_at(err, MLDF_E_CORRUPT, at,
                                  "FLAC: the frame with sample %" PRIu64 " is damaged or cut short: its CRC is wrong",
                                  total);

@@ -138,10 +138,9 @@ static mldf_status walk(const uint8_t *data, size_t bytes, size_t at, struct fra
     struct frame next;
     mldf_status status = MLDF_OK;
     for (;;) {
-        struct audio_packet packet = {at, frame.bytes, frame.samples, 0};
-        packet.back = find_back(data + at, &frame, main_bytes, out->count);
+        uint8_t back = find_back(data + at, &frame, main_bytes, out->count);
         main_bytes[out->count % BACK_MAX] = frame.bytes - frame.side;
-        if ((status = mldfi_audio_parts_add(out, packet, err)) < 0)
+        if ((status = mldfi_audio_parts_add(out, (struct audio_packet){at, frame.bytes, frame.samples, back}, err)) < 0)
             return status;
         *end = at + frame.bytes;
         size_t found = *end;
@@ -155,8 +154,9 @@ static mldf_status walk(const uint8_t *data, size_t bytes, size_t at, struct fra
                                      "MP3: frames of %" PRIu32 " Hz and %u channels follow those of %" PRIu32
                                      " Hz and %u; convert the file to one of them first",
                                      next.rate, next.channels, frame.rate, frame.channels);
-            out->packets[out->count - 1].bytes =
-                (uint32_t)(found - at); /* what is between belongs to the packet before */
+            if (found - at > AUDIO_PACKET_BYTES) /* what is between belongs to the packet before */
+                return mldfi_audio_long_packet(out->count - 1, at, found - at, err);
+            out->packets[out->count - 1].bytes = (uint32_t)(found - at);
         }
         at = found;
         frame = next;

@@ -134,6 +134,11 @@ static mldf_status take_header(struct demux *d, const uint8_t *p, size_t bytes, 
                 return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "Vorbis: %u channels, %" PRIu32 " Hz", p[11],
                                      out->info.rate);
         }
+        static const uint8_t no_comments[16] = "\x03vorbis\0\0\0\0\0\0\0\0\x01"; /* no vendor, none, framing */
+        if (d->headers == 1 && bytes > AUDIO_COMMENTS_MAX) {
+            p = no_comments;
+            bytes = sizeof no_comments;
+        }
         lengths[d->headers] = bytes;
         status = mldf_buffer_append(&out->extra, p, bytes, err);
         if (status == MLDF_OK && d->headers == 2 && (status = lace_headers(out, lengths, err)) == MLDF_OK)
@@ -149,10 +154,10 @@ static mldf_status take_packet(struct demux *d, uint64_t at, mldf_error *err) {
     struct audio_parts *out = d->out;
     const uint8_t *p = out->made.data + d->packet_at;
     size_t bytes = out->made.size - d->packet_at;
-    struct audio_packet packet = {d->packet_at, (uint32_t)bytes, 0, 0};
+    uint32_t samples;
     if (out->info.codec == MLDF_AUDIO_OPUS) {
-        packet.samples = mldfi_opus_samples(p, bytes);
-        if (packet.samples == 0)
+        samples = mldfi_opus_samples(p, bytes);
+        if (samples == 0)
             return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "Opus: packet %zu has no duration", out->count);
     } else {
         if (bytes == 0 || (p[0] & 1)) { /* a header again, or nothing: no sound */
@@ -162,11 +167,13 @@ static mldf_status take_packet(struct demux *d, uint64_t at, mldf_error *err) {
         uint32_t block = mldfi_vorbis_block(d->sizes, p, bytes);
         if (block == 0)
             return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "Vorbis: packet %zu is not one of its stream", out->count);
-        packet.samples = d->block ? d->block / 4 + block / 4 : 0;
+        samples = d->block ? d->block / 4 + block / 4 : 0;
         d->block = block;
     }
-    d->total += packet.samples;
-    return mldfi_audio_parts_add(out, packet, err);
+    d->total += samples;
+    if (bytes > AUDIO_PACKET_BYTES)
+        return mldfi_audio_long_packet(out->count, at, bytes, err);
+    return mldfi_audio_parts_add(out, (struct audio_packet){d->packet_at, (uint32_t)bytes, samples, 0}, err);
 }
 
 static mldf_status take_page(struct demux *d, const uint8_t *data, const struct page *page, size_t lengths[3],

@@ -133,9 +133,11 @@ static mldf_status to_opus(struct audio_worker *w, const struct audio_state *s, 
                            mldf_error *err) {
     struct audio_parts parts = {0};
     uint64_t count = out->bytes / mldfi_pcm_bytes(out->info.codec, out->info.bits);
-    mldf_status status = count > SIZE_MAX / 8 ? MLDF_E_LIMIT : mldfi_buffer_resize(&w->pcm, (size_t)count * 4 + 1, err);
-    if (status == MLDF_E_LIMIT)
-        return mldfi_fail(err, status, "%" PRIu64 " samples do not fit into memory", out->info.samples);
+    size_t bytes;
+    mldf_status status =
+        mldfi_sound_room(w->max_bytes, out->bytes, out->info.samples, out->info.channels, 4, &bytes, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&w->pcm, bytes + 1, err);
     if (status < 0)
         return status;
     float *numbers = (float *)(void *)w->pcm.data;
@@ -150,23 +152,11 @@ static mldf_status to_opus(struct audio_worker *w, const struct audio_state *s, 
     return status;
 }
 
-/* Floats as the integers that they were made from; exact up to 24 bits. */
-static void to_integers(const float *in, size_t count, unsigned bits, uint8_t *out) {
-    float scale = (float)(UINT32_C(1) << (bits - 1));
-    for (size_t i = 0; i < count; i++) {
-        uint32_t v = (uint32_t)(int32_t)(in[i] * scale);
-        if (bits == 8)
-            v += 128;
-        for (unsigned k = 0; k < bits / 8; k++)
-            *out++ = (uint8_t)(v >> 8 * k);
-    }
-}
-
 /* A compressed file as PCM: integers of FLAC in 1 to 3 bytes, everything else as float. */
 static mldf_status unpack_file(struct audio_worker *w, const struct audio_state *s, const mldf_value *value,
                                mldf_buffer *scratch, struct made *out, mldf_error *err) {
     struct audio_memory memory;
-    uint64_t count, bytes;
+    size_t bytes;
     struct audio_state plain = *s;
     plain.undecoded = true; /* it is decoded below */
     w->file.size = 0;
@@ -175,29 +165,15 @@ static mldf_status unpack_file(struct audio_worker *w, const struct audio_state 
         return status;
     bool whole = out->info.bits > 0 && out->info.bits <= 24;
     unsigned width = whole ? (out->info.bits + 7) / 8 : 4;
-    if (!mldfi_mul_u64(out->info.samples, out->info.channels, &count) || !mldfi_mul_u64(count, 4, &bytes) ||
-        bytes > SIZE_MAX / 2)
-        return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", out->info.samples);
-    status = mldfi_buffer_resize(&w->pcm, (size_t)bytes + 1, err);
+    status = mldfi_sound_room(w->max_bytes, value->bytes, out->info.samples, out->info.channels, width, &bytes, err);
     if (status == MLDF_OK)
-        status = mldfi_buffer_resize(scratch, (size_t)count * width, err);
+        status = mldfi_buffer_resize(scratch, bytes, err);
     memory.data = out->payload;
     struct audio_bytes in = {mldfi_audio_from_memory, &memory, out->bytes};
-    float *planar = (float *)(void *)w->pcm.data;
     if (status == MLDF_OK)
-        status =
-            mldfi_audio_window(w, &out->info, &in, 0, out->info.samples, false, planar, (size_t)out->info.samples, err);
+        status = mldfi_audio_unpack(w, &out->info, &in, whole, width, scratch->data, err);
     if (status < 0)
         return status;
-    uint8_t *to = scratch->data;
-    for (uint64_t i = 0; i < out->info.samples; i++)
-        for (uint32_t c = 0; c < out->info.channels; c++, to += width) {
-            float x = planar[c * out->info.samples + i];
-            if (whole)
-                to_integers(&x, 1, 8 * width, to);
-            else
-                memcpy(to, &x, 4);
-        }
     out->info.bits = 8 * width;
     out->info.codec = whole ? MLDF_AUDIO_PCM : MLDF_AUDIO_FLOAT;
     out->payload = scratch->data;

@@ -43,9 +43,14 @@ static mldf_status check(void *worker, const uint8_t *record, const void *payloa
     return status;
 }
 
+static void limit_worker(void *worker, uint64_t max_bytes) {
+    ((struct audio_worker *)worker)->max_bytes = max_bytes;
+}
+
 const struct media mldfi_media_audio = {
     .open = open_worker,
     .close = close_worker,
+    .limit = limit_worker,
     .trim = trim_worker,
     .encode = mldfi_audio_encode_with,
     .check = check,

@@ -22,12 +22,17 @@ struct audio_worker {
     mldf_buffer block, pcm, file;
     struct kept_decoder decoders[AUDIO_DECODERS];
     uint64_t clock;
+    uint64_t max_bytes; /* of the kit */
 };
 void mldfi_audio_drop_decoders(struct audio_worker *w);
 
 /* Samples [from, from + count) of a value whose bytes `in` gives, as mldfi_audio_read gives them. They must be in the recording. */
 mldf_status mldfi_audio_window(void *worker, const mldf_audio_info *info, const struct audio_bytes *in, uint64_t from,
                                uint64_t count, bool mono, float *out, size_t stride, mldf_error *err);
+/* The whole recording, decoded once from its beginning: channels interleaved, integers of width x 8 bits where the codec has them and floats
+ * (width 4) otherwise. A packet is in memory at a time, besides `out`. */
+mldf_status mldfi_audio_unpack(void *worker, const mldf_audio_info *info, const struct audio_bytes *in, bool whole,
+                               unsigned width, uint8_t *out, mldf_error *err);
 /* Bytes of a compressed value that such a window will about need, for hints to the system. */
 void mldfi_audio_guess(const mldf_audio_info *info, uint64_t total, uint64_t from, uint64_t count, uint64_t *offset,
                        uint64_t *bytes);

@@ -49,6 +49,13 @@ static mldf_status read_packets(const mldf_value *value, const mldf_audio_info *
     return status;
 }
 
+mldf_status mldf_audio_check_room(const mldf_audio_info *info, uint64_t stored, uint64_t max_decoded, mldf_error *err) {
+    size_t bytes;
+    if (!info)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_audio_check_room: info is NULL");
+    return mldfi_sound_room(max_decoded, stored, info->samples, info->channels, sizeof(float), &bytes, err);
+}
+
 mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out, mldf_error *err) {
     mldf_audio_info info;
     mldf_status status = mldf_audio_record(value, &info, err);

@@ -126,17 +126,43 @@ struct run {
     struct kept_decoder *kept;
     uint64_t from, to; /* decoded samples that are wanted */
     bool mono;
-    float *out; /* NULL: they are decoded and let go */
+    float *out;   /* NULL: they are decoded and let go, or: */
+    uint8_t *pcm; /* mldfi_audio_unpack's */
+    unsigned width;
+    bool whole;
     size_t stride;
 };
 
+/* Floats as the integers that they were made from; exact up to 24 bits. */
+static void store_number(float x, bool whole, unsigned width, uint8_t *out) {
+    if (!whole) {
+        memcpy(out, &x, sizeof x);
+        return;
+    }
+    uint32_t v = (uint32_t)(int32_t)(x * (float)(UINT32_C(1) << (8 * width - 1))) + (width == 1 ? 128 : 0);
+    for (unsigned k = 0; k < width; k++)
+        out[k] = (uint8_t)(v >> 8 * k);
+}
+
+static void put_pcm(const struct run *r, const float *in, const struct audio_block *b, uint64_t at, size_t n) {
+    size_t channels = r->info->channels;
+    uint8_t *out = r->pcm + at * channels * r->width;
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < channels; c++, out += r->width)
+            store_number(in[c * b->channel_step + i * b->sample_step], r->whole, r->width, out);
+}
+
 static void put(const struct run *r, const struct audio_block *b, uint64_t begin) {
     uint64_t from = begin < r->from ? r->from : begin, to = begin + b->samples < r->to ? begin + b->samples : r->to;
-    if (from >= to || !r->out)
+    if (from >= to || (!r->out && !r->pcm))
         return;
-    float *out = r->out + (from - r->from);
     const float *in = b->data + (from - begin) * b->sample_step;
     size_t n = (size_t)(to - from), channels = r->info->channels;
+    if (r->pcm) {
+        put_pcm(r, in, b, from - r->from, n);
+        return;
+    }
+    float *out = r->out + (from - r->from);
     if (!r->mono) {
         for (size_t c = 0; c < channels; c++)
             for (size_t i = 0; i < n; i++)
@@ -200,23 +226,32 @@ static mldf_status decode_run(const struct run *r, uint64_t packet, mldf_error *
     return status;
 }
 
-static mldf_status decode_packets(struct audio_worker *w, const mldf_audio_info *info, const struct audio_bytes *in,
-                                  uint64_t from, uint64_t count, bool mono, float *out, size_t stride,
-                                  mldf_error *err) {
+/* r: what is wanted, in samples of the recording; r->to 0: everything that the packets hold. */
+static mldf_status decode_packets(struct audio_worker *w, struct run *r, mldf_error *err) {
     struct packets_head head;
-    struct audio_setup setup = {.info = *info};
+    struct audio_setup setup = {.info = *r->info};
     uint64_t packet = 0;
-    struct run r = {.info = info, .head = &head, .in = in, .mono = mono, .out = out, .stride = stride};
-    mldf_status status = mldfi_packets_open(info, in, &head, &setup.extra, err);
+    mldf_status status = mldfi_packets_open(r->info, r->in, &head, &setup.extra, err);
     if (status < 0)
         return status;
+    r->head = &head;
     setup.extra_bytes = head.extra_bytes;
-    status = find_decoder(w, &setup, head.flags & PACKETS_HISTORY, &r.kept, err);
-    r.from = out ? from + head.skip : 0; /* samples + skip + trim is known to fit */
-    r.to = out ? r.from + count : head.decoded;
-    if (status == MLDF_OK && r.from < r.to)
-        status = find_start(info, &head, in, r.from, &packet, err);
-    return status == MLDF_OK && r.from < r.to ? decode_run(&r, packet, err) : status;
+    status = find_decoder(w, &setup, head.flags & PACKETS_HISTORY, &r->kept, err);
+    if (r->to) { /* samples + skip + trim is known to fit */
+        r->from += head.skip;
+        r->to += head.skip;
+    } else {
+        r->to = head.decoded;
+    }
+    if (status == MLDF_OK && r->from < r->to)
+        status = find_start(r->info, &head, r->in, r->from, &packet, err);
+    return status == MLDF_OK && r->from < r->to ? decode_run(r, packet, err) : status;
+}
+
+mldf_status mldfi_audio_unpack(void *worker, const mldf_audio_info *info, const struct audio_bytes *in, bool whole,
+                               unsigned width, uint8_t *out, mldf_error *err) {
+    struct run r = {.info = info, .in = in, .to = info->samples, .pcm = out, .width = width, .whole = whole};
+    return info->samples ? decode_packets(worker, &r, err) : MLDF_OK;
 }
 
 mldf_status mldfi_audio_window(void *worker, const mldf_audio_info *info, const struct audio_bytes *in, uint64_t from,
@@ -225,8 +260,11 @@ mldf_status mldfi_audio_window(void *worker, const mldf_audio_info *info, const 
     const void *data = NULL;
     if (count == 0)
         return MLDF_OK;
-    if (!mldfi_pcm_bytes(info->codec, info->bits))
-        return decode_packets(worker, info, in, from, count, mono, out, stride, err);
+    if (!mldfi_pcm_bytes(info->codec, info->bits)) {
+        struct run r = {
+            .info = info, .in = in, .from = from, .to = from + count, .mono = mono, .out = out, .stride = stride};
+        return decode_packets(worker, &r, err);
+    }
     mldfi_audio_range(info, from, count, &offset, &bytes);
     mldf_status status = in->get(in->user, offset, bytes, &data, err);
     return status < 0 ? status : mldfi_audio_read(worker, info, data, count, mono, out, stride, err);
@@ -247,7 +285,7 @@ mldf_status mldfi_audio_check_packets(void *worker, const mldf_audio_info *info,
     status = mldfi_audio_decoder(info->codec, &type, err);
     setup.extra_bytes = head.extra_bytes;
     if (status == MLDF_OK)
-        status = decode_packets(worker, info, &in, 0, 0, false, NULL, 0, err);
+        status = decode_packets(worker, &(struct run){.info = info, .in = &in}, err);
     if (status == MLDF_OK && type->check)
         status = type->check(&setup, (const uint8_t *)payload + head.first, head.bytes, head.decoded, err);
     return status;

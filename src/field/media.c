@@ -1,10 +1,13 @@
 /* The table of families, and a thread's workers. */
 #include "field/media.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "field/field.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
 
 static const struct media *const families[FAMILY_COUNT] = {
     [FAMILY_IMAGE] = &mldfi_media_image,
@@ -21,8 +24,34 @@ const char *mldfi_stored_noun(media_family family) {
     return nouns[family];
 }
 
+uint64_t mldfi_media_limit(uint64_t set, uint64_t stored) {
+    enum { TIMES = 256 };
+    uint64_t most = stored > UINT64_MAX / TIMES ? UINT64_MAX : stored * TIMES;
+    return set ? set : most > MEDIA_MAX_BYTES ? most : MEDIA_MAX_BYTES;
+}
+
+mldf_status mldfi_sound_room(uint64_t set, uint64_t stored, uint64_t samples, uint64_t channels, unsigned width,
+                             size_t *bytes, mldf_error *err) {
+    uint64_t limit = mldfi_media_limit(set, stored), need;
+    if (!mldfi_mul_u64(samples, channels, &need) || !mldfi_mul_u64(need, width, &need))
+        need = UINT64_MAX;
+    if (need > limit || need > SIZE_MAX / 4)
+        return mldfi_fail(err, MLDF_E_LIMIT,
+                          "%" PRIu64 " samples of %" PRIu64 " channels need %" PRIu64
+                          " bytes of memory, and the limit for %" PRIu64 " stored bytes is %" PRIu64
+                          ": max_decoded_bytes, or --max-decoded of the command, sets another",
+                          samples, channels, need, stored, limit);
+    *bytes = (size_t)need;
+    return MLDF_OK;
+}
+
 mldf_status mldfi_kit_worker(struct media_kit *kit, media_family family, void **out, mldf_error *err) {
-    mldf_status status = kit->workers[family] ? MLDF_OK : families[family]->open(&kit->workers[family], err);
+    mldf_status status = MLDF_OK;
+    if (!kit->workers[family]) {
+        status = families[family]->open(&kit->workers[family], err);
+        if (status == MLDF_OK && families[family]->limit)
+            families[family]->limit(kit->workers[family], kit->max_bytes);
+    }
     *out = kit->workers[family];
     return status;
 }

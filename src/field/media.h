@@ -17,6 +17,13 @@ const char *mldfi_stored_noun(media_family family);
 
 /* Bytes that a decoded value may have where nobody sets another limit. */
 #define MEDIA_MAX_BYTES (UINT64_C(1) << 31)
+/* The most bytes that a value of `stored` bytes may become: `set`, or where nobody set a limit (0) MEDIA_MAX_BYTES, and 256 times `stored` where
+ * that is more. A small file cannot ask for much memory, and an hour of sound needs no option. */
+uint64_t mldfi_media_limit(uint64_t set, uint64_t stored);
+/* Memory for samples x channels numbers of `width` bytes: MLDF_E_LIMIT above that limit. Everybody who makes room for decoded or resampled sound
+ * asks here first. */
+mldf_status mldfi_sound_room(uint64_t set, uint64_t stored, uint64_t samples, uint64_t channels, unsigned width,
+                             size_t *bytes, mldf_error *err);
 
 /* What a thread keeps for a field type that opens workers itself (field.h). */
 struct type_worker {
@@ -26,6 +33,7 @@ struct type_worker {
 
 /* One thread's. Begins as {0}. */
 struct media_kit {
+    uint64_t max_bytes; /* mldfi_media_limit's `set`, before the first worker is opened */
     void *workers[FAMILY_COUNT];
     struct type_worker *types;
     size_t type_count, type_capacity;
@@ -44,6 +52,8 @@ void mldfi_kit_free(struct media_kit *kit);
 struct media {
     mldf_status (*open)(void **worker, mldf_error *err);
     void (*close)(void *worker);
+    /* Takes the kit's max_bytes; NULL: it has no use for it. */
+    void (*limit)(void *worker, uint64_t max_bytes);
     /* Gives back memory of more than MEDIA_KEEP_BYTES; NULL: there is none. */
     void (*trim)(void *worker);
     /* mldf_type's encode with a worker; NULL: the type's own needs none. */

@@ -1,4 +1,5 @@
-/* tar as a dataset: a sample for each key, a field for each extension, typed by the extension as WebDataset does. A plain archive is
+/* tar as a dataset: a sample for each key, a field for each extension, typed by the extension as WebDataset does, or by the schema of an
+ * archive that mldf wrote (tar_about.h). A plain archive is
  * indexed once and read in place; a compressed one is a stream for those who read in order (tar_stream.h), and is unpacked into a temporary
  * file without a name for others. tar.h reads the bytes. */
 #include <stdlib.h>
@@ -6,14 +7,12 @@
 
 #include "interop/open_any.h"
 #include "interop/tar.h"
+#include "interop/tar_about.h"
 #include "interop/tar_sidecar.h"
 #include "interop/tar_stream.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
-
-/* Records of types that are made from files have at most so many bytes. */
-enum { TAR_FILE_RECORD = 64 };
 
 struct tar_state {
     struct tar_index index;
@@ -21,10 +20,14 @@ struct tar_state {
     struct os_file unpacked;
     struct os_map map;
     const mldf_schema *schema;
+    struct tar_about about;
+    size_t *field_of; /* each extension's field */
 };
 
 static void tar_close(void *state) {
     struct tar_state *tar = state;
+    mldfi_tar_about_free(&tar->about);
+    free(tar->field_of);
     mldfi_tar_index_free(&tar->index);
     mldfi_map_close(&tar->map);
     mldfi_file_close(&tar->unpacked);
@@ -32,25 +35,13 @@ static void tar_close(void *state) {
     free(tar);
 }
 
-static const struct tar_index_part *find_part(const struct tar_index *index, uint64_t sample, size_t field) {
+static const struct tar_index_part *find_part(const struct tar_state *tar, uint64_t sample, size_t field) {
+    const struct tar_index *index = &tar->index;
     const struct tar_index_sample *s = &index->samples[sample];
     for (uint32_t i = 0; i < s->part_count; i++)
-        if (index->parts[s->first_part + i].extension == field)
+        if (tar->field_of[index->parts[s->first_part + i].extension] == field)
             return &index->parts[s->first_part + i];
     return NULL;
-}
-
-static mldf_status get_integer(const uint8_t *data, uint64_t bytes, uint64_t offset, mldf_buffer *scratch,
-                               mldf_value *out, mldf_error *err) {
-    int64_t number;
-    uint8_t record[8];
-    mldf_status status = mldfi_tar_integer(data, bytes, &number, err);
-    if (status < 0 && err)
-        err->offset = offset;
-    if (status < 0)
-        return status;
-    mldfi_store_u64(record, (uint64_t)number);
-    return mldfi_foreign_value(scratch, record, sizeof record, NULL, 0, false, out, err);
 }
 
 /* An array is viewed in place where its elements can be. */
@@ -63,43 +54,52 @@ static bool is_aligned(const struct schema_field *field, const uint8_t *record, 
     return status < 0 || value.kind != MLDF_KIND_ARRAY || (uintptr_t)payload % mldf_dtype_bytes(value.dtype) == 0;
 }
 
-/* A file that a value is made from. What is stored may be a part of it, which stays in place, or made of it. */
-static mldf_status get_file(const struct schema_field *field, const struct tar_index_part *part, const uint8_t *data,
-                            bool copy, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+/* A value that its type makes of the part's content. What is stored may be a part of it, which stays in place, or made of it. */
+static mldf_status encode_value(const struct schema_field *field, const char *extension,
+                                const struct tar_index_part *part, const uint8_t *data, bool copy, mldf_buffer *scratch,
+                                mldf_value *out, mldf_error *err) {
     const struct type_core *type = &field->type->type;
-    mldf_value file = {.kind = MLDF_KIND_BYTES, .data = data, .bytes = part->bytes};
-    mldf_buffer made = MLDF_BUFFER_INIT;
-    uint8_t record[TAR_FILE_RECORD] = {0};
+    mldf_buffer made = MLDF_BUFFER_INIT, moved = MLDF_BUFFER_INIT, record = MLDF_BUFFER_INIT;
     const void *payload = data;
     uint64_t bytes = part->bytes, ptr = part->bytes ? part->offset : 0;
-    mldf_status status = MLDF_OK;
-    if (field->info.record_bytes > sizeof record)
-        return mldfi_fail(err, MLDF_E_STATE, "records of %u bytes", (unsigned)field->info.record_bytes);
-    if (field->type->files->keep) {
-        field->type->files->keep(record, ptr, data, part->bytes);
-    } else if ((status = type->encode(type->user, field->state, &file, record, &made, &payload, &bytes, err)) >= 0) {
-        if (!made.size && bytes)
-            ptr += (uint64_t)((const uint8_t *)payload - data);
-        mldfi_record_set_payload(field, record, bytes ? ptr : 0, bytes);
-        copy = copy || made.size > 0 || !is_aligned(field, record, payload, bytes);
+    mldf_value value;
+    mldf_status status = mldfi_buffer_resize(&record, field->info.record_bytes, err);
+    if (status < 0)
+        return status;
+    memset(record.data, 0, record.size);
+    if (field->type->files && field->type->files->keep) {
+        field->type->files->keep(record.data, ptr, data, part->bytes);
+    } else {
+        status = mldfi_tar_value(field, extension, data, part->bytes, &moved, &value, err);
+        if (status >= 0)
+            status = type->encode(type->user, field->state, &value, record.data, &made, &payload, &bytes, err);
+        bool outside = made.size > 0 || moved.size > 0;
+        if (status >= 0 && mldfi_field_has_payload(field)) {
+            if (!outside && bytes)
+                ptr += (uint64_t)((const uint8_t *)payload - data);
+            mldfi_record_set_payload(field, record.data, bytes ? ptr : 0, bytes);
+            copy = copy || outside || !is_aligned(field, record.data, payload, bytes);
+        }
     }
     if (status < 0 && err)
         err->offset = part->offset;
     if (status >= 0)
-        status = mldfi_foreign_value(scratch, record, field->info.record_bytes, payload, bytes, copy, out, err);
+        status = mldfi_foreign_value(scratch, record.data, field->info.record_bytes, payload, bytes, copy, out, err);
     mldf_buffer_free(&made);
+    mldf_buffer_free(&moved);
+    mldf_buffer_free(&record);
     return status;
 }
 
 /* copy: the data does not stay where it is. */
-static mldf_status make_value(const struct schema_field *field, const struct tar_index_part *part, const uint8_t *data,
-                              bool copy, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+static mldf_status make_value(const struct schema_field *field, const char *extension,
+                              const struct tar_index_part *part, const uint8_t *data, bool copy, mldf_buffer *scratch,
+                              mldf_value *out, mldf_error *err) {
     uint8_t record[16] = {0};
     uint64_t ptr = part->bytes ? part->offset : 0;
-    if (field->info.type_id == MLDF_INT)
-        return get_integer(data, part->bytes, part->offset, scratch, out, err);
-    if (field->type->files)
-        return get_file(field, part, data, copy, scratch, out, err);
+    uint16_t type = field->info.type_id;
+    if (type != MLDF_BYTES && type != MLDF_TEXT && type != MLDF_JSON)
+        return encode_value(field, extension, part, data, copy, scratch, out, err);
     mldfi_store_u64(record, ptr);
     mldfi_store_u64(record + 8, part->bytes); /* text has 4 bytes of size, then zeros: the same bytes */
     return mldfi_foreign_value(scratch, record, 16, data, part->bytes, copy, out, err);
@@ -115,8 +115,8 @@ static mldf_status get_streamed(struct tar_state *tar, uint64_t sample, const st
     pthread_mutex_lock(&stream->lock);
     mldf_status status = mldfi_tar_stream_load(stream, &tar->index, sample, err);
     if (status >= 0)
-        status = make_value(field, part, part->bytes ? stream->bytes.data + at : (const uint8_t *)"", true, scratch,
-                            out, err);
+        status = make_value(field, tar->index.extensions[part->extension], part,
+                            part->bytes ? stream->bytes.data + at : (const uint8_t *)"", true, scratch, out, err);
     pthread_mutex_unlock(&stream->lock);
     return status;
 }
@@ -124,7 +124,7 @@ static mldf_status get_streamed(struct tar_state *tar, uint64_t sample, const st
 static mldf_status tar_get(void *state, uint64_t sample, size_t field, bool verify, mldf_buffer *scratch,
                            mldf_value *out, mldf_error *err) {
     struct tar_state *tar = state;
-    const struct tar_index_part *part = find_part(&tar->index, sample, field);
+    const struct tar_index_part *part = find_part(tar, sample, field);
     const struct schema_field *f = &tar->schema->fields[field];
     (void)verify; /* only headers have a checksum, and that was checked */
     if (!part) {
@@ -136,7 +136,8 @@ static mldf_status tar_get(void *state, uint64_t sample, size_t field, bool veri
                              (unsigned long long)part->bytes);
     if (tar->stream)
         return get_streamed(tar, sample, part, f, scratch, out, err);
-    return make_value(f, part, tar->index.data + part->offset, false, scratch, out, err);
+    return make_value(f, tar->index.extensions[part->extension], part, tar->index.data + part->offset, false, scratch,
+                      out, err);
 }
 
 /* ---- Keys --------------------------------------------------------------------------------------------------------------- */
@@ -187,9 +188,10 @@ static mldf_status tar_payload_bytes(void *state, uint64_t *out, mldf_error *err
 }
 
 static bool tar_claims_file(void *state, uint64_t sample, size_t field) {
+    const struct tar_state *tar = state;
+    const struct tar_index_part *part = find_part(tar, sample, field);
     const struct field_type *type;
-    (void)sample;
-    return mldfi_tar_file(((struct tar_state *)state)->schema->fields[field].name, &type) == ARCHIVE_READ;
+    return part && mldfi_tar_file(tar->index.extensions[part->extension], &type) == ARCHIVE_READ;
 }
 
 static const struct foreign_ops ops = {"tar",      tar_close,         tar_get, tar_key, tar_find_key,
@@ -240,20 +242,88 @@ static void on_warning(void *user, const char *message) {
     mldfi_warn(reader->context, "%s: %s", reader->path, message);
 }
 
-/* A field that some sample lacks is nullable. */
-static mldf_status make_schema(mldf_reader *reader, const struct tar_index *index, mldf_error *err) {
-    uint64_t *counts = mldfi_alloc_zero(index->extension_count + 1, sizeof *counts, err);
-    mldf_status status = counts ? mldf_schema_new(reader->context, &reader->schema, err) : MLDF_E_MEMORY;
-    for (size_t i = 0; i < index->part_count && status >= 0; i++)
-        counts[index->parts[i].extension]++;
-    for (size_t i = 0; i < index->extension_count && status >= 0; i++) {
-        const char *name = index->extensions[i];
-        uint16_t flags = counts[i] < index->sample_count ? MLDF_FIELD_NULLABLE : 0;
-        status = mldf_schema_add(reader->schema, name, mldfi_tar_type(name), NULL, flags, err);
+/* Which field each extension belongs to; those that the archive's own schema does not have follow its fields. */
+static mldf_status find_fields(struct tar_state *tar, size_t *field_count, mldf_error *err) {
+    size_t count = mldf_schema_field_count(tar->about.schema);
+    free(tar->field_of);
+    tar->field_of = mldfi_alloc_zero(tar->index.extension_count + 1, sizeof *tar->field_of, err);
+    for (size_t i = 0; tar->field_of && i < tar->index.extension_count; i++) {
+        size_t found = count ? mldfi_tar_about_field(tar->about.schema, tar->index.extensions[i]) : SIZE_MAX;
+        tar->field_of[i] = found == SIZE_MAX ? count++ : found;
     }
+    *field_count = count;
+    return tar->field_of ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+static mldf_status add_by_extension(mldf_reader *reader, const struct tar_index *index, size_t extension,
+                                    uint16_t flags, mldf_error *err) {
+    const char *name = index->extensions[extension];
+    uint16_t type = mldfi_tar_type(name);
+    char arguments[256];
+    if (type != MLDF_NDARRAY)
+        return mldf_schema_add(reader->schema, name, type, NULL, flags, err);
+    const struct npy_common *arrays = extension < index->array_capacity ? &index->arrays[extension] : NULL;
+    if (arrays && mldfi_npy_arguments(arrays, arguments))
+        return mldf_schema_add(reader->schema, name, type, arguments, flags, err);
+    if (arrays && arrays->problem[0])
+        mldfi_warn(reader->context, "%s: field %s is read as bytes, not as arrays: %s", reader->path, name,
+                   arrays->problem);
+    return mldf_schema_add(reader->schema, name, MLDF_BYTES, NULL, flags, err);
+}
+
+/* How many samples have each field. With a schema two extensions may stand for one field, but not in one sample. */
+static mldf_status count_parts(const struct tar_state *tar, size_t sample, uint64_t *counts, mldf_error *err) {
+    const struct tar_index *index = &tar->index;
+    const struct tar_index_sample *s = &index->samples[sample];
+    const struct tar_index_part *parts = &index->parts[s->first_part];
+    for (uint32_t i = 0; i < s->part_count; i++) {
+        size_t field = tar->field_of[parts[i].extension];
+        counts[field]++;
+        for (uint32_t k = 0; tar->about.schema && k < i; k++)
+            if (tar->field_of[parts[k].extension] == field)
+                return mldfi_fail_at(
+                    err, MLDF_E_KEY, parts[i].offset, "sample %.100s has two parts of the field %s: .%.60s and .%.60s",
+                    (const char *)index->keys.data + s->key_at, mldf_schema_field(tar->about.schema, field)->name,
+                    index->extensions[parts[k].extension], index->extensions[parts[i].extension]);
+    }
+    return MLDF_OK;
+}
+
+/* A field that some sample lacks is nullable. */
+static mldf_status make_fields(mldf_reader *reader, const struct tar_state *tar, uint64_t *counts, mldf_error *err) {
+    const struct tar_index *index = &tar->index;
+    const mldf_schema *own = tar->about.schema;
+    size_t own_count = mldf_schema_field_count(own);
+    mldf_status status = mldf_schema_new(reader->context, &reader->schema, err);
+    for (size_t i = 0; i < index->sample_count && status >= 0; i++)
+        status = count_parts(tar, i, counts, err);
+    for (size_t i = 0; i < own_count && status >= 0; i++) {
+        const mldf_field *field = mldf_schema_field(own, i);
+        uint16_t flags = field->flags & MLDF_FIELD_NULLABLE;
+        if (counts[i] < index->sample_count)
+            flags |= MLDF_FIELD_NULLABLE;
+        status = mldf_schema_add(reader->schema, field->name, field->type_id, field->arguments, flags, err);
+    }
+    for (size_t i = 0; i < index->extension_count && status >= 0; i++) {
+        if (tar->field_of[i] < own_count)
+            continue;
+        uint16_t flags = counts[tar->field_of[i]] < index->sample_count ? MLDF_FIELD_NULLABLE : 0;
+        status = add_by_extension(reader, index, i, flags, err);
+    }
+    return status;
+}
+
+static mldf_status make_schema(mldf_reader *reader, struct tar_state *tar, mldf_error *err) {
+    size_t count = 0;
+    mldf_status status = mldfi_tar_index_arrays(&tar->index, err);
+    if (status >= 0)
+        status = find_fields(tar, &count, err);
+    uint64_t *counts = status < 0 ? NULL : mldfi_alloc_zero(count + 1, sizeof *counts, err);
+    if (status >= 0)
+        status = counts ? make_fields(reader, tar, counts, err) : MLDF_E_MEMORY;
     free(counts);
     /* An archive without any file is a dataset without samples and fields; one of other files is no dataset. */
-    if (status >= 0 && index->extension_count == 0 && index->passed_over > 0)
+    if (status >= 0 && count == 0 && tar->index.passed_over > 0)
         status = mldfi_fail(err, MLDF_E_TYPE, "the archive holds no samples (files with a name and an extension)");
     return status;
 }
@@ -267,7 +337,7 @@ static bool use_kept(mldf_reader *reader, struct tar_state *tar) {
         mldfi_tar_sidecar_load(&tar->index, reader->path, &reader->file, reader->map.data, reader->map.bytes, &why);
     if (status == MLDF_END)
         return false;
-    if (status >= 0 && (status = make_schema(reader, &tar->index, &why)) < 0) {
+    if (status >= 0 && (status = make_schema(reader, tar, &why)) < 0) {
         mldf_schema_free(reader->schema);
         reader->schema = NULL;
         mldfi_tar_index_free(&tar->index);
@@ -286,7 +356,7 @@ static mldf_status walk(mldf_reader *reader, struct tar_state *tar, const void *
     if (status >= 0)
         status = mldfi_tar_index_build(&tar->index, data, bytes, on_warning, reader, err);
     if (status >= 0)
-        status = make_schema(reader, &tar->index, err);
+        status = make_schema(reader, tar, err);
     if (status >= 0 && keep)
         status = mldfi_tar_sidecar_keep(&tar->index, reader->path, &reader->file, &before, err);
     return status;
@@ -308,7 +378,7 @@ static mldf_status open_compressed(mldf_reader *reader, struct tar_state *tar, s
     mldf_status status = mldfi_tar_stream_new(&tar->stream, &reader->file, reader->physical_bytes, unpacked_max, err);
     if (status >= 0)
         status = mldfi_tar_stream_index(tar->stream, &tar->index, on_warning, reader, err);
-    return status < 0 ? status : make_schema(reader, &tar->index, err);
+    return status < 0 ? status : make_schema(reader, tar, err);
 }
 
 mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
@@ -320,8 +390,17 @@ mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
     reader->foreign.state = tar;
     struct tar_input *input;
     mldf_status status = mldfi_tar_input_memory(&input, reader->map.data, reader->map.bytes, err);
+    if (status >= 0) { /* the beginning is read twice: once for this, once for the samples */
+        mldfi_tar_input_limit(input, mldfi_max_unpacked(reader->context));
+        status = mldfi_tar_about_read(&tar->about, input, reader->context, reader->path, err);
+        mldfi_tar_input_free(input);
+    }
+    if (status >= 0)
+        status = mldfi_tar_input_memory(&input, reader->map.data, reader->map.bytes, err);
     if (status < 0)
         return status;
+    reader->foreign.card = tar->about.card;
+    tar->about.card = NULL;
     if (strcmp(mldfi_tar_input_kind(input), "tar") != 0)
         status = open_compressed(reader, tar, input, err);
     else if (!use_kept(reader, tar))

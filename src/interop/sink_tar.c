@@ -1,6 +1,6 @@
 /* Samples into a tar archive as WebDataset reads it: the member KEY.FIELD for each value. A field whose name is an extension that reads
  * back as its type ("jpg", "cls", "seg.png") keeps it; others get one: image.jpg, label.cls, text.txt, meta.json, array.npy. Nulls have no
- * member. See sink.h. */
+ * member. Names, types and the card are in members before the first sample (tar_about.h). See sink.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,10 @@
 #include "interop/name_set.h"
 #include "interop/sink.h"
 #include "interop/tar.h"
+#include "interop/tar_about.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/json.h"
 #include "util/number.h"
 
 struct tar_sink {
@@ -92,9 +94,9 @@ static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit,
         if (value->kind == MLDF_KIND_TEXT && !field->type->ending && !field->type->export)
             kit->files[i].ending = "txt";
         bool array = value->kind == MLDF_KIND_ARRAY && !field->type->export;
-        if (array && value->dtype != MLDF_BF16 && value->dtype != MLDF_DTYPE_NONE)
+        if (array && value->dtype != MLDF_DTYPE_NONE)
             kit->files[i].ending = "npy";
-        else if (array) /* NumPy does not have bfloat16 */
+        else if (array)
             kit->files[i] = (struct exported){.ending = "bin", .data = value->data, .bytes = value->bytes};
     }
     return MLDF_OK;
@@ -173,16 +175,6 @@ static mldf_status claim_extension(struct tar_sink *s, mldf_error *err) {
     return mldfi_names_add(&s->claimed, name, claimed_name, s, err);
 }
 
-/* Does the field's name, as an extension, read back as its type? */
-static bool says_type(const struct schema_field *field) {
-    const struct field_type *type;
-    if (field->info.type_id == MLDF_FLOAT || field->info.type_id == MLDF_INLINE)
-        return false;
-    return mldfi_tar_type(field->name) == field->info.type_id ||
-           (field->type->files && mldfi_tar_file(field->name, &type) != ARCHIVE_BYTES &&
-            type->files == field->type->files);
-}
-
 /* One value: with `really` false only its name is looked at. */
 static mldf_status put(struct tar_sink *s, const struct exported *made, const struct schema_field *field,
                        const mldf_value *value, bool really, mldf_error *err) {
@@ -191,7 +183,7 @@ static mldf_status put(struct tar_sink *s, const struct exported *made, const st
     s->text.size = 0;
     if (is_number(value) && (status = make_number(s, value, &part, err)) < 0)
         return status;
-    bool named = !part.converted && says_type(field);
+    bool named = !part.converted && mldfi_tar_name_is_type(field);
     s->extension.size = 0;
     status = named ? mldfi_buffer_append_text(&s->extension, field->name, err)
                    : mldfi_buffer_printf(&s->extension, err, "%s.%s", field->name, part.ending);
@@ -279,6 +271,24 @@ static tar_compression compression_of(const char *format) {
     return strcmp(format, "tar.gz") == 0 ? TAR_GZIP : strcmp(format, "tar.zst") == 0 ? TAR_ZSTD : TAR_PLAIN;
 }
 
+/* What the extensions do not say, before the first sample. */
+static mldf_status put_about(struct tar_sink *s, const struct sink_options *options, mldf_error *err) {
+    const mldf_writer_options *writer = options->writer;
+    const char *card = writer->card ? writer->card : options->card;
+    size_t card_bytes = writer->card ? writer->card_bytes : options->card_bytes;
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_tar_about_schema(options->schema, s->context, &text, err);
+    if (status >= 0 && text.size)
+        status = mldfi_tar_writer_add(s->writer, TAR_SCHEMA_MEMBER, text.data, text.size, err);
+    text.size = 0;
+    if (status >= 0 && card)
+        status = mldfi_json_canonicalize(card, card_bytes, &text, err);
+    if (status >= 0 && text.size > 2) /* {} says nothing */
+        status = mldfi_tar_writer_add(s->writer, TAR_CARD_MEMBER, text.data, text.size, err);
+    mldf_buffer_free(&text);
+    return status;
+}
+
 mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
     mldf_status status = check_fields(options, err);
     if (status < 0)
@@ -297,6 +307,8 @@ mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_opti
                      : mldfi_tar_writer_open(&s->writer, options->path, options->writer->overwrite, err);
     if (status >= 0)
         status = mldfi_tar_writer_compress(s->writer, compression_of(options->format), err);
+    if (status >= 0)
+        status = put_about(s, options, err);
     if (status < 0)
         free_sink(s);
     else

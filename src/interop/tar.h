@@ -6,6 +6,7 @@
  *     tar_index.c   all samples of an archive in memory          tar_shards.c  data-{000..009}.tar
  *     tar_stream.c  a compressed archive, sample after sample
  *     tar_field.c   what an extension stands for                 tar_sidecar.c the index in a file beside the archive
+ *     tar_about.c   schema and card of an archive of ours        tar_value.c   values out of parts
  *
  * "0001.jpg", "0001.cls", "0001.json" are three parts of the sample "0001". */
 #ifndef MLDF_INTEROP_TAR_H
@@ -15,9 +16,11 @@
 #include <stdatomic.h>
 
 #include "field/field.h"
+#include "field/npy.h"
 #include "mldf/base.h"
 
 enum { TAR_BLOCK = 512, TAR_RECORD = 10240, TAR_ENDING_MAX = 30 };
+enum { TAR_LOOKED = 10000 }; /* samples that say what the arrays of a field have in common */
 /* The field of bytes that an archive without files gets where a dataset must have one. */
 #define TAR_EMPTY_FIELD "bin"
 /* A member of a compressed archive that is read as a stream is held in memory, and a few kilobytes can unpack to all there is. */
@@ -101,7 +104,8 @@ struct tar_part {
     const char *extension; /* lower case, terminated: "jpg", "seg.png" */
     const uint8_t *data;
     uint64_t bytes;
-    uint64_t offset; /* of the content in the archive */
+    uint64_t offset;      /* of the content in the archive */
+    uint64_t known_bytes; /* in data: fewer than `bytes` with headers_only */
 };
 
 struct tar_sample {
@@ -117,7 +121,7 @@ struct tar_group_options {
     uint64_t decoded_max; /* the same for members of compressed archives; 0: no limit */
     bool
         repeated_keys; /* a key may come again later (as another sample); saves about 50 bytes of memory for each sample */
-    bool headers_only; /* no content is read: data is NULL */
+    bool headers_only; /* no content is read, but the first NPY_HEAD_MAX bytes of arrays */
     tar_warning_fn warn;
     void *user;
 };
@@ -157,6 +161,9 @@ struct tar_index {
     char **extensions; /* every one that occurs, in the order of its first use */
     size_t extension_count, extension_capacity;
     mldf_buffer keys;
+    struct npy_common
+        *arrays; /* what the first TAR_LOOKED samples say, for each extension; NULL: they have no arrays */
+    size_t array_capacity;
     struct name_set *by_extension;
     pthread_mutex_t lock; /* guards the making of by_key, by the first that asks */
     atomic_bool keys_ready;
@@ -172,6 +179,8 @@ mldf_status mldfi_tar_index_build(struct tar_index *index, const void *data, uin
 mldf_status mldfi_tar_index_read(struct tar_index *index, struct tar_input *input, tar_warning_fn warn, void *user,
                                  mldf_error *err);
 void mldfi_tar_index_free(struct tar_index *index);
+/* Looks at the headers of the arrays of the first TAR_LOOKED samples, if nobody has; a stream's were looked at on the way. */
+mldf_status mldfi_tar_index_arrays(struct tar_index *index, mldf_error *err);
 /* Number of the sample with this key, or MLDF_NONE. */
 uint64_t mldfi_tar_index_find(struct tar_index *index, const char *key, size_t bytes);
 

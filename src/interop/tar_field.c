@@ -41,6 +41,8 @@ uint16_t mldfi_tar_type(const char *extension) {
         return MLDF_INT;
     if (one_of(last, texts))
         return MLDF_TEXT;
+    if (strcmp(last, "npy") == 0)
+        return MLDF_NDARRAY;
     return strcmp(last, "json") == 0 ? MLDF_JSON : MLDF_BYTES;
 }
 
@@ -68,7 +70,7 @@ mldf_status mldfi_tar_check_key(const char *key, size_t bytes, uint64_t offset, 
     shown[n] = 0;
     return mldfi_fail_at(
         err, MLDF_E_KEY, offset,
-        "the key %s of the member at byte %llu is not UTF-8; name the file anew and make the archive again", shown,
+        "the key %s of the member at byte %llu is not UTF-8; rename the file and make the archive again", shown,
         (unsigned long long)(offset >= TAR_BLOCK ? offset - TAR_BLOCK : offset));
 }
 

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/npy.h"
 #include "interop/name_set.h"
 #include "interop/tar.h"
+#include "interop/tar_about.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -102,6 +104,7 @@ mldf_status mldfi_tar_group_begin(struct tar_group *g, struct tar_input *input, 
     mldfi_tar_reader_free(g->reader);
     g->reader = NULL;
     g->has_waiting = g->ended = false;
+    g->part_count = 0;
     g->input = input;
     g->squeezed = strcmp(mldfi_tar_input_kind(input), "tar") != 0;
     g->last.size = 0;
@@ -122,11 +125,14 @@ static const char *shard_name(const struct tar_group *g) {
 
 static void pass_over(struct tar_group *g) {
     char text[SHOWN + 100];
-    g->passed_over++;
-    if (!g->options.warn)
+    bool about = mldfi_tar_is_about(g->waiting.name, g->waiting.name_bytes);
+    g->passed_over += !about;
+    if (!g->options.warn || (about && g->part_count == 0))
         return;
-    (void)snprintf(text, sizeof text, "%.*s: no part of a sample (a name is KEY.EXTENSION), skipped", SHOWN,
-                   g->waiting.name);
+    (void)snprintf(text, sizeof text,
+                   about ? "%.*s is not used: it must come before the first sample"
+                         : "%.*s: no part of a sample (a name is KEY.EXTENSION), skipped",
+                   SHOWN, g->waiting.name);
     g->options.warn(g->options.user, text);
 }
 
@@ -208,6 +214,18 @@ static mldf_status check_part(const struct tar_group *g, mldf_error *err) {
     return MLDF_OK;
 }
 
+/* Of an array that much is read in any case: its header says what the field is. */
+static mldf_status take_head(struct tar_group *g, size_t n, mldf_error *err) {
+    mldf_buffer *memory = &g->pieces[n].memory;
+    size_t got = 0;
+    mldf_status status = mldfi_buffer_resize(memory, NPY_HEAD_MAX, err);
+    if (status >= 0)
+        status = mldfi_tar_read(g->reader, memory->data, NPY_HEAD_MAX, &got, err);
+    memory->size = got;
+    g->parts[n].data = memory->data;
+    return status;
+}
+
 /* The waiting member becomes a part of the sample. */
 static mldf_status take_part(struct tar_group *g, mldf_error *err) {
     const struct tar_member *m = &g->waiting;
@@ -225,6 +243,7 @@ static mldf_status take_part(struct tar_group *g, mldf_error *err) {
         g->pieces_made++;
     }
     g->pieces[n].extension_at = g->names.size;
+    g->pieces[n].memory.size = 0;
     status = append_name(g, m->name + g->waiting_extension, m->name_bytes - g->waiting_extension, true, err);
     if (status >= 0)
         status = check_part(g, err);
@@ -233,6 +252,9 @@ static mldf_status take_part(struct tar_group *g, mldf_error *err) {
     g->parts[n] = (struct tar_part){.bytes = m->size, .offset = m->offset};
     if (!g->options.headers_only)
         status = mldfi_tar_content(g->reader, &g->pieces[n].memory, &g->parts[n].data, err);
+    else if (mldfi_tar_type((const char *)g->names.data + g->pieces[n].extension_at) == MLDF_NDARRAY)
+        status = take_head(g, n, err);
+    g->parts[n].known_bytes = g->options.headers_only ? g->pieces[n].memory.size : m->size;
     g->part_count++;
     g->has_waiting = false;
     return status;

@@ -50,6 +50,31 @@ static mldf_status keep(struct tar_index *index, const struct tar_sample *sample
     return status < 0 ? status : MLDF_OK;
 }
 
+static const char *key_of(const struct tar_index *index, uint64_t sample) {
+    return (const char *)index->keys.data + index->samples[sample].key_at;
+}
+
+/* One for each extension so far. */
+static mldf_status reserve_arrays(struct tar_index *index, mldf_error *err) {
+    size_t before = index->array_capacity;
+    mldf_status status =
+        mldfi_array_reserve(&index->arrays, &index->array_capacity, index->extension_count, sizeof *index->arrays, err);
+    if (status >= 0 && index->array_capacity > before)
+        memset(index->arrays + before, 0, (index->array_capacity - before) * sizeof *index->arrays);
+    return status;
+}
+
+/* A stream's arrays are here now, and later only one after the other. */
+static mldf_status look_at_arrays(struct tar_index *index, const struct tar_sample *sample, mldf_error *err) {
+    const struct tar_index_sample *entry = &index->samples[index->sample_count - 1];
+    mldf_status status = MLDF_OK;
+    for (uint32_t i = 0; i < entry->part_count && status >= 0; i++)
+        if (sample->parts[i].known_bytes && (status = reserve_arrays(index, err)) >= 0)
+            mldfi_npy_look(&index->arrays[index->parts[entry->first_part + i].extension], sample->parts[i].data,
+                           sample->parts[i].known_bytes, sample->key);
+    return status;
+}
+
 static mldf_status keep_all(struct tar_index *index, struct tar_input *input, tar_warning_fn warn, void *user,
                             mldf_error *err) {
     struct tar_group_options options = {.headers_only = !index->data, .warn = warn, .user = user};
@@ -62,10 +87,29 @@ static mldf_status keep_all(struct tar_index *index, struct tar_input *input, ta
         status = mldfi_tar_group_next(group, &sample, err);
         if (status == MLDF_OK)
             status = keep(index, &sample, err);
+        if (status == MLDF_OK && !index->data && index->sample_count <= TAR_LOOKED)
+            status = look_at_arrays(index, &sample, err);
     }
     index->passed_over = group ? mldfi_tar_group_passed_over(group) : 0;
     mldfi_tar_group_free(group);
     return status == MLDF_END ? MLDF_OK : status;
+}
+
+mldf_status mldfi_tar_index_arrays(struct tar_index *index, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; index->data && !index->arrays && i < index->extension_count && status >= 0; i++)
+        if (mldfi_tar_type(index->extensions[i]) == MLDF_NDARRAY)
+            status = reserve_arrays(index, err);
+    if (status < 0 || !index->data || !index->arrays)
+        return status;
+    for (size_t i = 0; i < index->sample_count && i < TAR_LOOKED; i++) {
+        const struct tar_index_part *parts = &index->parts[index->samples[i].first_part];
+        for (uint32_t k = 0; k < index->samples[i].part_count; k++)
+            if (mldfi_tar_type(index->extensions[parts[k].extension]) == MLDF_NDARRAY)
+                mldfi_npy_look(&index->arrays[parts[k].extension], index->data + parts[k].offset, parts[k].bytes,
+                               key_of(index, i));
+    }
+    return MLDF_OK;
 }
 
 void mldfi_tar_index_init(struct tar_index *index, const void *data) {
@@ -104,6 +148,7 @@ mldf_status mldfi_tar_index_build(struct tar_index *index, const void *data, uin
 }
 
 void mldfi_tar_index_free(struct tar_index *index) {
+    free(index->arrays);
     for (size_t i = 0; i < index->extension_count; i++)
         free(index->extensions[i]);
     free(index->extensions);
@@ -118,10 +163,6 @@ void mldfi_tar_index_free(struct tar_index *index) {
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------------------ */
-
-static const char *key_of(const struct tar_index *index, uint64_t sample) {
-    return (const char *)index->keys.data + index->samples[sample].key_at;
-}
 
 static void make_table(struct tar_index *index) {
     struct name_set *set;

@@ -4,7 +4,8 @@
  *          segments  [[b0, e0], [b1, e1], ...]        int64 of shape (k, 2): [begin, end) in samples; they may overlap, in any order
  *   items            one for each segment: audio[b:e]; fields along="segments" give their k-th entry, the segments [b, e], others the row's value
  *
- * The segments of all rows are read once, when the view is made: 16 bytes for each. A segment that passes the end of its recording is an item that is
+ * The segments of all rows are read once, when the view is made: 16 bytes for each. Rows may share a payload, so a small file could name any number
+ * of them: together they may have 1 GiB, or as many bytes as the files where that is more. A segment that passes the end of its recording is an item that is
  * a bad sample; so is a row whose segments cannot be read. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,9 +27,10 @@ struct segment {
 struct segment_table {
     uint64_t *first; /* rows + 1: items in front of each row */
     struct segment *items;
-    size_t count, capacity;
+    size_t count, capacity, most;
     uint64_t longest;
 };
+#define TABLE_ALWAYS (UINT64_C(1) << 30)
 
 static uint64_t one(const mldf_view *view, struct row_steps row) {
     (void)view, (void)row;
@@ -45,6 +47,8 @@ static void free_segments(mldf_view *view) {
 }
 
 static mldf_status add(struct segment_table *t, struct segment item, mldf_error *err) {
+    if (t->count >= t->most)
+        return mldfi_fail(err, MLDF_E_LIMIT, "view segments: more than %zu segments in files of that size", t->most);
     mldf_status status = mldfi_array_reserve(&t->items, &t->capacity, t->count + 1, sizeof *t->items, err);
     if (status < 0)
         return status;
@@ -91,8 +95,11 @@ static mldf_status find_column(const mldf_view *view, size_t reader, size_t *out
 static mldf_status read_segments(mldf_view *view, mldf_error *err) {
     struct segment_table *t = view->segments;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
-    uint64_t at = 0;
+    uint64_t at = 0, bytes = 0;
     mldf_status status = MLDF_OK;
+    for (size_t r = 0; r < view->reader_count; r++)
+        bytes += view->readers[r]->physical_bytes;
+    t->most = (size_t)((bytes > TABLE_ALWAYS ? bytes : TABLE_ALWAYS) / sizeof *t->items);
     for (size_t r = 0; r < view->reader_count && status >= 0; r++) {
         uint64_t rows = view->first_row[r + 1] - view->first_row[r];
         size_t field;

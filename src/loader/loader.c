@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "field/type.h"
+#include "items/steps.h"
 #include "loader/loader.h"
 #include "mldf/image.h"
 #include "os/file.h"
@@ -63,7 +64,7 @@ static uint64_t sample_bytes(const struct dataset *dataset) {
     for (size_t r = 0; r < dataset->count; r++) {
         const mldf_reader *reader = dataset->readers[r];
         uint64_t sum = 0;
-        mldf_field_stats stats;
+        mldf_field_stats stats = MLDF_FIELD_STATS_INIT;
         if (mldf_reader_payload_bytes(reader, &sum, NULL) != MLDF_OK) {
             sum = 0;
             for (size_t f = 0; f < reader->schema->field_count; f++)
@@ -99,12 +100,12 @@ static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
 
 /* ---- The plan ------------------------------------------------------------------------------------------------------------------------- */
 
-/* The smallest limit that a reader was opened with, where that is less than the decoders' own; 0: none. */
+/* The smallest limit that a reader was opened with; 0: none. */
 static uint64_t decoded_limit(const struct dataset *dataset) {
     uint64_t least = 0;
     for (size_t i = 0; i < dataset->count; i++) {
         uint64_t limit = mldf_reader_max_decoded(dataset->readers[i]);
-        if (limit && limit < MEDIA_MAX_BYTES && (least == 0 || limit < least))
+        if (limit && (least == 0 || limit < least))
             least = limit;
     }
     return least;
@@ -113,7 +114,12 @@ static uint64_t decoded_limit(const struct dataset *dataset) {
 /* plan_options.cut */
 static void cut_edge(void *user, size_t field, struct edge *edge) {
     const struct dataset *dataset = user;
-    if (field == dataset->cut)
+    size_t window = dataset->view->steps && field < dataset->own_fields
+                        ? mldfi_steps_find(dataset->view, mldf_schema_field(dataset->schema, field)->name)
+                        : SIZE_MAX;
+    if (window != SIZE_MAX)
+        mldfi_steps_edge(dataset->view, window, edge);
+    else if (field == dataset->cut)
         dataset->view->map->edge(dataset->view, edge);
     else if (dataset->elements && dataset->elements[field])
         mldfi_item_element_edge(edge);
@@ -310,9 +316,9 @@ mldf_status mldf_loader_new(const mldf_reader *const *readers, size_t reader_cou
     mldf_loader_options own = MLDF_LOADER_OPTIONS_INIT;
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a new loader needs a place for it");
-    if (!mldfi_take_options(&own, sizeof own, options))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "struct_bytes is 0: begin with MLDF_LOADER_OPTIONS_INIT");
-    mldf_status status = check_options(&own, err);
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_loader_options", options, err);
+    if (status == MLDF_OK)
+        status = check_options(&own, err);
     if (status < 0)
         return status;
     mldf_loader *loader = mldfi_alloc_zero(1, sizeof *loader, err);
@@ -380,7 +386,12 @@ mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_out
         show_dims(array, array->kind != ARRAY_RAGGED, true, out);
     else if (array->kind == ARRAY_MASK)
         show_dims(array, true, false, out);
-    else if (array->kind == ARRAY_LENGTH && array->of->length_count > 1)
+    else if (array->kind >= ARRAY_CLIP_VALID && array->kind <= ARRAY_CLIP_END) {
+        if (array->of->clips.count > 1)
+            out->dims[out->ndim++] = array->of->clips.count;
+        if (array->kind <= ARRAY_CLIP_PTS)
+            out->dims[out->ndim++] = (int64_t)array->of->clips.frames;
+    } else if (array->kind == ARRAY_LENGTH && array->of->length_count > 1)
         out->dims[out->ndim++] = array->of->length_count;
     return MLDF_OK;
 }
@@ -413,17 +424,17 @@ static uint64_t batches_of(const mldf_loader *loader, uint64_t count) {
     return whole * (window / global + (!drop && window % global != 0)) + rest / global + (!drop && rest % global != 0);
 }
 
-uint64_t mldf_loader_batch_count(const mldf_loader *loader) {
+uint64_t mldf_loader_batch_bound(const mldf_loader *loader) {
     return batches_of(loader, loader->count);
 }
 
-mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
-                                      mldf_error *err) {
-    mldf_status status = mldfi_loader_check(loader, "count_batches", err);
+mldf_status mldf_loader_batch_count(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
+                                    mldf_error *err) {
+    mldf_status status = mldfi_loader_check(loader, "batch_count", err);
     if (status < 0)
         return status;
     if (!out)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "count_batches needs a place for the number");
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "batch_count needs a place for the number");
     struct kept kept;
     pthread_mutex_lock(&loader->lock);
     mldfi_kept_begin(loader, epoch, 0, &kept);

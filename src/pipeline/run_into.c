@@ -33,7 +33,9 @@ mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chai
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
     const struct schema_field *of = NULL;
-    uint64_t most = r->plan->options.max_bytes ? r->plan->options.max_bytes : MEDIA_MAX_BYTES;
+    uint64_t most = r->plan->options.max_bytes;
+    if (most == 0 || most > MEDIA_MAX_BYTES)
+        most = MEDIA_MAX_BYTES;
     mldf_value v, shape = {.kind = MLDF_KIND_ARRAY};
     void *worker;
     memory->null = memory->filled = false;

@@ -133,12 +133,20 @@ static mldf_status get_bytes(void *user, uint64_t offset, uint64_t bytes, const 
     return mldfi_source_range(user, (struct byte_range){offset, bytes}, data, err);
 }
 
+/* May the recording become so many numbers? */
+static mldf_status check_room(const struct source_run *s, const struct tensor *t, size_t *bytes, mldf_error *err) {
+    uint64_t channels = t->ndim == 2 ? t->dims[0] : 1;
+    return mldfi_sound_room(s->run->plan->options.max_bytes, s->whole, t->dims[t->ndim - 1], channels, sizeof(float),
+                            bytes, err);
+}
+
 /* Memory for what a step makes, in one of the scratch buffers. */
-static mldf_status part_room(struct op_work *work, int which, struct tensor *t, mldf_error *err) {
-    uint64_t count = mldfi_tensor_count(t);
-    if (count > SIZE_MAX / 8)
-        return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", t->dims[t->ndim - 1]);
-    mldf_status status = mldfi_buffer_resize(&work->scratch[which], (size_t)count * sizeof(float) + 1, err);
+static mldf_status part_room(const struct source_run *s, int which, struct tensor *t, mldf_error *err) {
+    struct op_work *work = &s->run->worker->work;
+    size_t bytes;
+    mldf_status status = check_room(s, t, &bytes, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&work->scratch[which], bytes + 1, err);
     t->data = work->scratch[which].data;
     return status;
 }
@@ -163,7 +171,7 @@ static mldf_status run_parts(struct source_run *s, const float *decoded, struct 
         out.dims[at] = a->wanted.count;
         mldf_status status = mldfi_buffer_resize(&work->scratch[0], mldfi_sinc_work(a->sinc) * sizeof(float), err);
         if (status == MLDF_OK)
-            status = part_room(work, room, &out, err);
+            status = part_room(s, room, &out, err);
         if (status < 0)
             return status;
         for (uint64_t c = 0; c < rows; c++)
@@ -179,7 +187,7 @@ static mldf_status run_parts(struct source_run *s, const float *decoded, struct 
         if (!op->type->part)
             continue; /* a window: what is there stays, what is not is zeros */
         out.dims[at] = spans[i + 1].count;
-        mldf_status status = part_room(work, room, &out, err);
+        mldf_status status = part_room(s, room, &out, err);
         if (status < 0)
             return status;
         spans[i].count = in.dims[at];
@@ -221,8 +229,9 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     memory->in = -1;
     memory->frame = (struct frame){.t = a->length};
     mldf_status status = mldfi_kit_worker(&worker->kit, FAMILY_AUDIO, &reader, err);
-    if (status == MLDF_OK && mldfi_tensor_count(&t) > SIZE_MAX / 8)
-        status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", a->length);
+    size_t bytes_made;
+    if (status == MLDF_OK)
+        status = check_room(s, &t, &bytes_made, err);
     if (status == MLDF_OK)
         status = mldfi_stage_room(memory, &t, dst, dst_bytes, &in, err);
     if (status < 0)
@@ -234,7 +243,7 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     if (parts) {
         struct tensor decoded = t;
         decoded.dims[t.ndim - 1] = have;
-        status = part_room(&worker->work, 2, &decoded, err);
+        status = part_room(s, 2, &decoded, err);
         out = decoded.data;
     }
     if (status == MLDF_OK)

@@ -16,6 +16,9 @@
 #include "util/utf8.h"
 
 #define TEXT_MAX (UINT64_C(4) << 30)
+/* What a compressed manifest may become: lists of names shrink to a tenth or a thirtieth, not to a thousandth. */
+#define TEXT_ALWAYS (UINT64_C(64) << 20)
+enum { TEXT_TIMES = 128 };
 
 void mldfi_corpus_free(struct corpus *corpus) {
     for (size_t i = 0; i < corpus->count; i++) {
@@ -87,9 +90,13 @@ mldf_status mldfi_corpus_text(const char *path, mldf_buffer *out, mldf_error *er
         return mldfi_fail_file_errno(err, errno, path, "cannot open");
     mldf_status status = mldfi_tar_input_fd(&input, fd, err); /* bytes, whatever they are */
     size_t got = 1;
+    struct stat st;
+    uint64_t most = TEXT_MAX;
     out->size = 0;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size < TEXT_MAX / TEXT_TIMES)
+        most = (uint64_t)st.st_size * TEXT_TIMES > TEXT_ALWAYS ? (uint64_t)st.st_size * TEXT_TIMES : TEXT_ALWAYS;
     if (status >= 0)
-        mldfi_tar_input_limit(input, TEXT_MAX);
+        mldfi_tar_input_limit(input, most);
     while (status >= 0 && got > 0) {
         uint8_t *where;
         size_t before = out->size;
@@ -97,8 +104,8 @@ mldf_status mldfi_corpus_text(const char *path, mldf_buffer *out, mldf_error *er
         if (status >= 0)
             status = mldfi_tar_input_read(input, where, PIECE, &got, err);
         out->size = before + (status >= 0 ? got : 0);
-        if (status >= 0 && out->size > TEXT_MAX)
-            status = mldfi_fail(err, MLDF_E_LIMIT, "more than 4 GiB of text");
+        if (status >= 0 && out->size > most)
+            status = mldfi_fail(err, MLDF_E_LIMIT, "more than %llu bytes of text", (unsigned long long)most);
     }
     mldfi_tar_input_free(input);
     close(fd);

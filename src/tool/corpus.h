@@ -48,7 +48,7 @@ mldf_status mldfi_corpus_add(struct corpus *corpus, const char *manifest, uint64
                              mldf_error *err);
 mldf_status mldfi_corpus_set(struct corpus *corpus, struct corpus_item *item, const char *column, const char *text,
                              size_t bytes, mldf_error *err);
-/* A text file, gzip and zstd undone, of at most 4 GiB. */
+/* A text file, gzip and zstd undone: at most 128 times the file, or 64 MiB where that is more, and 4 GiB. */
 mldf_status mldfi_corpus_text(const char *path, mldf_buffer *out, mldf_error *err);
 mldf_status mldfi_corpus_kaldi(struct corpus *corpus, const char *folder, mldf_error *err);
 mldf_status mldfi_corpus_lhotse(struct corpus *corpus, const char *path, mldf_error *err);
@@ -71,6 +71,7 @@ struct corpus_audio {
     mldf_buffer pcm, floats, made;
     mldf_audio_info info;
     const uint8_t *data;
+    uint64_t stored; /* bytes of the file that it came from */
     struct sinc *sinc;
     uint32_t sinc_from, sinc_to;
 };

@@ -52,6 +52,7 @@ mldf_status mldfi_corpus_audio_open(struct corpus_audio *audio, const void *file
         status = mldf_audio_record(&stored, &audio->info, err);
     }
     audio->data = payload;
+    audio->stored = bytes;
     return status;
 }
 
@@ -78,10 +79,11 @@ static mldf_status ready_sinc(struct corpus_audio *audio, uint32_t to, mldf_erro
 static mldf_status to_floats(struct corpus_audio *audio, uint64_t from, uint64_t count, bool mono, mldf_error *err) {
     uint32_t channels = audio->info.channels, planes = mono ? 1 : channels;
     unsigned item = mldfi_pcm_bytes(audio->info.codec, audio->info.bits);
-    if (count > SIZE_MAX / 64 / (channels + 1))
-        return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", count);
-    size_t all = (size_t)count * channels;
-    mldf_status status = mldfi_buffer_resize(&audio->floats, (all + (size_t)count * planes) * sizeof(float) + 1, err);
+    size_t all = (size_t)count * channels, bytes;
+    mldf_status status =
+        mldfi_sound_room(audio->kit.max_bytes, audio->stored, count, channels, sizeof(float), &bytes, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&audio->floats, (all + (size_t)count * planes) * sizeof(float) + 1, err);
     if (status < 0)
         return status;
     float *wide = (float *)(void *)audio->floats.data, *plane = wide + all;
@@ -118,9 +120,10 @@ static mldf_status resampled(struct corpus_audio *audio, uint64_t count, uint32_
         return status;
     *out = mldfi_sinc_length(audio->sinc, count);
     size_t work = mldfi_sinc_work(audio->sinc);
-    if (*out > SIZE_MAX / 64 / planes)
-        return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " samples do not fit into memory", *out);
-    status = mldfi_buffer_resize(&audio->made, ((size_t)*out * planes + work) * sizeof(float) + 1, err);
+    size_t bytes;
+    status = mldfi_sound_room(audio->kit.max_bytes, audio->stored, *out, planes, sizeof(float), &bytes, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&audio->made, ((size_t)*out * planes + work) * sizeof(float) + 1, err);
     if (status < 0)
         return status;
     float *made = (float *)(void *)audio->made.data;

@@ -1,4 +1,5 @@
-/* tar archives into a writer: a sample for each key, a field for each extension. Two looks: the first 10,000 samples say which fields
+/* tar archives into a writer: a sample for each key, a field for each extension, or the fields of the schema that an archive of ours has
+ * (tar_about.h). Two looks: the first 10,000 samples say which fields
  * there are and which of them may be missing; then everything is packed, in the archives' order. A pipe is looked at as far as its
  * beginning fits in memory. See interop/tar.h and tee.h. */
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 
 #include "field/field.h"
-#include "interop/tar.h"
+#include "interop/tar_about.h"
 #include "tool/pack.h"
 #include "tool/tee.h"
 #include "util/buffer.h"
@@ -19,8 +20,10 @@
 struct archive_field {
     char *extension;
     uint64_t seen;
-    bool here;          /* in the sample in hand */
+    bool here; /* in the sample in hand */
+    struct npy_common arrays;
     mldf_buffer record; /* of a file that is stored as it is */
+    mldf_buffer moved;  /* elements of an array that is in another order in its file */
 };
 
 struct tar_run {
@@ -36,8 +39,9 @@ struct tar_run {
     uint64_t done;        /* samples of the second */
     uint64_t passed_over; /* files of the look before that are no part of a sample */
     uint64_t bytes_before;
-    const char *archive; /* in hand, for messages */
-    char place[512];     /* of the sample in hand */
+    struct tar_about about; /* of all archives: the schema where all have the same, the first card */
+    const char *archive;    /* in hand, for messages */
+    char place[512];        /* of the sample in hand */
 };
 
 static const char *shown(const char *source) {
@@ -48,6 +52,10 @@ static size_t find_extension(const struct tar_run *run, const char *extension) {
     size_t i = 0;
     while (i < run->field_count && strcmp(run->fields[i].extension, extension) != 0)
         i++;
+    if (i == run->field_count && run->about.schema) {
+        size_t found = mldfi_tar_about_field(run->feed->schema ? run->feed->schema : run->about.schema, extension);
+        return found == SIZE_MAX ? i : found;
+    }
     return i;
 }
 
@@ -57,7 +65,7 @@ static mldf_status add_extension(struct tar_run *run, const char *extension, mld
     char *copy = status < 0 ? NULL : mldfi_copy_text(extension, strlen(extension), err);
     if (!copy)
         return MLDF_E_MEMORY;
-    run->fields[run->field_count++] = (struct archive_field){copy, 0, false, MLDF_BUFFER_INIT};
+    run->fields[run->field_count++] = (struct archive_field){.extension = copy, .record = MLDF_BUFFER_INIT};
     return MLDF_OK;
 }
 
@@ -78,8 +86,10 @@ static mldf_status file_value(struct tar_run *run, struct archive_field *field, 
     snprintf(name, sizeof name, "x.%.70s", dot ? dot + 1 : part->extension);
     out->kind = MLDF_KIND_BYTES;
     mldf_status status = files->look(name, part->data, (size_t)part->bytes, on_file_warning, run, err);
-    if (status >= 0 || status == MLDF_E_MEMORY || !files->keep ||
-        mldfi_tar_file(part->extension, &type) != ARCHIVE_KEPT || type->files != files)
+    /* What a field with arguments holds was made by them before, and is not made again. */
+    bool made = run->about.schema && files->keep && (status >= 0 || strcmp(name, "x.bin") == 0);
+    if (!made && (status >= 0 || status == MLDF_E_MEMORY || !files->keep ||
+                  mldfi_tar_file(part->extension, &type) != ARCHIVE_KEPT || type->files != files))
         return status;
     status = mldfi_buffer_resize(&field->record, info->info.record_bytes, err);
     if (status < 0)
@@ -94,25 +104,11 @@ static mldf_status file_value(struct tar_run *run, struct archive_field *field, 
 static mldf_status part_value(struct tar_run *run, size_t index, const struct tar_part *part, mldf_error *err) {
     mldf_value *out = &run->feed->values[index];
     const struct schema_field *info = &run->feed->schema->fields[index];
-    out->data = part->data ? part->data : (const uint8_t *)"";
-    out->bytes = part->bytes;
-    switch (info->info.type_id) {
-    case MLDF_INT:
-        out->kind = MLDF_KIND_INT;
-        return mldfi_tar_integer(part->data, part->bytes, &out->as.i, err);
-    case MLDF_TEXT:
-    case MLDF_JSON:
-        out->kind = MLDF_KIND_TEXT;
-        return MLDF_OK;
-    case MLDF_BYTES:
-        out->kind = MLDF_KIND_BYTES;
-        return MLDF_OK;
-    default:
-        if (info->type && info->type->files)
-            return file_value(run, &run->fields[index], info, part, out, err);
-        return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from members of a tar",
-                          info->info.type_name);
-    }
+    const uint8_t *data = part->data ? part->data : (const uint8_t *)"";
+    run->fields[index].moved.size = 0;
+    mldf_status status = mldfi_tar_value(info, part->extension, data, part->bytes, &run->fields[index].moved, out, err);
+    return status >= 0 && info->type && info->type->files ? file_value(run, &run->fields[index], info, part, out, err)
+                                                          : status;
 }
 
 static mldf_status sample_values(struct tar_run *run, const struct tar_sample *sample, mldf_error *err) {
@@ -129,6 +125,9 @@ static mldf_status sample_values(struct tar_run *run, const struct tar_sample *s
                 err, MLDF_E_TYPE,
                 "a part '.%.80s', and no sample before had one: the fields come from the first %llu samples",
                 part->extension, (unsigned long long)run->looked);
+        if (feed->values[at].kind != MLDF_KIND_NULL)
+            return mldfi_fail(err, MLDF_E_KEY, "a second part of the field %s: '.%.80s'", run->fields[at].extension,
+                              part->extension);
         mldf_status status = part_value(run, at, part, err);
         if (status < 0) {
             mldfi_error_prefix(err, ".%.80s", part->extension);
@@ -167,7 +166,7 @@ static mldf_status each_sample(struct tar_run *run, struct tar_group *group, siz
     if (status == MLDF_OK)
         status = mldfi_tar_input_pull(&input, mldfi_tee_pull, tee, err);
     if (status == MLDF_OK)
-        mldfi_tar_input_limit(input, mldfi_max_unpacked(run->feed->options->writer.context));
+        mldfi_tar_input_limit(input, mldfi_max_unpacked(run->feed->options->writer->context));
     if (status == MLDF_OK)
         status = mldfi_tar_group_begin(group, input, run->archive, err);
     if (input) {
@@ -194,6 +193,8 @@ static mldf_status look(struct tar_run *run, size_t source, const struct tar_sam
             return status;
         run->fields[at].seen += !run->fields[at].here;
         run->fields[at].here = true;
+        if (sample->parts[i].known_bytes)
+            mldfi_npy_look(&run->fields[at].arrays, sample->parts[i].data, sample->parts[i].known_bytes, sample->key);
     }
     run->looked++;
     bool enough = run->looked >= INFER_ROWS || mldfi_tee_full(&run->tees[source]);
@@ -221,7 +222,7 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
 }
 
 static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *err) {
-    const mldf_context *context = run->feed->options->writer.context;
+    const mldf_context *context = run->feed->options->writer->context;
     uint64_t limit = context && context->max_decoded ? context->max_decoded : MEMBER_LIMIT;
     struct tar_group_options options = {
         .member_max = MEMBER_LIMIT * 256, .decoded_max = limit, .headers_only = fn == look};
@@ -250,9 +251,23 @@ static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *er
 
 /* ---- The fields ------------------------------------------------------------------------------------------------------------------ */
 
+static mldf_status add_by_extension(const struct tar_run *run, const struct archive_field *field, mldf_schema *schema,
+                                    uint16_t flags, mldf_error *err) {
+    uint16_t type = mldfi_tar_type(field->extension);
+    char arguments[256];
+    char message[400];
+    if (type != MLDF_NDARRAY || !field->arrays.problem[0])
+        return mldf_schema_add(schema, field->extension, type,
+                               mldfi_npy_arguments(&field->arrays, arguments) ? arguments : NULL, flags, err);
+    snprintf(message, sizeof message, "field %.100s is read as bytes, not as arrays: %s", field->extension,
+             field->arrays.problem);
+    mldfi_feed_warn(run->feed, shown(run->feed->sources[run->first]), message);
+    return mldf_schema_add(schema, field->extension, MLDF_BYTES, NULL, flags, err);
+}
+
 static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
-    mldf_status status = mldf_schema_new(options->writer.context, out, err);
+    mldf_status status = mldf_schema_new(options->writer->context, out, err);
     /* No file at all: no samples, and a field because a file needs one. */
     if (status == MLDF_OK && run->field_count == 0 && run->passed_over == 0)
         return mldf_schema_add(*out, TAR_EMPTY_FIELD, MLDF_BYTES, NULL, 0, err);
@@ -266,7 +281,7 @@ static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_err
         if (mldfi_tar_file(field->extension, &type) != ARCHIVE_BYTES)
             status = mldfi_add_file_field(*out, field->extension, type, options, flags, err);
         else
-            status = mldf_schema_add(*out, field->extension, mldfi_tar_type(field->extension), NULL, flags, err);
+            status = add_by_extension(run, field, *out, flags, err);
         if (status < 0)
             mldfi_error_path(err, shown(run->feed->sources[0]));
     }
@@ -281,17 +296,86 @@ static mldf_status use_schema(struct tar_run *run, mldf_schema **out, mldf_error
     return status;
 }
 
+/* The archives' own schema, with the fields nullable that some sample of the first look lacks, and then what it does not have. */
+static mldf_status use_about(struct tar_run *run, mldf_schema **out, mldf_error *err) {
+    size_t own = mldf_schema_field_count(run->about.schema);
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; status == MLDF_OK && i < own; i++)
+        status = add_extension(run, mldf_schema_field(run->about.schema, i)->name, err);
+    if (status == MLDF_OK)
+        status = all_samples(run, look, err);
+    if (status == MLDF_OK)
+        status = mldf_schema_new(run->feed->options->writer->context, out, err);
+    for (size_t i = 0; status == MLDF_OK && i < run->field_count; i++) {
+        const mldf_field *field = mldf_schema_field(run->about.schema, i);
+        uint16_t flags = run->fields[i].seen < run->looked ? MLDF_FIELD_NULLABLE : 0;
+        if (i >= own)
+            status = add_by_extension(run, &run->fields[i], *out, flags, err);
+        else
+            status = mldf_schema_add(*out, field->name, field->type_id, field->arguments,
+                                     flags | (field->flags & MLDF_FIELD_NULLABLE), err);
+    }
+    return status;
+}
+
+/* What the archives say of themselves: a schema counts where all have it, word for word. */
+static mldf_status read_about(struct tar_run *run, mldf_error *err) {
+    const mldf_context *context = run->feed->options->writer->context;
+    mldf_status status = MLDF_OK;
+    bool same = true;
+    for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++) {
+        const char *path = run->feed->sources[i];
+        struct tar_input *input = NULL;
+        struct tar_about one = {0};
+        status = run->tees[i].name ? MLDF_OK : mldfi_tee_open(&run->tees[i], path, &run->feed->watch, err);
+        if (status == MLDF_OK)
+            status = mldfi_tar_input_pull(&input, mldfi_tee_pull, &run->tees[i], err);
+        if (status == MLDF_OK)
+            status = mldfi_tar_about_read(&one, input, context, shown(path), err);
+        mldfi_tar_input_free(input);
+        if (run->tees[i].seekable) {
+            mldfi_tee_close(&run->tees[i]);
+            run->tees[i].name = NULL;
+        } else if (status == MLDF_OK) {
+            status = mldfi_tee_rewind(&run->tees[i], err);
+        }
+        const mldf_buffer *a = &run->about.schema_text, *b = &one.schema_text;
+        if (i == run->first) {
+            run->about = one;
+            memset(&one, 0, sizeof one);
+        } else if (a->size != b->size || (a->size && memcmp(a->data, b->data, a->size) != 0)) {
+            same = false;
+        }
+        if (status == MLDF_OK && one.card && (!run->about.card || strcmp(one.card, run->about.card) != 0))
+            mldfi_feed_warn(run->feed, shown(path), "its card differs from that of the first archive, which is kept");
+        mldfi_tar_about_free(&one);
+    }
+    if (!same) {
+        mldfi_feed_warn(run->feed, shown(run->feed->sources[run->first]),
+                        "the archives have different schemas: names and types of fields come from the extensions");
+        mldf_schema_free(run->about.schema);
+        run->about.schema = NULL;
+    }
+    return status;
+}
+
 static mldf_status make_fields(struct tar_run *run, mldf_schema **out, mldf_error *err) {
     struct feed *feed = run->feed;
     mldf_status status = MLDF_OK;
+    if (!feed->options->schema)
+        status = read_about(run, err);
+    if (status < 0)
+        return status;
     if (feed->options->schema)
         status = use_schema(run, out, err);
+    else if (run->about.schema)
+        status = use_about(run, out, err);
     else if ((status = all_samples(run, look, err)) == MLDF_OK)
         status = infer_schema(run, out, err);
     if (status == MLDF_OK)
         status = mldfi_feed_icc(feed, *out, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(feed->options->writer.context, *out, feed->options->compress_fields,
+        status = mldfi_apply_compress(feed->options->writer->context, *out, feed->options->compress_fields,
                                       feed->options->compress_count, err);
     if (status < 0)
         return status;
@@ -315,7 +399,9 @@ static void end_run(struct tar_run *run) {
     for (size_t i = 0; i < run->field_count; i++) {
         free(run->fields[i].extension);
         mldf_buffer_free(&run->fields[i].record);
+        mldf_buffer_free(&run->fields[i].moved);
     }
+    mldfi_tar_about_free(&run->about);
     free(run->fields);
     free(run->tees);
 }
@@ -326,8 +412,13 @@ mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result
     mldf_status status = begin_run(&run, feed, 0, feed->source_count, err);
     if (status == MLDF_OK)
         status = make_fields(&run, &schema, err);
+    mldf_writer_options writer = *feed->options->writer;
+    if (status == MLDF_OK && !writer.card && run.about.card) {
+        writer.card = run.about.card;
+        writer.card_bytes = strlen(run.about.card);
+    }
     if (status == MLDF_OK)
-        status = mldfi_feed_open_writer(feed, out, schema, &feed->options->writer, err);
+        status = mldfi_feed_open_writer(feed, out, schema, &writer, err);
     if (status == MLDF_OK)
         status = mldfi_feed_resume(feed, err);
     if (status == MLDF_OK)

@@ -171,29 +171,37 @@ static mldf_status tally(struct field_gather *f, const mldf_field *field, const 
     return status;
 }
 
-/* The numbers of a described value, but its bytes, which have a distribution of their own. */
+static mldf_status add_measure(struct field_gather *f, const char *name, size_t bytes, double number, mldf_error *err) {
+    size_t at = 0;
+    if (bytes >= sizeof f->measures[0].name)
+        return MLDF_OK;
+    while (at < f->measure_count &&
+           (strlen(f->measures[at].name) != bytes || memcmp(f->measures[at].name, name, bytes) != 0))
+        at++;
+    if (at == MOST_MEASURES)
+        return MLDF_OK;
+    if (at == f->measure_count)
+        memcpy(f->measures[f->measure_count++].name, name, bytes);
+    return mldfi_gather_add(&f->measures[at].values, number, err);
+}
+
+/* The numbers of a described value, but its bytes, which have a distribution of their own; and how long it is, where it has samples at a rate. */
 static mldf_status add_measures(struct field_gather *f, const mldf_schema *schema, size_t index,
                                 const mldf_value *value, mldf_error *err) {
     const struct json *json = &f->described.json;
+    double number, samples, rate;
     mldf_status status = mldfi_describe(&f->described, schema, index, value, false, err);
     if (status != MLDF_OK)
-        return status == MLDF_END ? MLDF_OK : status;
+        return status == MLDF_ABSENT ? MLDF_OK : status;
     for (uint32_t i = mldfi_json_first(json, 0); status >= 0 && i < json->nodes[0].next; i = json->nodes[i].next) {
         const struct json_node *node = &json->nodes[i];
-        size_t at = 0;
-        double number;
-        if (!mldfi_json_double(json, i, &number) || node->key_bytes >= sizeof f->measures[0].name ||
-            (node->key_bytes == 5 && memcmp(node->key, "bytes", 5) == 0))
-            continue;
-        while (at < f->measure_count && (strlen(f->measures[at].name) != node->key_bytes ||
-                                         memcmp(f->measures[at].name, node->key, node->key_bytes) != 0))
-            at++;
-        if (at == MOST_MEASURES)
-            continue;
-        if (at == f->measure_count)
-            memcpy(f->measures[f->measure_count++].name, node->key, node->key_bytes);
-        status = mldfi_gather_add(&f->measures[at].values, number, err);
+        if (mldfi_json_double(json, i, &number) && !(node->key_bytes == 5 && memcmp(node->key, "bytes", 5) == 0))
+            status = add_measure(f, node->key, node->key_bytes, number, err);
     }
+    uint32_t has_samples = mldfi_json_find(json, 0, "samples"), has_rate = mldfi_json_find(json, 0, "rate");
+    if (status >= 0 && has_samples != UINT32_MAX && has_rate != UINT32_MAX &&
+        mldfi_json_double(json, has_samples, &samples) && mldfi_json_double(json, has_rate, &rate) && rate > 0)
+        status = add_measure(f, "seconds", 7, samples / rate, err);
     return status;
 }
 
@@ -370,8 +378,11 @@ static mldf_status begin_members(struct field_gather *f, const mldf_schema *sche
 mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *given, mldf_summary **out,
                              mldf_error *err) {
     mldf_summary_options own = MLDF_SUMMARY_OPTIONS_INIT;
-    if (!reader || !out || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a summary needs a reader, and options from MLDF_SUMMARY_OPTIONS_INIT");
+    if (!reader || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a summary needs a reader");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_summary_options", given, err);
+    if (status < 0)
+        return status;
     size_t count = mldf_schema_field_count(mldf_reader_schema(reader));
     struct mldf_summary *s = mldfi_alloc_zero(1, sizeof *s, err);
     *out = NULL;
@@ -380,7 +391,7 @@ mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_optio
     s->reader = reader;
     s->fields = mldfi_alloc_zero(count + 1, sizeof *s->fields, err);
     s->count = s->fields ? count : 0;
-    mldf_status status = s->fields ? MLDF_OK : MLDF_E_MEMORY;
+    status = s->fields ? MLDF_OK : MLDF_E_MEMORY;
     for (size_t i = 0; status == MLDF_OK && i < s->count; i++) {
         status = begin_members(&s->fields[i], mldf_reader_schema(reader), i, err);
         uint16_t type = mldf_schema_field(mldf_reader_schema(reader), i)->type_id;

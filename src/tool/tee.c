@@ -64,13 +64,21 @@ mldf_status mldfi_tee_pull(void *user, void *dst, size_t room, size_t *got, mldf
     return status;
 }
 
-mldf_status mldfi_tee_again(struct tee *tee, mldf_error *err) {
-    tee->recording = false;
+mldf_status mldfi_tee_rewind(struct tee *tee, mldf_error *err) {
+    tee->rewound = true;
     tee->at = 0;
     tee->position = 0;
     if (tee->seekable && lseek(tee->fd, 0, SEEK_SET) != 0)
         return mldfi_fail_file_errno(err, errno, tee->name, "cannot go back to its beginning");
     return MLDF_OK;
+}
+
+mldf_status mldfi_tee_again(struct tee *tee, mldf_error *err) {
+    bool first = tee->rewound;
+    mldf_status status = mldfi_tee_rewind(tee, err);
+    tee->rewound = false;
+    tee->recording = tee->recording && first;
+    return status;
 }
 
 bool mldfi_tee_full(const struct tee *tee) {

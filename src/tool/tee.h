@@ -9,6 +9,7 @@ struct input_watch;
 struct tee {
     int fd;
     bool owns_fd, seekable, recording, over;
+    bool rewound;      /* the look in hand begins again, and is still the first */
     mldf_buffer kept;  /* of a pipe */
     size_t at;         /* in kept */
     uint64_t position; /* bytes given in this look */
@@ -21,6 +22,8 @@ mldf_status mldfi_tee_open(struct tee *tee, const char *path, struct input_watch
 void mldfi_tee_close(struct tee *tee);
 /* Shaped like tar_pull_fn; user is the tee. */
 mldf_status mldfi_tee_pull(void *user, void *dst, size_t room, size_t *got, mldf_error *err);
+/* After a glance at the beginning: the first look is still to come, and mldfi_tee_again begins it. */
+mldf_status mldfi_tee_rewind(struct tee *tee, mldf_error *err);
 /* From the first byte again; nothing is kept any more. */
 mldf_status mldfi_tee_again(struct tee *tee, mldf_error *err);
 /* Has so much of a pipe been kept that the first look should end? */

@@ -200,6 +200,7 @@ mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err) {
     for (int i = 0; i <= wanted; i++) {
         struct worker *worker = &writer->workers[i];
         worker->writer = writer;
+        worker->kit.max_bytes = writer->context ? writer->context->max_decoded : 0;
         worker->placements = mldfi_alloc_zero(payloads + 1, sizeof *worker->placements, err);
         worker->notes = mldfi_alloc_zero(payloads + 1, sizeof *worker->notes, err);
         mldf_status st = worker->placements && worker->notes ? MLDF_OK : MLDF_E_MEMORY;

@@ -20,7 +20,22 @@ def _sound(*steps):
 
 FRAMES = "decode_audio(mono=true) | spectrogram(32, hop=8) | "
 
+VIDEO = ("videos", "timed: drop", "video")
+
 STEPS = {
+    "clip": (
+        *VIDEO,
+        [
+            "clip(4)",
+            "clip(5, stride=2, start=uniform, count=3, short=wrap)",
+            "clip(6, fps=7.5, start=center, short=zero)",
+            "clip(9, start=fixed, first=2, short=drop) | pad",
+        ],
+    ),
+    "decode_video": (*VIDEO, ["decode_video | pad", "decode_video(channels=1, bits=16) | clip(3)"]),
+    "time_jitter": (*VIDEO, ["clip(6) | time_jitter", "clip(6) | time_jitter(frames=3)"]),
+    "time_reverse": (*VIDEO, ["clip(6) | time_reverse", "clip(6) | time_reverse(p=1)"]),
+    "time_subsample": (*VIDEO, ["time_subsample(3) | pad", "clip(9) | time_subsample(stride=2, random=true)"]),
     "channels": _sound("channels(1) | pad", "channels([1, 0]) | pad"),
     "cmvn": _sound(FRAMES + "cmvn | pad", FRAMES + "cmvn(variance=false) | pad"),
     "db": _sound(FRAMES + "db | pad", FRAMES + "db(80, of=magnitude, ref=max, floor=1e-5) | pad"),
@@ -181,6 +196,19 @@ STEPS = {
         "rotate([10, 80], filter=bilinear, center=[4, 5], fill=[9, 90, 180])",
         "rotate(45, expand=true, fill=3) | resize([9, 9])",
     ),
+    "autoaugment": _image(
+        "autoaugment",
+        "autoaugment(cifar10, interpolation=bilinear, fill=[9, 8, 7])",
+        "autoaugment(policy=svhn, fill=5)",
+    ),
+    "border": _image(
+        "border(3) | resize([9, 9])",
+        "border([1, 2, 30, 4], mode=reflect) | resize([9, 9])",
+        "border([2, 3], edge) | pad",
+        "border(padding=5, mode=symmetric, mask_fill=1) | chw | pad",
+        "border(4, fill=[1, 2, 3]) | pad",
+    ),
+    "grid_mask": _image("grid_mask", "grid_mask(step=[0.2, 0.9], ratio=0.4, p=0.9, fill=[1, 2, 3])"),
     "saturation": _image("saturation(1.8)", "saturation(factor=0.1)"),
     "scale": ("values", "", "f32s", ["scale(0.5)", "scale(factor=-2, offset=0.25)"]),
     "sharpness": _image("sharpness(1.8)", "sharpness(factor=0.2, p=0.9)"),

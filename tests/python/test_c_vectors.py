@@ -56,7 +56,7 @@ def compare(expected, got):
                 assert kind in (1, 2) and number == int(value) & 2**64 - 1, where
             elif f.type_id == reader.FLOAT:
                 assert kind == 3 and struct.pack("<Q", number) == stored.record, where
-            elif f.type_id == reader.NDARRAY:
+            elif f.type_id in (reader.NDARRAY, *reader.GRIDS):
                 assert kind == 6 and dims == list(value.shape) and data == stored.data, where
             elif f.type_id == reader.INLINE:
                 assert data == stored.record, where

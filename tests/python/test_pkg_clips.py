@@ -56,6 +56,9 @@ STEPS = {
     "solarize": ["solarize(128)"],
     "to_float": ["to_float", "to_float | chw"],
     "trivialaugment": ["trivialaugment"],
+    "autoaugment": ["autoaugment", "autoaugment(svhn)"],
+    "border": ["border(3)", "border(2, reflect) | random_crop(12)"],
+    "grid_mask": ["grid_mask(0.4)"],
     "vflip": ["vflip"],
 }
 # Not for images, or not for one value: nothing to map.
@@ -64,6 +67,8 @@ OTHERS = {
         "concat",
         "decode",
         "decode_audio",
+        "decode_video",
+        "clip",
         "drop",
         "fill",
         "flatten",
@@ -74,6 +79,7 @@ OTHERS = {
         "pad",
     ),
     *("ragged", "replace_label", "reshape", "squeeze", "stack", "strings", "truncate", "window"),
+    *("time_jitter", "time_reverse", "time_subsample"),
     # of recordings and their spectra
     *("channels", "cmvn", "db", "delta", "dither", "fbank", "gain", "log", "mel", "mfcc", "mono", "noise"),
     *("normalize_wave", "preemphasis", "resample", "spec_augment", "spectrogram", "speed", "stft"),

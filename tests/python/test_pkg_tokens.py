@@ -325,4 +325,5 @@ def test_extract_and_tar_keep_documents(tmp_path):
     assert [np.load(p).tolist() for p in arrays] == [[1, 2]]
     found = [json.loads(p.read_text()) for p in files.values() if p.suffix == ".json" and "tokens" in p.read_text()]
     assert {"tokens": [5, 6, 7], "ends": [1, 3]} in found and {"tokens": [1, 2, 3], "ends": [2], "from": [4]} in found
-    assert mldf.convert(path, tmp_path / "a.tar").written == 1
+    with pytest.warns(UserWarning, match="are read back from a tar as JSON"):
+        assert mldf.convert(path, tmp_path / "a.tar").written == 1

@@ -26,7 +26,7 @@ check test "$(tar -tf odd2.tar | tr '\n' ' ')" = './fine.txt c/d.txt '
 # Samples are numbered as they stand in the archive; the member is named by its byte.
 latin='the key caf\xe9 of the member at byte 1024 is not UTF-8'
 expect 1 mldf verify latin.tar <<'END'
-latin.tar: key: sample 1: the key caf\xe9 of the member at byte 1024 is not UTF-8; name the file anew and make the archive again
+latin.tar: key: sample 1: the key caf\xe9 of the member at byte 1024 is not UTF-8; rename the file and make the archive again
 latin.tar: 1 problem: 2 of 3 samples are good
 END
 mldf verify latin.tar --deep --json | json 'd["ok"] is False and d["good_samples"] == 2 and [(p["status"], p["sample"]) for p in d["problems"]] == [("key", 1)]'
@@ -34,7 +34,7 @@ expect 1 mldf cat latin.tar <<'END'
 sample 0, key "a"
   txt: "1"
 --- stderr
-mldf cat: latin.tar: sample 1: the key caf\xe9 of the member at byte 1024 is not UTF-8; name the file anew and make the archive again
+mldf cat: latin.tar: sample 1: the key caf\xe9 of the member at byte 1024 is not UTF-8; rename the file and make the archive again
 END
 for command in 'convert -o l.mldf' 'convert -o l.tar' 'pack -o l.mldf' 'extract -o l'; do
     # shellcheck disable=SC2086
@@ -48,9 +48,19 @@ mldf stats latin.tar --json | json 'd["num_samples"] == 3'
 
 # No samples, in both directions.
 printf 'a,b\n' >none.csv
-mldf pack none.csv -o none.mldf -q
+mldf pack none.csv -o none.mldf -q 2>/dev/null
 for format in tar tar.gz tar.zst; do
-    mldf convert none.mldf -o none.$format -q
+    # With fields, the archive of no samples brings them back.
+    mldf convert none.mldf -o fields.$format -q
+    for command in convert pack; do
+        mldf $command fields.$format -o back.mldf -f -q
+        mldf info back.mldf --json | json '[f["name"] for f in d["fields"]] == ["a", "b"] and d["num_samples"] == 0'
+    done
+done
+tar -cf none.tar -T /dev/null
+gzip -k none.tar
+zstd -q none.tar -o none.tar.zst
+for format in tar tar.gz tar.zst; do
     mldf verify none.$format --json -q | json 'd["ok"] and d["num_samples"] == 0'
     mldf info none.$format --json | json 'd["num_samples"] == 0 and d["fields"] == []'
     for command in convert pack; do
