@@ -32,6 +32,7 @@ from ._mldf import version as __version__
 from .audio import Audio, CompressedAudio, Recording
 from .batch import Batch
 from .dataset import Dataset, open
+from .engine import Engine
 from .errors import Error
 from .fields import (
     AudioSpectrogram,
@@ -50,6 +51,7 @@ from .fields import (
     schema_json,
 )
 from .keys import Keys
+from .lerobot import from_lerobot
 from .loader import Loader
 from .loader_state import Place
 from .loader_stats import LoaderStats
@@ -61,6 +63,7 @@ from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Sk
 from .sample import Sample
 from .schema import FieldInfo, Schema
 from .tokens import PackedTokens, Tokens, TokenStream
+from .tool_options import OutputOptions
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
 from .video import Frames, Video, VideoFrames
 from .views import ItemView, Piece
@@ -90,10 +93,12 @@ __all__ = [
     "Json",
     "Keys",
     "Leftover",
+    "Engine",
     "Loader",
     "LoaderStats",
     "NDArray",
     "Operation",
+    "OutputOptions",
     "PackedTokens",
     "Part",
     "Piece",
@@ -123,6 +128,7 @@ __all__ = [
     "errors",
     "extract",
     "features",
+    "from_lerobot",
     "images",
     "info",
     "merge",
