@@ -36,7 +36,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .columns import Index
-from .errors import DataError, Error, FileError, IoError, StateError, UnsupportedError, WrongTypeError
+from .errors import (
+    CorruptError,
+    Error,
+    IoError,
+    LimitError,
+    RangeError,
+    StateError,
+    TruncatedError,
+    UnsupportedError,
+    WrongTypeError,
+)
 from .fields import CustomField, register_field
 from .files import Files, View, field_list
 from .keys import Keys
@@ -138,8 +148,8 @@ def open(
 # ---- the dataset ----
 
 
-# Faults of one value; others (a closed dataset, no key, no memory) are faults of the call.
-UNREADABLE = (DataError, FileError, UnsupportedError)
+# Faults of one value; others (a checksum, a closed dataset, no key, no memory) are faults of the file or of the call.
+UNREADABLE = (CorruptError, LimitError, RangeError, TruncatedError, UnsupportedError)
 
 
 class Dataset(Subsets, Sequence[Sample]):
