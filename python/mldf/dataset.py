@@ -40,7 +40,6 @@ from .errors import (
     CorruptError,
     Error,
     IoError,
-    LimitError,
     RangeError,
     StateError,
     TruncatedError,
@@ -149,7 +148,7 @@ def open(
 
 
 # Faults of one value; others (a checksum, a closed dataset, no key, no memory) are faults of the file or of the call.
-UNREADABLE = (CorruptError, LimitError, RangeError, TruncatedError, UnsupportedError)
+UNREADABLE = (CorruptError, RangeError, TruncatedError, UnsupportedError)
 
 
 class Dataset(Subsets, Sequence[Sample]):
