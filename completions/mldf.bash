@@ -9,7 +9,7 @@ _mldf_options() { # command
     head | cat) echo "$common $reading --view" ;;
     verify) echo "$common --deep -j --workers" ;;
     diff) echo "$common --max --layout" ;;
-    plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
+    plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums --to" ;;
     pack)
         echo "$common $writing --schema --format --layout --delimiter --key-column --files --root --allow-outside --on-error= --resume" \
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes --fast-limit --baseline" \
