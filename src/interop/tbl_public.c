@@ -96,15 +96,6 @@ uint64_t mldf_tbl_count(const mldf_tbl *tbl) {
     return mldfi_tbl_info(tbl->tbl)->count;
 }
 
-/* What both sides know of a struct of answers: the caller's size stays. */
-static mldf_status answer(void *out, size_t given, const void *own, size_t own_bytes, mldf_error *err) {
-    if (given < sizeof given)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a struct without struct_bytes: use its _INIT");
-    memcpy((char *)out + sizeof given, (const char *)own + sizeof given,
-           (given < own_bytes ? given : own_bytes) - sizeof given);
-    return MLDF_OK;
-}
-
 mldf_status mldf_tbl_get_info(const mldf_tbl *tbl, mldf_tbl_info *out, mldf_error *err) {
     const struct tbl_info *info = mldfi_tbl_info(tbl->tbl);
     mldf_tbl_info own = {.version = info->version,
@@ -114,12 +105,18 @@ mldf_status mldf_tbl_get_info(const mldf_tbl *tbl, mldf_tbl_info *out, mldf_erro
                          .created = info->created,
                          .dataset_version = info->dataset_version,
                          .custom_flags = info->custom_flags};
-    return answer(out, out->struct_bytes, &own, sizeof own, err);
+    mldf_status status = mldfi_check_result("mldf_tbl_info", out, err);
+    if (status >= 0)
+        mldfi_give_result(out, &own, sizeof own);
+    return status;
 }
 
 mldf_status mldf_tbl_get_entry(const mldf_tbl *tbl, uint64_t sample, mldf_tbl_entry *out, mldf_error *err) {
     struct tbl_entry entry;
-    mldf_status status = mldfi_tbl_entry(tbl->tbl, sample, &entry, err);
+    mldf_status status = mldfi_check_result("mldf_tbl_entry", out, err);
+    if (status < 0)
+        return status;
+    status = mldfi_tbl_entry(tbl->tbl, sample, &entry, err);
     if (status < 0)
         return in_file(tbl->file.path, status, err);
     mldf_tbl_entry own = {.offset = entry.offset,
@@ -131,7 +128,8 @@ mldf_status mldf_tbl_get_entry(const mldf_tbl *tbl, uint64_t sample, mldf_tbl_en
                           .compressed = (entry.flags & TBL_LZ4) != 0,
                           .has_metadata = (entry.flags & TBL_METADATA) != 0,
                           .checksum = entry.checksum};
-    return answer(out, out->struct_bytes, &own, sizeof own, err);
+    mldfi_give_result(out, &own, sizeof own);
+    return MLDF_OK;
 }
 
 mldf_status mldf_tbl_read(const mldf_tbl *tbl, uint64_t sample, mldf_buffer *room, const void **data, uint64_t *bytes,
@@ -173,8 +171,9 @@ mldf_status mldf_tbl_writer_new(const char *path, const mldf_tbl_writer_options 
                                 mldf_error *err) {
     mldf_tbl_writer_options own = MLDF_TBL_WRITER_OPTIONS_INIT;
     *out = NULL;
-    if (!mldfi_take_options(&own, sizeof own, options))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "options without struct_bytes: use MLDF_TBL_WRITER_OPTIONS_INIT");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_tbl_writer_options", options, err);
+    if (status < 0)
+        return status;
     if (own.version != 1 && own.version != 2)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "version %u of TBL files; 1 and 2 are known", own.version);
     struct tbl_write_options how = {.version = own.version,
@@ -189,7 +188,7 @@ mldf_status mldf_tbl_writer_new(const char *path, const mldf_tbl_writer_options 
     if (!writer)
         return MLDF_E_MEMORY;
     writer->version = own.version;
-    mldf_status status = mldfi_tbl_writer_open(&writer->writer, path, &how, err);
+    status = mldfi_tbl_writer_open(&writer->writer, path, &how, err);
     if (status < 0) {
         free(writer);
         return in_file(path, status, err);

@@ -470,7 +470,9 @@ static void cut_archives_name_the_last_whole_sample_or_lack_the_end_mark_alone(v
         /* Members are a block of header and one of content: between them nothing is missing but the mark. */
         mldf_status got = list_memory(exact, cut, &list, &err);
         bool between = cut > 0 && cut % 1024 == 0, inside = cut == 0 || (cut % 1024 >= 1 && cut % 1024 <= 512);
-        CHECK(between ? got == MLDF_END : inside ? got == MLDF_E_TRUNCATED : got == MLDF_END || got == MLDF_E_TRUNCATED);
+        CHECK(between  ? got == MLDF_END
+              : inside ? got == MLDF_E_TRUNCATED
+                       : got == MLDF_END || got == MLDF_E_TRUNCATED);
         if (got == MLDF_END)
             CHECK_EQ_INT(1, (int)warnings);
         else

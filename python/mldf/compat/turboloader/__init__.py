@@ -11,7 +11,6 @@ each transform's. docs/migrate-turboloader.md has all of it.
 
 from .about import (
     LogLevel,
-    __version__ as __version__,
     cuda_available,
     cuda_device_name,
     disable_logging,
@@ -26,6 +25,7 @@ from .about import (
     set_log_output,
     version,
 )
+from .about import __version__ as __version__
 from .loader import (
     DataLoader,
     FastDataLoader,
