@@ -50,6 +50,7 @@ from .fields import (
     schema_json,
 )
 from .keys import Keys
+from .lerobot import from_lerobot
 from .loader import Loader
 from .loader_state import Place
 from .loader_stats import LoaderStats
@@ -62,6 +63,7 @@ from .sample import Sample
 from .schema import FieldInfo, Schema
 from .tokens import PackedTokens, Tokens, TokenStream
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
+from .video import Frames, Video, VideoFrames
 from .views import ItemView, Piece
 from .writer import Writer, WriteResult, write
 
@@ -82,6 +84,7 @@ __all__ = [
     "Field",
     "FieldInfo",
     "Float",
+    "Frames",
     "Image",
     "Int",
     "ItemView",
@@ -108,6 +111,8 @@ __all__ = [
     "TokenStream",
     "Tokens",
     "VerifyResult",
+    "Video",
+    "VideoFrames",
     "WriteResult",
     "Writer",
     "__version__",
@@ -119,6 +124,7 @@ __all__ = [
     "errors",
     "extract",
     "features",
+    "from_lerobot",
     "images",
     "info",
     "merge",
