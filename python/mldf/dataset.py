@@ -14,8 +14,8 @@ array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
 (8, 2)
 >>> ds[2:4].column("label"), [s.label for s in ds.shard(0, 5)], ds.with_fields("label")[3]
 (array([2, 0]), [0, 2], Sample(label=0))
->>> ds.schema["x"].shape, ds.format, ds.keys is None
-((2,), 'mldf', True)
+>>> ds.schema["x"].shape, ds.format, ds.has_keys
+((2,), 'mldf', False)
 
 What the arguments are:
 
@@ -256,12 +256,13 @@ class Dataset(Subsets, Sequence[Sample]):
         for i in range(self._count):
             yield self[i]
 
-    def raw(self, i: int, name: str) -> npt.NDArray[np.uint8] | None:
-        """The stored bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where
-        possible. None for a null.
+    def raw(self, i: int, name: str, *, stored: bool = False) -> npt.NDArray[np.uint8] | None:
+        """The bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where possible. None
+        for a null.
 
-        i     the sample's number
-        name  the field
+        i       the sample's number
+        name    the field
+        stored  the payload as it is stored: of a fast JPEG its record, which otherwise becomes the JPEG again
         """
         n = self._locate(i)
         part = 0 if self._starts is None else bisect.bisect_right(self._starts, n) - 1
@@ -270,7 +271,7 @@ class Dataset(Subsets, Sequence[Sample]):
         names = files.schemas[part].names
         if name not in names:
             return None
-        found = files.readers[part].raw(names.index(name), n - files.starts[part])
+        found = files.readers[part].raw(names.index(name), n - files.starts[part], bool(stored))
         return None if found is None else np.asarray(found)
 
     def as_view(self, text: str) -> ItemView:
@@ -337,9 +338,14 @@ class Dataset(Subsets, Sequence[Sample]):
         return found
 
     @property
-    def keys(self) -> Keys | None:
-        """The samples' names, or None when the files have none."""
-        return Keys(self) if self._view.files.has_keys else None
+    def keys(self) -> Keys:
+        """The samples' names; empty where the files have none (``has_keys``)."""
+        return Keys(self)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the samples have names."""
+        return self._view.files.has_keys
 
     def _title(self) -> str:
         files = self._view.files

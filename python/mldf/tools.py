@@ -70,7 +70,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from . import _mldf
 from .audio import CompressedAudio
@@ -80,11 +80,13 @@ from .fields import Image, registered_types, schema_json
 from .limits import decoded_limit, flag, skips, text, thread_count, whole, whole_or_none
 from .look import opened, secret_of
 from .paths import Path, Paths, encode
+from .paths import encode as path_bytes
 from .progress import ProgressArgument, Reporting
 from .results import Leftover, Part, Result, Skip
 from .secret import Key, Passphrase, secret
 from .tokens import token_file_options
 from .tool_options import (
+    OutputOptions,
     compressed,
     keep_encrypted,
     name_list,
@@ -92,6 +94,7 @@ from .tool_options import (
     pack_options,
     peek,
     ranges,
+    recoded,
     source_files,
     table_format,
     tokenize_options,
@@ -150,7 +153,7 @@ def pack(
     tokenizer_timeout: int | None = None,
     tokenizer_processes: int | None = None,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines, JSON arrays of objects) or
     tar archives into a new file.
@@ -254,13 +257,15 @@ def convert(
     lz4: bool = False,
     dataset_version: int | None = None,
     created: int | None = None,
+    encode: str | None = None,
+    fast_limit: float | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
     decrypt: bool = False,
     max_decoded_bytes: int | None = None,
     max_unpacked: int | None = None,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Samples of files of any format into one new file of any format.
 
@@ -271,6 +276,7 @@ def convert(
     on_error     "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them
                  in the result
     lz4, dataset_version, created    of TBL files
+    encode, fast_limit    as for :func:`repack`; of an MLDF file
     max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     output       as for :func:`pack`; of an MLDF file
     """
@@ -292,9 +298,12 @@ def convert(
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),
+        **recoded(encode, fast_limit),
     }
     with Reporting("convert", progress) as hook:
-        return _result(began, _mldf.convert([encode(p) for p in paths], encode(out), options, registered_types(), hook))
+        return _result(
+            began, _mldf.convert([path_bytes(p) for p in paths], path_bytes(out), options, registered_types(), hook)
+        )
 
 
 def merge(
@@ -307,7 +316,7 @@ def merge(
     decrypt: bool = False,
     max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """All samples of files with the same fields, undecoded, into one new MLDF file."""
     began = time.monotonic()
@@ -337,7 +346,7 @@ def select(
     passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Some fields and samples of a file, undecoded, into a new MLDF file.
 
@@ -379,7 +388,7 @@ def split(
     passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Every sample into exactly one of several new files: ``mldf.split("all.mldf", "{}.mldf", fractions={"train":
     0.9, "val": 0.1})``.
@@ -487,14 +496,21 @@ def repack(
     *,
     compress: Any = None,
     decompress: bool = False,
+    encode: str | None = None,
+    fast_limit: float | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
     decrypt: bool = False,
     max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
-    """Writes the samples anew, in order, without what appends left unused; out None: in place, atomically."""
+    """Writes the samples again, in order, without what appends left unused; out None: in place, atomically.
+
+    encode      "fast-jpeg": JPEGs become fast JPEGs where they can, without loss; "jpeg-original": fast JPEGs become
+                the JPEGs that they were made of. Images of other kinds are copied. None: all are copied
+    fast_limit  of "fast-jpeg": a result of more than so many times the JPEG's bytes stays a JPEG; None: 1.03
+    """
     began = time.monotonic()
     options = {
         **output_options(output),
@@ -502,11 +518,12 @@ def repack(
         **decoded_limit(max_decoded_bytes),
         "compress": compressed(compress),
         "decompress": flag("decompress", decompress),
+        **recoded(encode, fast_limit),
     }
-    keep_encrypted(options, peek([os.fsdecode(encode(path))]), key, passphrase, decrypt)
+    keep_encrypted(options, peek([os.fsdecode(path_bytes(path))]), key, passphrase, decrypt)
     with Reporting("repack", progress) as hook:
-        target = b"" if out is None else encode(out)
-        return _result(began, _mldf.repack(encode(path), target, options, registered_types(), hook))
+        target = b"" if out is None else path_bytes(out)
+        return _result(began, _mldf.repack(path_bytes(path), target, options, registered_types(), hook))
 
 
 def clean(folder: Path, *, dry_run: bool = False, other_hosts: bool = False) -> list[Leftover]:

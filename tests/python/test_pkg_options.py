@@ -17,7 +17,7 @@ COMMAND = os.environ.get("MLDF") or str(pkg.ROOT / "build/dev/bin/mldf")
 
 # ---- the table ----
 
-OUTPUT = {"card", "dictionary", "page_size", "encrypt_key", "encrypt_passphrase", "overwrite", "threads", "checksums"}
+OUTPUT = set(mldf.OutputOptions.__annotations__)
 IMAGE = "image"  # pack(image={...}): the arguments of mldf.Image
 AUDIO = "audio"  # pack(audio={...}): the arguments of mldf.CompressedAudio
 NAMES = {  # option: argument, where they differ
@@ -54,6 +54,8 @@ OF_COMMAND = {
     ("pack", "--key"): "encrypt_key",
     ("pack", "--passphrase-file"): "encrypt_passphrase",
     ("convert", "--from"): "source_format",
+    **{(c, "--encode"): "encode" for c in ("convert", "repack")},
+    **{(c, "--fast-limit"): "fast_limit" for c in ("convert", "repack")},
     ("bench", "-p"): "pipelines",
     ("bench", "--pipeline"): "pipelines",
     ("bench", "--in-flight"): "batches_ahead",
@@ -125,6 +127,8 @@ def test_every_option_of_the_command_is_an_argument_or_says_why_not():
             continue
         function = FUNCTIONS.get(command) or getattr(mldf, command)
         arguments = set(inspect.signature(function).parameters)
+        if "engine" in arguments:
+            arguments |= set(mldf.Engine.__annotations__)
         if "output" in arguments:
             arguments |= OUTPUT
         assert options(command), command

@@ -125,7 +125,7 @@ class DataLoader:
             pin_memory=pin_memory,
             batches_ahead=prefetch_batches + 2,
             index=True,
-            key=dataset.keys is not None,
+            key=dataset.has_keys,
             on_error="skip" if on_error == "zeros" else on_error,
         )
         self._zeros = on_error == "zeros" and kind != "dict"
