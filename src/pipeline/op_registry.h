@@ -10,6 +10,8 @@ extern const struct op_type *const mldfi_ops_decode_audio[];
 extern const struct op_type *const mldfi_ops_window[];
 extern const struct op_type *const mldfi_ops_resample[];
 extern const struct op_type *const mldfi_ops_wave[];
+extern const struct op_type *const mldfi_ops_trim[];
+extern const struct op_type *const mldfi_ops_mix_wave[];
 extern const struct op_type *const mldfi_ops_spectrum[];
 extern const struct op_type *const mldfi_ops_fbank[];
 extern const struct op_type *const mldfi_ops_log[];
